@@ -1,0 +1,156 @@
+"""The scenario as typed, frozen values: what the loader produces and the engine is built from.
+
+Rules: every duration is integer microseconds (`_us`), every size integer bytes, every rate an interval in microseconds;
+mappings keep the order of the file, and the engine sorts by name where order matters. The JSON Schema, the loader's
+checks and `docs/scenarios.md` all come from these types: each field's `metadata` carries its YAML key when it differs,
+its unit kind and one sentence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A span of time that may vary: `constant` (value_us), `uniform` (low_us..high_us), `lognormal` (median_us, sigma),
+    `exponential` (mean_us). Draws come from `simulator.kernel.distributions`, integers only."""
+
+    kind: str = "constant"
+    value_us: int = 0  # constant: the value; lognormal: the median; exponential: the mean
+    low_us: int = 0
+    high_us: int = 0
+    sigma_millionths: int = 0  # lognormal shape, times 1,000,000
+
+    @property
+    def nominal_us(self) -> int:
+        """The configured middle: constant value, median, mean, or the middle of the range."""
+        return (self.low_us + self.high_us) // 2 if self.kind == "uniform" else self.value_us
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSpec:
+    """One directed link. `bandwidth_bytes_per_s` None is unlimited."""
+
+    source: str
+    target: str
+    latency: Distribution
+    bandwidth_bytes_per_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSpec:
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)  # broker settings that differ from the scenario's
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSpec:
+    """`clusters` is the replication list; `partitions` 0 is a plain topic. `replication` lists the ordered pairs that replicate; None is all of them."""
+
+    name: str
+    clusters: tuple[str, ...]
+    partitions: int = 0
+    replication: tuple[tuple[str, str], ...] | None = None  # YAML `replication: [a -> b, b <-> c]`
+    settings: dict[str, Any] = field(default_factory=dict)  # topic policies under broker setting names (ttl, retention)
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerSpec:
+    """Publishes `count` messages (None: until `stop_us`), one each `every_us`, or at Poisson instants with that mean.
+
+    `at_us`, when given, lists the instants instead. `batch` messages travel in one entry; `send_timeout_us` 0 is never.
+    `replicate_to` None is everyone; `delay` is delayed delivery: message numbers and how long.
+    """
+
+    name: str
+    topic: str
+    cluster: str
+    start_us: int = 0
+    stop_us: int | None = None
+    every_us: int | None = None
+    arrivals: str = "regular"  # regular | poisson
+    at_us: tuple[int, ...] | None = None
+    count: int | None = None
+    size_bytes: int = 1000
+    keys: int | None = None  # number of keys, taken in turn; None is no key
+    batch: int = 1
+    send_timeout_us: int = 30_000_000
+    replicate_to: tuple[str, ...] | None = None
+    delay: "Selection | None" = None
+    paused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which messages something befalls, and for how long. `messages` are "producer/number"; `share_millionths` draws
+    each message by its own identity; `for_us` None is until released."""
+
+    messages: tuple[tuple[str, int], ...] = ()
+    share_millionths: int = 0
+    for_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionSpec:
+    name: str
+    topic: str
+    type: str = "Exclusive"  # Exclusive | Failover | Shared | Key_Shared
+    replicate_subscription_state: bool = False
+    initial_position: str = "Latest"  # Latest | Earliest
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerSpec:
+    """`acknowledge`: individual | cumulative | never. `hold` delays the ack of some messages, `negative_acknowledge` nacks
+    some on their first delivery. `acknowledgment_group_time_us` 0 sends every ack at once; `ack_timeout_us` 0 is off."""
+
+    name: str
+    subscription: str
+    cluster: str
+    start_us: int = 0
+    stop_us: int | None = None
+    receiver_queue_size: int = 1000
+    processing: Distribution = Distribution()
+    acknowledge: str = "individual"
+    acknowledgment_group_time_us: int = 100_000
+    negative_ack_redelivery_delay_us: int = 60_000_000
+    ack_timeout_us: int = 0
+    hold: Selection | None = None
+    negative_acknowledge: Selection | None = None
+    batch_index_acknowledgment: bool = True
+    paused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CommandSpec:
+    """`arguments` are as in the file after units were read: durations end in `_us`, links are {"link": "a -> b"}."""
+
+    at_us: int
+    do: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    name: str
+    title: str
+    family: str
+    until_us: int
+    seed: int = 1
+    about: str = ""
+    watch: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    clusters: dict[str, ClusterSpec] = field(default_factory=dict)
+    links: dict[tuple[str, str], LinkSpec] = field(default_factory=dict)  # every ordered pair, defaults filled in
+    topics: dict[str, TopicSpec] = field(default_factory=dict)
+    producers: dict[str, ProducerSpec] = field(default_factory=dict)
+    subscriptions: dict[str, SubscriptionSpec] = field(default_factory=dict)
+    consumers: dict[str, ConsumerSpec] = field(default_factory=dict)
+    commands: tuple[CommandSpec, ...] = ()
+    expect: dict[str, Any] = field(default_factory=dict)
+    canonical_text: str = ""  # the scenario as canonical YAML: what a saved lab and a trace file carry

@@ -1,0 +1,71 @@
+"""Broker settings under Pulsar's own names and defaults, and the lab's own options.
+
+Rules: a value in a scenario is checked against its kind; unknown names are errors. Units are in Pulsar's names
+(Millis, Seconds, Minutes…). The fact sheets name the source of each default.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    name: str
+    default: Any
+    kind: str  # integer | boolean | choice | duration
+    says: str
+    choices: tuple[str, ...] = ()
+    minimum: int | None = None
+    dynamic: bool = True  # false: changing it needs a topic unload or cluster restart to take effect
+
+
+SETTINGS: dict[str, Setting] = {
+    setting.name: setting
+    for setting in (
+        Setting("enableReplicatedSubscriptions", True, "boolean", "replicated subscriptions, broker wide", dynamic=False),
+        Setting("replicatedSubscriptionsSnapshotFrequencyMillis", 1000, "integer", "period of the snapshot controller's timer", minimum=1, dynamic=False),
+        Setting("replicatedSubscriptionsSnapshotTimeoutSeconds", 30, "integer", "age at which a pending snapshot is swept, both rounds together", minimum=1, dynamic=False),
+        Setting("replicatedSubscriptionsSnapshotMaxCachedPerSubscription", None, "integer", "snapshots kept per subscription; 30, or 10 under the option snapshotCacheRule oldest-first", minimum=1, dynamic=False),
+        Setting("replicationStartAt", "latest", "choice", "where a new replication cursor starts", ("latest", "earliest")),
+        Setting("replicationProducerQueueSize", 1000, "integer", "entries a replicator may have on the wire without receipt", minimum=1, dynamic=False),
+        Setting("brokerDeduplicationEnabled", False, "boolean", "drop entries that a producer or replicator sends again"),
+        Setting("managedLedgerMaxEntriesPerLedger", 50000, "integer", "entries after which a ledger is full", minimum=1),
+        Setting("managedLedgerMaxSizePerLedgerMbytes", 2048, "integer", "size after which a ledger is full", minimum=1),
+        Setting("managedLedgerMaxLedgerRolloverTimeMinutes", 240, "integer", "age after which a ledger is full", minimum=1),
+        Setting("managedLedgerMinLedgerRolloverTimeMinutes", 10, "integer", "a younger ledger is never rolled over", minimum=0),
+        Setting("managedLedgerCursorPositionFlushSeconds", 60, "integer", "a dirty cursor is flushed at latest after this", minimum=1),
+        Setting("managedLedgerDefaultMarkDeleteRateLimit", 1, "integer", "cursor writes per second; 0 is every one at once", minimum=0),
+        Setting("managedLedgerMaxUnackedRangesToPersist", 200000, "integer", "individually deleted ranges that survive a close or crash", minimum=0),
+        Setting("retentionCheckIntervalInSeconds", 120, "integer", "period of ledger trimming", minimum=1, dynamic=False),
+        Setting("defaultRetentionTimeInMinutes", 0, "integer", "how long acknowledged ledgers are kept; -1 is for ever", minimum=-1),
+        Setting("defaultRetentionSizeInMB", 0, "integer", "how much acknowledged data is kept; -1 is all", minimum=-1),
+        Setting("ttlDurationDefaultInSeconds", 0, "integer", "message time to live; 0 is off", minimum=0),
+        Setting("messageExpiryCheckIntervalInMinutes", 5, "integer", "period of the TTL check", minimum=1, dynamic=False),
+        Setting("maxUnackedMessagesPerConsumer", 50000, "integer", "unacknowledged messages at which dispatch to a consumer stops; 0 is off", minimum=0),
+        Setting("maxUnackedMessagesPerSubscription", 200000, "integer", "unacknowledged messages at which dispatch of a subscription stops; 0 is off", minimum=0),
+        Setting("dispatcherMaxReadBatchSize", 100, "integer", "entries read at once by a dispatcher", minimum=1),
+        Setting("dispatcherMaxRoundRobinBatchSize", 20, "integer", "messages given to one Shared consumer in a turn", minimum=1),
+        Setting("activeConsumerFailoverDelayTimeMillis", 1000, "integer", "wait before a new active consumer reads", minimum=0),
+        Setting("acknowledgmentAtBatchIndexLevelEnabled", True, "boolean", "acks of single messages of a batch are kept"),
+        Setting("delayedDeliveryEnabled", True, "boolean", "deliverAt is honoured for Shared and Key_Shared"),
+    )
+}
+
+OPTIONS: dict[str, Setting] = {
+    setting.name: setting
+    for setting in (
+        Setting("snapshotCacheRule", "spread", "choice", "which snapshot a full cache gives up: spread (4.0.9, 4.1.3 on) or oldest-first (before)", ("spread", "oldest-first")),
+        Setting("forcedControllerStart", True, "boolean", "a marker from a remote cluster starts the controller there"),
+        Setting("lookupOnSnapshotArrival", True, "boolean", "a snapshot that arrives in the cache is looked up at once (#16651)"),
+        Setting("missingSubscriptionCreation", "earliest", "choice", "an Update for a missing subscription creates it at earliest and applies the position (#20767), or, before, at latest without it", ("earliest", "latest")),
+        Setting("initialSnapshotCoversOlder", True, "boolean", "a controller that starts on a topic with data takes a snapshot at once (#26655)"),
+        Setting("unsafePartialSnapshotAfter", 0, "duration", "UNSAFE. PIP-33's later work: a pending snapshot this old is finished with the answers at hand, and a disconnected remote no longer stops the tick; 0 is off"),
+    )
+}
+
+
+def setting_value(settings: dict[str, Any], name: str) -> Any:
+    """The value in force for a broker setting: the given one or Pulsar's default."""
+    return settings[name] if name in settings else SETTINGS[name].default

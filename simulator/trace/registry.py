@@ -1,0 +1,164 @@
+"""Every event that a run can write, declared once: the vocabulary that engine, page, checks and reports share.
+
+Rules: event types are past tense, `subject.verb`; a field is one of `COLUMNS`; a row in memory is the tuple
+`(type code, at_us, cause_seq, *fields)` with the fields in the order declared here, integers only. Names (clusters,
+topics, subscriptions, clients, reasons, texts) are numbers in the trace's name table; in files they are strings.
+A missing value is `NULL`. `docs/trace.md`, the JS constants and the Spark schema are tested against this module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+NULL = -(1 << 62)
+"""The integer that stands for "no value" in memory; files hold a real null."""
+
+NAME, INTEGER = "name", "integer"
+
+COLUMNS: dict[str, tuple[str, str]] = {
+    # column: (kind, what it says)
+    "at_us": (INTEGER, "simulated instant, microseconds from the start of the run"),
+    "type": (NAME, "event type"),
+    "cause_seq": (INTEGER, "seq of the last event that was needed for this one"),
+    "cluster": (NAME, "cluster where it happened"),
+    "peer": (NAME, "the other cluster: destination, origin or the one that answered"),
+    "topic": (NAME, "topic or partition (`orders`, `orders-partition-0`)"),
+    "subscription": (NAME, "subscription"),
+    "client": (NAME, "consumer or producer that acted"),
+    "producer": (NAME, "message identity, first half: producer name"),
+    "sequence_id": (INTEGER, "message identity, second half: sequence id, from 0"),
+    "ledger": (INTEGER, "position in `cluster`'s log: ledger"),
+    "entry": (INTEGER, "position in `cluster`'s log: entry (-1 is before the first)"),
+    "to_ledger": (INTEGER, "second position: ledger"),
+    "to_entry": (INTEGER, "second position: entry"),
+    "batch_index": (INTEGER, "index within a batched entry; null when the entry holds one message"),
+    "key": (INTEGER, "message key number"),
+    "count": (INTEGER, "an amount; its unit is said by the event"),
+    "size_bytes": (INTEGER, "bytes of the entry or message"),
+    "duration_us": (INTEGER, "a span of simulated time"),
+    "snapshot": (INTEGER, "snapshot number, from 1 in the run"),
+    "marker": (INTEGER, "marker number, from 1 in the run; the same in every cluster"),
+    "reason": (NAME, "a word from a closed list: marker type, why, mode, state"),
+    "detail": (NAME, "a sentence or canonical text for people; never parsed"),
+    "evidence_seq": (INTEGER, "seq of the row that this one rests on, beside its cause"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EventType:
+    """One declared event. `fields` are columns after at_us, type and cause_seq, in row order."""
+
+    code: int
+    name: str
+    fields: tuple[str, ...]
+    plane: str  # "control" (a step of the diagram by default) or "data" (one row per message)
+    says: str
+
+
+_MESSAGE_AT = ("cluster", "topic", "producer", "sequence_id", "ledger", "entry", "batch_index")
+_MESSAGE_OF = ("cluster", "topic", "subscription", "client", "producer", "sequence_id", "ledger", "entry", "batch_index")
+_MARKER = ("cluster", "peer", "topic", "marker", "reason", "snapshot", "subscription", "ledger", "entry")
+
+_DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
+    # --- run and commands
+    ("run.started", ("detail",), "control", "the run began; detail names the scenario"),
+    ("command.applied", ("reason", "detail"), "control", "a command took effect; reason is its name, detail its arguments"),
+    ("command.refused", ("reason", "detail"), "control", "a command was refused; reason is its name, detail why"),
+    # --- clusters and links
+    ("cluster.crashed", ("cluster",), "control", "all brokers of the cluster died; unflushed state and data on the wire are gone"),
+    ("cluster.restarted", ("cluster",), "control", "the cluster came back from what it had persisted"),
+    ("cluster.lost", ("cluster",), "control", "the cluster and its data are gone for good"),
+    ("link.cut", ("cluster", "peer"), "control", "nothing passes from cluster to peer any more"),
+    ("link.healed", ("cluster", "peer"), "control", "the link works again"),
+    ("link.slowed", ("cluster", "peer", "duration_us"), "control", "the link's latency is now duration_us"),
+    ("setting.changed", ("cluster", "reason", "detail"), "control", "a broker setting changed; reason is its name, detail the value"),
+    # --- topics and ledgers
+    ("topic.loaded", ("cluster", "topic"), "control", "a broker loaded the topic; a new ledger is open"),
+    ("topic.unloaded", ("cluster", "topic", "reason"), "control", "the topic left its broker (unload, crash)"),
+    ("ledger.opened", ("cluster", "topic", "ledger"), "control", "a ledger was opened for appends"),
+    ("ledger.closed", ("cluster", "topic", "ledger", "count"), "control", "a ledger was closed with count entries"),
+    ("ledger.trimmed", ("cluster", "topic", "ledger", "count"), "control", "a ledger of count entries was deleted"),
+    # --- messages
+    ("message.published", ("cluster", "topic", "producer", "sequence_id", "key", "size_bytes"), "data", "the application called send; cluster is where the producer is connected"),
+    ("message.resent", ("cluster", "topic", "producer", "sequence_id", "count"), "data", "the producer sent it again, count-th time"),
+    ("message.stored", ("cluster", "peer", "topic", "producer", "sequence_id", "ledger", "entry", "batch_index", "size_bytes"), "data", "appended to the cluster's log; peer is the cluster it was replicated from, null when published here; size_bytes is the whole entry's on batch index 0 or null, else 0"),
+    ("message.deduplicated", ("cluster", "peer", "topic", "producer", "sequence_id"), "data", "the broker took it for a repeat and did not store it"),
+    ("message.receipted", ("cluster", "topic", "producer", "sequence_id"), "data", "the producer was told that it is stored"),
+    ("message.send-failed", ("cluster", "topic", "producer", "sequence_id", "reason"), "data", "the producer gave up"),
+    ("message.replicated", ("cluster", "peer", "topic", "producer", "sequence_id", "ledger", "entry", "batch_index"), "data", "left cluster for peer on the replicator's connection"),
+    ("message.not-replicated", ("cluster", "peer", "topic", "producer", "sequence_id", "reason"), "data", "passed over by the replicator (replicate_to, expired)"),
+    ("message.delivered", (*_MESSAGE_OF, "count", "evidence_seq"), "data", "handed to the application; count is the broker's redelivery count; evidence_seq is the row that stored it here"),
+    ("message.acknowledged", (*_MESSAGE_OF, "reason"), "data", "the application called ack (reason: individual, cumulative)"),
+    ("message.negatively-acknowledged", _MESSAGE_OF, "data", "the application called negative ack"),
+    ("message.held", (*_MESSAGE_OF, "duration_us"), "control", "the application keeps it unacknowledged for duration_us (null: until released)"),
+    ("message.registered", _MESSAGE_OF, "data", "the broker's cursor took the ack; cause_seq is the acknowledgement"),
+    ("message.expired", ("cluster", "topic", "subscription", "producer", "sequence_id", "ledger", "entry", "batch_index"), "data", "TTL passed and the cursor moved over it"),
+    ("message.skipped", ("cluster", "topic", "subscription", "producer", "sequence_id", "ledger", "entry", "batch_index", "reason"), "data", "a person's skip, clear or reset moved the cursor over it"),
+    ("message.removed", _MESSAGE_AT, "data", "its ledger was deleted"),
+    # --- markers
+    ("marker.written", (*_MARKER, "size_bytes"), "control", "a marker was appended where it was made; reason is its type; peer is the only addressee, null for everyone"),
+    ("marker.sent", _MARKER, "control", "left cluster for peer"),
+    ("marker.stored", (*_MARKER, "size_bytes"), "control", "appended in cluster, replicated from peer"),
+    ("marker.handled", _MARKER, "control", "read by the replicator cluster -> peer and given to the controller"),
+    ("marker.filtered", _MARKER, "data", "read by the dispatcher of subscription, acknowledged by the broker, never delivered"),
+    ("marker.lost", _MARKER, "control", "was on the wire from cluster to peer when the connection broke"),
+    ("marker.delayed", (*_MARKER, "duration_us"), "control", "a command delayed it on the wire"),
+    ("marker.dropped", _MARKER, "control", "a command removed it on the wire"),
+    # --- replicated subscriptions
+    ("controller.started", ("cluster", "topic", "reason"), "control", "the snapshot controller runs (reason: subscription, forced)"),
+    ("controller.stopped", ("cluster", "topic", "reason"), "control", "the snapshot controller was closed"),
+    ("snapshot.requested", ("cluster", "topic", "snapshot", "count"), "control", "a snapshot round was asked for; count is the round, 1 or 2"),
+    ("snapshot.refused", ("cluster", "topic", "reason"), "control", "a tick asked for nothing (reason: pending, no-new-data, replicator-disconnected)"),
+    ("snapshot.answered", ("cluster", "peer", "topic", "snapshot", "count", "ledger", "entry", "to_ledger", "to_entry"), "control", "peer's answer of round count counted at cluster: position of the response here, position reported there"),
+    ("snapshot.answer-ignored", ("cluster", "peer", "topic", "reason"), "control", "an answer to a snapshot that is not pending"),
+    ("snapshot.completed", ("cluster", "topic", "snapshot", "ledger", "entry", "duration_us", "reason"), "control", "the snapshot is usable: local_message_id; reason is full or partial; its snapshot.position rows follow"),
+    ("snapshot.position", ("cluster", "peer", "topic", "snapshot", "to_ledger", "to_entry"), "control", "peer's position in the snapshot just completed"),
+    ("snapshot.timed-out", ("cluster", "topic", "snapshot"), "control", "swept after replicatedSubscriptionsSnapshotTimeoutSeconds"),
+    ("snapshot.abandoned", ("cluster", "topic", "snapshot", "reason"), "control", "pending when its controller closed (unload, crash)"),
+    ("snapshot.cached", ("cluster", "topic", "subscription", "snapshot", "ledger", "entry"), "control", "the dispatcher read its marker; the subscription's cache holds it"),
+    ("snapshot.evicted", ("cluster", "topic", "subscription", "snapshot", "reason"), "control", "left the cache unused (reason: cache-rule, cursor-reset, unloaded, passed, switched-off)"),
+    ("snapshot.used", ("cluster", "topic", "subscription", "snapshot", "ledger", "entry"), "control", "taken from the cache as newest at or below the mark-delete; an Update is written"),
+    ("update.written", ("cluster", "topic", "subscription", "snapshot", "marker", "ledger", "entry"), "control", "an Update marker was appended; its update.position rows follow"),
+    ("update.position", ("cluster", "peer", "topic", "subscription", "snapshot", "marker", "to_ledger", "to_entry"), "control", "the position that the Update names for peer"),
+    ("update.applied", ("cluster", "peer", "topic", "subscription", "marker", "to_ledger", "to_entry", "evidence_seq"), "control", "cluster acked cumulatively as peer's Update says; evidence_seq is update.written"),
+    ("update.refused", ("cluster", "peer", "topic", "subscription", "marker", "to_ledger", "to_entry", "reason"), "control", "cluster did not move (reason: behind-mark-delete, equal, beyond-last-entry, not-addressed)"),
+    # --- subscriptions, cursors, clients
+    ("subscription.created", ("cluster", "topic", "subscription", "ledger", "entry", "reason", "count"), "control", "cursor opened with this mark-delete (reason: consumer, update, command); count 1 when replicated"),
+    ("subscription.deleted", ("cluster", "topic", "subscription"), "control", "the subscription is gone in this cluster"),
+    ("subscription.replication-switched", ("cluster", "topic", "subscription", "count"), "control", "replicated state switched on (1) or off (0)"),
+    ("cursor.moved", ("cluster", "topic", "subscription", "ledger", "entry", "to_ledger", "to_entry", "reason"), "control", "mark-delete moved (reason: acknowledgement, update, reset, skip, clear, expiry, recovery, rollover, trim)"),
+    ("cursor.persisted", ("cluster", "topic", "subscription", "ledger", "entry", "count"), "data", "mark-delete and count individually deleted entries would now survive a crash"),
+    ("cursor.recovered", ("cluster", "topic", "subscription", "ledger", "entry", "count"), "control", "reopened with the persisted mark-delete and count individually deleted entries"),
+    ("consumer.connected", ("cluster", "topic", "subscription", "client"), "control", "a consumer subscribed"),
+    ("consumer.disconnected", ("cluster", "topic", "subscription", "client", "reason"), "control", "a consumer left (closed, killed, crash, unload)"),
+    ("consumer.activated", ("cluster", "topic", "subscription", "client"), "control", "became the active consumer of an Exclusive or Failover subscription"),
+    ("consumer.blocked", ("cluster", "topic", "subscription", "client", "count"), "control", "dispatch stopped at count unacknowledged messages (client null: the whole subscription)"),
+    ("consumer.unblocked", ("cluster", "topic", "subscription", "client", "count"), "control", "dispatch goes on"),
+    ("client.changed", ("cluster", "client", "reason"), "control", "a producer or consumer was started, stopped, paused, resumed, slowed, killed or closed"),
+    # --- replicators
+    ("replicator.created", ("cluster", "peer", "topic", "ledger", "entry"), "control", "its cursor opened with this mark-delete"),
+    ("replicator.removed", ("cluster", "peer", "topic"), "control", "replication to peer was taken off the list; the cursor is gone"),
+    ("replicator.started", ("cluster", "peer", "topic"), "control", "connected; reads from its mark-delete"),
+    ("replicator.disconnected", ("cluster", "peer", "topic", "reason"), "control", "its connection broke"),
+    ("replicator.rewound", ("cluster", "peer", "topic", "ledger", "entry"), "control", "reads again after this position"),
+    # --- failovers and checks
+    ("failover.started", ("cluster", "peer", "subscription", "reason"), "control", "subscription moves from cluster to peer (reason: crash, planned, drained, auto); the window opens"),
+    ("failover.finished", ("cluster", "peer", "subscription"), "control", "its consumers have subscribed at peer"),
+    ("check.violated", ("reason", "detail", "evidence_seq"), "control", "an invariant broke; reason is the claim"),
+)
+
+EVENT_TYPES: tuple[EventType, ...] = tuple(
+    EventType(code, name, fields, plane, says) for code, (name, fields, plane, says) in enumerate(_DECLARED)
+)
+BY_NAME: dict[str, EventType] = {event.name: event for event in EVENT_TYPES}
+CODE: dict[str, int] = {event.name: event.code for event in EVENT_TYPES}
+
+NAME_COLUMNS: tuple[str, ...] = tuple(name for name, (kind, _) in COLUMNS.items() if kind == NAME and name != "type")
+
+MARKER_TYPES: dict[str, int] = {
+    # word in traces: Pulsar's MarkerType number
+    "snapshot_request": 10,
+    "snapshot_response": 11,
+    "snapshot": 12,
+    "subscription_update": 13,
+}
