@@ -1,0 +1,115 @@
+"""A sealed stretch of the trace as packed columns.
+
+Rules: immutable once made, so worlds and branches share it; a column that is null throughout is absent; every other one
+takes the narrowest signed integer that holds its values, the type's least value standing for NULL. Packing is a pure
+function of the rows, so the bytes can be hashed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simulator.trace.registry import COLUMNS, EVENT_TYPES, NULL
+
+COLUMN_NAMES: tuple[str, ...] = tuple(COLUMNS)
+_COLUMN_INDEX = {name: index for index, name in enumerate(COLUMN_NAMES)}
+_ROW_COLUMNS: tuple[tuple[int, ...], ...] = tuple(
+    tuple(_COLUMN_INDEX[name] for name in ("type", "at_us", "cause_seq", *event.fields)) for event in EVENT_TYPES
+)
+_WIDTHS = (np.dtype("<i1"), np.dtype("<i2"), np.dtype("<i4"), np.dtype("<i8"))
+
+
+def columns_of(rows: Sequence[tuple[int, ...]]) -> dict[str, np.ndarray]:
+    """Row tuples as int64 columns, NULL where a type has no such field; columns null throughout are left out."""
+    positions: dict[int, list[int]] = {}
+    grouped: dict[int, list[tuple[int, ...]]] = {}
+    for position, row in enumerate(rows):
+        code = row[0]
+        if code in grouped:
+            grouped[code].append(row)
+            positions[code].append(position)
+        else:
+            grouped[code], positions[code] = [row], [position]
+    columns: dict[str, np.ndarray] = {}
+    for code, members in grouped.items():
+        values = np.array(members, dtype=np.int64)
+        where = np.array(positions[code], dtype=np.int64)
+        for field, column_index in enumerate(_ROW_COLUMNS[code]):
+            name = COLUMN_NAMES[column_index]
+            if name not in columns:
+                columns[name] = np.full(len(rows), NULL, dtype=np.int64)
+            columns[name][where] = values[:, field]
+    return {name: values for name, values in columns.items() if (values != NULL).any()}
+
+
+def _pack(values: np.ndarray) -> np.ndarray:
+    present = values[values != NULL]
+    low, high = int(present.min()), int(present.max())
+    for width in _WIDTHS[:-1]:
+        limits = np.iinfo(width)
+        if low > limits.min and high <= limits.max:
+            packed = values.copy()
+            packed[values == NULL] = limits.min
+            return packed.astype(width)
+    return values.astype(_WIDTHS[-1])
+
+
+def _unpack(packed: np.ndarray) -> np.ndarray:
+    values = packed.astype(np.int64)
+    if packed.dtype != _WIDTHS[-1]:
+        values[values == np.iinfo(packed.dtype).min] = NULL
+    return values
+
+
+class Block:
+    """Packed columns of consecutive rows."""
+
+    __slots__ = ("row_count", "_packed")
+
+    def __init__(self, rows: Sequence[tuple[int, ...]]) -> None:
+        self.row_count = len(rows)
+        self._packed = {name: _pack(values) for name, values in columns_of(rows).items()}
+
+    def column(self, name: str) -> np.ndarray:
+        """The column as int64 with NULL, a fresh array."""
+        packed = self._packed.get(name)
+        return np.full(self.row_count, NULL, dtype=np.int64) if packed is None else _unpack(packed)
+
+    def types(self) -> np.ndarray:
+        """The type codes, a read-only narrow array."""
+        return self._packed["type"]
+
+    def value(self, name: str, row: int) -> int:
+        """One value, NULL when missing."""
+        packed = self._packed.get(name)
+        if packed is None:
+            return NULL
+        value = int(packed[row])
+        return NULL if packed.dtype != _WIDTHS[-1] and value == np.iinfo(packed.dtype).min else value
+
+    def row_tuple(self, row: int) -> tuple[int, ...]:
+        """The row as the tuple that was emitted."""
+        return tuple(self.value(COLUMN_NAMES[index], row) for index in _ROW_COLUMNS[int(self._packed["type"][row])])
+
+    def row_tuples(self, count: int) -> list[tuple[int, ...]]:
+        """The first `count` rows as emitted: what a branch needs to go on from inside a block."""
+        full = {name: self.column(name)[:count].tolist() for name in self._packed}
+        missing = [NULL] * count
+        by_index = [full.get(name, missing) for name in COLUMN_NAMES]
+        types = full["type"]
+        return [tuple(by_index[index][row] for index in _ROW_COLUMNS[types[row]]) for row in range(count)]
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory held by the packed columns."""
+        return sum(values.nbytes for values in self._packed.values())
+
+    def feed(self, digest) -> None:
+        """Add the block's bytes to a hashlib digest, in the registry's order."""
+        for name in COLUMN_NAMES:
+            packed = self._packed.get(name)
+            digest.update(b"-" if packed is None else packed.dtype.str.encode())
+            if packed is not None:
+                digest.update(np.ascontiguousarray(packed).data)

@@ -1,0 +1,202 @@
+"""The trace of one branch in memory: an append-only sequence of rows, sealed into packed blocks.
+
+Rules: rows are only ever appended; a world that stands at an earlier instant of the branch and runs forward again writes
+the same rows, which are already here (the writer keeps its own `seq`, see `simulator.engine`). A new branch shares the
+sealed blocks and copies the rest. Names are numbered in order of first use, so the numbers are part of the run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from simulator.trace.block import COLUMN_NAMES, Block, columns_of
+from simulator.trace.registry import CODE, EVENT_TYPES, NAME_COLUMNS, NULL
+
+BLOCK_ROWS = 65_536
+"""Rows per sealed block: what the digest is taken over, and what a branch shares."""
+
+_NAME_COLUMNS = frozenset(NAME_COLUMNS)
+_CONTROL_CODES = np.array([event.code for event in EVENT_TYPES if event.plane == "control"])
+
+
+class Trace:
+    """Rows of one branch, from seq 0. `len(trace)` is the number of rows."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._named_at: list[int] = []  # rows there were when each name was first used
+        self._blocks: list[Block] = []
+        self._open: list[tuple[int, ...]] = []
+        self._sealed_rows = 0
+        self._sealed_digest = hashlib.sha256()
+        self.length = 0
+
+    def __len__(self) -> int:
+        return self.length
+
+    # --- writing (the engine only)
+
+    def intern(self, text: str) -> int:
+        """The number of a name; a new name takes the next one."""
+        number = self._numbers.get(text)
+        if number is None:
+            number = len(self.names)
+            self.names.append(text)
+            self._numbers[text] = number
+            self._named_at.append(self.length)
+        return number
+
+    def append(self, row: tuple[int, ...]) -> None:
+        """Add one row, `(type code, at_us, cause_seq, *fields)`."""
+        self._open.append(row)
+        self.length += 1
+        if len(self._open) == BLOCK_ROWS:
+            block = Block(self._open)
+            self._blocks.append(block)
+            block.feed(self._sealed_digest)
+            self._sealed_rows += BLOCK_ROWS
+            self._open = []
+
+    def prefix(self, seq: int) -> "Trace":
+        """An independent trace of the rows before `seq`: sealed blocks shared, the rest copied."""
+        copy = Trace()
+        kept = sum(1 for named_at in self._named_at if named_at <= seq)
+        copy.names = self.names[:kept]
+        copy._named_at = self._named_at[:kept]
+        copy._numbers = {name: number for number, name in enumerate(copy.names)}
+        whole = min(seq // BLOCK_ROWS, len(self._blocks))
+        copy._blocks = self._blocks[:whole]
+        copy._sealed_rows = whole * BLOCK_ROWS
+        for block in copy._blocks:
+            block.feed(copy._sealed_digest)
+        rest = seq - copy._sealed_rows
+        if whole < len(self._blocks):
+            copy._open = self._blocks[whole].row_tuples(rest)
+        else:
+            copy._open = self._open[:rest]
+        copy.length = seq
+        return copy
+
+    # --- reading
+
+    def number(self, name: str) -> int | None:
+        """The number of a name, None when no row has used it."""
+        return self._numbers.get(name)
+
+    def row(self, seq: int) -> dict:
+        """One row with only its non-null columns, names as strings, and its `seq`."""
+        if not 0 <= seq < self.length:
+            raise IndexError(f"row {seq} does not exist: the trace has rows 0 to {self.length - 1}")
+        return self._as_dict(seq, self._tuple(seq))
+
+    def _tuple(self, seq: int) -> tuple[int, ...]:
+        if seq >= self._sealed_rows:
+            return self._open[seq - self._sealed_rows]
+        return self._blocks[seq // BLOCK_ROWS].row_tuple(seq % BLOCK_ROWS)
+
+    def _as_dict(self, seq: int, values: tuple[int, ...]) -> dict:
+        event = EVENT_TYPES[values[0]]
+        row = {"seq": seq, "at_us": values[1], "type": event.name}
+        if values[2] != NULL:
+            row["cause_seq"] = values[2]
+        for name, value in zip(event.fields, values[3:], strict=True):
+            if value != NULL:
+                row[name] = self.names[value] if name in _NAME_COLUMNS else value
+        return row
+
+    def rows(
+        self,
+        first: int = 0,
+        last: int | None = None,
+        types: Iterable[str] | None = None,
+        control_only: bool = False,
+        limit: int | None = None,
+    ) -> list[dict]:
+        """Rows `first` <= seq < `last` as dicts, of the given types or planes, at most `limit`."""
+        return [self._as_dict(seq, self._tuple(seq)) for seq in self.seqs(first, last, types, control_only, limit)]
+
+    def seqs(
+        self,
+        first: int = 0,
+        last: int | None = None,
+        types: Iterable[str] | None = None,
+        control_only: bool = False,
+        limit: int | None = None,
+    ) -> list[int]:
+        """The seqs that `rows` would give."""
+        last = self.length if last is None else min(last, self.length)
+        wanted = None if types is None else np.array([CODE[name] for name in types], dtype=np.int64)
+        if wanted is None and control_only:
+            wanted = _CONTROL_CODES
+        found: list[int] = []
+        while first < last and (limit is None or len(found) < limit):
+            end = min(last, (first // BLOCK_ROWS + 1) * BLOCK_ROWS)
+            if wanted is None:
+                found.extend(range(first, end))
+            else:
+                found.extend((first + np.flatnonzero(np.isin(self._types(first, end), wanted))).tolist())
+            first = end
+        return found[:limit]
+
+    def _types(self, first: int, end: int) -> np.ndarray:
+        """Type codes of rows within one block's span."""
+        if first >= self._sealed_rows:
+            opened = self._open[first - self._sealed_rows : end - self._sealed_rows]
+            return np.fromiter((row[0] for row in opened), dtype=np.int64, count=len(opened))
+        block = self._blocks[first // BLOCK_ROWS]
+        return block.types()[first % BLOCK_ROWS : (end - 1) % BLOCK_ROWS + 1]
+
+    def columns(self, first: int = 0, last: int | None = None, names: Sequence[str] = COLUMN_NAMES) -> dict[str, np.ndarray]:
+        """Columns of rows `first` <= seq < `last` as int64 with NULL; name columns index `self.names`."""
+        last = self.length if last is None else min(last, self.length)
+        parts: dict[str, list[np.ndarray]] = {name: [] for name in names}
+        while first < min(last, self._sealed_rows):
+            block = self._blocks[first // BLOCK_ROWS]
+            start, stop = first % BLOCK_ROWS, min(last - first + first % BLOCK_ROWS, BLOCK_ROWS)
+            for name in names:
+                parts[name].append(block.column(name)[start:stop])
+            first += stop - start
+        if first < last:
+            opened = self._open[first - self._sealed_rows : last - self._sealed_rows]
+            columns = columns_of(opened)
+            for name in names:
+                values = columns.get(name)
+                parts[name].append(np.full(len(opened), NULL, dtype=np.int64) if values is None else values)
+        empty = np.empty(0, dtype=np.int64)
+        return {name: np.concatenate(arrays) if arrays else empty for name, arrays in parts.items()}
+
+    def digest(self, upto: int | None = None) -> str:
+        """SHA-256 of the rows before `upto` (default all), independent of how the run was cut; hexadecimal."""
+        if upto is not None and upto != self.length:
+            return self.prefix(upto).digest()
+        digest = self._sealed_digest.copy()
+        if self._open:
+            Block(self._open).feed(digest)
+        digest.update("\n".join(self.names).encode())
+        return digest.hexdigest()
+
+    def at_us(self, seq: int) -> int:
+        """The instant of a row."""
+        if seq >= self._sealed_rows:
+            return self._open[seq - self._sealed_rows][1]
+        return self._blocks[seq // BLOCK_ROWS].value("at_us", seq % BLOCK_ROWS)
+
+    def first_after(self, at_us: int) -> int:
+        """The seq of the first row later than `at_us`; `len(trace)` when there is none."""
+        low, high = 0, self.length
+        while low < high:
+            middle = (low + high) // 2
+            if self.at_us(middle) <= at_us:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    @property
+    def size_bytes(self) -> int:
+        """Memory of the sealed blocks, and an estimate of 200 bytes per open row."""
+        return sum(block.size_bytes for block in self._blocks) + 200 * len(self._open)
