@@ -1,0 +1,66 @@
+"""One directed link between two clusters: bandwidth first, then latency.
+
+Rules: a link knows nothing of what it carries. Whether it is `up` is for the caller to ask before sending; FIFO holds
+per connection, so the caller keeps the latest arrival of each connection and takes the maximum. `restore` sets the
+fields of the existing object, so references to a link stay good over a seek.
+"""
+
+from __future__ import annotations
+
+from simulator.kernel.distributions import Sampler
+
+MICROSECONDS_PER_SECOND = 1_000_000
+
+
+class Link:
+    """`slow_us` overrides the latency while it is set; `free_at_us` is when the last byte accepted has left the source."""
+
+    __slots__ = ("source", "target", "sampler", "bandwidth_bytes_per_s", "nominal_us", "up", "slow_us", "free_at_us", "_constant_us")
+
+    def __init__(self, source: str, target: str, sampler: Sampler, bandwidth_bytes_per_s: int | None = None) -> None:
+        """Raises ValueError for a bandwidth below one byte per second."""
+        if bandwidth_bytes_per_s is not None and bandwidth_bytes_per_s < 1:
+            raise ValueError(
+                f"link {source} -> {target}: bandwidth is {bandwidth_bytes_per_s} bytes per second; "
+                "give at least 1, or none for unlimited"
+            )
+        self.source = source
+        self.target = target
+        self.sampler = sampler
+        self.bandwidth_bytes_per_s = bandwidth_bytes_per_s
+        self.nominal_us = sampler.nominal_us
+        self.up = True
+        self.slow_us: int | None = None
+        self.free_at_us = 0
+        self._constant_us = sampler.constant
+
+    def latency_us(self, draw_index: int) -> int:
+        """The latency of what owns draw `draw_index`, bandwidth aside."""
+        if self.slow_us is not None:
+            return self.slow_us
+        if self._constant_us is not None:
+            return self._constant_us
+        return self.sampler.at(draw_index)
+
+    def transmit(self, now_us: int, size_bytes: int, draw_index: int) -> int:
+        """Puts `size_bytes` on the wire at `now_us`; returns the instant at which the last byte arrives."""
+        bandwidth = self.bandwidth_bytes_per_s
+        if bandwidth is not None:
+            if now_us < self.free_at_us:
+                now_us = self.free_at_us
+            # Rounded up: a byte is never early.
+            now_us += (size_bytes * MICROSECONDS_PER_SECOND + bandwidth - 1) // bandwidth
+            self.free_at_us = now_us
+        if self.slow_us is not None:
+            return now_us + self.slow_us
+        if self._constant_us is not None:
+            return now_us + self._constant_us
+        return now_us + self.sampler.at(draw_index)
+
+    def capture(self) -> tuple[bool, int | None, int]:
+        """The live state as plain data."""
+        return self.up, self.slow_us, self.free_at_us
+
+    def restore(self, captured: tuple[bool, int | None, int]) -> None:
+        """Goes back to a captured state."""
+        self.up, self.slow_us, self.free_at_us = captured
