@@ -1,0 +1,192 @@
+"""Trace files: a trace written as Parquet or JSON lines, and read back with the same digest.
+
+Rules: columns are `seq` and then the registry's, in its order; names are strings, missing values real nulls; the run that
+made the rows (format, engine version, scenario, seed, commands, digest, end) travels as one JSON object under the key
+`failover-lab`, with the name table, so that reading rebuilds the very trace. Rows stream through in row groups of one
+sealed block, so memory stays flat. A file appears under its name only when it is whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+from simulator.trace.registry import CODE, COLUMNS, EVENT_TYPES, INTEGER, NAME, NULL
+from simulator.trace.trace import BLOCK_ROWS, Trace
+
+FILE_FORMAT = 1
+METADATA_KEY = "failover-lab"
+SUFFIXES = (".parquet", ".jsonl")
+
+_TYPE_NAMES = pa.array([event.name for event in EVENT_TYPES], pa.string())
+SCHEMA = pa.schema(
+    [pa.field("seq", pa.int64(), nullable=False)]
+    + [
+        pa.field(name, pa.int64() if kind == INTEGER else pa.string(), nullable=name not in ("at_us", "type"))
+        for name, (kind, _) in COLUMNS.items()
+    ]
+)
+
+
+class TraceFileError(ValueError):
+    """The file is not a trace this version can read, or its name says no known format."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceFile:
+    """What `read_trace` gives: the rows, and the run that made them."""
+
+    trace: Trace
+    meta: dict[str, Any]
+
+
+def write_trace(path: str | Path, trace: Trace, meta: dict[str, Any]) -> None:
+    """Write every row to `path` (.parquet or .jsonl); `meta` names engine_version, scenario, seed, commands, until_us."""
+    path = Path(path)
+    writer = {".parquet": _write_parquet, ".jsonl": _write_jsonl}.get(path.suffix)
+    if writer is None:
+        raise TraceFileError(f"{path.name}: a trace file ends in .parquet or .jsonl")
+    full_meta = {"format": FILE_FORMAT, **meta, "trace_sha256": trace.digest(), "rows": len(trace), "names": trace.names}
+    partial = path.with_name(path.name + ".partial")
+    try:
+        writer(partial, trace, full_meta)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_meta(path: str | Path) -> dict[str, Any]:
+    """The run that made a trace file, without its rows."""
+    path = Path(path)
+    if path.suffix == ".jsonl":
+        with path.open(encoding="utf-8") as lines:
+            return _meta_of_line(path, lines.readline())
+    if path.suffix != ".parquet":
+        raise TraceFileError(f"{path.name}: a trace file ends in .parquet or .jsonl")
+    try:
+        with parquet.ParquetFile(path) as file:
+            return _checked_meta(path, (file.schema_arrow.metadata or {}).get(METADATA_KEY.encode()))
+    except pa.ArrowInvalid as error:
+        raise TraceFileError(f"{path.name} is not a Parquet file: {error}") from error
+
+
+def read_trace(path: str | Path) -> TraceFile:
+    """Read a file that `write_trace` made; raises TraceFileError when its digest is not the one it was written with."""
+    path = Path(path)
+    meta = read_meta(path)
+    trace = Trace()
+    for name in meta["names"]:
+        trace.intern(name)
+    for row in _parquet_rows(path, trace) if path.suffix == ".parquet" else _jsonl_rows(path, trace):
+        trace.append(row)
+    if trace.digest() != meta["trace_sha256"]:
+        raise TraceFileError(f"{path.name}: the rows do not have the digest that the file names; it was changed after it was written")
+    return TraceFile(trace, meta)
+
+
+# --- Parquet
+
+
+def _write_parquet(path: Path, trace: Trace, meta: dict[str, Any]) -> None:
+    schema = SCHEMA.with_metadata({METADATA_KEY: json.dumps(meta, separators=(",", ":"))})
+    names = pa.array(trace.names, pa.string())
+    dictionary_columns = ["type", *(name for name, (kind, _) in COLUMNS.items() if kind == NAME and name != "type")]
+    with parquet.ParquetWriter(path, schema, compression="zstd", use_dictionary=dictionary_columns) as writer:
+        for first in range(0, len(trace), BLOCK_ROWS):
+            last = min(first + BLOCK_ROWS, len(trace))
+            columns = trace.columns(first, last)
+            arrays = [pa.array(np.arange(first, last, dtype=np.int64))]
+            arrays += [_arrow_column(name, columns[name], names) for name in COLUMNS]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema), row_group_size=BLOCK_ROWS)
+
+
+def _arrow_column(name: str, values: np.ndarray, names: pa.Array) -> pa.Array:
+    numbers = pa.array(values, mask=values == NULL)
+    if name == "type":
+        return _TYPE_NAMES.take(numbers)
+    return names.take(numbers) if COLUMNS[name][0] == NAME else numbers
+
+
+def _parquet_rows(path: Path, trace: Trace) -> Iterator[tuple[int, ...]]:
+    """Rows as the engine's tuples, column by column within a row group: dictionaries would take ten times as long."""
+    with parquet.ParquetFile(path) as file:
+        missing = [name for name in SCHEMA.names if name not in file.schema_arrow.names]
+        if missing:
+            raise TraceFileError(f"{path.name} lacks the columns {', '.join(missing)}; write it again with this version")
+        for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=SCHEMA.names):
+            columns = {name: _memory_column(path, trace, name, batch.column(name)) for name in SCHEMA.names}
+            for row, (seq, code) in enumerate(zip(columns["seq"], columns["type"], strict=True)):
+                _check_seq(path, len(trace), seq)
+                fields = EVENT_TYPES[code].fields
+                yield (code, columns["at_us"][row], columns["cause_seq"][row], *(columns[name][row] for name in fields))
+
+
+def _memory_column(path: Path, trace: Trace, name: str, values: pa.Array) -> list[int]:
+    if pa.types.is_integer(values.type):
+        return values.fill_null(NULL).to_pylist()
+    encoded = values.dictionary_encode()
+    words = encoded.dictionary.to_pylist()
+    numbers = [_event_code(path, word) for word in words] if name == "type" else [trace.intern(word) for word in words]
+    return [NULL if index is None else numbers[index] for index in encoded.indices.to_pylist()]
+
+
+# --- JSON lines
+
+
+def _write_jsonl(path: Path, trace: Trace, meta: dict[str, Any]) -> None:
+    with path.open("w", encoding="utf-8") as lines:
+        lines.write(json.dumps({METADATA_KEY: meta}, separators=(",", ":")) + "\n")
+        for first in range(0, len(trace), BLOCK_ROWS):
+            for row in trace.rows(first, first + BLOCK_ROWS):
+                lines.write(json.dumps(row, separators=(",", ":")) + "\n")
+
+
+def _jsonl_rows(path: Path, trace: Trace) -> Iterator[tuple[int, ...]]:
+    with path.open(encoding="utf-8") as lines:
+        next(lines)
+        for number, line in enumerate(lines, start=2):
+            try:
+                row = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise TraceFileError(f"{path.name} line {number} is not JSON: {error.msg}") from error
+            _check_seq(path, len(trace), row.get("seq"))
+            code = _event_code(path, row.get("type"))
+            values = (row.get(name, NULL) for name in EVENT_TYPES[code].fields)
+            fields = (trace.intern(value) if isinstance(value, str) else value for value in values)
+            yield (code, row["at_us"], row.get("cause_seq", NULL), *fields)
+
+
+def _check_seq(path: Path, expected: int, seq: int | None) -> None:
+    if seq != expected:
+        raise TraceFileError(f"{path.name}: row {expected} says seq {seq}; seqs run from 0 without holes")
+
+
+def _event_code(path: Path, word: str | None) -> int:
+    if word not in CODE:
+        raise TraceFileError(f"{path.name}: {word!r} is not an event type of this version")
+    return CODE[word]
+
+
+def _meta_of_line(path: Path, line: str) -> dict[str, Any]:
+    try:
+        head = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise TraceFileError(f"{path.name} line 1 is not JSON: {error.msg}") from error
+    return _checked_meta(path, json.dumps(head[METADATA_KEY]) if isinstance(head, dict) and METADATA_KEY in head else None)
+
+
+def _checked_meta(path: Path, text: str | bytes | None) -> dict[str, Any]:
+    if text is None:
+        raise TraceFileError(f"{path.name} is not a Failover Lab trace: it lacks the {METADATA_KEY!r} header that `simulate --trace` writes")
+    meta = json.loads(text)
+    if meta.get("format") != FILE_FORMAT:
+        raise TraceFileError(f"{path.name} has trace format {meta.get('format')}; this version reads format {FILE_FORMAT}")
+    return meta
