@@ -1,0 +1,240 @@
+"""One cluster's log of one topic partition: entries in ledgers, with rollover and trimming.
+
+Rules: inside the lab an entry is known by its index, an ordinal from 0 that is never reused; `ledger:entry` is for
+people and for the wire. Entries are never changed. Trimming moves the first-kept mark and forgets ledgers, but their
+names stay, because a cursor may still stand on a trimmed entry. Records and ledger names are shared columns: a
+checkpoint holds lengths and marks, never the records.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from simulator.log.columns import SharedColumn
+
+BEFORE_FIRST = -1
+"""The entry number that stands before a ledger's first entry."""
+
+_NOWHERE = 1 << 62  # no index reaches it: stands for "there is no such ledger yet"
+
+
+class Ledger:
+    """A run of entries; `closed_us` None is open. A closed ledger never changes, so checkpoints may hold it itself."""
+
+    __slots__ = ("id", "first_index", "entries", "opened_us", "closed_us", "size_bytes")
+
+    def __init__(self, ledger_id: int, first_index: int, opened_us: int) -> None:
+        self.id = ledger_id
+        self.first_index = first_index
+        self.entries = 0
+        self.opened_us = opened_us
+        self.closed_us: int | None = None
+        self.size_bytes = 0
+
+    def copy(self) -> Ledger:
+        """An equal ledger of its own."""
+        twin = Ledger(self.id, self.first_index, self.opened_us)
+        twin.entries, twin.closed_us, twin.size_bytes = self.entries, self.closed_us, self.size_bytes
+        return twin
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.id}, first_index={self.first_index}, entries={self.entries}, closed_us={self.closed_us})"
+
+
+class TopicLog:
+    """`records[index]`: number of the entry's first message, or minus the number of the marker that it holds.
+
+    `ledgers` are those kept, in order; the last may be open. `length` counts every entry ever appended.
+    """
+
+    __slots__ = (
+        "records", "length", "first_kept", "ledgers",
+        "_open", "_named_ids", "_named_firsts", "_named",
+        "_near_id", "_near_first", "_near_end",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.records = SharedColumn()
+        self.length = 0
+        self.first_kept = 0
+        self.ledgers: list[Ledger] = []
+        self._open: Ledger | None = None
+        # Every ledger that ever held an entry: its id and first index, kept for ever.
+        self._named_ids = SharedColumn()
+        self._named_firsts = SharedColumn()
+        self._named = 0
+        # The named ledger that was asked for last; _near_end is where it ends, or nowhere while it is the last one.
+        self._near_id = BEFORE_FIRST
+        self._near_first = _NOWHERE
+        self._near_end = _NOWHERE
+
+    # --- writing
+
+    def open_ledger(self, ledger_id: int, now_us: int) -> None:
+        """Opens a new ledger for appends; closes an open one first, and drops it when it is empty.
+
+        Raises AssertionError, our own bug, when ids do not grow.
+        """
+        if self._open is not None:
+            self.close_ledger(now_us)
+        newest = self.ledgers[-1].id if self.ledgers else self._named_ids[self._named - 1] if self._named else BEFORE_FIRST
+        if ledger_id <= newest:
+            raise AssertionError(f"ledger {ledger_id} was opened after ledger {newest}; ids must grow")
+        if self.ledgers and not self.ledgers[-1].entries:
+            self.ledgers.pop()
+        self._open = Ledger(ledger_id, self.length, now_us)
+        self.ledgers.append(self._open)
+
+    def close_ledger(self, now_us: int) -> None:
+        """Closes the open ledger, if any; an empty one stays until the next is opened."""
+        if self._open is not None:
+            self._open.closed_us = now_us
+            self._open = None
+
+    def append(self, record: int, size_bytes: int, now_us: int) -> int:
+        """Adds an entry to the open ledger and returns its index."""
+        ledger = self._open
+        if ledger is None:
+            raise AssertionError(f"an entry was appended at {now_us} us while no ledger is open; load the topic first")
+        index = self.length
+        if not ledger.entries:
+            self._name(ledger)
+        values = self.records.values
+        if index == len(values):
+            values.append(record)
+        else:
+            self.records.append_at(index, record)
+        ledger.entries += 1
+        ledger.size_bytes += size_bytes
+        self.length = index + 1
+        return index
+
+    def _name(self, ledger: Ledger) -> None:
+        self._named_ids.append_at(self._named, ledger.id)
+        self._named_firsts.append_at(self._named, ledger.first_index)
+        self._named += 1
+        self._near_first = _NOWHERE
+
+    def full(self, now_us: int, max_entries: int, max_size_bytes: int, max_age_us: int, min_age_us: int) -> bool:
+        """Whether the open ledger is due to be rolled over: a limit is reached and it is older than the least age.
+
+        Age alone rolls only a ledger that holds an entry; a least age of 0 is none.
+        """
+        ledger = self._open
+        if ledger is None:
+            return False
+        if ledger.entries < max_entries and ledger.size_bytes < max_size_bytes:
+            if now_us - ledger.opened_us < max_age_us or not ledger.entries:
+                return False
+        return not min_age_us or now_us - ledger.opened_us > min_age_us
+
+    def trim(self, before_index: int) -> list[Ledger]:
+        """Forgets closed ledgers that lie wholly below `before_index`; returns them, oldest first."""
+        count = 0
+        for ledger in self.ledgers:
+            if ledger.closed_us is None or ledger.first_index + ledger.entries > before_index:
+                break
+            count += 1
+        trimmed = self.ledgers[:count]
+        if trimmed:
+            del self.ledgers[:count]
+            self.first_kept = trimmed[-1].first_index + trimmed[-1].entries
+        return trimmed
+
+    # --- positions
+
+    @property
+    def current(self) -> Ledger | None:
+        """The open ledger; None while the topic is not loaded."""
+        return self._open
+
+    def record(self, index: int) -> int:
+        """What entry `index` holds."""
+        return self.records.values[index]
+
+    def position(self, index: int) -> tuple[int, int]:
+        """(ledger, entry) of an index, trimmed ones included; -1 is before the first entry of the first ledger."""
+        if self._near_first <= index < self._near_end:
+            return self._near_id, index - self._near_first
+        if index < 0 or not self._named:
+            return self._first_ledger_id(), index
+        ledger_id, first, _ = self.span(index)
+        return ledger_id, index - first
+
+    def span(self, index: int) -> tuple[int, int, int]:
+        """(ledger, its first index, index after its last entry) of the ledger that holds entry `index`, from 0.
+
+        What lies past the end counts to the last ledger with entries.
+        """
+        firsts = self._named_firsts.values
+        place = bisect_right(firsts, index, 0, self._named) - 1
+        last = place == self._named - 1
+        self._near_id = self._named_ids.values[place]
+        self._near_first = firsts[place]
+        self._near_end = _NOWHERE if last else firsts[place + 1]
+        return self._near_id, self._near_first, self.length if last else self._near_end
+
+    @staticmethod
+    def position_before(ledger_id: int) -> tuple[int, int]:
+        """The position before a ledger's first entry, `L:-1`."""
+        return ledger_id, BEFORE_FIRST
+
+    def _first_ledger_id(self) -> int:
+        if self._named:
+            return self._named_ids[0]
+        return self.ledgers[-1].id if self.ledgers else BEFORE_FIRST
+
+    def index_of(self, ledger_id: int, entry: int) -> int:
+        """The index at a position, or the last one before it: `L:-1`, unknown ledgers and entries past a ledger's end
+        give the entry below. -1 when nothing lies below."""
+        place = bisect_right(self._named_ids.values, ledger_id, 0, self._named) - 1
+        if place < 0:
+            return -1
+        end = self._named_firsts[place + 1] if place + 1 < self._named else self.length
+        if self._named_ids[place] != ledger_id:
+            return end - 1
+        return min(self._named_firsts[place] + entry, end - 1)
+
+    def text(self, index: int) -> str:
+        """An index as people read it, `ledger:entry`."""
+        ledger_id, entry = self.position(index)
+        return f"{ledger_id}:{entry}"
+
+    @property
+    def last_confirmed(self) -> tuple[int, int]:
+        """Position of the last entry, empty ledgers skipped; `L:-1` of the newest ledger when the topic holds none."""
+        if self.length > self.first_kept:
+            return self.position(self.length - 1)
+        if self.ledgers:
+            return self.position_before(self.ledgers[-1].id)
+        return self.position(self.length - 1)
+
+    # --- checkpoints
+
+    def capture(self) -> tuple:
+        """Lengths, marks and the list of ledgers, as plain data; of the ledgers only the open one is copied."""
+        open_copy = None if self._open is None else self._open.copy()
+        closed = tuple(self.ledgers) if open_copy is None else tuple(self.ledgers[:-1])
+        return self.length, self.first_kept, self._named, closed, open_copy
+
+    def restore(self, captured: tuple) -> None:
+        """Goes back to a captured state of the same branch; the records stay where they are."""
+        self.length, self.first_kept, self._named, closed, open_copy = captured
+        self.ledgers = list(closed)
+        self._open = None
+        if open_copy is not None:
+            self._open = open_copy.copy()
+            self.ledgers.append(self._open)
+        self._near_first = _NOWHERE
+
+    def depart(self) -> None:
+        """Takes columns of its own up to the present length: what a new branch does before it writes."""
+        self.records = self.records.prefix(self.length)
+        self._named_ids = self._named_ids.prefix(self._named)
+        self._named_firsts = self._named_firsts.prefix(self._named)
+
+    def share(self, other: TopicLog) -> None:
+        """Uses another world's columns of the same branch; what is not yet there will be written through."""
+        self.records = other.records
+        self._named_ids = other._named_ids
+        self._named_firsts = other._named_firsts
