@@ -1,0 +1,101 @@
+"""Child processes that are always stopped: what `script/server` and `script/test` start, they also end.
+
+Rules: every child leads its own process group, so a child's children (a worker's Java) are stopped with it; a signal
+only sets a flag that every wait looks at, so none can arrive "in between"; stopping asks first and kills after
+`GRACE_SECONDS`. Standard library only.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+
+GRACE_SECONDS = 5.0
+"""Between asking a child to stop and killing it; with what follows well under the promised 10 s."""
+
+POLL_SECONDS = 0.05
+"""How often a wait looks at the stop flag and at the children."""
+
+
+class Stopped(Exception):
+    """A person or the system asked for the end (Ctrl-C, SIGTERM, a closed terminal)."""
+
+
+class Supervisor:
+    """Starts children and ends them; use as a context manager, in the main thread."""
+
+    def __init__(self) -> None:
+        self.stop_signal: int | None = None
+        self._children: list[subprocess.Popen[bytes]] = []
+        self._former: dict[int, object] = {}
+
+    def __enter__(self) -> Supervisor:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            self._former[number] = signal.signal(number, self._remember)
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.stop_all()
+        for number, handler in self._former.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def _remember(self, number: int, _frame: object) -> None:
+        self.stop_signal = number
+
+    def check(self) -> None:
+        """Raises `Stopped` once a signal has come."""
+        if self.stop_signal is not None:
+            raise Stopped
+
+    def start(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+        self.check()
+        child = subprocess.Popen(command, env=dict(environment or os.environ), stdin=subprocess.DEVNULL, start_new_session=True)
+        self._children.append(child)
+        return child
+
+    def run(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> int:
+        """Starts `command`, waits for its end and returns its exit code."""
+        child = self.start(command, environment)
+        while child.poll() is None:
+            self.check()
+            time.sleep(POLL_SECONDS)
+        self.forget(child)
+        return child.returncode
+
+    def sleep(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.check()
+            time.sleep(POLL_SECONDS)
+
+    def forget(self, child: subprocess.Popen[bytes]) -> None:
+        """`child` has ended by itself; whatever it left in its group is ended too."""
+        _signal_group(child, signal.SIGKILL)
+        self._children.remove(child)
+
+    def stop_all(self) -> None:
+        """Asks every child's group to end, waits `GRACE_SECONDS` for all of them together, kills the rest."""
+        for child in self._children:
+            _signal_group(child, signal.SIGTERM)
+        end = time.monotonic() + GRACE_SECONDS
+        while time.monotonic() < end and any(child.poll() is None for child in self._children):
+            time.sleep(POLL_SECONDS)
+        for child in self._children:
+            _signal_group(child, signal.SIGKILL)
+            child.wait()
+        self._children.clear()
+
+
+def _signal_group(child: subprocess.Popen[bytes], number: int) -> None:
+    try:
+        os.killpg(child.pid, number)
+    except ProcessLookupError:
+        return  # the whole group has ended, which is what was wanted
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,33 @@
+"""`script/test`: sets the checkout up, tools of the operating system included, and runs every test.
+
+Rules: whatever cannot be set up is said here and fails in the tests that need it, never skipped; two processes share
+the work, the tests of one Spark session or one browser stay together (`xdist_group`); pytest's summary is the last
+thing printed, and its exit code is this command's. Arguments replace the ones given here (`script/test tests/engine -k seek`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from script.support import system
+from script.support.environment import PYTHON, ensure_environment, run_command
+from script.support.processes import Supervisor
+
+WHOLE_SUITE = ("-n", "2", "--dist", "loadgroup")
+
+
+def main() -> int:
+    return run_command(lambda supervisor: run_tests(supervisor, sys.argv[1:]))
+
+
+def run_tests(supervisor: Supervisor, arguments: list[str]) -> int:
+    ensure_environment(supervisor)
+    for thing in ("java", "chromium", "node"):
+        system.ensure(supervisor, thing)
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    return supervisor.run([str(PYTHON), "-m", "pytest", *(arguments or WHOLE_SUITE)], environment)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

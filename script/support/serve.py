@@ -1,0 +1,109 @@
+"""`script/server`: sets the checkout up, then serves the lab and runs the report worker until told to stop.
+
+Rules: daphne carries the site, a second process works off report tasks; the worker is started again when it dies, the
+end of the site ends everything; Ctrl-C, SIGTERM and a closed terminal leave no process behind. Java is only for
+reports: without it the lab runs, and this says what to install.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import subprocess
+import time
+
+from script.support import system
+from script.support.environment import PYTHON, SetUpFailed, ensure_environment, run_command
+from script.support.processes import POLL_SECONDS, Supervisor, say
+
+START_LIMIT_SECONDS = 60
+"""A site that has not answered by then is taken for broken."""
+
+WORKER_PAUSE_SECONDS = 2.0
+"""Before a dead worker is started again, so that one that cannot start does not fill the terminal."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="script/server", description="Serves Failover Lab, its report worker included. Ctrl-C stops it.")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: this machine only)")
+    parser.add_argument("--port", type=_port, default=8000, help="port to listen at (default: 8000)")
+    parser.add_argument("--no-worker", action="store_true", help="serve the site only; another process works off report tasks")
+    parser.add_argument("--no-install", action="store_true", help="never ask Debian's apt for Java, even as root")
+    arguments = parser.parse_args()
+    return run_command(lambda supervisor: serve(supervisor, arguments))
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= 65535:
+        raise argparse.ArgumentTypeError("a port is a number from 1 to 65535")
+    return number
+
+
+def serve(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
+    _refuse_taken_port(arguments.host, arguments.port)
+    fresh = ensure_environment(supervisor)
+    if not system.has("java") and not (fresh and not arguments.no_install and system.ensure(supervisor, "java")):
+        say(f"The lab runs; reports do not. {system.HOW_TO_INSTALL['java']}")
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    if supervisor.run([str(PYTHON), "manage.py", "migrate", "--noinput", "--verbosity", "0"], environment) != 0:
+        raise SetUpFailed("The database could not be brought up to date; Django's message is above.")
+    site = supervisor.start(site_command(arguments.host, arguments.port), environment)
+    worker = None if arguments.no_worker else supervisor.start(worker_command(), environment)
+    _wait_until_it_answers(supervisor, site, arguments.host, arguments.port)
+    say(f"Failover Lab is at http://{_reachable(arguments.host)}:{arguments.port}/   (Ctrl-C stops it)")
+    return _watch(supervisor, site, worker, environment)
+
+
+def site_command(host: str, port: int) -> list[str]:
+    return [str(PYTHON), "-m", "daphne", "--bind", host, "--port", str(port), "--verbosity", "0", "labsite.asgi:application"]
+
+
+def worker_command() -> list[str]:
+    return [str(PYTHON), "manage.py", "db_worker"]
+
+
+def _watch(supervisor: Supervisor, site: subprocess.Popen[bytes], worker: subprocess.Popen[bytes] | None, environment: dict[str, str]) -> int:
+    """Until a signal (raised as `Stopped`) or the site's own end, whose exit code is returned."""
+    while site.poll() is None:
+        if worker is not None and worker.poll() is not None:
+            say(f"The report worker ended with code {worker.returncode}; starting it again.")
+            supervisor.forget(worker)
+            supervisor.sleep(WORKER_PAUSE_SECONDS)
+            worker = supervisor.start(worker_command(), environment)
+        supervisor.sleep(POLL_SECONDS)
+    say(f"The site ended by itself with code {site.returncode}; stopping.")
+    return site.returncode or 1
+
+
+def _refuse_taken_port(host: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise SetUpFailed(f"Cannot listen at {host} port {port}: {error.strerror}. Another --port or --host may be free.") from error
+
+
+def _wait_until_it_answers(supervisor: Supervisor, site: subprocess.Popen[bytes], host: str, port: int) -> None:
+    end = time.monotonic() + START_LIMIT_SECONDS
+    while time.monotonic() < end:
+        if site.poll() is not None:
+            raise SetUpFailed(f"The site ended with code {site.returncode} before it answered; its message is above.")
+        try:
+            socket.create_connection((_reachable(host), port), timeout=1).close()
+            return
+        except OSError:
+            supervisor.sleep(0.1)
+    raise SetUpFailed(f"The site did not answer within {START_LIMIT_SECONDS} s.")
+
+
+def _reachable(host: str) -> str:
+    """An address that a browser here can use for a server that listens at `host`."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,74 @@
+"""What the lab needs from the operating system: Java for reports; Chromium and Node for the tests.
+
+Rules: look first; install only from Debian's own packages, only as root; never fail here: the answer is whether it is
+there now, and `HOW_TO_INSTALL` says in words what a person can do. Standard library only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from script.support.processes import Supervisor, say
+
+JAVA_LEAST, NODE_LEAST = 17, 18
+"""Spark 4 needs Java 17; `node --test` and the module features used need Node 18."""
+
+HOW_TO_INSTALL = {
+    "java": f"Java {JAVA_LEAST} or newer is needed for reports. Debian, Ubuntu: apt-get install openjdk-17-jre-headless. "
+    "Fedora: dnf install java-17-openjdk-headless. macOS: brew install openjdk@17. Then start again.",
+    "chromium": "Chromium is needed for the browser tests. Debian: apt-get install chromium.",
+    "node": f"Node {NODE_LEAST} or newer is needed for the tests of the page's modules. Debian: apt-get install nodejs.",
+}
+
+_DEBIAN_PACKAGES = {
+    "java": ("openjdk-17-jre-headless", "openjdk-21-jre-headless"),  # the second: releases that no longer carry 17
+    "chromium": ("chromium",),
+    "node": ("nodejs",),
+}
+
+
+def has(thing: str) -> bool:
+    """Whether `thing` (java, chromium, node) is here and new enough."""
+    if thing == "chromium":
+        return any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
+    if thing == "java":
+        home = os.environ.get("JAVA_HOME")
+        program = str(Path(home) / "bin" / "java") if home else "java"
+        return _major([program, "-version"], r'version "(\d+)') >= JAVA_LEAST
+    return _major(["node", "--version"], r"v(\d+)") >= NODE_LEAST
+
+
+def ensure(supervisor: Supervisor, thing: str) -> bool:
+    """Installs `thing` where that is allowed; returns whether it is there now, having said so when not."""
+    if has(thing):
+        return True
+    for package in _DEBIAN_PACKAGES[thing]:
+        if install_debian_package(supervisor, package) and has(thing):
+            return True
+    say(HOW_TO_INSTALL[thing])
+    return False
+
+
+def install_debian_package(supervisor: Supervisor, package: str) -> bool:
+    """Installs one Debian package as root; False when this is not Debian, not root, or apt refuses."""
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        return False
+    say(f"Installing Debian's {package}…")
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    supervisor.run(["apt-get", "update", "-qq"], environment)
+    command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", package]
+    return supervisor.run(command, environment) == 0
+
+
+def _major(command: list[str], pattern: str) -> int:
+    """The major version that `command` prints, 0 when it is absent or says something else."""
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    except (FileNotFoundError, PermissionError):
+        return 0
+    found = re.search(pattern, answer.stdout + answer.stderr)
+    return int(found.group(1)) if found else 0

@@ -1,0 +1,103 @@
+"""The commands' shared code: children are always ended, the environment's stamp, what is asked of the system."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from script.support import environment, system
+from script.support.processes import Stopped, Supervisor
+
+ROOT = Path(__file__).resolve().parents[1]
+
+STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(60)"
+WITH_CHILD = f"import subprocess, sys, time; print(subprocess.Popen([sys.executable, '-c', {STUBBORN!r}]).pid, flush=True); time.sleep(60)"
+
+
+def is_running(pid: int) -> bool:
+    """Whether the process exists and is more than an unreaped corpse."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_run_gives_the_exit_code():
+    with Supervisor() as supervisor:
+        assert supervisor.run([sys.executable, "-c", "raise SystemExit(7)"]) == 7
+
+
+def test_leaving_ends_children_that_ignore_the_request(monkeypatch):
+    monkeypatch.setattr("script.support.processes.GRACE_SECONDS", 0.2)
+    with Supervisor() as supervisor:
+        child = supervisor.start([sys.executable, "-c", STUBBORN])
+        time.sleep(0.3)
+    assert not is_running(child.pid)
+
+
+def test_a_signal_ends_children_and_grandchildren():
+    """The whole way: a supervising process gets SIGTERM while its child's child ignores the request."""
+    program = (
+        "import sys\nfrom script.support import processes\nfrom script.support.environment import run_command\n"
+        f"processes.GRACE_SECONDS = 0.3\nsys.exit(run_command(lambda supervisor: supervisor.run([sys.executable, '-c', {WITH_CHILD!r}])))"
+    )
+    outer = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    lines = [outer.stdout.readline().strip(), outer.stdout.readline().strip()]
+    grandchild = int(next(line for line in lines if line.isdigit()))
+    outer.send_signal(signal.SIGTERM)
+    assert outer.wait(timeout=10) == 128 + signal.SIGTERM
+    outer.stdout.close()
+    assert not is_running(grandchild)
+
+
+def test_a_wait_notices_the_signal():
+    with Supervisor() as supervisor:
+        os.kill(os.getpid(), signal.SIGTERM)
+        with pytest.raises(Stopped):
+            supervisor.sleep(5)
+
+
+def test_stamp_follows_the_requirements(monkeypatch, tmp_path):
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("numpy==1\n")
+    monkeypatch.setattr(environment, "REQUIREMENTS", requirements)
+    before = environment.wanted_stamp()
+    requirements.write_text("numpy==2\n")
+    assert environment.wanted_stamp() != before
+
+
+def test_environment_is_current_only_with_stamp_and_a_python_that_works(monkeypatch, tmp_path):
+    monkeypatch.setattr(environment, "STAMP", tmp_path / "stamp")
+    monkeypatch.setattr(environment, "PYTHON", Path(sys.executable))
+    assert not environment.is_current()
+    environment.STAMP.write_text(environment.wanted_stamp())
+    assert environment.is_current()
+    monkeypatch.setattr(environment, "PYTHON", tmp_path / "python")
+    assert not environment.is_current()
+
+
+@pytest.mark.parametrize(
+    ("said", "enough"),
+    [('openjdk version "17.0.15" 2025', True), ('openjdk version "11.0.2" 2019', False), ('java version "1.8.0_201"', False), ("nonsense", False)],
+)
+def test_java_is_judged_by_its_version(monkeypatch, tmp_path, said, enough):
+    program = tmp_path / "bin" / "java"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}\nEND\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert system.has("java") is enough
+
+
+def test_what_cannot_be_installed_is_said_and_not_raised(monkeypatch, capsys):
+    monkeypatch.setattr(system, "has", lambda _thing: False)
+    monkeypatch.setattr(system, "install_debian_package", lambda _supervisor, _package: False)
+    with Supervisor() as supervisor:
+        assert system.ensure(supervisor, "java") is False
+    assert "openjdk-17-jre-headless" in capsys.readouterr().err

@@ -1,0 +1,348 @@
+"""The house rules, checked: who may import whom, what the simulator must never touch, lengths, paths, page code.
+
+Rules of this file: it reads sources as text or syntax trees and runs nothing; each check gives every offence at once,
+with file and line, so that one run shows all there is to mend.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = ("simulator", "visualizer", "spark_reports", "labsite", "script", "tests")
+GENERATED = ("_pb2.py",)
+"""Written by a generator; its shape is not ours to judge."""
+
+FILE_LINES_LIMIT, FUNCTION_LINES_LIMIT = 400, 60
+
+STANDARD = frozenset(sys.stdlib_module_names)
+
+SIMULATOR_PACKAGES = frozenset({"numpy", "pyroaring", "google", "ruamel", "simulator"})
+"""What `simulator` may import beside the standard library."""
+
+SIMULATOR_NEVER = frozenset(
+    {"asyncio", "threading", "multiprocessing", "concurrent", "socket", "subprocess", "time", "datetime", "random", "secrets", "uuid", "queue", "sched", "signal"}
+)
+"""Standard modules that would bring in the wall clock, chance or other processes."""
+
+FILE_MODULES = frozenset({"os", "io", "pathlib", "shutil", "tempfile", "glob", "importlib"})
+FILES_ALLOWED = ("simulator/scenarios/", "simulator/trace/files.py")
+
+PROTOCOLS = ("pulsar", "emqx", "mirrormaker")
+
+MAY_IMPORT_INSIDE_SIMULATOR = {
+    # room of simulator: rooms it may import; `trace` is the vocabulary that all speak
+    "trace": ("trace",),
+    "markers": ("markers", "trace"),
+    "kernel": ("kernel", "trace"),
+    "log": ("log", "kernel", "trace"),
+    "scenarios": ("scenarios",),
+    "checks": ("checks", "trace", "log"),
+    "counting": ("counting", "checks", "trace", "log"),
+    **{protocol: (protocol, "markers", "log", "kernel", "trace", "scenarios") for protocol in PROTOCOLS},
+}
+
+FRONT_DOOR = ("simulator", "simulator.trace.registry", "simulator.trace.files", "simulator.scenarios.settings")
+"""What rooms outside may import of the simulator: the front door, and the declared vocabularies."""
+
+ELSEWHERE_NEVER = {
+    # room: top-level packages it must not import
+    "visualizer": ("pyspark", "spark_reports", "script", "tests"),
+    "spark_reports": ("django", "channels", "daphne", "visualizer", "labsite", "script", "tests"),
+    "labsite": ("pyspark", "script", "tests"),
+    "script": ("tests",),
+}
+
+
+def sources(room: str, suffix: str = ".py") -> list[Path]:
+    return [path for path in sorted((ROOT / room).rglob(f"*{suffix}")) if not path.name.endswith(GENERATED)]
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def imports(tree: ast.AST, package: str) -> Iterator[tuple[int, str]]:
+    """(line, full module name) of every import; `from a import b` gives `a.b` too when b may be a module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*parents, *([base] if base else [])])
+            yield node.lineno, base
+            if (ROOT / base.replace(".", "/")).is_dir():
+                for alias in node.names:
+                    if _is_module(f"{base}.{alias.name}"):
+                        yield node.lineno, f"{base}.{alias.name}"
+
+
+def _is_module(name: str) -> bool:
+    place = ROOT / name.replace(".", "/")
+    return place.is_dir() or place.with_suffix(".py").is_file()
+
+
+def imports_of(path: Path) -> Iterator[tuple[int, str]]:
+    package = ".".join(path.relative_to(ROOT).parent.parts)
+    return imports(parsed(path), package)
+
+
+def no_offences(offences: list[str]) -> None:
+    assert not offences, "\n" + "\n".join(offences)
+
+
+# --- who may import whom
+
+
+def test_simulator_imports_only_its_few_packages():
+    offences = []
+    for path in sources("simulator"):
+        allowed = SIMULATOR_PACKAGES | ({"pyarrow"} if name_of(path) == "simulator/trace/files.py" else set())
+        for line, module in imports_of(path):
+            top = module.split(".")[0]
+            if top in SIMULATOR_NEVER or not (top in STANDARD or top in allowed):
+                offences.append(f"{name_of(path)}:{line} imports {module}")
+    no_offences(offences)
+
+
+def test_simulator_touches_files_only_in_scenarios_and_trace_files():
+    offences = []
+    for path in sources("simulator"):
+        if name_of(path).startswith(FILES_ALLOWED):
+            continue
+        offences += [f"{name_of(path)}:{line} imports {module}" for line, module in imports_of(path) if module.split(".")[0] in FILE_MODULES]
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "open":
+                offences.append(f"{name_of(path)}:{node.lineno} opens a file")
+    no_offences(offences)
+
+
+def test_arrows_inside_the_simulator_point_down():
+    offences = []
+    for path in sources("simulator"):
+        parts = path.relative_to(ROOT / "simulator").parts
+        if len(parts) == 1:
+            continue  # world and the front door stand above all rooms
+        if parts[0] not in MAY_IMPORT_INSIDE_SIMULATOR:
+            offences.append(f"{name_of(path)}: a new room; say in MAY_IMPORT_INSIDE_SIMULATOR what it may import")
+            continue
+        allowed = MAY_IMPORT_INSIDE_SIMULATOR[parts[0]]
+        for line, module in imports_of(path):
+            names = module.split(".")
+            if names[0] == "simulator" and (len(names) == 1 or names[1] not in allowed):
+                offences.append(f"{name_of(path)}:{line} imports {module}; allowed are {', '.join(allowed)}")
+    no_offences(offences)
+
+
+@pytest.mark.parametrize("room", ["visualizer", "spark_reports", "labsite"])
+def test_the_simulator_is_entered_by_its_front_door(room):
+    offences = []
+    for path in sources(room):
+        offences += [
+            f"{name_of(path)}:{line} imports {module}; the front door is {', '.join(FRONT_DOOR)}"
+            for line, module in imports_of(path)
+            if module.split(".")[0] == "simulator" and module not in FRONT_DOOR and _is_module(module) and module not in ("simulator.trace", "simulator.scenarios")
+        ]
+    no_offences(offences)
+
+
+@pytest.mark.parametrize("room", sorted(ELSEWHERE_NEVER))
+def test_rooms_do_not_reach_into_each_other(room):
+    offences = []
+    for path in sources(room):
+        offences += [f"{name_of(path)}:{line} imports {module}" for line, module in imports_of(path) if module.split(".")[0] in ELSEWHERE_NEVER[room]]
+    no_offences(offences)
+
+
+def test_labsite_imports_spark_reports_inside_functions_only():
+    offences = []
+    for path in sources("labsite"):
+        for node in parsed(path).body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                continue
+            offences += [f"{name_of(path)}:{line} imports {module}" for line, module in imports(node, "labsite") if module.startswith("spark_reports")]
+    no_offences(offences)
+
+
+@pytest.mark.parametrize("module", ["simulator", "labsite.asgi"])
+def test_import_brings_in_neither_spark_nor_for_the_simulator_a_site(module):
+    banned = {"simulator": ("django", "channels", "pyspark"), "labsite.asgi": ("pyspark", "py4j")}[module]
+    program = f"import sys, {module}\nprint(sorted(name for name in {banned!r} if name in sys.modules))"
+    answer = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert answer.stdout.strip().splitlines()[-1:] == ["[]"], answer.stdout + answer.stderr
+
+
+# --- what the simulator must not do
+
+
+def test_simulator_draws_no_unowned_chance():
+    offences = []
+    for path in sources("simulator"):
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Attribute) and node.attr == "random" and isinstance(node.value, ast.Name) and node.value.id in ("np", "numpy"):
+                offences.append(f"{name_of(path)}:{node.lineno} uses numpy's generators")
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("hash", "id"):
+                offences.append(f"{name_of(path)}:{node.lineno} calls {node.func.id}(), which differs between processes")
+    no_offences(offences)
+
+
+def test_simulator_iterates_over_no_set():
+    offences = []
+    for path in sources("simulator"):
+        tree = parsed(path)
+        known = _names_of_sets(tree)
+        for node in ast.walk(tree):
+            for iterated in _iterated(node):
+                if _is_set(iterated, known):
+                    offences.append(f"{name_of(path)}:{iterated.lineno} iterates over a set: {ast.unparse(iterated)}")
+    no_offences(offences)
+
+
+def _iterated(node: ast.AST) -> list[ast.expr]:
+    """The expressions whose order `node` takes over. `sorted`, `len`, `min`, `max`, `in` take none."""
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        return [node.iter]
+    if isinstance(node, (ast.ListComp, ast.DictComp, ast.GeneratorExp)):
+        return [generator.iter for generator in node.generators]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("list", "tuple", "iter", "enumerate", "next", "zip"):
+        return list(node.args)
+    return []
+
+
+def _is_set(node: ast.expr, known: frozenset[str]) -> bool:
+    if isinstance(node, (ast.Set, ast.SetComp)):
+        return True
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id in ("set", "frozenset")
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitOr, ast.BitAnd, ast.Sub)):
+        return _is_set(node.left, known) or _is_set(node.right, known)
+    return isinstance(node, (ast.Name, ast.Attribute)) and ast.unparse(node) in known
+
+
+def _names_of_sets(tree: ast.AST) -> frozenset[str]:
+    """Names and attributes that are annotated as sets or assigned one, anywhere in the file."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.AnnAssign, ast.arg)) and node.annotation is not None:
+            if ast.unparse(node.annotation).split("[")[0] in ("set", "frozenset"):
+                names.add(node.arg if isinstance(node, ast.arg) else ast.unparse(node.target))
+        elif isinstance(node, ast.Assign) and _is_set(node.value, frozenset()):
+            names.update(ast.unparse(target) for target in node.targets)
+    return frozenset(names)
+
+
+# --- form
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_python_files_open_with_a_docstring_and_stay_short(room):
+    offences = []
+    for path in sources(room):
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        if tree.body and ast.get_docstring(tree) is None:
+            offences.append(f"{name_of(path)} has no docstring at its head")
+        if text.count("\n") > FILE_LINES_LIMIT:
+            offences.append(f"{name_of(path)} has {text.count(chr(10))} lines; {FILE_LINES_LIMIT} is the limit")
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                span = node.end_lineno - node.lineno + 1
+                if span > FUNCTION_LINES_LIMIT:
+                    offences.append(f"{name_of(path)}:{node.lineno} {node.name} has {span} lines; {FUNCTION_LINES_LIMIT} is the limit")
+    no_offences(offences)
+
+
+def test_nothing_is_left_for_later_or_hidden():
+    marks = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|NotImplemented" + r"Error)\b|py" + r"test\.skip|mark\.(skip|xfail)|import" + r"orskip")
+    offences = []
+    for room in ROOMS:
+        for path in sources(room):
+            text = path.read_text(encoding="utf-8")
+            offences += [f"{name_of(path)}:{number} {line.strip()}" for number, line in enumerate(text.splitlines(), 1) if marks.search(line)]
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, ast.ExceptHandler) and _swallows(node):
+                    offences.append(f"{name_of(path)}:{node.lineno} catches everything and goes on in silence")
+    no_offences(offences)
+
+
+def _swallows(handler: ast.ExceptHandler) -> bool:
+    broad = handler.type is None or (isinstance(handler.type, ast.Name) and handler.type.id in ("Exception", "BaseException"))
+    return broad and all(isinstance(statement, (ast.Pass, ast.Continue)) for statement in handler.body)
+
+
+def texts() -> Iterator[Path]:
+    """Every file of the project that is text and was written by people."""
+    here = [path for path in ROOT.iterdir() if path.is_file() and not path.name.startswith(("db.", ".git"))]
+    for folder in (*ROOMS, "static", "templates", "docs", ".ci"):
+        here += [path for path in (ROOT / folder).rglob("*") if path.is_file()]
+    for path in sorted(here):
+        if path.suffix in (".py", ".js", ".mjs", ".css", ".html", ".md", ".toml", ".txt", ".yaml", ".json", ".sh", "") and "__pycache__" not in path.parts:
+            yield path
+
+
+def test_no_file_names_a_place_of_one_machine():
+    machine = re.compile(r"(?<![\w.$}])/(?:work|root|farm|home|tmp)/[\w.]")
+    registry = re.compile("pyp" + r"i\.org|npm" + r"js\.(?:org|com)|files\.python" + "hosted")
+    offences = []
+    for path in texts():
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if machine.search(line) or registry.search(line):
+                offences.append(f"{name_of(path)}:{number} {line.strip()[:120]}")
+    no_offences(offences)
+
+
+# --- the page's own code
+
+
+def page_modules() -> list[Path]:
+    return sorted((ROOT / "static").rglob("*.js"))
+
+
+def test_page_modules_write_no_markup_from_data():
+    forbidden = re.compile(r"\b(innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval|new Function)\b")
+    offences = []
+    for path in page_modules():
+        offences += [f"{name_of(path)}:{number} {line.strip()}" for number, line in enumerate(path.read_text().splitlines(), 1) if forbidden.search(line)]
+    no_offences(offences)
+
+
+def test_page_imports_are_relative_named_in_full_and_end_in_a_semicolon():
+    statement = re.compile(r"^(?:import|export)\b[^;'\"()]*?(?:from\s*)?(['\"])([^'\"]+)\1(.?)", re.MULTILINE)
+    offences = []
+    for path in page_modules():
+        for found in statement.finditer(path.read_text()):
+            if found.group(0).startswith("export") and " from" not in found.group(0).replace("\n", " "):
+                continue
+            where = f"{name_of(path)} {found.group(2)}"
+            if not found.group(2).startswith(("./", "../")) or not found.group(2).endswith(".js"):
+                offences.append(f"{where}: imports are relative and end in .js")
+            if found.group(3) != ";":
+                offences.append(f"{where}: the import does not end in a semicolon, which Django's file hashing needs")
+    no_offences(offences)
+
+
+def test_page_modules_stay_short():
+    no_offences([f"{name_of(path)} has {lines} lines" for path in page_modules() if (lines := path.read_text().count("\n")) > FILE_LINES_LIMIT])
+
+
+def test_no_page_asks_another_host_for_anything():
+    offences = []
+    for path in [*page_modules(), *sources("static", ".css"), *sources("templates", ".html")]:
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if re.search(r"(?:src|url|import|fetch|@import)[^\n]{0,20}['\"(](?:https?:)?//", line):
+                offences.append(f"{name_of(path)}:{number} {line.strip()[:120]}")
+    no_offences(offences)
