@@ -2,8 +2,8 @@
 
 Rules: every duration is integer microseconds (`_us`), every size integer bytes, every rate an interval in microseconds;
 mappings keep the order of the file, and the engine sorts by name where order matters. The JSON Schema, the loader's
-checks and `docs/scenarios.md` all come from these types: each field's `metadata` carries its YAML key when it differs,
-its unit kind and one sentence.
+checks and `docs/scenarios.md` come from `shape.py`, which names for each field its YAML key, its kind and one sentence;
+a test asserts that it and these types cover each other.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class LinkSpec:
 class ClusterSpec:
     name: str
     settings: dict[str, Any] = field(default_factory=dict)  # broker settings that differ from the scenario's
+    first_ledger: int | None = None  # number of the first ledger opened in this cluster; None: the engine chooses
 
 
 @dataclass(frozen=True, slots=True)

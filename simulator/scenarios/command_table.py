@@ -1,0 +1,102 @@
+"""Every command that a person may give, with its arguments, declared once.
+
+Rules: `kind` is an entry of `kinds.KINDS`; defaults are written as in a file. Scenario files, menus, docs and the
+engine's `apply` (through `commands.normalise_command`) all come from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.scenarios.shape import Key
+from simulator.trace.registry import MARKER_TYPES
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`one_of` are arguments of which exactly one must be given."""
+
+    name: str
+    says: str
+    arguments: tuple[Key, ...]
+    one_of: tuple[str, ...] = ()
+
+
+_PRODUCER = Key("producer", "producer", "which producer", required=True)
+_CONSUMER = Key("consumer", "consumer", "which consumer", required=True)
+_CLIENT = Key("client", "client", "which producer or consumer", required=True)
+_CLUSTER = Key("cluster", "cluster", "which cluster", required=True)
+_TOPIC = Key("topic", "topic", "which topic", required=True)
+_PARTITION = Key("topic", "topic-or-partition", "which topic, or one partition of it", required=True)
+_SUBSCRIPTION = Key("subscription", "subscription", "which subscription", required=True)
+_LINK = Key("link", "link", "which link: a -> b one way, a <-> b both", required=True)
+_PEER = Key("peer", "cluster", "only on the way to this cluster; without it to any")
+_MARKER = Key("type", "choice", "type of the marker", required=True, choices=tuple(MARKER_TYPES))
+_COUNT = Key("count", "integer", "how many messages", required=True, minimum=1, maximum=10_000_000)
+
+_FAIL_OVER = (
+    _SUBSCRIPTION,
+    Key("from", "cluster", "cluster that its consumers leave", required=True),
+    Key("to", "cluster", "cluster that they go to", required=True),
+    Key("mode", "choice", "crash: the clients die with the cluster; planned: they finish and close; drained: planned, after waiting for the target; auto: by probing, as Pulsar's AutoClusterFailover", required=True, choices=("crash", "planned", "drained", "auto")),
+    Key("producers", "boolean", "the topic's producers move too", default=False),
+    Key("limit", "duration", "drained: how long to wait for the target at most", default="30s"),
+    Key("stop-producers", "boolean", "drained: stop the topic's producers while waiting", default=False),
+    Key("probeInterval", "duration", "auto: time between two probes", default="30s", minimum=1),
+    Key("failoverDelay", "duration", "auto: how long the cluster must have been down", default="30s"),
+    Key("switchBackDelay", "duration", "auto: how long it must have been up again", default="60s"),
+    Key("switchBack", "boolean", "auto: go back when it is up again", default=True),
+)
+
+_DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
+    ("producer.publish", "publish messages at once", (_PRODUCER, Key("count", "integer", "how many messages", default=1, minimum=1, maximum=1_000_000))),
+    ("producer.start", "connect a producer and let it publish", (_PRODUCER,)),
+    ("producer.stop", "close a producer after what it has sent is receipted", (_PRODUCER,)),
+    ("producer.pause", "let a producer publish nothing for now", (_PRODUCER,)),
+    ("producer.resume", "let a paused producer go on", (_PRODUCER,)),
+    ("producer.slow", "change a producer's interval", (_PRODUCER, Key("every", "duration", "one message each", required=True, minimum=1))),
+    ("consumer.start", "let a consumer subscribe", (_CONSUMER,)),
+    ("consumer.stop", "let a consumer finish what it holds, send its acks and close", (_CONSUMER,)),
+    ("consumer.pause", "let a consumer take nothing for now; it stays connected", (_CONSUMER,)),
+    ("consumer.resume", "let a paused consumer go on", (_CONSUMER,)),
+    ("consumer.slow", "change how long a consumer takes for a message", (_CONSUMER, Key("processing", "distribution", "from delivery to acknowledgement", required=True))),
+    ("client.kill", "kill a producer or consumer: what it has not sent is gone", (_CLIENT,)),
+    ("client.close", "close a producer or consumer cleanly", (_CLIENT,)),
+    ("consumer.hold", "keep messages unacknowledged that a consumer gets from now on", (
+        _CONSUMER, Key("messages", "messages", "these very messages"), Key("share", "share", "this share of all"),
+        Key("for", "duration", "for how long; without it until released"))),
+    ("consumer.release", "acknowledge what a consumer holds", (_CONSUMER, Key("messages", "messages", "only these; without it all"))),
+    ("consumer.negative-acknowledge", "negatively acknowledge messages that a consumer has in hand", (_CONSUMER, Key("messages", "messages", "which messages", required=True))),
+    ("cluster.crash", "let all brokers of a cluster die; what was not persisted is gone", (_CLUSTER,)),
+    ("cluster.restart", "start a crashed cluster from what it had persisted", (_CLUSTER,)),
+    ("cluster.lose", "lose a cluster and its data for good", (_CLUSTER,)),
+    ("topic.unload", "unload a topic from its broker; clients reconnect", (_CLUSTER, _PARTITION)),
+    ("link.cut", "let nothing pass a link", (_LINK,)),
+    ("link.heal", "let a cut or slowed link work as declared", (_LINK,)),
+    ("link.slow", "change a link's latency", (_LINK, Key("latency", "duration", "the new latency", required=True))),
+    ("marker.delay", "delay the next marker of a type on the wire", (_CLUSTER, _PEER, _MARKER, Key("by", "duration", "by how much", required=True))),
+    ("marker.drop", "remove the next marker of a type from the wire", (_CLUSTER, _PEER, _MARKER)),
+    ("subscription.reset", "put a cursor to a position or an instant of publishing", (
+        _SUBSCRIPTION, _CLUSTER, Key("position", "position", "ledger:entry to deliver next, earliest or latest"),
+        Key("time", "duration", "deliver again what was published from this instant on"))),
+    ("subscription.skip", "move a cursor over the next messages", (_SUBSCRIPTION, _CLUSTER, _COUNT)),
+    ("subscription.clear", "move a cursor to the end of its log", (_SUBSCRIPTION, _CLUSTER)),
+    ("subscription.create", "create a subscription", (
+        _SUBSCRIPTION, _CLUSTER, Key("initialPosition", "choice", "where it begins", default="Latest", choices=("Latest", "Earliest")),
+        Key("replicated", "boolean", "with replicated state", default=False))),
+    ("subscription.delete", "delete a subscription with its cursor", (_SUBSCRIPTION, _CLUSTER)),
+    ("subscription.replicate", "switch a subscription's replication on or off in one cluster", (_SUBSCRIPTION, _CLUSTER, Key("enabled", "boolean", "on or off", required=True))),
+    ("replication.remove-cluster", "take a cluster off a topic's replication list; the cursors towards it go with it", (_TOPIC, _CLUSTER)),
+    ("replication.add-cluster", "put a cluster on a topic's replication list; cursors towards it begin at replicationStartAt", (_TOPIC, _CLUSTER)),
+    ("topic.grow", "add partitions to a partitioned topic", (_TOPIC, Key("partitions", "integer", "how many it shall have", required=True, minimum=1, maximum=256))),
+    ("setting.change", "change a broker setting", (
+        Key("cluster", "cluster", "only there; without it everywhere"), Key("setting", "setting-name", "which setting", required=True),
+        Key("value", "setting-value", "its new value", required=True))),
+    ("snapshot.finish-partial", "UNSAFE: finish the pending snapshots of a topic with the answers at hand", (_CLUSTER, _PARTITION)),
+    ("subscription.fail-over", "move a subscription's consumers from one cluster to another", _FAIL_OVER),
+)
+
+COMMANDS: dict[str, Command] = {
+    name: Command(name, says, arguments, ("position", "time") if name == "subscription.reset" else ())
+    for name, says, arguments in _DECLARED
+}

@@ -1,0 +1,156 @@
+"""Kinds made of several keys: distributions, selections of messages, settings, options, replicating pairs.
+
+Rules as in `kinds.py`, to whose table they are added here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from simulator.scenarios import names, settings, units
+from simulator.scenarios.kinds import BAD, DECIMAL, DURATION, KINDS, LINKS, MESSAGE, SHARE, Kind
+from simulator.scenarios.model import Distribution, Selection
+from simulator.scenarios.problems import Wrong, suggestion
+from simulator.scenarios.shape import Key
+from simulator.scenarios.tree import Node
+
+if TYPE_CHECKING:
+    from simulator.scenarios.reader import Reader
+
+DISTRIBUTIONS: dict[str, tuple[Key, ...]] = {
+    "constant": (Key("value", "duration", "the span", required=True, attribute="value_us"),),
+    "uniform": (
+        Key("low", "duration", "the shortest", required=True, attribute="low_us"),
+        Key("high", "duration", "the longest", required=True, attribute="high_us"),
+    ),
+    "lognormal": (
+        Key("median", "duration", "half of all draws are shorter", required=True, attribute="value_us"),
+        Key("sigma", "decimal", "shape: 0 is constant, 0.3 mild, 1 wild", required=True, attribute="sigma_millionths"),
+    ),
+    "exponential": (Key("mean", "duration", "the mean", required=True, attribute="value_us"),),
+}
+
+_MESSAGES = Key("messages", "messages", "these very messages")
+_SHARE = Key("share", "share", "this share of all, drawn by each message's own identity", attribute="share_millionths")
+SELECTIONS: dict[str, tuple[Key, ...]] = {
+    "hold": (_MESSAGES, _SHARE, Key("for", "duration", "for how long; without it until released", attribute="for_us")),
+    "delay": (_MESSAGES, _SHARE, Key("for", "duration", "for how long", required=True, attribute="for_us")),
+    "nack": (_MESSAGES, _SHARE),
+}
+_SELECTION_WORDS = {
+    "hold": "which messages are held: {messages: [web/5], share: 1%, for: 10s}",
+    "delay": "which messages are delayed: {messages: [web/5], share: 1%, for: 10s}",
+    "nack": "which messages: {messages: [web/5], share: 1%}",
+}
+
+
+def _read_distribution(node: Node, key: Key, path: str, reader: Reader) -> Any:
+    if not isinstance(node.value, dict):
+        return Distribution(value_us=units.parse_duration(node.plain()))
+    if "kind" in node.value:
+        return _normalised_distribution(node)
+    kind = node.value.get("distribution")
+    if kind is None or kind.value not in DISTRIBUTIONS:
+        shown = "no distribution is named" if kind is None else f'there is no distribution "{kind.plain()}"'
+        raise Wrong(shown, suggestion(None if kind is None else kind.plain(), DISTRIBUTIONS))
+    rest = Node({name: member for name, member in node.value.items() if name != "distribution"},
+                node.source, node.line, node.column, node.key_line, node.key_column)
+    members = reader.members(rest, DISTRIBUTIONS[kind.value], path)
+    if members is BAD:
+        return BAD
+    made = Distribution(kind=kind.value, **members)
+    if made.low_us > made.high_us:
+        raise Wrong("low is above high", "write the shorter span as low")
+    return made
+
+
+def _normalised_distribution(node: Node) -> Distribution:
+    """From a command log, where the model's own fields stand."""
+    plain = node.plain()
+    fields = asdict(Distribution())
+    numbers = [value for name, value in plain.items() if name != "kind"]
+    if plain["kind"] not in DISTRIBUTIONS or not set(plain) <= set(fields) or any(
+        type(value) is not int or not 0 <= value <= units.LONGEST_US for value in numbers
+    ):
+        raise Wrong("not a distribution as a command log holds it", "write a duration or {distribution: …}")
+    return Distribution(**plain)
+
+
+def _write_distribution(value: Distribution) -> Any:
+    if value.kind == "constant":
+        return units.format_duration(value.value_us)
+    keys = DISTRIBUTIONS[value.kind]
+    return {"distribution": value.kind, **{key.name: KINDS[key.kind].write(getattr(value, key.field)) for key in keys}}
+
+
+def _selection(name: str) -> Kind:
+    keys = SELECTIONS[name]
+
+    def read(node: Node, key: Key, path: str, reader: Reader) -> Any:
+        members = reader.members(node, keys, path)
+        if members is BAD:
+            return BAD
+        if not members.get("messages") and not members.get("share_millionths"):
+            raise Wrong("selects nothing", "name messages, a share, or both")
+        return Selection(**members)
+
+    def write(value: Selection) -> dict[str, Any]:
+        written = {"messages": [MESSAGE.write(message) for message in value.messages]} if value.messages else {}
+        if value.share_millionths:
+            written["share"] = SHARE.write(value.share_millionths)
+        return written if value.for_us is None else {**written, "for": DURATION.write(value.for_us)}
+
+    return Kind(_SELECTION_WORDS[name], lambda key: {"$ref": f"#/$defs/{name}"}, read, write)
+
+
+def _settings(table: dict[str, settings.Setting], noun: str) -> Kind:
+    def read(node: Node, key: Key, path: str, reader: Reader) -> Any:
+        keys = tuple(_key_of(setting) for setting in table.values())
+        return reader.members(node, keys, path, noun=noun)
+
+    def write(value: dict[str, Any]) -> dict[str, Any]:
+        return {name: DURATION.write(entry) if table[name].kind == "duration" else entry for name, entry in value.items()}
+
+    return Kind(f"{noun}s by name", lambda key: {"$ref": f"#/$defs/{noun.replace(' ', '-')}s"}, read, write)
+
+
+def _key_of(setting: settings.Setting) -> Key:
+    return Key(setting.name, setting.kind, setting.says, choices=setting.choices, minimum=setting.minimum)
+
+
+def _read_setting_name(node: Node, key: Key, path: str, reader: Reader) -> str:
+    if node.text not in settings.SETTINGS:
+        raise Wrong(f'there is no broker setting "{node.plain()}"', suggestion(node.plain(), settings.SETTINGS), "unknown-name")
+    return node.text
+
+
+def _read_setting_value(node: Node, key: Key, path: str, reader: Reader) -> Any:
+    if not isinstance(node.value, (bool, int, str)):
+        raise Wrong(f'"{node.plain()}" is not a setting\'s value', "write a number, true, false or a word")
+    return node.value
+
+
+def read_setting_value(name: str, node: Node, path: str, reader: Reader) -> Any:
+    """The value of one broker setting; BAD when its problem was reported."""
+    key = _key_of(settings.SETTINGS[name])
+    return reader.attempt(KINDS[key.kind], node, key, path)
+
+
+def _read_pairs(node: Node, key: Key, path: str, reader: Reader) -> Any:
+    links = LINKS.read(node, key, path, reader)
+    return BAD if links is BAD else tuple(dict.fromkeys(pair for pairs in links for pair in pairs))
+
+
+KINDS |= {
+    "distribution": Kind(
+        "duration, or {distribution: uniform, low, high}, {distribution: lognormal, median, sigma}, {distribution: exponential, mean}",
+        lambda key: {"$ref": "#/$defs/distribution"}, _read_distribution, _write_distribution, asdict,
+    ),
+    **{name: _selection(name) for name in SELECTIONS},
+    "settings": _settings(settings.SETTINGS, "broker setting"),
+    "options": _settings(settings.OPTIONS, "option"),
+    "setting-name": Kind("name of a broker setting", lambda key: {"enum": list(settings.SETTINGS)}, _read_setting_name),
+    "setting-value": Kind("value of that setting", lambda key: {"type": ["integer", "boolean", "string"]}, _read_setting_value),
+    "pairs": Kind(LINKS.says, LINKS.schema, _read_pairs, lambda value: [names.format_link((pair,)) for pair in value]),
+}

@@ -1,0 +1,150 @@
+"""What one part of a scenario demands of another, beyond each key by itself.
+
+Rules: only what could never be right is a problem; what a running cluster would refuse at its time (a second consumer on
+an Exclusive subscription, say) is left to the run.
+"""
+
+from __future__ import annotations
+
+from simulator.scenarios.model import ConsumerSpec, ProducerSpec, Scenario, Selection
+from simulator.scenarios.names import PARTITION_SUFFIX
+from simulator.scenarios.problems import suggestion
+from simulator.scenarios.reader import Reader
+from simulator.scenarios.tree import Node
+
+SHORTEST_ACK_TIMEOUT_US = 1_000_000
+"""Pulsar's Java client refuses an ackTimeout under a second."""
+SMALLEST_SPREAD_CACHE = 3
+"""The spread rule keeps first and last and gives up one between: a cache under 3 is an IllegalArgumentException."""
+
+
+class _Check:
+    """The scenario with the tree it was read from, so that a problem knows its place."""
+
+    def __init__(self, scenario: Scenario, root: Node, reader: Reader) -> None:
+        self.scenario, self.root, self.reader = scenario, root, reader
+
+    def fail(self, keys: tuple[str | int, ...], what: str, right: str) -> None:
+        node, path = self.root, ""
+        for key in keys:
+            inside = node.value if isinstance(node.value, dict) and isinstance(key, str) else {}
+            if isinstance(node.value, list) and isinstance(key, int):
+                node = node.value[key]
+            elif key in inside:
+                node = inside[key]
+            path = f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}" if path else key
+        self.reader.fail(node, path, what, right)
+
+    def served(self, topic: str) -> tuple[str, ...]:
+        """Clusters where a topic lives at some time of the run: its list, and those that a command adds."""
+        added = [
+            command.arguments["cluster"]
+            for command in self.scenario.commands
+            if command.do == "replication.add-cluster" and command.arguments["topic"] == topic
+        ]
+        return (*self.scenario.topics[topic].clusters, *added)
+
+
+def check_consistency(scenario: Scenario, root: Node, reader: Reader) -> None:
+    check = _Check(scenario, root, reader)
+    _settings(check)
+    _topics(check)
+    for producer in scenario.producers.values():
+        _producer(check, producer)
+    for consumer in scenario.consumers.values():
+        _consumer(check, consumer)
+    _commands(check)
+
+
+def _settings(check: _Check) -> None:
+    name = "replicatedSubscriptionsSnapshotMaxCachedPerSubscription"
+    if check.scenario.options.get("snapshotCacheRule", "spread") != "spread":
+        return
+    places = [((), check.scenario.settings)]
+    places += [(("clusters", cluster.name), cluster.settings) for cluster in check.scenario.clusters.values()]
+    for keys, settings in places:
+        if name in settings and settings[name] < SMALLEST_SPREAD_CACHE:
+            right = f"at least {SMALLEST_SPREAD_CACHE} with the cache rule spread"
+            check.fail((*keys, "settings", name), f"{settings[name]} is too small", right)
+
+
+def _topics(check: _Check) -> None:
+    for name, topic in check.scenario.topics.items():
+        if PARTITION_SUFFIX.search(name):
+            check.fail(("topics", name), "looks like a partition", "choose a name that does not end in -partition-<number>")
+        if not topic.clusters:
+            check.fail(("topics", name, "clusters"), "is empty", "name at least one cluster")
+        for pair in topic.replication or ():
+            for cluster in pair:
+                if cluster not in topic.clusters:
+                    right = suggestion(cluster, topic.clusters)
+                    check.fail(("topics", name, "replication"), f'"{cluster}" is not in the list of clusters', right)
+
+
+def _producer(check: _Check, producer: ProducerSpec) -> None:
+    here = ("producers", producer.name)
+    served = check.served(producer.topic)
+    if producer.cluster not in served:
+        check.fail((*here, "cluster"), f"topic {producer.topic} is not in {producer.cluster}", suggestion(producer.cluster, served))
+    for cluster in producer.replicate_to or ():
+        if cluster not in served:
+            check.fail((*here, "replicateTo"), f"topic {producer.topic} is not in {cluster}", suggestion(cluster, served))
+    if producer.name in check.scenario.consumers:
+        check.fail(here, "is also the name of a consumer", "clients need different names")
+    if producer.stop_us is not None and producer.stop_us < producer.start_us:
+        check.fail((*here, "stop"), "is before start", "stop at or after start")
+    if producer.every_us is None and producer.at_us is None:
+        for key, given in (("count", producer.count is not None), ("arrivals", producer.arrivals != "regular")):
+            if given:
+                check.fail((*here, key), "says nothing without an interval", "give every, rate or at")
+    if producer.at_us is not None:
+        _instants(check, producer)
+    _messages(check, (*here, "delay"), producer.delay, producer.topic)
+
+
+def _instants(check: _Check, producer: ProducerSpec) -> None:
+    here = ("producers", producer.name)
+    conflicts = {
+        "every": producer.every_us is not None, "count": producer.count is not None,
+        "start": producer.start_us != 0, "arrivals": producer.arrivals != "regular",
+    }
+    for key, given in conflicts.items():
+        if given:
+            check.fail((*here, key), "does not go with at", "leave it out: at lists every instant")
+    if list(producer.at_us or ()) != sorted(producer.at_us or ()):
+        check.fail((*here, "at"), "is not in order", "list the instants from first to last")
+
+
+def _consumer(check: _Check, consumer: ConsumerSpec) -> None:
+    here = ("consumers", consumer.name)
+    subscription = check.scenario.subscriptions[consumer.subscription]
+    served = check.served(subscription.topic)
+    if consumer.cluster not in served:
+        check.fail((*here, "cluster"), f"topic {subscription.topic} is not in {consumer.cluster}", suggestion(consumer.cluster, served))
+    if consumer.acknowledge == "cumulative" and subscription.type in ("Shared", "Key_Shared"):
+        right = "acknowledge individually, or choose Exclusive or Failover"
+        check.fail((*here, "acknowledge"), f"{subscription.type} subscriptions refuse cumulative acks", right)
+    if consumer.stop_us is not None and consumer.stop_us < consumer.start_us:
+        check.fail((*here, "stop"), "is before start", "stop at or after start")
+    if 0 < consumer.ack_timeout_us < SHORTEST_ACK_TIMEOUT_US:
+        check.fail((*here, "ackTimeout"), "is under a second", "0s is off; otherwise at least 1s")
+    _messages(check, (*here, "hold"), consumer.hold, subscription.topic)
+    _messages(check, (*here, "negativeAcknowledge"), consumer.negative_acknowledge, subscription.topic)
+
+
+def _messages(check: _Check, keys: tuple[str | int, ...], selection: Selection | None, topic: str) -> None:
+    for index, (producer, _) in enumerate(selection.messages if selection else ()):
+        if check.scenario.producers[producer].topic != topic:
+            check.fail((*keys, "messages", index), f"{producer} does not publish to {topic}", "name messages of this topic")
+
+
+def _commands(check: _Check) -> None:
+    for index, command in enumerate(check.scenario.commands):
+        topic = command.arguments.get("topic")
+        if topic is None:
+            continue
+        plain = PARTITION_SUFFIX.sub("", topic)
+        if plain != topic and check.scenario.topics[plain].partitions == 0:
+            check.fail(("commands", index, "topic"), f"{plain} has no partitions", f"name {plain} itself")
+        if command.do == "topic.grow" and check.scenario.topics[plain].partitions == 0:
+            check.fail(("commands", index, "topic"), f"{plain} has no partitions", "only a partitioned topic grows")

@@ -1,0 +1,199 @@
+"""The kinds of value in scenario files and commands: how each is read, written, described and put in a JSON Schema.
+
+Rules: `read` takes a node and gives the model's value, or raises `Wrong`, or reports several problems to the reader and
+gives `BAD`; `write` gives the value as it stands in a file; `plain` gives the JSON-able value of a command log. Kinds
+made of several keys are in `compound.py`.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from simulator.scenarios import names, units
+from simulator.scenarios.problems import Wrong, suggestion
+from simulator.scenarios.shape import LARGEST_INTEGER, Key
+from simulator.scenarios.tree import Node
+
+if TYPE_CHECKING:
+    from simulator.scenarios.reader import Reader
+
+
+class _Bad:
+    """The value of a key whose problem has been reported."""
+
+
+BAD = _Bad()
+
+
+def same(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    says: str
+    schema: Callable[[Key], dict[str, Any]]
+    read: Callable[[Node, Key, str, "Reader"], Any]
+    write: Callable[[Any], Any] = same
+    plain: Callable[[Any], Any] = same
+    suffix: str = ""  # added to the key in a normalised command: the unit
+
+
+def _scalar(node: Node, wanted: type, words: str) -> Any:
+    if isinstance(node.value, bool) is not (wanted is bool) or not isinstance(node.value, wanted):
+        shown = "nothing" if node.value is None else "a mapping" if isinstance(node.value, dict) else (
+            "a list" if isinstance(node.value, list) else f'"{node.value}"')
+        raise Wrong(f"{shown} is not {words}", f"write {words}")
+    return node.value
+
+
+def _read_text(node: Node, key: Key, path: str, reader: Reader) -> str:
+    text = node.value if isinstance(node.value, str) else str(_scalar(node, (int, float), "text"))
+    if any(unicodedata.category(character) in ("Cc", "Cs") and character not in "\n\t" for character in text):
+        raise Wrong("holds a control character", "write plain text")
+    return text.strip()
+
+
+def _read_name(node: Node, key: Key, path: str, reader: Reader) -> str:
+    return names.check_name(node.text)
+
+
+def _read_integer(node: Node, key: Key, path: str, reader: Reader) -> int:
+    value = _scalar(node, int, "a whole number")
+    return _bounded(value, key, str)
+
+
+def _read_boolean(node: Node, key: Key, path: str, reader: Reader) -> bool:
+    return _scalar(node, bool, "true or false")
+
+
+def _read_choice(node: Node, key: Key, path: str, reader: Reader) -> str:
+    if node.value not in key.choices:
+        raise Wrong(f'"{node.plain()}" is not one of the choices', suggestion(node.plain(), key.choices))
+    return node.value
+
+
+def _measured(parse: Callable[[object], int], write: Callable[[int], Any]) -> Callable[[Node, Key, str, Reader], int]:
+    def read(node: Node, key: Key, path: str, reader: Reader) -> int:
+        return _bounded(parse(node.plain()), key, write)
+
+    return read
+
+
+def _bounded(value: int, key: Key, write: Callable[[int], Any]) -> int:
+    low, high = key.minimum, key.maximum
+    if low is not None and value < low:
+        raise Wrong(f"{write(value)} is too small", f"at least {write(low)}" if low != high else f"write {write(low)}")
+    if value > (LARGEST_INTEGER if high is None else high):
+        bound = LARGEST_INTEGER if high is None else high
+        raise Wrong(f"{write(value)} is too large", f"at most {write(bound)}" if low != high else f"write {write(bound)}")
+    return value
+
+
+def _name_schema(key: Key) -> dict[str, Any]:
+    # A name of digits only is a number to YAML; the pattern applies to text alone.
+    return {"type": ["string", "integer"], "pattern": f"^{names.NAME_PATTERN}$"}
+
+
+def _reference(kind: str) -> Kind:
+    def read(node: Node, key: Key, path: str, reader: Reader) -> str:
+        known = reader.names.of_kind(kind)
+        if node.text not in known:
+            shown = node.plain() if node.text is None else node.text
+            raise Wrong(f'there is no {kind} "{shown}"', suggestion(shown, known), code="unknown-name")
+        return node.text
+
+    noun = "producer or consumer" if kind == "client" else kind
+    return Kind(f"name of a {noun}", _name_schema, read)
+
+
+def _read_partition(node: Node, key: Key, path: str, reader: Reader) -> str:
+    if node.text is None or names.PARTITION_SUFFIX.sub("", node.text) not in reader.names.topics:
+        shown = node.plain() if node.text is None else node.text
+        raise Wrong(f'there is no topic "{shown}"', suggestion(shown, reader.names.topics), code="unknown-name")
+    return node.text
+
+
+def _read_link(node: Node, key: Key, path: str, reader: Reader) -> tuple[tuple[str, str], ...]:
+    pairs = names.parse_link(node.plain())
+    for cluster in pairs[0]:
+        if cluster not in reader.names.clusters:
+            raise Wrong(f'there is no cluster "{cluster}"', suggestion(cluster, reader.names.clusters), code="unknown-name")
+    return pairs
+
+
+def _read_message(node: Node, key: Key, path: str, reader: Reader) -> tuple[str, int]:
+    message = names.parse_message(node.plain())
+    if message[0] not in reader.names.producers:
+        raise Wrong(f'there is no producer "{message[0]}"', suggestion(message[0], reader.names.producers), code="unknown-name")
+    return message
+
+
+def _read_position(node: Node, key: Key, path: str, reader: Reader) -> str:
+    if node.value not in ("earliest", "latest"):
+        names.parse_position(node.plain())
+    return node.value
+
+
+def _list_of(item: Kind, words: str) -> Kind:
+    def read(node: Node, key: Key, path: str, reader: Reader) -> Any:
+        if not isinstance(node.value, list):
+            raise Wrong(f'"{node.plain()}" is not a list', f"write {words}")
+        items = [reader.attempt(item, entry, key, f"{path}[{index}]") for index, entry in enumerate(node.value)]
+        if any(value is BAD for value in items):
+            return BAD
+        for index, value in enumerate(items):
+            if value in items[:index] and item is not DURATION:
+                reader.fail(node.value[index], f"{path}[{index}]", f'"{node.value[index].plain()}" stands twice', "name each once")
+                return BAD
+        return tuple(items)
+
+    return Kind(
+        words, lambda key: {"type": "array", "items": item.schema(key)}, read,
+        write=lambda value: [item.write(entry) for entry in value],
+        plain=lambda value: [item.plain(entry) for entry in value],
+    )
+
+
+def _pattern(pattern: str) -> Callable[[Key], dict[str, Any]]:
+    return lambda key: {"type": "string", "pattern": f"^{pattern}$"}
+
+
+def _integer_schema(key: Key) -> dict[str, Any]:
+    bounds = {"minimum": key.minimum, "maximum": key.maximum}
+    return {"type": "integer", **{name: bound for name, bound in bounds.items() if bound is not None}}
+
+
+_NUMBER = r"\d+(\.\d+)?\s*"
+
+DURATION = Kind("duration (us ms s m h)", _pattern(rf"\s*{_NUMBER}(us|ms|s|m|h)\s*"), _measured(units.parse_duration, units.format_duration), units.format_duration, suffix="_us")
+SIZE = Kind("size (B KB MB GB KiB MiB)", _pattern(rf"\s*{_NUMBER}(B|KB|MB|GB|KiB|MiB)\s*"), _measured(units.parse_size, units.format_size), units.format_size, suffix="_bytes")
+BANDWIDTH = Kind("size per second, such as 100MB/s", _pattern(rf"\s*{_NUMBER}(B|KB|MB|GB|KiB|MiB)\s*/\s*s\s*"), _measured(units.parse_bandwidth, units.format_bandwidth), units.format_bandwidth)
+RATE = Kind("rate, such as 100/s", _pattern(rf"\s*{_NUMBER}/\s*s\s*"), _measured(units.parse_rate, str), units.format_rate)
+SHARE = Kind("percentage, such as 1%", _pattern(rf"\s*{_NUMBER}%\s*"), _measured(units.parse_share, units.format_share), units.format_share, suffix="_millionths")
+DECIMAL = Kind("number with at most six decimals", lambda key: {"type": "number", "minimum": 0, "maximum": 10}, _measured(units.parse_decimal, units.format_decimal), units.format_decimal)
+MESSAGE = Kind("message: producer/number", _pattern(rf"{names.NAME_PATTERN}/\d+"), _read_message, names.format_message, names.format_message)
+LINK = Kind("link: a -> b, or a <-> b for both ways", _pattern(rf"\s*{names.NAME_PATTERN}\s*(<->|->)\s*{names.NAME_PATTERN}\s*"), _read_link, names.format_link, names.format_link)
+CLUSTER = _reference("cluster")
+LINKS = _list_of(LINK, "a list of links (a -> b, a <-> b)")
+
+KINDS: dict[str, Kind] = {
+    "text": Kind("text", lambda key: {"type": "string"}, _read_text),
+    "name": Kind("name", _name_schema, _read_name),
+    "integer": Kind("whole number", _integer_schema, _read_integer),
+    "boolean": Kind("true or false", lambda key: {"type": "boolean"}, _read_boolean),
+    "choice": Kind("one of the choices", lambda key: {"enum": list(key.choices)}, _read_choice),
+    "duration": DURATION, "size": SIZE, "bandwidth": BANDWIDTH, "rate": RATE, "share": SHARE, "decimal": DECIMAL,
+    "cluster": CLUSTER, "topic": _reference("topic"), "producer": _reference("producer"),
+    "subscription": _reference("subscription"), "consumer": _reference("consumer"), "client": _reference("client"),
+    "topic-or-partition": Kind("name of a topic or of one partition", _pattern(names.NAME_PATTERN), _read_partition),
+    "position": Kind("ledger:entry, earliest or latest", _pattern(r"(\d+:(-1|\d+)|earliest|latest)"), _read_position),
+    "message": MESSAGE, "link": LINK,
+    "clusters": _list_of(CLUSTER, "a list of clusters"),
+    "messages": _list_of(MESSAGE, "a list of messages (producer/number)"),
+    "instants": _list_of(DURATION, "a list of instants (durations from the start)"),
+}
+"""Every kind by name; `compound.py` adds those made of several keys."""

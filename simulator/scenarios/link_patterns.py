@@ -1,0 +1,72 @@
+"""The `links` section: patterns in the file, one link for every ordered pair in the model.
+
+Rules: `default` holds for every pair, `a <-> b` for two, `a -> b` for one; the more specific wins key by key, and of two
+equally specific ones the later. A pair about which nothing is said has `DEFAULT_LATENCY_US` and no bound.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.scenarios import shape
+from simulator.scenarios.kinds import BAD
+from simulator.scenarios.model import Distribution, LinkSpec
+from simulator.scenarios.names import parse_link
+from simulator.scenarios.problems import Wrong, suggestion
+from simulator.scenarios.reader import Reader
+from simulator.scenarios.tree import Node
+
+DEFAULT = "default"
+
+
+def read_links(node: Node | None, reader: Reader) -> Any:
+    """Every ordered pair of clusters -> LinkSpec; BAD when a pattern is wrong."""
+    if node is not None and node.value is not None and not isinstance(node.value, dict):
+        reader.fail(node, "links", "is not a mapping", "write links: {default: {latency: 40ms}}")
+        return BAD
+    patterns = {} if node is None or node.value is None else node.value
+    if len(patterns) > shape.MOST_LINK_PATTERNS:
+        reader.fail(node, "links", f"holds {len(patterns)} entries", f"at most {shape.MOST_LINK_PATTERNS}")
+        return BAD
+    layers: tuple[list[tuple[Any, dict[str, Any]]], ...] = ([], [], [])  # default, both ways, one way
+    good = True
+    for pattern, member in patterns.items():
+        pairs = _pairs(pattern, member, reader)
+        values = reader.members(member, shape.LINK, f"links.{pattern}")
+        if pairs is BAD or values is BAD:
+            good = False
+        else:
+            layers[0 if pairs is None else 3 - len(pairs)].append((pairs, values))
+    return _every_pair(reader.names.clusters, layers) if good else BAD
+
+
+def _pairs(pattern: str, member: Node, reader: Reader) -> Any:
+    """The ordered pairs of a pattern, None for `default`."""
+    if pattern == DEFAULT:
+        return None
+    path = f"links.{pattern}"
+    try:
+        pairs = parse_link(pattern)
+    except Wrong as wrong:
+        reader.fail(member, path, wrong.what, f"{wrong.right}, or default", at_key=True)
+        return BAD
+    unknown = [cluster for cluster in pairs[0] if cluster not in reader.names.clusters]
+    for cluster in unknown:
+        right = suggestion(cluster, reader.names.clusters)
+        reader.fail(member, path, f'there is no cluster "{cluster}"', right, "unknown-name", at_key=True)
+    return BAD if unknown else pairs
+
+
+def _every_pair(clusters: tuple[str, ...], layers: Any) -> dict[tuple[str, str], LinkSpec]:
+    links = {}
+    for source in clusters:
+        for target in clusters:
+            if source == target:
+                continue
+            values: dict[str, Any] = {"latency": Distribution(value_us=shape.DEFAULT_LATENCY_US)}
+            for layer in layers:
+                for pairs, given in layer:
+                    if pairs is None or (source, target) in pairs:
+                        values |= given
+            links[source, target] = LinkSpec(source, target, **values)
+    return links

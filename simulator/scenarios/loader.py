@@ -1,0 +1,185 @@
+"""From text to `Scenario`: reads every section, checks what one says about another, fills in defaults.
+
+Rules: every problem is reported at once, in the order of the file; nothing is returned unless all is well. The scenario
+carries its own canonical text, from which an equal scenario loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from simulator.scenarios import shape
+from simulator.scenarios.canonical import canonical_text
+from simulator.scenarios.commands import read_command
+from simulator.scenarios.consistency import check_consistency
+from simulator.scenarios.expectations import read_expectations
+from simulator.scenarios.kinds import BAD
+from simulator.scenarios.builtin import builtin_text, scenario_names
+from simulator.scenarios.link_patterns import read_links
+from simulator.scenarios.model import CommandSpec, Scenario
+from simulator.scenarios.names import KnownNames, check_name
+from simulator.scenarios.problems import Problem, ScenarioError, Wrong, suggestion
+from simulator.scenarios.reader import Reader
+from simulator.scenarios.shape import Key, Section
+from simulator.scenarios.tree import Node, apply_overrides, node_of, read_tree
+from simulator.scenarios.units import format_duration, parse_duration
+
+Override = tuple[str, str]
+
+
+def load_scenario(
+    name_or_path_or_text: str | Path, *, seed: int | None = None, until_us: int | None = None,
+    overrides: Sequence[Override] = (),
+) -> Scenario:
+    """A built-in scenario by name, a file by path, or a text (anything with a line break).
+
+    `overrides` are ("dotted.path", "value") and change the file before it is checked. Raises ScenarioError.
+    """
+    given = str(name_or_path_or_text)
+    if "\n" in given:
+        return load_scenario_text(given, seed=seed, until_us=until_us, overrides=overrides)
+    if isinstance(name_or_path_or_text, str) and given in scenario_names():
+        return load_scenario_text(builtin_text(given), f"{given}.yaml", seed=seed, until_us=until_us, overrides=overrides)
+    return load_scenario_text(_file_text(Path(given)), given, seed=seed, until_us=until_us, overrides=overrides)
+
+
+def load_scenario_text(
+    text: str, source: str = "scenario", *, seed: int | None = None, until_us: int | None = None,
+    overrides: Sequence[Override] = (),
+) -> Scenario:
+    """A scenario from its text; `source` names it in problems. Never opens a file. Raises ScenarioError."""
+    root, problems = read_tree(text, source)
+    problems.extend(apply_overrides(root, overrides))
+    for key, value in (("seed", seed), ("until", None if until_us is None else format_duration(until_us))):
+        if value is not None and isinstance(root.value, dict):
+            root.value[key] = node_of(value, key)
+    if not isinstance(root.value, dict):
+        problems.append(root.problem("", "a scenario is a mapping", "begin with `format: 1`"))
+        raise ScenarioError(problems)
+    reader = Reader(KnownNames.of_sections({name: _member_names(root, name) for name in shape.ORDER}))
+    scenario = _read(root, reader)
+    problems.extend(reader.problems)
+    if scenario is None or problems:
+        raise ScenarioError(_in_order(problems))
+    return replace(scenario, canonical_text=canonical_text(scenario))
+
+
+def parse_overrides(texts: Iterable[str]) -> list[Override]:
+    """("a.b", "c") of each "a.b=c". Raises ScenarioError."""
+    pairs, problems = [], []
+    for text in texts:
+        path, equals, value = text.partition("=")
+        if not equals or not path.strip():
+            what = "has no =" if path.strip() else "has no path before ="
+            problems.append(Problem(f"--set {text}", None, None, "", what, "write dotted.path=value"))
+        pairs.append((path.strip(), value))
+    if problems:
+        raise ScenarioError(problems)
+    return pairs
+
+
+def _file_text(path: Path) -> str:
+    if path.suffix not in (".yaml", ".yml") and not path.is_file():
+        right = suggestion(path.name, scenario_names()) + ", or name a .yaml file"
+        raise ScenarioError([Problem(str(path), None, None, "", "no built-in scenario has this name", right)])
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ScenarioError([Problem(str(path), None, None, "", "is not UTF-8 text", "save it as UTF-8")]) from None
+    except OSError as error:
+        what = f"cannot be read: {error.strerror}"
+        raise ScenarioError([Problem(str(path), None, None, "", what, "name a readable file")]) from None
+
+
+def _member_names(root: Node, section: str) -> tuple[str, ...]:
+    node = root.value.get(section)
+    return tuple(node.value) if node is not None and isinstance(node.value, dict) else ()
+
+
+def _in_order(problems: list[Problem]) -> list[Problem]:
+    """By place in the file; what has no place comes first. Each problem once."""
+    return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0))
+
+
+def _read(root: Node, reader: Reader) -> Scenario | None:
+    known = [key for key in root.value if key in shape.ORDER]
+    for key in root.value:
+        if key not in known:
+            reader.fail(root.value[key], key, "unknown key", suggestion(key, shape.ORDER), at_key=True)
+    head_names = [key.name for key in shape.HEAD]
+    head = Node({key: root.value[key] for key in known if key in head_names}, root.source, root.line, root.column)
+    values = reader.members(head, shape.HEAD, "")
+    sections = {section.name: _section(root, section, reader) for section in shape.SECTIONS}
+    links = read_links(root.value.get("links"), reader)
+    commands = _commands(root.value.get("commands"), reader)
+    expect = read_expectations(root.value.get("expect"), reader)
+    if values is BAD or links is BAD or any(found is BAD for found in sections.values()):
+        return None
+    del values["format"]
+    scenario = Scenario(**values, **sections, links=links, commands=commands, expect=expect)
+    check_consistency(scenario, root, reader)
+    return scenario
+
+
+def _section(root: Node, section: Section, reader: Reader) -> Any:
+    node = root.value.get(section.name)
+    if node is None or node.value is None or node.value == {}:
+        if section.required:
+            where = root if node is None else node
+            reader.fail(where, section.name, "is missing", f"declare at least one {section.noun}", at_key=True)
+            return BAD
+        return {}
+    if not isinstance(node.value, dict):
+        reader.fail(node, section.name, "is not a mapping", f"write {section.name}: {{name: {{…}}}}")
+        return BAD
+    if len(node.value) > section.most:
+        reader.fail(node, section.name, f"holds {len(node.value)} entries", f"at most {section.most}")
+    found: dict[str, Any] = {}
+    for name, member in node.value.items():
+        path = f"{section.name}.{name}"
+        try:
+            check_name(name)
+        except Wrong as wrong:
+            reader.fail(member, path, wrong.what, wrong.right, at_key=True)
+        values = reader.members(member, section.keys, path)
+        if values is not BAD:
+            found[name] = section.model(name=name, **values)
+    return found if len(found) == len(node.value) else BAD
+
+
+_AT = Key("at", "duration", "the instant at which it takes effect")
+
+
+def _commands(node: Node | None, reader: Reader) -> tuple[CommandSpec, ...]:
+    if node is None or node.value is None:
+        return ()
+    if not isinstance(node.value, list):
+        reader.fail(node, "commands", "is not a list", "write - {at: 3s, do: link.cut, link: a -> b}")
+        return ()
+    if len(node.value) > shape.MOST_COMMANDS:
+        reader.fail(node, "commands", f"holds {len(node.value)} entries", f"at most {shape.MOST_COMMANDS}")
+    found = []
+    for index, entry in enumerate(node.value):
+        path = f"commands[{index}]"
+        command = read_command(entry, path, reader)
+        at_us = _instant(entry, path, reader)
+        if command is not BAD and at_us is not None:
+            found.append(CommandSpec(at_us, command.pop("do"), command))
+    return tuple(found)
+
+
+def _instant(entry: Node, path: str, reader: Reader) -> int | None:
+    if not isinstance(entry.value, dict):
+        return None
+    node = entry.value.get("at")
+    if node is None:
+        reader.fail(entry, f"{path}.at", "is missing", f"give {_AT.says}, such as at: 3s")
+        return None
+    try:
+        return parse_duration(node.plain())
+    except Wrong as wrong:
+        reader.fail(node, f"{path}.at", wrong.what, wrong.right)
+        return None

@@ -1,0 +1,142 @@
+"""The shape of a scenario file: every key, declared once.
+
+Rules: loader, canonical text, JSON Schema and `docs/scenarios.md` come from this table; defaults stand in `model.py`
+only. `kind` names an entry of `kinds.KINDS`; `attribute` is the field of the model when its name differs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
+
+from simulator.scenarios import model
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key of a mapping. `default` is for commands, as written in a file; sections take theirs from the model."""
+
+    name: str
+    kind: str
+    says: str
+    required: bool = False
+    attribute: str = ""
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    minimum: int | None = None
+    maximum: int | None = None
+
+    @property
+    def field(self) -> str:
+        return self.attribute or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A mapping of names to objects of one type. `most` bounds how many there may be."""
+
+    name: str
+    noun: str
+    model: type
+    says: str
+    keys: tuple[Key, ...]
+    most: int
+    required: bool = False
+
+
+def default_of(section_model: type, key: Key) -> Any:
+    """The model's default of a key, None when it has none."""
+    for entry in fields(section_model):
+        if entry.name == key.field:
+            if entry.default is not MISSING:
+                return entry.default
+            return entry.default_factory() if entry.default_factory is not MISSING else None
+    raise KeyError(f"{section_model.__name__} has no field {key.field}")
+
+
+LARGEST_INTEGER = 2**53
+"""Whole numbers stay exact in JSON readers."""
+
+HEAD = (
+    Key("format", "integer", "version of the format; this is 1", required=True, minimum=1, maximum=1),
+    Key("name", "name", "name of the scenario", required=True),
+    Key("title", "text", "one line for lists and headings", required=True),
+    Key("family", "name", "which protocol it shows, such as replicated-subscriptions", required=True),
+    Key("about", "text", "what happens, for a reader who has not run it"),
+    Key("watch", "text", "what to look at while it runs"),
+    Key("seed", "integer", "the one number that all chance comes from", minimum=0, maximum=LARGEST_INTEGER),
+    Key("until", "duration", "simulated time after which the run ends", required=True, attribute="until_us", minimum=1),
+    Key("settings", "settings", "broker settings under Pulsar's own names, for every cluster"),
+    Key("options", "options", "the lab's own switches for version-dependent or hypothetical behaviour"),
+)
+
+CLUSTERS = Section("clusters", "cluster", model.ClusterSpec, "the clusters, by name", (
+    Key("settings", "settings", "broker settings that differ from the scenario's"),
+    Key("firstLedger", "integer", "number of the first ledger opened here; without it the lab chooses", attribute="first_ledger", minimum=0, maximum=1_000_000_000),
+), most=16, required=True)
+
+LINK = (
+    Key("latency", "distribution", "how long one thing takes from end to end"),
+    Key("bandwidth", "bandwidth", "bytes a second; without it unlimited", attribute="bandwidth_bytes_per_s"),
+)
+
+TOPICS = Section("topics", "topic", model.TopicSpec, "the topics, by name", (
+    Key("clusters", "clusters", "the replication list", required=True),
+    Key("partitions", "integer", "number of partitions; 0 is a plain topic", minimum=0, maximum=256),
+    Key("replication", "pairs", "the pairs that replicate, such as [a -> b]; without it all of them, both ways"),
+    Key("settings", "settings", "topic policies under broker setting names (time to live, retention…)"),
+), most=64, required=True)
+
+PRODUCERS = Section("producers", "producer", model.ProducerSpec, "the producers, by name; one without `every`, `rate` or `at` publishes on command only", (
+    Key("topic", "topic", "where it publishes", required=True),
+    Key("cluster", "cluster", "where it is connected", required=True),
+    Key("start", "duration", "instant of its first message", attribute="start_us"),
+    Key("stop", "duration", "it publishes nothing from this instant on; without it never", attribute="stop_us"),
+    Key("every", "duration", "one message each; not together with `rate`", attribute="every_us", minimum=1),
+    Key("rate", "rate", "messages per second: the same as `every`, said the other way", attribute="every_us"),
+    Key("arrivals", "choice", "at regular instants, or as a Poisson process with `every` as mean", choices=("regular", "poisson")),
+    Key("at", "instants", "the very instants, instead of `start` and `every`", attribute="at_us"),
+    Key("count", "integer", "number of messages; without it until `stop` or the end", minimum=0, maximum=100_000_000),
+    Key("size", "size", "bytes of each message", attribute="size_bytes", maximum=5 * 2**20),
+    Key("keys", "integer", "number of keys, taken in turn; without it messages have no key", minimum=1, maximum=1_000_000),
+    Key("batch", "integer", "messages that travel in one entry", minimum=1, maximum=1000),
+    Key("sendTimeout", "duration", "after which it gives a message up; 0s is never", attribute="send_timeout_us"),
+    Key("replicateTo", "clusters", "clusters that get its messages; [] is none, without it everyone", attribute="replicate_to"),
+    Key("delay", "delay", "delayed delivery: which messages, and for how long"),
+    Key("paused", "boolean", "begins paused"),
+), most=1000)
+
+SUBSCRIPTIONS = Section("subscriptions", "subscription", model.SubscriptionSpec, "the subscriptions, by name", (
+    Key("topic", "topic", "what it subscribes to", required=True),
+    Key("type", "choice", "subscription type", choices=("Exclusive", "Failover", "Shared", "Key_Shared")),
+    Key("replicateSubscriptionState", "boolean", "its consumers ask for a replicated subscription", attribute="replicate_subscription_state"),
+    Key("initialPosition", "choice", "where its consumers begin when it does not exist yet", attribute="initial_position", choices=("Latest", "Earliest")),
+), most=256)
+
+CONSUMERS = Section("consumers", "consumer", model.ConsumerSpec, "the consumers, by name", (
+    Key("subscription", "subscription", "which subscription it consumes", required=True),
+    Key("cluster", "cluster", "where it is connected", required=True),
+    Key("start", "duration", "instant at which it subscribes", attribute="start_us"),
+    Key("stop", "duration", "instant at which it closes; without it never", attribute="stop_us"),
+    Key("receiverQueueSize", "integer", "messages it lets the broker push ahead", attribute="receiver_queue_size", minimum=1, maximum=1_000_000),
+    Key("processing", "distribution", "from delivery to acknowledgement; one message at a time"),
+    Key("acknowledge", "choice", "how it acknowledges", choices=("individual", "cumulative", "never")),
+    Key("acknowledgmentGroupTime", "duration", "acks are sent together after this; 0s is at once", attribute="acknowledgment_group_time_us"),
+    Key("negativeAckRedeliveryDelay", "duration", "from a negative ack to the request for redelivery", attribute="negative_ack_redelivery_delay_us"),
+    Key("ackTimeout", "duration", "an unacknowledged message is asked for again after this; 0s is off", attribute="ack_timeout_us"),
+    Key("hold", "hold", "messages that it keeps unacknowledged, and for how long; without `for` until released"),
+    Key("negativeAcknowledge", "nack", "messages that it acknowledges negatively on their first delivery", attribute="negative_acknowledge"),
+    Key("batchIndexAcknowledgment", "boolean", "acks of single messages of a batch are sent", attribute="batch_index_acknowledgment"),
+    Key("paused", "boolean", "begins paused: connected, but takes nothing"),
+), most=1000)
+
+SECTIONS = (CLUSTERS, TOPICS, PRODUCERS, SUBSCRIPTIONS, CONSUMERS)
+
+MOST_COMMANDS = 10_000
+MOST_LINK_PATTERNS = 1000
+DEFAULT_LATENCY_US = 40_000
+"""Latency of a link that the scenario says nothing about."""
+
+ORDER = ("format", "name", "title", "family", "about", "watch", "seed", "until", "settings", "options", "clusters",
+         "links", "topics", "producers", "subscriptions", "consumers", "commands", "expect")
+"""The keys of the file in the order of the canonical text."""

@@ -1,0 +1,207 @@
+"""A scenario's text as a tree of values that know their line and column.
+
+Rules: only plain YAML 1.2 (mappings, lists, text, whole numbers, decimals, true, false, nothing); no anchors, merges,
+tags or repeated keys, so that what is written is what is read and a small file cannot unfold into a large one.
+Overrides (`--set a.b.c=value`) change the tree before anything is checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from simulator.scenarios.problems import Problem, ScenarioError
+
+LARGEST_TEXT_CHARACTERS = 262_144
+"""A scenario file may have this many characters; the largest built-in one has about 6,000."""
+DEEPEST_NESTING = 12
+"""Levels of mappings and lists; the format itself needs six."""
+LONGEST_NUMBER_CHARACTERS = 18
+"""Digits of a whole number: beyond it no integer column would hold the value."""
+
+_SCALARS = {
+    "str": str,
+    "null": lambda text: None,
+    "bool": lambda text: text.lower() == "true",
+    "float": float,
+    "timestamp": str,
+}
+_STEP = re.compile(r"([^.\[\]]+)((?:\[\d+\])*)")
+
+
+@dataclass(slots=True)
+class Node:
+    """A value with its place. `value` is a scalar, a list of nodes or a dict of nodes; a member of a mapping also
+    knows where its key stands. Places count from 1; None when the value came from the command line."""
+
+    value: Any
+    source: str
+    line: int | None = None
+    column: int | None = None
+    key_line: int | None = None
+    key_column: int | None = None
+    text: str | None = None  # a scalar as it is written: the name 001 is not the number 1
+
+    def plain(self) -> Any:
+        """The value without places."""
+        if isinstance(self.value, dict):
+            return {key: node.plain() for key, node in self.value.items()}
+        return [node.plain() for node in self.value] if isinstance(self.value, list) else self.value
+
+    def problem(self, path: str, what: str, right: str, at_key: bool = False) -> Problem:
+        if at_key and self.key_line is not None:
+            return Problem(self.source, self.key_line, self.key_column, path, what, right)
+        return Problem(self.source, self.line, self.column, path, what, right)
+
+
+def node_of(value: Any, source: str) -> Node:
+    """A tree around plain values that were not read from a file."""
+    if isinstance(value, dict):
+        return Node({str(key): node_of(item, source) for key, item in value.items()}, source)
+    if isinstance(value, (list, tuple)):
+        return Node([node_of(item, source) for item in value], source)
+    return Node(value, source, text=str(value))
+
+
+def read_tree(text: str, source: str) -> tuple[Node, list[Problem]]:
+    """The tree of a YAML text and what is wrong with it as YAML. Raises ScenarioError when there is no tree at all."""
+    if len(text) > LARGEST_TEXT_CHARACTERS:
+        raise _no_tree(source, None, f"the text has {len(text)} characters", f"at most {LARGEST_TEXT_CHARACTERS} are read")
+    try:
+        root = YAML(typ="safe", pure=True).compose(text)
+    except MarkedYAMLError as error:
+        words = " ".join(part for part in (error.context, error.problem) if part)
+        raise _no_tree(source, error.problem_mark or error.context_mark, f"not YAML: {words}", "") from None
+    except YAMLError as error:
+        raise _no_tree(source, None, f"not YAML: {str(error).splitlines()[0]}", "") from None
+    except RecursionError:
+        raise _no_tree(source, None, "nested too deeply", f"at most {DEEPEST_NESTING} levels are read") from None
+    if root is None:
+        raise _no_tree(source, None, "the text is empty", "a scenario begins with `format: 1`")
+    problems: list[Problem] = []
+    return _convert(root, source, "", [], problems), problems
+
+
+def apply_overrides(root: Node, overrides: Sequence[tuple[str, str]]) -> list[Problem]:
+    """Puts each `path=value` into the tree, the value read as YAML; returns what could not be put."""
+    problems: list[Problem] = []
+    for path, text in overrides:
+        source = f"--set {path}={text}"
+        try:
+            value, found = read_tree(text, source) if text.strip() else (Node(None, source), [])
+        except ScenarioError as error:
+            problems.extend(error.problems)
+            continue
+        problems.extend(found)
+        _forget_places(value)
+        problem = _put(root, path, value)
+        if problem is not None:
+            problems.append(problem)
+    return problems
+
+
+def _no_tree(source: str, mark: Any, what: str, right: str) -> ScenarioError:
+    line, column = (mark.line + 1, mark.column + 1) if mark is not None else (None, None)
+    return ScenarioError([Problem(source, line, column, "", what, right)])
+
+
+def _convert(node: Any, source: str, path: str, above: list[Any], problems: list[Problem]) -> Node:
+    made = Node(None, source, node.start_mark.line + 1, node.start_mark.column + 1)
+    if len(above) >= DEEPEST_NESTING:
+        problems.append(made.problem(path, "nested too deeply", f"at most {DEEPEST_NESTING} levels are read"))
+    elif node.anchor is not None:
+        problems.append(made.problem(path, f"anchor &{node.anchor}", "write the value out where it is needed"))
+    elif node.id == "mapping":
+        made.value = _convert_mapping(node, source, path, above, problems)
+    elif node.id == "sequence":
+        made.value = [
+            _convert(item, source, f"{path}[{index}]", [*above, node], problems) for index, item in enumerate(node.value)
+        ]
+    else:
+        made.text = node.value
+        made.value = _convert_scalar(node, made, path, problems)
+    return made
+
+
+def _convert_mapping(node: Any, source: str, path: str, above: list[Any], problems: list[Problem]) -> dict[str, Node]:
+    members: dict[str, Node] = {}
+    for key_node, value_node in node.value:
+        line, column = key_node.start_mark.line + 1, key_node.start_mark.column + 1
+        key = key_node.value if key_node.id == "scalar" else None
+        inner = f"{path}.{key}" if path else str(key)
+        if key is None or key == "<<":
+            problems.append(Problem(source, line, column, path, "a key is plain text", "write each key out"))
+            continue
+        if key in members:
+            problems.append(Problem(source, line, column, inner, "stands twice", "keep one of them"))
+            continue
+        member = _convert(value_node, source, inner, [*above, node], problems)
+        member.key_line, member.key_column = line, column
+        members[key] = member
+    return members
+
+
+def _convert_scalar(node: Any, made: Node, path: str, problems: list[Problem]) -> Any:
+    tag = str(node.tag).removeprefix("tag:yaml.org,2002:")
+    if tag == "int":
+        text = node.value.replace("_", "")
+        if len(text) > LONGEST_NUMBER_CHARACTERS:
+            problems.append(made.problem(path, "a number this long", "write fewer digits"))
+            return None
+        return int(text) if re.fullmatch(r"[-+]?\d+", text) else int(text, 0)
+    if tag == "float" and not re.search(r"\d", node.value):
+        problems.append(made.problem(path, f"{node.value} is not a number here", "write a finite number"))
+        return None
+    if tag not in _SCALARS:
+        problems.append(made.problem(path, f"tag {node.tag}", "write a plain value"))
+        return None
+    return _SCALARS[tag](node.value)
+
+
+def _forget_places(node: Node) -> None:
+    node.line = node.column = node.key_line = node.key_column = None
+    members = node.value.values() if isinstance(node.value, dict) else node.value if isinstance(node.value, list) else ()
+    for member in members:
+        _forget_places(member)
+
+
+def _put(root: Node, path: str, value: Node) -> Problem | None:
+    """Walks to the last step of `path`, making mappings on the way where nothing stands, and puts the value there."""
+    steps = _steps(path)
+    if not steps:
+        right = "write the path with dots, such as clusters.us-east.settings.x, and [0] for an item of a list"
+        return value.problem(path, "is not a path", right)
+    place = root
+    for depth, step in enumerate(steps):
+        last = depth == len(steps) - 1
+        if place.value is None and isinstance(step, str):
+            place.value = {}
+        if isinstance(step, str) and isinstance(place.value, dict):
+            if last:
+                place.value[step] = value
+            else:
+                place = place.value.setdefault(step, Node(None, value.source))
+        elif isinstance(step, int) and isinstance(place.value, list) and step < len(place.value):
+            if last:
+                place.value[step] = value
+            else:
+                place = place.value[step]
+        else:
+            return value.problem(path, f"nothing to set at step {step!r}", "only mappings have keys, only lists have [numbers]")
+    return None
+
+
+def _steps(path: str) -> list[str | int]:
+    steps: list[str | int] = []
+    for part in path.split("."):
+        match = _STEP.fullmatch(part.strip())
+        if match is None:
+            return []
+        steps.append(match[1].strip())
+        steps.extend(int(number) for number in re.findall(r"\d+", match[2]))
+    return steps
