@@ -31,6 +31,9 @@ BLOCKS_KEPT = 64
 
 MILLIONTHS = 1_000_000
 
+LARGEST_SIGMA = 10
+"""The widest lognormal: at 10 the outermost quantiles already lie a factor 10**32 apart."""
+
 _BLOCK_BITS = BLOCK.bit_length() - 1
 _CELL_BITS = CELLS.bit_length() - 1
 _FRACTION_BITS = 20  # of a draw's top 32 bits, 12 choose the cell and 20 the place between two midpoints
@@ -130,8 +133,8 @@ class Sampler:
                 )
         elif not 0 <= distribution.value_us <= LONGEST_US:
             raise ValueError(f"a {kind} span of {distribution.value_us} us is out of bounds; use 0..{LONGEST_US}")
-        if kind == "lognormal" and distribution.sigma_millionths < 0:
-            raise ValueError(f"a lognormal sigma of {distribution.sigma_millionths} millionths is negative; use 0 or more")
+        if kind == "lognormal" and not 0 <= distribution.sigma_millionths <= LARGEST_SIGMA * MILLIONTHS:
+            raise ValueError(f"a lognormal sigma of {distribution.sigma_millionths} millionths is out of bounds; use a sigma of 0..{LARGEST_SIGMA}")
 
     @staticmethod
     def _constant(distribution: Span) -> int | None:

@@ -52,5 +52,4 @@ class SharedColumn:
 
     def view(self, first: int, last: int) -> np.ndarray:
         """Values `first` to `last - 1` as a read-only int64 copy (an export of the buffer would forbid appending)."""
-        copied = np.frombuffer(self.values[first:last].tobytes(), dtype=np.int64)
-        return copied
+        return np.frombuffer(self.values[first:last].tobytes(), dtype=np.int64)
