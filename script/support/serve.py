@@ -46,7 +46,7 @@ def serve(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
     fresh = ensure_environment(supervisor)
     if not system.has("java") and not (fresh and not arguments.no_install and system.ensure(supervisor, "java")):
         say(f"The lab runs; reports do not. {system.HOW_TO_INSTALL['java']}")
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", **_allowed_hosts(arguments.host)}
     if supervisor.run([str(PYTHON), "manage.py", "migrate", "--noinput", "--verbosity", "0"], environment) != 0:
         raise SetUpFailed("The database could not be brought up to date; Django's message is above.")
     site = supervisor.start(site_command(arguments.host, arguments.port), environment)
@@ -75,6 +75,16 @@ def _watch(supervisor: Supervisor, site: subprocess.Popen[bytes], worker: subpro
         supervisor.sleep(POLL_SECONDS)
     say(f"The site ended by itself with code {site.returncode}; stopping.")
     return site.returncode or 1
+
+
+def _allowed_hosts(host: str) -> dict[str, str]:
+    """The names by which browsers may call a site that listens beyond this machine; ALLOWED_HOSTS, when set, is left alone."""
+    if "ALLOWED_HOSTS" in os.environ or host in ("127.0.0.1", "localhost", "::1"):
+        return {}
+    if host in ("0.0.0.0", "::", ""):
+        say("Listening at every address. Browsers elsewhere are refused until ALLOWED_HOSTS names this machine, such as ALLOWED_HOSTS=lab.example.org.")
+        return {}
+    return {"ALLOWED_HOSTS": f"localhost,127.0.0.1,[::1],{f'[{host}]' if ':' in host else host}"}
 
 
 def _refuse_taken_port(host: str, port: int) -> None:

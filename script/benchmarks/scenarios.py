@@ -1,0 +1,83 @@
+"""Scenario texts of the benchmarks: the opponent's two mixes with everything it leaves out, and a run full of holes."""
+
+from __future__ import annotations
+
+RATE_PER_S = 1000
+"""Messages per second of simulated time, as in `simpy_baseline.py`."""
+
+TAIL_S = 15
+"""Simulated time after the last message: held acks come back after 10 s, nacked messages after 1 s."""
+
+
+def plain(messages: int) -> str:
+    """Two clusters, one Exclusive consumer at A, constant latency 40 ms, processing 0.5 ms; replicated, snapshots each second."""
+    return f"""
+format: 1
+name: benchmark-plain
+title: Plain traffic
+family: replicated-subscriptions
+seed: 1
+until: {messages // RATE_PER_S + TAIL_S}s
+clusters: {{a: {{}}, b: {{}}}}
+links:
+  default: {{latency: 40ms}}
+topics:
+  orders: {{clusters: [a, b]}}
+producers:
+  web: {{topic: orders, cluster: a, start: 1ms, rate: {RATE_PER_S}/s, count: {messages}}}
+subscriptions:
+  billing: {{topic: orders, type: Exclusive, replicateSubscriptionState: true, initialPosition: Earliest}}
+consumers:
+  billing-1: {{subscription: billing, cluster: a, processing: 500us}}
+"""
+
+
+def hard(messages: int) -> str:
+    """Three clusters, Shared with four consumers at A, lognormal latency, processing 2 ms, 1 % nacked, 5 % of acks held 10 s."""
+    consumers = "\n".join(
+        f"  billing-{number}: {{subscription: billing, cluster: a, processing: 2ms, negativeAckRedeliveryDelay: 1s, "
+        "negativeAcknowledge: {share: 1%}, hold: {share: 5%, for: 10s}}"
+        for number in range(1, 5)
+    )
+    return f"""
+format: 1
+name: benchmark-hard
+title: Hard traffic
+family: replicated-subscriptions
+seed: 1
+until: {messages // RATE_PER_S + TAIL_S}s
+clusters: {{a: {{}}, b: {{}}, c: {{}}}}
+links:
+  default: {{latency: {{distribution: lognormal, median: 40ms, sigma: 0.3}}}}
+topics:
+  orders: {{clusters: [a, b, c]}}
+producers:
+  web: {{topic: orders, cluster: a, start: 1ms, rate: {RATE_PER_S}/s, count: {messages}}}
+subscriptions:
+  billing: {{topic: orders, type: Shared, replicateSubscriptionState: true, initialPosition: Earliest}}
+consumers:
+{consumers}
+"""
+
+
+def holes(messages: int) -> str:
+    """For seeking: a link of 5 s keeps ten snapshots pending, a share of acks held for long keeps a thousand holes."""
+    return f"""
+format: 1
+name: benchmark-holes
+title: A thousand holes and ten pending snapshots
+family: replicated-subscriptions
+seed: 1
+until: {messages // RATE_PER_S + TAIL_S}s
+clusters: {{a: {{}}, b: {{}}}}
+links:
+  default: {{latency: 5s}}
+topics:
+  orders: {{clusters: [a, b]}}
+producers:
+  web: {{topic: orders, cluster: a, start: 1ms, rate: {RATE_PER_S}/s, count: {messages}}}
+subscriptions:
+  billing: {{topic: orders, type: Shared, replicateSubscriptionState: true, initialPosition: Earliest}}
+consumers:
+  billing-1: {{subscription: billing, cluster: a, processing: 500us, hold: {{share: 5%, for: 25s}}}}
+"""

@@ -1,0 +1,22 @@
+"""`script/bench`: sets the checkout up and hands over to `script.benchmarks`, which needs what is installed there."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from script.support.environment import PYTHON, ensure_environment, run_command
+from script.support.processes import Supervisor
+
+
+def main() -> int:
+    return run_command(lambda supervisor: bench(supervisor, sys.argv[1:]))
+
+
+def bench(supervisor: Supervisor, arguments: list[str]) -> int:
+    ensure_environment(supervisor)
+    return supervisor.run([str(PYTHON), "-m", "script.benchmarks", *arguments], {**os.environ, "PYTHONUNBUFFERED": "1"})
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,44 @@
+"""The benchmarks' opponent is unchanged, every part can be called, figures say what they should. Nothing is timed here."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from pathlib import Path
+
+import pytest
+
+from script.benchmarks.__main__ import PARTS
+from script.benchmarks.cursor import RangeList
+from script.benchmarks.measure import Figure, percentile
+
+OPPONENT = Path(__file__).resolve().parents[1] / "script" / "benchmarks" / "simpy_baseline.py"
+
+
+def test_the_opponent_is_unchanged():
+    """A ratio means nothing when the opponent changes with us."""
+    assert hashlib.sha256(OPPONENT.read_bytes()).hexdigest() == "621f328172e05ecd9b1ab606eb0f6766421b662630563de9684378cf1ca8bef7"
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_can_be_measured(part):
+    assert callable(importlib.import_module(f"script.benchmarks.{part}").measure)
+
+
+def test_a_figure_gives_value_alternative_and_ratio():
+    figure = Figure("engine", "plain", 200_000, "messages/s", "SimPy", 100_000, "at least 2 times", True)
+    assert figure.ratio == 2
+    assert figure.line() == "engine  plain: 200,000 messages/s; SimPy: 100,000 messages/s; ratio 2; target at least 2 times: met"
+    assert figure.as_dict()["ratio"] == 2
+
+
+def test_percentile_is_a_value_that_was_seen():
+    assert percentile([5.0, 1.0, 3.0, 2.0, 4.0], 0.95) == 5.0
+    assert percentile([7.0], 0.5) == 7.0
+
+
+def test_the_cursor_s_alternative_keeps_ranges():
+    ranges = RangeList()
+    for index in (1, 5, 3, 2, 9, 4):
+        ranges.acknowledge(index)
+    assert list(zip(ranges.firsts, ranges.lasts)) == [(1, 5), (9, 9)]
