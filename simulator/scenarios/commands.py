@@ -51,22 +51,21 @@ def read_command(node: Node, path: str, reader: Reader, from_log: bool = False) 
         return BAD
     do = node.value.get("do")
     if do is None:
-        reader.fail(node, f"{path}.do" if path else "do", "is missing", "name a command", "missing-argument")
+        reader.fail(node, _inner(path, "do"), "is missing", "name a command", "missing-argument")
         return BAD
-    if do.value not in COMMANDS:
-        inner = f"{path}.do" if path else "do"
-        reader.fail(do, inner, f'there is no command "{do.plain()}"', suggestion(do.plain(), COMMANDS), "unknown-command")
+    if do.text not in COMMANDS:
+        reader.fail(do, _inner(path, "do"), f'there is no command "{do.plain()}"', suggestion(do.plain(), COMMANDS), "unknown-command")
         return BAD
-    command = COMMANDS[do.value]
+    command = COMMANDS[do.text]
     members = {name: member for name, member in node.value.items() if name not in ("do", "at")}
     if from_log:
         members = _units_written(command, members)
     rest = Node(members, node.source, node.line, node.column)
     before = len(reader.problems)
-    values = reader.members(rest, command.arguments, path, noun=f"argument of {do.value}")
+    values = reader.members(rest, command.arguments, path, noun=f"argument of {do.text}")
     if values is BAD or not _agree(command, values, rest, path, reader) or len(reader.problems) > before:
         return BAD
-    return {"do": do.value, **_normalised(command, values)}
+    return {"do": do.text, **_normalised(command, values)}
 
 
 def write_arguments(do: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -51,15 +51,15 @@ def _read_distribution(node: Node, key: Key, path: str, reader: Reader) -> Any:
     if "kind" in node.value:
         return _normalised_distribution(node)
     kind = node.value.get("distribution")
-    if kind is None or kind.value not in DISTRIBUTIONS:
+    if kind is None or kind.text not in DISTRIBUTIONS:
         shown = "no distribution is named" if kind is None else f'there is no distribution "{kind.plain()}"'
         raise Wrong(shown, suggestion(None if kind is None else kind.plain(), DISTRIBUTIONS))
     rest = Node({name: member for name, member in node.value.items() if name != "distribution"},
                 node.source, node.line, node.column, node.key_line, node.key_column)
-    members = reader.members(rest, DISTRIBUTIONS[kind.value], path)
+    members = reader.members(rest, DISTRIBUTIONS[kind.text], path)
     if members is BAD:
         return BAD
-    made = Distribution(kind=kind.value, **members)
+    made = Distribution(kind=kind.text, **members)
     if made.low_us > made.high_us:
         raise Wrong("low is above high", "write the shorter span as low")
     return made
@@ -70,7 +70,7 @@ def _normalised_distribution(node: Node) -> Distribution:
     plain = node.plain()
     fields = asdict(Distribution())
     numbers = [value for name, value in plain.items() if name != "kind"]
-    if plain["kind"] not in DISTRIBUTIONS or not set(plain) <= set(fields) or any(
+    if node.value["kind"].text not in DISTRIBUTIONS or not set(plain) <= set(fields) or any(
         type(value) is not int or not 0 <= value <= units.LONGEST_US for value in numbers
     ):
         raise Wrong("not a distribution as a command log holds it", "write a duration or {distribution: …}")

@@ -1,6 +1,6 @@
 """What one part of a scenario demands of another, beyond each key by itself.
 
-Rules: only what could never be right is a problem; what a running cluster would refuse at its time (a second consumer on
+Rules: it runs on what could be read, also when other problems were found; only what could never be right is a problem; what a running cluster would refuse at its time (a second consumer on
 an Exclusive subscription, say) is left to the run.
 """
 
@@ -44,6 +44,12 @@ class _Check:
         ]
         return (*self.scenario.topics[topic].clusters, *added)
 
+    def serves(self, keys: tuple[str | int, ...], topic: str, cluster: str) -> None:
+        """Notes a problem when `topic` never lives in `cluster`."""
+        served = self.served(topic) if topic in self.scenario.topics else (cluster,)
+        if cluster not in served:
+            self.fail(keys, f"topic {topic} is not in {cluster}", suggestion(cluster, served))
+
 
 def check_consistency(scenario: Scenario, root: Node, reader: Reader) -> None:
     check = _Check(scenario, root, reader)
@@ -83,13 +89,10 @@ def _topics(check: _Check) -> None:
 
 def _producer(check: _Check, producer: ProducerSpec) -> None:
     here = ("producers", producer.name)
-    served = check.served(producer.topic)
-    if producer.cluster not in served:
-        check.fail((*here, "cluster"), f"topic {producer.topic} is not in {producer.cluster}", suggestion(producer.cluster, served))
-    for cluster in producer.replicate_to or ():
-        if cluster not in served:
-            check.fail((*here, "replicateTo"), f"topic {producer.topic} is not in {cluster}", suggestion(cluster, served))
-    if producer.name in check.scenario.consumers:
+    check.serves((*here, "cluster"), producer.topic, producer.cluster)
+    for index, cluster in enumerate(producer.replicate_to or ()):
+        check.serves((*here, "replicateTo", index), producer.topic, cluster)
+    if producer.name in check.reader.names.consumers:
         check.fail(here, "is also the name of a consumer", "clients need different names")
     if producer.stop_us is not None and producer.stop_us < producer.start_us:
         check.fail((*here, "stop"), "is before start", "stop at or after start")
@@ -117,24 +120,28 @@ def _instants(check: _Check, producer: ProducerSpec) -> None:
 
 def _consumer(check: _Check, consumer: ConsumerSpec) -> None:
     here = ("consumers", consumer.name)
-    subscription = check.scenario.subscriptions[consumer.subscription]
-    served = check.served(subscription.topic)
-    if consumer.cluster not in served:
-        check.fail((*here, "cluster"), f"topic {subscription.topic} is not in {consumer.cluster}", suggestion(consumer.cluster, served))
-    if consumer.acknowledge == "cumulative" and subscription.type in ("Shared", "Key_Shared"):
-        right = "acknowledge individually, or choose Exclusive or Failover"
-        check.fail((*here, "acknowledge"), f"{subscription.type} subscriptions refuse cumulative acks", right)
+    _consumer_of(check, here, consumer)
     if consumer.stop_us is not None and consumer.stop_us < consumer.start_us:
         check.fail((*here, "stop"), "is before start", "stop at or after start")
     if 0 < consumer.ack_timeout_us < SHORTEST_ACK_TIMEOUT_US:
         check.fail((*here, "ackTimeout"), "is under a second", "0s is off; otherwise at least 1s")
+
+
+def _consumer_of(check: _Check, here: tuple[str, str], consumer: ConsumerSpec) -> None:
+    subscription = check.scenario.subscriptions.get(consumer.subscription)
+    if subscription is None:  # it could not be read, and that was said
+        return
+    check.serves((*here, "cluster"), subscription.topic, consumer.cluster)
+    if consumer.acknowledge == "cumulative" and subscription.type in ("Shared", "Key_Shared"):
+        right = "acknowledge individually, or choose Exclusive or Failover"
+        check.fail((*here, "acknowledge"), f"{subscription.type} subscriptions refuse cumulative acks", right)
     _messages(check, (*here, "hold"), consumer.hold, subscription.topic)
     _messages(check, (*here, "negativeAcknowledge"), consumer.negative_acknowledge, subscription.topic)
 
 
 def _messages(check: _Check, keys: tuple[str | int, ...], selection: Selection | None, topic: str) -> None:
     for index, (producer, _) in enumerate(selection.messages if selection else ()):
-        if check.scenario.producers[producer].topic != topic:
+        if producer in check.scenario.producers and check.scenario.producers[producer].topic != topic:
             check.fail((*keys, "messages", index), f"{producer} does not publish to {topic}", "name messages of this topic")
 
 
@@ -144,6 +151,8 @@ def _commands(check: _Check) -> None:
         if topic is None:
             continue
         plain = PARTITION_SUFFIX.sub("", topic)
+        if plain not in check.scenario.topics:
+            continue
         if plain != topic and check.scenario.topics[plain].partitions == 0:
             check.fail(("commands", index, "topic"), f"{plain} has no partitions", f"name {plain} itself")
         if command.do == "topic.grow" and check.scenario.topics[plain].partitions == 0:

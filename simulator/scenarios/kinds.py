@@ -145,10 +145,12 @@ def _list_of(item: Kind, words: str) -> Kind:
         items = [reader.attempt(item, entry, key, f"{path}[{index}]") for index, entry in enumerate(node.value)]
         if any(value is BAD for value in items):
             return BAD
+        seen: dict[Any, None] = {}
         for index, value in enumerate(items):
-            if value in items[:index] and item is not DURATION:
-                reader.fail(node.value[index], f"{path}[{index}]", f'"{node.value[index].plain()}" stands twice', "name each once")
+            if value in seen and item is not DURATION:  # two messages at one instant are well and good
+                reader.fail(node.value[index], f"{path}[{index}]", f'"{node.value[index].text}" stands twice', "name each once")
                 return BAD
+            seen[value] = None
         return tuple(items)
 
     return Kind(

@@ -19,25 +19,22 @@ from simulator.scenarios.tree import Node
 DEFAULT = "default"
 
 
-def read_links(node: Node | None, reader: Reader) -> Any:
-    """Every ordered pair of clusters -> LinkSpec; BAD when a pattern is wrong."""
+def read_links(node: Node | None, reader: Reader) -> dict[tuple[str, str], LinkSpec]:
+    """Every ordered pair of clusters -> LinkSpec, without the patterns that are wrong."""
     if node is not None and node.value is not None and not isinstance(node.value, dict):
         reader.fail(node, "links", "is not a mapping", "write links: {default: {latency: 40ms}}")
-        return BAD
+        return {}
     patterns = {} if node is None or node.value is None else node.value
     if len(patterns) > shape.MOST_LINK_PATTERNS:
         reader.fail(node, "links", f"holds {len(patterns)} entries", f"at most {shape.MOST_LINK_PATTERNS}")
-        return BAD
+        return {}
     layers: tuple[list[tuple[Any, dict[str, Any]]], ...] = ([], [], [])  # default, both ways, one way
-    good = True
     for pattern, member in patterns.items():
         pairs = _pairs(pattern, member, reader)
         values = reader.members(member, shape.LINK, f"links.{pattern}")
-        if pairs is BAD or values is BAD:
-            good = False
-        else:
+        if pairs is not BAD and values is not BAD:
             layers[0 if pairs is None else 3 - len(pairs)].append((pairs, values))
-    return _every_pair(reader.names.clusters, layers) if good else BAD
+    return _every_pair(reader.names.clusters, layers)
 
 
 def _pairs(pattern: str, member: Node, reader: Reader) -> Any:

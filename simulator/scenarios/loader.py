@@ -61,8 +61,9 @@ def load_scenario_text(
         raise ScenarioError(problems)
     reader = Reader(KnownNames.of_sections({name: _member_names(root, name) for name in shape.ORDER}))
     scenario = _read(root, reader)
+    check_consistency(scenario, root, reader)
     problems.extend(reader.problems)
-    if scenario is None or problems:
+    if problems:
         raise ScenarioError(_in_order(problems))
     return replace(scenario, canonical_text=canonical_text(scenario))
 
@@ -104,7 +105,12 @@ def _in_order(problems: list[Problem]) -> list[Problem]:
     return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0))
 
 
-def _read(root: Node, reader: Reader) -> Scenario | None:
+_UNREADABLE_HEAD = {"name": "", "title": "", "family": "", "until_us": 1}
+"""Stands in while the rest is checked; a scenario with it is never returned."""
+
+
+def _read(root: Node, reader: Reader) -> Scenario:
+    """What could be read; incomplete when the reader holds problems."""
     known = [key for key in root.value if key in shape.ORDER]
     for key in root.value:
         if key not in known:
@@ -116,25 +122,22 @@ def _read(root: Node, reader: Reader) -> Scenario | None:
     links = read_links(root.value.get("links"), reader)
     commands = _commands(root.value.get("commands"), reader)
     expect = read_expectations(root.value.get("expect"), reader)
-    if values is BAD or links is BAD or any(found is BAD for found in sections.values()):
-        return None
-    del values["format"]
-    scenario = Scenario(**values, **sections, links=links, commands=commands, expect=expect)
-    check_consistency(scenario, root, reader)
-    return scenario
+    values = dict(_UNREADABLE_HEAD) if values is BAD else values
+    values.pop("format", None)
+    return Scenario(**values, **sections, links=links, commands=commands, expect=expect)
 
 
-def _section(root: Node, section: Section, reader: Reader) -> Any:
+def _section(root: Node, section: Section, reader: Reader) -> dict[str, Any]:
+    """The objects of a section that could be read."""
     node = root.value.get(section.name)
     if node is None or node.value is None or node.value == {}:
         if section.required:
             where = root if node is None else node
             reader.fail(where, section.name, "is missing", f"declare at least one {section.noun}", at_key=True)
-            return BAD
         return {}
     if not isinstance(node.value, dict):
         reader.fail(node, section.name, "is not a mapping", f"write {section.name}: {{name: {{…}}}}")
-        return BAD
+        return {}
     if len(node.value) > section.most:
         reader.fail(node, section.name, f"holds {len(node.value)} entries", f"at most {section.most}")
     found: dict[str, Any] = {}
@@ -147,7 +150,7 @@ def _section(root: Node, section: Section, reader: Reader) -> Any:
         values = reader.members(member, section.keys, path)
         if values is not BAD:
             found[name] = section.model(name=name, **values)
-    return found if len(found) == len(node.value) else BAD
+    return found
 
 
 _AT = Key("at", "duration", "the instant at which it takes effect")

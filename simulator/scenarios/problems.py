@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-LISTED_CHOICES = 12
+LISTED_CHOICES = 40
 """Names printed in "one of …"; with more, only the closest is suggested."""
 
 

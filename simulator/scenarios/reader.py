@@ -47,7 +47,7 @@ class Reader:
             inner = f"{path}.{key.name}" if path else key.name
             if key.name not in members:
                 if key.required:
-                    self.fail(node, inner, "is missing", f"give {key.says}", "missing-argument", at_key=True)
+                    self.fail(node, inner, "is missing", f"give it: {key.says}", "missing-argument", at_key=True)
                     good = False
                 continue
             value = self.attempt(KINDS[key.kind], members[key.name], key, inner)

@@ -59,12 +59,14 @@ class Node:
         return Problem(self.source, self.line, self.column, path, what, right)
 
 
-def node_of(value: Any, source: str) -> Node:
-    """A tree around plain values that were not read from a file."""
+def node_of(value: Any, source: str, depth: int = 0) -> Node:
+    """A tree around plain values that were not read from a file. What lies too deep is cut off, and then refused."""
+    if depth > DEEPEST_NESTING:
+        return Node(None, source)
     if isinstance(value, dict):
-        return Node({str(key): node_of(item, source) for key, item in value.items()}, source)
+        return Node({str(key): node_of(item, source, depth + 1) for key, item in value.items()}, source)
     if isinstance(value, (list, tuple)):
-        return Node([node_of(item, source) for item in value], source)
+        return Node([node_of(item, source, depth + 1) for item in value], source)
     return Node(value, source, text=str(value))
 
 
