@@ -1,0 +1,153 @@
+"""What a subscription's cursor in one cluster covered at any instant, from its rows alone.
+
+Rules: a copy is covered when it is at or below the mark-delete, or was acknowledged individually and not forgotten
+since. A reset forgets all individual acks; a recovery falls back to what the last `cursor.persisted` row before it held
+(the least positions, when the broker persisted fewer than there were); a deleted subscription covers nothing.
+A row counts at its own seq.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simulator.counting.lookup import LatestBefore
+from simulator.counting.logs import Log
+from simulator.counting.read import NEVER, History, Table
+from simulator.trace.registry import NULL
+
+ABSENT = NULL
+"""The mark-delete of a cursor that does not exist: below every position."""
+
+
+class Cursor:
+    """One subscription, one cluster, one topic partition. `step_*` are the rows that set its mark-delete."""
+
+    def __init__(self, history: History, log: Log, subscription: int, cluster: int, topic: int) -> None:
+        where = {"cluster": cluster, "topic": topic, "subscription": subscription}
+        self._rows = {name: history.table(name, **where) for name in ("subscription.created", "subscription.deleted",
+                      "cursor.moved", "cursor.recovered", "cursor.persisted", "update.applied")}  # fmt: skip
+        self.created = self._rows["subscription.created"]
+        self._reset = history.number("reset")
+        self._lay_steps()
+        self._register(history, log, where)
+
+    # --- the mark-delete
+
+    def _lay_steps(self) -> None:
+        rows = self._rows
+        parts = [(self.created, self.created.position), (rows["cursor.moved"], rows["cursor.moved"].to_position),
+                 (rows["cursor.recovered"], rows["cursor.recovered"].position), (rows["update.applied"], rows["update.applied"].to_position),
+                 (rows["subscription.deleted"], np.full(len(rows["subscription.deleted"]), ABSENT, dtype=np.int64))]  # fmt: skip
+        seqs = np.concatenate([table.seq for table, _ in parts])
+        values = np.concatenate([value for _, value in parts])
+        order = np.argsort(seqs)
+        self.step_seq, self.step_mark = seqs[order], values[order]
+        # An Update never moves a mark-delete back, and one that meets individual acks is followed by its cursor.moved row.
+        for place in np.flatnonzero(np.isin(self.step_seq, rows["update.applied"].seq)):
+            if place:
+                self.step_mark[place] = max(self.step_mark[place], self.step_mark[place - 1])
+        self._highest = np.maximum.accumulate(self.step_mark)
+        self._drops = np.flatnonzero(np.diff(self.step_mark) < 0) + 1
+
+    def _step(self, seq: np.ndarray | int) -> np.ndarray:
+        return np.searchsorted(self.step_seq, seq, side="right") - 1
+
+    def mark_at(self, seq: np.ndarray | int) -> np.ndarray:
+        """The mark-delete at each seq, ABSENT while there is no cursor."""
+        if not len(self.step_seq):
+            return np.full(np.shape(seq), ABSENT, dtype=np.int64)
+        step = self._step(seq)
+        return np.where(step >= 0, self.step_mark[step], ABSENT)
+
+    def exists_at(self, seq: int) -> bool:
+        """Whether the subscription existed."""
+        return bool(self.mark_at(seq) != ABSENT)
+
+    def step_row(self, seq: int) -> int:
+        """The seq of the row that set the mark-delete in force at `seq`; NULL when none had."""
+        step = int(self._step(seq))
+        return int(self.step_seq[step]) if step >= 0 else NULL
+
+    # --- individual acks
+
+    def _register(self, history: History, log: Log, where: dict[str, int]) -> None:
+        registered = history.table("message.registered", **where)
+        copy = log.copy_of(registered.message, registered.position)
+        known = copy >= 0
+        self._registered_copy, self._registered_seq = copy[known], registered.seq[known]
+        self._until = np.full(int(known.sum()), NEVER, dtype=np.int64)
+        filtered = history.table("marker.filtered", **where)
+        for seq, event, row in self._forgettings():
+            kept = np.zeros(len(self._until), dtype=bool)
+            if event == "cursor.recovered":
+                kept = self._survivors(log, filtered, seq, row)
+            living = (self._registered_seq < seq) & (self._until > seq)
+            self._until[living & ~kept] = seq
+        self._index = LatestBefore(self._registered_copy, self._registered_seq)
+        copies, until = self._registered_copy[self._index.order], self._until[self._index.order]
+        rank = np.cumsum(np.concatenate(([0], np.diff(copies) != 0)))[: len(copies)]
+        # The furthest `until` of the registrations so far of the same copy: a later one may be forgotten sooner.
+        places = np.searchsorted(distinct := np.unique(until), until) + rank * (len(distinct) + 1)
+        self._valid_until = distinct[np.maximum.accumulate(places) - rank * (len(distinct) + 1)] if len(until) else until
+
+    def _forgettings(self) -> list[tuple[int, str, dict[str, int]]]:
+        """Rows after which individual acks are gone, in order."""
+        moved = self._rows["cursor.moved"]
+        events = [("cursor.moved", moved.take(moved.reason == self._reset)), ("cursor.recovered", self._rows["cursor.recovered"]),
+                  ("subscription.deleted", self._rows["subscription.deleted"])]  # fmt: skip
+        return sorted((row["seq"], event, row) for event, table in events for row in table.dicts())
+
+    def _survivors(self, log: Log, filtered: Table, recovered_seq: int, row: dict[str, int]) -> np.ndarray:
+        """Mask of the registrations that a recovery brings back."""
+        persisted = self._rows["cursor.persisted"].seq
+        place = int(np.searchsorted(persisted, recovered_seq)) - 1
+        if place < 0:
+            return np.zeros(len(self._until), dtype=bool)
+        held_seq = int(persisted[place])
+        position = log.position[self._registered_copy]
+        kept = (self._registered_seq <= held_seq) & (self._until > held_seq) & (position > row["position"])
+        markers = filtered.position[(filtered.seq <= held_seq) & (filtered.position > row["position"])]
+        entries = np.unique(np.concatenate((position[kept], markers)))
+        if len(entries) > row["count"]:
+            kept &= position <= (entries[row["count"] - 1] if row["count"] > 0 else ABSENT)
+        return kept
+
+    def registered(self, copy: np.ndarray, seq: np.ndarray | int) -> np.ndarray:
+        """Whether each copy's individual ack was held at each seq."""
+        places = self._index.place(copy, np.asarray(seq) + 1)
+        return (places >= 0) & (self._valid_until[places] > seq) if len(self._valid_until) else np.zeros(len(copy), dtype=bool)
+
+    def last_registration(self, copy: np.ndarray, seq: np.ndarray | int) -> tuple[np.ndarray, np.ndarray]:
+        """The latest registration of each copy at or before `seq`, and the row that forgot it (NEVER when none did); NULL, NULL for none."""
+        rows = self._index.row(copy, np.asarray(seq) + 1)
+        if not len(self._until):
+            nothing = np.full(len(copy), NULL, dtype=np.int64)
+            return nothing, nothing
+        return np.where(rows >= 0, self._registered_seq[rows], NULL), np.where(rows >= 0, self._until[rows], NULL)
+
+    # --- both together
+
+    def covers(self, copy: np.ndarray, position: np.ndarray, seq: np.ndarray | int) -> np.ndarray:
+        """Whether the cursor covered each copy at each seq."""
+        mark = self.mark_at(seq)
+        return (mark != ABSENT) & ((mark >= position) | self.registered(copy, seq))
+
+    def went_back(self, copy: np.ndarray, position: np.ndarray, seq: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """For each copy the row that uncovered it last before `seq` (NULL: never), and the row by which it had been covered."""
+        uncovered = np.full(len(copy), NULL, dtype=np.int64)
+        covered = np.full(len(copy), NULL, dtype=np.int64)
+        for drop in self._drops:
+            fallen = (self.step_seq[drop] <= seq) & (self.step_mark[drop] < position) & (position <= self.step_mark[drop - 1])
+            uncovered[fallen], covered[fallen] = self.step_seq[drop], self.step_seq[drop - 1]
+        registered, forgotten = self.last_registration(copy, seq)
+        later = (registered != NULL) & (forgotten <= seq) & (forgotten > uncovered)
+        return np.where(later, forgotten, uncovered), np.where(later, registered, covered)
+
+    def covered_since(self, position: np.ndarray, seq: int) -> np.ndarray:
+        """The row since which the mark-delete stood at or above each position without a break until `seq`; NEVER when it does not."""
+        last = int(self._step(seq))
+        if last < 0:
+            return np.full(len(position), NEVER, dtype=np.int64)
+        lowest = np.minimum.accumulate(self.step_mark[last::-1])[::-1]
+        places = np.searchsorted(lowest, position, side="left")
+        return np.where(places <= last, self.step_seq[np.minimum(places, last)], NEVER)

@@ -1,0 +1,112 @@
+"""The forecast: what a failover from A to one remote B would cost if A crashed at this instant.
+
+Rules: a pure function of the present state, for one topic partition (sums for partitioned topics). It counts what
+`count_run` would count if A crashed now, nothing more left A (what is on the wire is lost), and the subscription moved
+to B at once. Cost: the entries above B's mark-delete, and set operations on bitmaps; never the length of the log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from pyroaring import BitMap
+
+MARKER = -1
+"""In a log's column of messages: the entry is a marker. Any negative number is read so."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteCursor:
+    """B's cursor by index in B's log: everything up to `mark_delete`, and `deleted` above it. `deleted_messages` are the
+    messages of partly acknowledged batches that the cursor holds."""
+
+    mark_delete: int
+    deleted: BitMap
+    deleted_messages: BitMap = BitMap()
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """Message numbers, as bitmaps. `settled`: expired or skipped, and whatever the subscription was never owed."""
+
+    receipted: BitMap
+    acknowledged: BitMap
+    delivered: BitMap
+    settled: BitMap
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Message numbers, as bitmaps: in A's log now; ever appended to B's; never to come to B because its origin's
+    replication cursor to B passed it over or is gone; and on the way, or still to be sent, from clusters other than A."""
+
+    in_source: BitMap
+    in_target: BitMap
+    passed_over: BitMap
+    coming: BitMap = BitMap()
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What would be counted."""
+
+    duplicates: int
+    redeliveries: int
+    lost: int
+    stranded: int
+    stranded_unprocessed: int
+
+    def __add__(self, other: Forecast) -> Forecast:
+        mine, theirs = asdict(self), asdict(other)
+        return Forecast(**{name: mine[name] + theirs[name] for name in mine})
+
+
+def forecast(
+    log: np.ndarray,
+    cursor: RemoteCursor | None,
+    flags: Flags,
+    places: Places,
+    *,
+    log_from: int = 0,
+    first_kept: int = 0,
+    entry: np.ndarray | None = None,
+    earliest: bool = False,
+) -> Forecast:
+    """Foretell one failover.
+
+    `log` holds the first message of each entry of B's log from index `log_from` on (negative: a marker); it must reach
+    from the mark-delete, or from `first_kept` when there is no cursor. When entries hold batches, `log` has an element
+    for each message and `entry` (same length) says its index. `cursor` None: the subscription does not exist at B and
+    consumers open it at `first_kept` (`earliest`) or behind the last entry.
+    """
+    coming = _deliverable(log, cursor, log_from, first_kept, entry, earliest)
+    kept_in_log = coming.copy()
+    coming |= places.coming - places.in_target
+    unfinished = flags.receipted - flags.acknowledged - flags.settled
+    stranded = (flags.receipted & places.in_source) - places.in_target
+    return Forecast(
+        duplicates=coming.intersection_cardinality(flags.acknowledged),
+        redeliveries=(coming & flags.delivered).difference_cardinality(flags.acknowledged),
+        lost=len((unfinished & places.in_target) - kept_in_log) + len((unfinished & places.passed_over) - places.in_target),
+        stranded=len(stranded),
+        stranded_unprocessed=stranded.difference_cardinality(flags.acknowledged),
+    )
+
+
+def _deliverable(log: np.ndarray, cursor: RemoteCursor | None, log_from: int, first_kept: int, entry: np.ndarray | None, earliest: bool) -> BitMap:
+    """The messages that B's dispatcher would deliver."""
+    if cursor is None and not earliest:
+        return BitMap()
+    first = first_kept if cursor is None else max(cursor.mark_delete + 1, first_kept)
+    if first < log_from:
+        raise ValueError(f"the log's messages begin at index {log_from}, but the forecast needs them from {first}")
+    start = first - log_from if entry is None else int(np.searchsorted(entry, first))
+    window = log[start:]
+    keep = window >= 0
+    if cursor is not None and cursor.deleted:
+        indices = np.arange(first, first + len(window)) if entry is None else entry[start:]
+        deleted = np.array(cursor.deleted & BitMap(range(first, int(indices[-1]) + 1)), dtype=np.int64) if len(indices) else indices
+        keep &= ~np.isin(indices, deleted, assume_unique=entry is None)
+    messages = BitMap(window[keep].astype(np.uint32))
+    return messages - cursor.deleted_messages if cursor is not None else messages

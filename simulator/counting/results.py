@@ -1,0 +1,145 @@
+"""What counting yields, as plain values; `simulator.counting.summary` prints them as the contract says.
+
+Rules: instants are microseconds, `None` is "never happened"; every cause named by the mechanism is a key of `by_cause`,
+also at nought. Lists of duplicates and losses keep columns and make an entry only when one is asked for, so a run with
+a million duplicates stays small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simulator.trace.registry import NULL
+
+LOST_CAUSES: tuple[str, ...] = ("subscription_began_after", "cursor_moved_past", "never_replicated", "removed")
+
+
+class CountingError(Exception):
+    """The trace contradicts the definitions: a bug of ours, never a result. `evidence` is role -> seq."""
+
+    def __init__(self, words: str, evidence: dict[str, int]) -> None:
+        rows = ", ".join(f"{role} {seq}" for role, seq in evidence.items())
+        super().__init__(f"{words} ({rows})")
+        self.evidence = evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """One message that was delivered at the target although it had been acknowledged before."""
+
+    producer: str
+    sequence_id: int
+    at_us: int
+    delivered_seq: int
+    cluster: str
+    acknowledged_seq: int
+    acknowledged_at_us: int
+    acknowledged_in: str
+    cause: str
+    why: str
+    evidence: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One receipted message that the target cannot deliver any more; `lost_seq` is the row that made it so."""
+
+    producer: str
+    sequence_id: int
+    cause: str
+    why: str
+    delivered_before: bool
+    recovered: bool
+    evidence: dict[str, int]
+
+
+class LazyList(Sequence):
+    """Entries of `kind` made on demand from columns of equal length.
+
+    A column is an array; `evidence` is role -> array of seqs, NULL where the role does not apply. `names` turns the
+    columns listed in `named` from numbers of the trace's name table into words.
+    """
+
+    def __init__(self, kind: type, columns: dict[str, Any], evidence: dict[str, np.ndarray], names: Sequence[str], named: Sequence[str]) -> None:
+        self.kind = kind
+        self.columns = columns
+        self.evidence = evidence
+        self.names = names
+        self.named = frozenset(named)
+        self._length = len(next(iter(columns.values())))
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return [self[position] for position in range(*index.indices(self._length))]
+        if not -self._length <= index < self._length:
+            raise IndexError(f"entry {index} does not exist: there are {self._length}")
+        values = {name: self._value(name, column[index]) for name, column in self.columns.items()}
+        rows = {role: int(seqs[index]) for role, seqs in self.evidence.items() if seqs[index] != NULL}
+        return self.kind(**values, evidence=rows)
+
+    def _value(self, name: str, value: Any) -> Any:
+        if name in self.named:
+            return self.names[int(value)]
+        return value.item() if isinstance(value, np.generic) else value
+
+
+@dataclass(slots=True)
+class CountedFailover:
+    """One failover in the words of the contract, and the lists behind its numbers."""
+
+    subscription: str
+    source: str
+    target: str
+    mode: str
+    at_us: int
+    opened_seq: int
+    closed_seq: int
+    duplicates: int = 0
+    extra_deliveries: int = 0
+    redeliveries: int = 0
+    lost: int = 0
+    lost_recovered: int = 0
+    lost_by_cause: dict[str, int] = field(default_factory=dict)
+    stranded: int = 0
+    stranded_unprocessed: int = 0
+    stranded_returned: int = 0
+    expired: int = 0
+    skipped: int = 0
+    reordered: int = 0
+    by_cause: dict[str, int] = field(default_factory=dict)
+    dedup_window_messages: int = 0
+    dedup_window_us: int = 0
+    outage_us: int | None = None
+    first_delivery_us: int | None = None
+    caught_up_us: int | None = None
+    duplicates_list: Sequence[Duplicate] = ()
+    lost_list: Sequence[Loss] = ()
+
+
+@dataclass(slots=True)
+class SubscriptionCounts:
+    """Rows of one subscription in one cluster. `repeated` of the `delivered` had been delivered there before, outside any window."""
+
+    delivered: int = 0
+    acknowledged: int = 0
+    repeated: int = 0
+    expired: int = 0
+    skipped: int = 0
+
+
+@dataclass(slots=True)
+class CountedRun:
+    """Everything counted in the rows before `upto_seq`. `subscriptions` is keyed (subscription, cluster), `partitions`
+    (subscription, cluster, topic partition); the former are sums of the latter."""
+
+    upto_seq: int
+    failovers: list[CountedFailover]
+    subscriptions: dict[tuple[str, str], SubscriptionCounts]
+    partitions: dict[tuple[str, str, str], SubscriptionCounts]
