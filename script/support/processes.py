@@ -77,17 +77,20 @@ class Supervisor:
         _signal_group(child, signal.SIGKILL)
         self._children.remove(child)
 
-    def stop_all(self) -> None:
-        """Asks every child's group to end, waits `GRACE_SECONDS` for all of them together, kills the rest."""
-        for child in self._children:
+    def stop(self, *children: subprocess.Popen[bytes]) -> None:
+        """Asks the children's groups to end, waits `GRACE_SECONDS` for all of them together, kills the rest."""
+        for child in children:
             _signal_group(child, signal.SIGTERM)
         end = time.monotonic() + GRACE_SECONDS
-        while time.monotonic() < end and any(child.poll() is None for child in self._children):
+        while time.monotonic() < end and any(child.poll() is None for child in children):
             time.sleep(POLL_SECONDS)
-        for child in self._children:
+        for child in children:
             _signal_group(child, signal.SIGKILL)
             child.wait()
-        self._children.clear()
+            self._children.remove(child)
+
+    def stop_all(self) -> None:
+        self.stop(*self._children)
 
 
 def _signal_group(child: subprocess.Popen[bytes], number: int) -> None:

@@ -1,0 +1,123 @@
+"""The live diagram under load: fifty viewers of one lab, one of them slow; and a quiet lab beside a seeking neighbour.
+
+A frame's age: how much later it arrived than the earliest frame would have it, at the playback's speed; so a server that
+falls behind its own clock shows as age too. Server and viewers share this machine's cores.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+from script.benchmarks import scenarios
+from script.benchmarks.measure import REPEATS, Figure, median, percentile
+from script.benchmarks.viewer import Viewer
+from script.support.processes import Supervisor
+from script.support.temporary_site import Site, temporary_site
+
+VIEWERS = 50
+FRAMES_PER_S = 20
+ROUND_S, WARM_UP_S = 8, 4
+AGE_LIMIT_MS = 100
+NEIGHBOUR_ROWS_MESSAGES = 520_000
+"""Messages of the neighbour: about nine rows each, so near five million rows."""
+
+SEEK_LIMIT_S = 300
+FLAT = 1.25
+"""Memory counts as flat when it grows at most so many times as fast with the slow reader as without."""
+
+
+def measure() -> list[Figure]:
+    with Supervisor() as supervisor:
+        with temporary_site(supervisor) as site:
+            crowd = asyncio.run(_watch_one_lab(site, VIEWERS, slow=1))
+        with temporary_site(supervisor) as site:
+            without = asyncio.run(_watch_one_lab(site, VIEWERS - 1, slow=0))
+        with temporary_site(supervisor) as site:
+            alone = asyncio.run(_watch_one_lab(site, 1, slow=0))
+        with temporary_site(supervisor) as site:
+            beside, before = asyncio.run(_quiet_beside_seeking(site))
+    growth = crowd["bytes_per_s"] / 2**20, without["bytes_per_s"] / 2**20
+    return [
+        Figure("live", "p95 frame age, 50 viewers, one slow", crowd["age_ms"], "ms", "one viewer", alone["age_ms"], f"under {AGE_LIMIT_MS} ms", crowd["age_ms"] < AGE_LIMIT_MS),
+        Figure("live", "frames per second and viewer", crowd["frames_per_s"], "1/s", "asked for", FRAMES_PER_S, "at least 19", crowd["frames_per_s"] >= 19),
+        Figure("live", "frames missed by the 49", crowd["missed"], "frames", target="none", met=crowd["missed"] == 0),
+        Figure("live", "times the slow one was resynchronised", crowd["lagged"], "times"),
+        Figure("live", "memory growth (the trace grows too)", growth[0], "MiB/s", "without the slow reader", growth[1], f"at most {FLAT} times", growth[0] <= FLAT * growth[1]),
+        Figure("live", "p95 frame age of a quiet lab, neighbour seeking", beside, "ms", "neighbour paused", before, f"under {AGE_LIMIT_MS} ms", beside < AGE_LIMIT_MS),
+    ]
+
+
+async def _watch_one_lab(site: Site, viewers: int, slow: int) -> dict[str, float]:
+    """Medians over the rounds of playing at speed 1 with the engine at 1,000 messages a second."""
+    lab = site.open_lab(yaml=scenarios.plain(600 * scenarios.RATE_PER_S), seed=1)
+    crowd = [Viewer(site.port, lab["id"], lab["token"] if number == 0 else "", slow=number >= viewers - slow) for number in range(viewers)]
+    await asyncio.gather(*(viewer.connect() for viewer in crowd))
+    crowd[0].send({"type": "play", "speed": 1.0})
+    await asyncio.sleep(WARM_UP_S)
+    fast = crowd[: viewers - slow]
+    memory = site.memory_bytes()
+    ages, rates, missed = [], [], 0
+    for _ in range(REPEATS):
+        for viewer in fast:
+            viewer.frames.clear()
+        await asyncio.sleep(ROUND_S)
+        ages.append(_age_p95_ms(fast))
+        rates.append(median([len(viewer.frames) / ROUND_S for viewer in fast]))
+        missed += sum(viewer.missed() for viewer in fast) + sum(viewer.lagged for viewer in fast)
+    growth = (site.memory_bytes() - memory) / (REPEATS * ROUND_S)
+    lagged = sum(viewer.lagged for viewer in crowd[viewers - slow :])
+    await asyncio.gather(*(viewer.close() for viewer in crowd))
+    return {"age_ms": median(ages), "frames_per_s": median(rates), "missed": missed, "bytes_per_s": growth, "lagged": lagged}
+
+
+def _age_p95_ms(viewers: list[Viewer]) -> float:
+    delays = [frame.received_s - frame.at_us / 1e6 for viewer in viewers for frame in viewer.frames]
+    return (percentile(delays, 0.95) - min(delays)) * 1000
+
+
+async def _quiet_beside_seeking(site: Site) -> tuple[float, float]:
+    """p95 frame age of a small playing lab while its neighbour seeks to and fro, and while it rests."""
+    quiet = site.open_lab(scenario="two-regions", seed=1)
+    loud = site.open_lab(yaml=scenarios.plain(NEIGHBOUR_ROWS_MESSAGES), seed=1)
+    watcher = Viewer(site.port, quiet["id"], quiet["token"])
+    driver = Viewer(site.port, loud["id"], loud["token"])
+    await asyncio.gather(watcher.connect(), driver.connect())
+    end_us = NEIGHBOUR_ROWS_MESSAGES // scenarios.RATE_PER_S * 1_000_000
+    await _seek(driver, end_us)
+    beside, before = [], []
+    draw = random.Random(1)
+    for _ in range(REPEATS):
+        before.append(await _play_round(watcher, None))
+        beside.append(await _play_round(watcher, lambda: _seek(driver, draw.randrange(end_us))))
+    await asyncio.gather(watcher.close(), driver.close())
+    return median(beside), median(before)
+
+
+async def _play_round(watcher: Viewer, meanwhile) -> float:
+    """Plays the quiet lab from its start, slowly enough that it does not end; keeps the neighbour busy all the while."""
+    watcher.send({"type": "seek", "at_us": 0})
+    await asyncio.sleep(0.5)
+    watcher.send({"type": "play", "speed": 1.0})
+    await asyncio.sleep(0.5)
+    watcher.frames.clear()
+    end = asyncio.get_running_loop().time() + ROUND_S
+    while (left := end - asyncio.get_running_loop().time()) > 0:
+        if meanwhile is None:
+            await asyncio.sleep(left)
+        else:
+            await asyncio.wait_for(meanwhile(), SEEK_LIMIT_S)
+    age = _age_p95_ms([watcher])
+    watcher.send({"type": "pause"})
+    return age
+
+
+async def _seek(driver: Viewer, at_us: int) -> None:
+    """Asks for a seek and waits until a frame stands there, busy with nothing."""
+    driver.send({"type": "seek", "at_us": at_us})
+    waited = 0.0
+    while not (driver.frames and driver.frames[-1].at_us == at_us and not driver.frames[-1].busy):
+        await asyncio.sleep(0.02)
+        waited += 0.02
+        if waited > SEEK_LIMIT_S:
+            raise RuntimeError(f"the seek to {at_us} us did not end within {SEEK_LIMIT_S} s")

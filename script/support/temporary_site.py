@@ -1,0 +1,68 @@
+"""A lab server for a while: on a free port, with data of its own, gone afterwards. For screenshots and benchmarks."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from script.support.environment import PYTHON
+from script.support.processes import Supervisor
+
+ANSWER_LIMIT_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    address: str  # http://127.0.0.1:port
+    port: int
+    pid: int
+
+    def open_lab(self, **fields: object) -> dict[str, str]:
+        """Makes a lab from `scenario="name"` or `yaml="text"`; gives id, token and url."""
+        body = json.dumps(fields).encode()
+        request = urllib.request.Request(f"{self.address}/labs/", body, {"Content-Type": "application/json", "Origin": self.address})
+        with urllib.request.urlopen(request, timeout=ANSWER_LIMIT_SECONDS) as answer:
+            return json.loads(answer.read())
+
+    def memory_bytes(self) -> int:
+        """What the server process holds now (Linux)."""
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+@contextlib.contextmanager
+def temporary_site(supervisor: Supervisor) -> Iterator[Site]:
+    """Runs daphne until the block is left. Call inside the supervisor's own block: leaving that ends the server too."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with tempfile.TemporaryDirectory(prefix="failover-lab-") as data:
+        environment = {**os.environ, "FAILOVER_LAB_DATA": data, "ALLOWED_HOSTS": "127.0.0.1"}
+        for name in ("DATABASE_URL", "REDIS_URL"):
+            environment.pop(name, None)
+        if supervisor.run([str(PYTHON), "manage.py", "migrate", "--noinput", "--verbosity", "0"], environment) != 0:
+            raise RuntimeError("the database could not be made; Django's message is above")
+        command = [str(PYTHON), "-m", "daphne", "--bind", "127.0.0.1", "--port", str(port), "--verbosity", "0", "labsite.asgi:application"]
+        server = supervisor.start(command, environment)
+        _wait_for(supervisor, port)
+        yield Site(f"http://127.0.0.1:{port}", port, server.pid)
+        supervisor.stop(server)
+
+
+def _wait_for(supervisor: Supervisor, port: int) -> None:
+    end = time.monotonic() + ANSWER_LIMIT_SECONDS
+    while time.monotonic() < end:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            supervisor.sleep(0.1)
+    raise RuntimeError(f"the site did not answer within {ANSWER_LIMIT_SECONDS} s")
