@@ -51,7 +51,7 @@ def serve(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
         raise SetUpFailed("The database could not be brought up to date; Django's message is above.")
     site = supervisor.start(site_command(arguments.host, arguments.port), environment)
     worker = None if arguments.no_worker else supervisor.start(worker_command(), environment)
-    _wait_until_it_answers(supervisor, site, arguments.host, arguments.port)
+    wait_until_it_answers(supervisor, site, arguments.host, arguments.port)
     say(f"Failover Lab is at http://{_reachable(arguments.host)}:{arguments.port}/   (Ctrl-C stops it)")
     return _watch(supervisor, site, worker, environment)
 
@@ -97,7 +97,7 @@ def _refuse_taken_port(host: str, port: int) -> None:
             raise SetUpFailed(f"Cannot listen at {host} port {port}: {error.strerror}. Another --port or --host may be free.") from error
 
 
-def _wait_until_it_answers(supervisor: Supervisor, site: subprocess.Popen[bytes], host: str, port: int) -> None:
+def wait_until_it_answers(supervisor: Supervisor, site: subprocess.Popen[bytes], host: str, port: int) -> None:
     end = time.monotonic() + START_LIMIT_SECONDS
     while time.monotonic() < end:
         if site.poll() is not None:

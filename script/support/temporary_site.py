@@ -7,7 +7,6 @@ import json
 import os
 import socket
 import tempfile
-import time
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from script.support.environment import PYTHON
 from script.support.processes import Supervisor
+from script.support.serve import site_command, wait_until_it_answers
 
 ANSWER_LIMIT_SECONDS = 60
 
@@ -50,19 +50,7 @@ def temporary_site(supervisor: Supervisor) -> Iterator[Site]:
             environment.pop(name, None)
         if supervisor.run([str(PYTHON), "manage.py", "migrate", "--noinput", "--verbosity", "0"], environment) != 0:
             raise RuntimeError("the database could not be made; Django's message is above")
-        command = [str(PYTHON), "-m", "daphne", "--bind", "127.0.0.1", "--port", str(port), "--verbosity", "0", "labsite.asgi:application"]
-        server = supervisor.start(command, environment)
-        _wait_for(supervisor, port)
+        server = supervisor.start(site_command("127.0.0.1", port), environment)
+        wait_until_it_answers(supervisor, server, "127.0.0.1", port)
         yield Site(f"http://127.0.0.1:{port}", port, server.pid)
         supervisor.stop(server)
-
-
-def _wait_for(supervisor: Supervisor, port: int) -> None:
-    end = time.monotonic() + ANSWER_LIMIT_SECONDS
-    while time.monotonic() < end:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            supervisor.sleep(0.1)
-    raise RuntimeError(f"the site did not answer within {ANSWER_LIMIT_SECONDS} s")
