@@ -1,0 +1,56 @@
+"""What a check is: a claim, and how it reads one stretch of the trace.
+
+Rules: a check keeps what it needs of the rows so far in itself, reads each stretch once, reports in any order, and its
+answer does not depend on how the trace was cut into stretches. It reads rows and the shared logs, never a protocol's
+code. `copy` makes an independent check at the same place; its cost must not grow with the length of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from simulator.checks.knowledge import Knowledge
+from simulator.checks.stretch import Stretch
+from simulator.checks.violation import REPORTED_PER_CLAIM, Violation
+
+if TYPE_CHECKING:
+    from simulator.scenarios.model import Scenario
+
+
+class Check:
+    """One claim. Subclasses set `claim` and define `begin`, `read` and `copy_into`."""
+
+    claim = ""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.reported = 0
+        self.begin(scenario)
+
+    def begin(self, scenario: Scenario) -> None:
+        """The state before the first row."""
+
+    def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
+        """(seq, reason) of each break of the claim in the stretch; `known` already holds its rows."""
+        raise TypeError(f"{type(self).__name__} does not say how it reads the trace")
+
+    def copy_into(self, copy: "Check") -> None:
+        """Give `copy` an independent copy of what `begin` made."""
+
+    def copy(self) -> "Check":
+        """An independent check at the same place in the trace."""
+        copy = object.__new__(type(self))
+        copy.reported = self.reported
+        self.copy_into(copy)
+        return copy
+
+    def violations(self, stretch: Stretch, known: Knowledge) -> list[Violation]:
+        """The breaks in the stretch as violations in order of seq, up to the bound for one claim over the run."""
+        broken = sorted(self.read(stretch, known))[: REPORTED_PER_CLAIM - self.reported]
+        self.reported += len(broken)
+        return [Violation(self.claim, seq, stretch.at_us(seq), reason) for seq, reason in broken]
+
+
+def first_broken(seqs: Iterable[int], say: Callable[[int], str]) -> list[tuple[int, str]]:
+    """(seq, reason) of the first breaks that could be reported at all; `say(n)` is called at once for the n-th one."""
+    return [(int(seq), say(number)) for number, seq in zip(range(REPORTED_PER_CLAIM), seqs)]

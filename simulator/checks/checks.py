@@ -1,0 +1,92 @@
+"""The checks of a run, in order, reading its trace as it grows.
+
+To add a check: one file with a subclass of `Check` and its one-sentence claim, one line in `ROW_CHECKS`, one section in
+`docs/checks.md`, and in the tests a run that passes and a mutation of a rule that the check names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simulator.checks.causes_add_up import CLAIM as CAUSES_ADD_UP
+from simulator.checks.causes_add_up import causes_that_do_not_add_up
+from simulator.checks.check import Check
+from simulator.checks.knowledge import Knowledge
+from simulator.checks.mark_delete import MarkDelete
+from simulator.checks.markers_hidden import MarkersHidden
+from simulator.checks.nothing_gone import NothingGone
+from simulator.checks.one_hop import OneHop
+from simulator.checks.order_kept import OrderKept
+from simulator.checks.safe_update import SafeUpdate
+from simulator.checks.stretch import Stretch
+from simulator.checks.violation import Violation
+from simulator.scenarios.model import Scenario
+from simulator.trace.trace import BLOCK_ROWS, Trace
+
+ROW_CHECKS: tuple[type[Check], ...] = (SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone)
+
+CLAIMS: tuple[str, ...] = (*(check.claim for check in ROW_CHECKS), CAUSES_ADD_UP)
+"""Every claim in order: what `Violation.claim` can say."""
+
+
+class Checks:
+    """Reads the trace of one branch from its first row on. `position` is the first row not read yet.
+
+    Reading whole blocks of the trace costs a tenth of reading its open end row by row, so whoever runs without a viewer
+    reads once per block and at the end.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.position = 0
+        self.violations: list[Violation] = []
+        self._known = Knowledge()
+        self._checks = [check(scenario) for check in ROW_CHECKS]
+
+    def read(self, trace: Trace, upto_seq: int | None = None) -> list[Violation]:
+        """Read on up to row `upto_seq` (excluded; all there are by default) and return what is newly broken.
+
+        What was read before is not read again: standing behind `position` costs nothing and finds nothing.
+        """
+        upto_seq = len(trace) if upto_seq is None else min(upto_seq, len(trace))
+        found: list[Violation] = []
+        while self.position < upto_seq:
+            last = min(upto_seq, (self.position // BLOCK_ROWS + 1) * BLOCK_ROWS)
+            found += self._read_stretch(Stretch(trace, self.position, last))
+            self.position = last
+        self.violations += found
+        return found
+
+    def _read_stretch(self, stretch: Stretch) -> list[Violation]:
+        self._known.read(stretch)
+        found = [violation for check in self._checks for violation in check.violations(stretch, self._known)]
+        return sorted(found, key=lambda violation: violation.seq)
+
+    def check_counts(self, failovers: Sequence[dict[str, Any]]) -> list[Violation]:
+        """Judge counted failovers (the summary's). Not kept: counts change as a window goes on."""
+        return [
+            Violation(CAUSES_ADD_UP, max(self.position - 1, 0), at_us, reason)
+            for at_us, reason in causes_that_do_not_add_up(failovers)
+        ]
+
+    # --- seek and fork
+
+    def copy(self) -> "Checks":
+        """Independent checks at the same place; the cost does not grow with the rows read."""
+        copy = object.__new__(Checks)
+        copy._take(self)
+        return copy
+
+    def capture(self) -> "Checks":
+        """The state as it is now, which nothing changes any more, for `restore`."""
+        return self.copy()
+
+    def restore(self, captured: "Checks") -> None:
+        """Go back (or forth) to a captured state; it can be used again."""
+        self._take(captured)
+
+    def _take(self, other: "Checks") -> None:
+        self.position = other.position
+        self.violations = list(other.violations)
+        self._known = other._known.copy()
+        self._checks = [check.copy() for check in other._checks]

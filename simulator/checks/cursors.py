@@ -1,0 +1,111 @@
+"""Where every subscription's cursor stood at every row, read from the trace: knowledge that several checks share.
+
+Rules: a cursor stands where its last row of creation, move or recovery put it; a creation also persists it. Questions name
+the row before which they ask and must lie in the stretch read last.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simulator.checks.stretch import ENTRY_BITS, Rows, Stretch
+from simulator.trace.registry import CODE, NULL
+
+Key = tuple[int, int, int]
+"""(cluster, topic, subscription)"""
+
+CREATED, DELETED, MOVED = CODE["subscription.created"], CODE["subscription.deleted"], CODE["cursor.moved"]
+PERSISTED, RECOVERED = CODE["cursor.persisted"], CODE["cursor.recovered"]
+CURSOR_ROWS = ("subscription.created", "subscription.deleted", "cursor.moved", "cursor.persisted", "cursor.recovered")
+
+NOWHERE = NULL
+"""Place of a cursor that does not exist."""
+
+_NONE = np.empty(0, dtype=np.int64)
+
+
+class Cursor:
+    """One cursor: places before the stretch, and those that the stretch's rows give it."""
+
+    __slots__ = ("_before", "_persisted_before", "stood", "places", "kinds", "reasons", "_persisted", "_persisted_places")
+
+    def __init__(self) -> None:
+        self._before = self._persisted_before = NOWHERE
+        self.forget_stretch()
+
+    def copy(self) -> "Cursor":
+        """An independent cursor; to be taken between stretches."""
+        copy = Cursor()
+        copy._before = self.place_at(None)
+        copy._persisted_before = self.persisted_at(None)
+        return copy
+
+    def forget_stretch(self) -> None:
+        """No rows in the stretch being read."""
+        self.stood = self.places = self.kinds = self.reasons = self._persisted = self._persisted_places = _NONE
+
+    def settle(self) -> None:
+        """The stretch is over: keep where its rows left the cursor."""
+        self._before, self._persisted_before = self.place_at(None), self.persisted_at(None)
+        self.forget_stretch()
+
+    def read(self, rows: Rows) -> None:
+        """Take in the stretch's rows of this cursor."""
+        kinds = rows["type"]
+        places = np.where(kinds == MOVED, (rows["to_ledger"] << ENTRY_BITS) + rows["to_entry"], rows.positions())
+        places[kinds == DELETED] = NOWHERE
+        stands = kinds != PERSISTED
+        self.stood, self.places, self.kinds, self.reasons = rows.seqs[stands], places[stands], kinds[stands], rows["reason"][stands]
+        written = (kinds == PERSISTED) | (kinds == CREATED)
+        self._persisted, self._persisted_places = rows.seqs[written], places[written]
+
+    def place_at(self, before_seq: int | None) -> int:
+        """Its mark-delete just before that row (None: after the stretch); NOWHERE while it does not exist."""
+        return _last(self.stood, self.places, before_seq, self._before)
+
+    def persisted_at(self, before_seq: int | None) -> int:
+        """What a crash just before that row would put it back to."""
+        return _last(self._persisted, self._persisted_places, before_seq, self._persisted_before)
+
+    def places_before(self) -> np.ndarray:
+        """For each of `places`, where the cursor stood until then."""
+        return np.concatenate(([self._before], self.places[:-1]))
+
+
+def _last(seqs: np.ndarray, places: np.ndarray, before_seq: int | None, otherwise: int) -> int:
+    count = len(seqs) if before_seq is None else int(np.searchsorted(seqs, before_seq))
+    return int(places[count - 1]) if count else otherwise
+
+
+class Cursors:
+    """All cursors of the run so far."""
+
+    def __init__(self) -> None:
+        self._cursors: dict[Key, Cursor] = {}
+        self._read: list[Key] = []  # those with rows in the stretch
+
+    def copy(self) -> "Cursors":
+        """Independent cursors at the same places."""
+        copy = Cursors()
+        copy._cursors = {key: cursor.copy() for key, cursor in self._cursors.items()}
+        return copy
+
+    def read(self, stretch: Stretch) -> None:
+        """Take in the stretch's cursor rows."""
+        for key in self._read:
+            self._cursors[key].settle()
+        self._read = []
+        for key, rows in stretch.of(*CURSOR_ROWS).groups("cluster", "topic", "subscription"):
+            self._cursors.setdefault(key, Cursor()).read(rows)
+            self._read.append(key)
+
+    def touched(self) -> list[tuple[Key, Cursor]]:
+        """Cursors with rows in the stretch."""
+        return [(key, self._cursors[key]) for key in self._read]
+
+    def slowest(self, cluster: int, topic: int, before_seq: int) -> tuple[int, int] | None:
+        """(place, subscription) of the cursor furthest behind; None when there is none."""
+        standing = [
+            (cursor.place_at(before_seq), key[2]) for key, cursor in self._cursors.items() if key[:2] == (cluster, topic)
+        ]
+        return min((one for one in standing if one[0] != NOWHERE), default=None)

@@ -1,0 +1,123 @@
+"""What every log holds, read from the trace: the knowledge that several checks share.
+
+Rules: rows come in order of seq and are never taken back, so "as of seq" is a prefix of the table; a marker is a row
+without a producer. One table per (cluster, topic), each row one message or marker at its position.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simulator.checks.stretch import ENTRY_BITS, Rows, Stretch
+from simulator.checks.table import Table
+from simulator.trace.registry import CODE, NULL
+
+MARKER = -1
+"""Producer of a marker's row."""
+
+HERE = -1
+"""Origin of what was published or written in the log's own cluster."""
+
+MARKER_WRITTEN = CODE["marker.written"]
+
+COLUMN_TYPES = {
+    "position": np.int64,
+    "seq": np.int32,  # a run holds at most 5,000,000 rows
+    "producer": np.int32,
+    "sequence_id": np.int64,
+    "origin": np.int32,
+    "starts_entry": np.bool_,  # false for the second and later messages of a batched entry
+}
+
+
+class Log:
+    """One cluster's log of one topic, in order of its rows."""
+
+    __slots__ = ("table", "fresh_from")
+
+    def __init__(self) -> None:
+        self.table = Table(COLUMN_TYPES)
+        self.fresh_from = 0  # rows before it were there before the stretch being read
+
+    def copy(self) -> "Log":
+        """An independent log with the same rows."""
+        copy = Log.__new__(Log)
+        copy.table, copy.fresh_from = self.table.copy(), self.fresh_from
+        return copy
+
+    def rows_before(self, seq: int) -> int:
+        """How many rows the log had when row `seq` of the trace was written."""
+        return int(np.searchsorted(self.table.column("seq"), seq))
+
+    def between(self, after: int, upto: int, before_seq: int) -> slice:
+        """Rows at positions after < position <= upto, as of `before_seq`."""
+        positions = self.table.column("position")[: self.rows_before(before_seq)]
+        first, last = np.searchsorted(positions, (after, upto), side="right").tolist()
+        return slice(first, max(first, last))
+
+    def ledger_entries(self, ledger: int, before_seq: int) -> int:
+        """Entries that this ledger held as of `before_seq`."""
+        chosen = self.between((ledger << ENTRY_BITS) - 1, ((ledger + 1) << ENTRY_BITS) - 2, before_seq)
+        return int(np.count_nonzero(self.table.column("starts_entry")[chosen]))
+
+    def messages(self, chosen: slice) -> list[tuple[int, np.ndarray]]:
+        """(producer, sequence ids) of the messages in these rows, markers left out."""
+        producers, ids = self.table.column("producer")[chosen], self.table.column("sequence_id")[chosen]
+        return [(producer, ids[producers == producer]) for producer in np.unique(producers[producers != MARKER]).tolist()]
+
+    def find(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Row of the log at each position, and whether there is one."""
+        known = self.table.column("position")
+        if not len(known):
+            return np.zeros(len(positions), dtype=np.int64), np.zeros(len(positions), dtype=bool)
+        index = np.minimum(np.searchsorted(known, positions), len(known) - 1)
+        return index, known[index] == positions
+
+
+class Logs:
+    """All logs of the run so far."""
+
+    def __init__(self) -> None:
+        self._logs: dict[tuple[int, int], Log] = {}
+
+    def copy(self) -> "Logs":
+        """Independent logs with the same rows."""
+        copy = Logs()
+        copy._logs = {key: log.copy() for key, log in self._logs.items()}
+        return copy
+
+    def of(self, cluster: int, topic: int) -> Log:
+        """The log of a topic in a cluster; an empty one when nothing was stored there yet."""
+        log = self._logs.get((cluster, topic))
+        if log is None:
+            log = self._logs[cluster, topic] = Log()
+        return log
+
+    def known(self) -> list[tuple[tuple[int, int], Log]]:
+        """((cluster, topic), log) of every log that was asked for or written to."""
+        return list(self._logs.items())
+
+    def read(self, stretch: Stretch) -> None:
+        """Take in what the stretch appended."""
+        for log in self._logs.values():
+            log.fresh_from = log.table.length
+        appended = stretch.of("message.stored", "marker.written", "marker.stored")
+        for (cluster, topic), rows in appended.groups("cluster", "topic"):
+            _append(self.of(cluster, topic), rows)
+
+
+def _append(log: Log, rows: Rows) -> None:
+    message = rows["producer"] != NULL
+    peer, batch_index = rows["peer"], rows["batch_index"]
+    # marker.written names its addressee in `peer`; only marker.stored and message.stored name an origin there.
+    written = rows["type"] == MARKER_WRITTEN
+    log.table.append(
+        {
+            "position": rows.positions(),
+            "seq": rows.seqs,
+            "producer": np.where(message, rows["producer"], MARKER),
+            "sequence_id": np.where(message, rows["sequence_id"], rows["marker"]),
+            "origin": np.where(written | (peer == NULL), HERE, peer),
+            "starts_entry": batch_index <= 0,
+        }
+    )

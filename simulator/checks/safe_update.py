@@ -1,0 +1,110 @@
+"""An Update never takes the peer past a message that was not dealt with at the cluster that wrote it.
+
+X writes an Update that names a position of Y. Every message that Y's log holds up to there must have been dealt with at X
+before: the application acknowledged it there, it expired or was skipped there, it lay before X's subscription began, or
+an Update applied at X had covered it (which the same claim, at the cluster that wrote that one, vouches for). This is
+history: what X's cursor forgets in a crash or a reset was still dealt with. Each entry of Y is looked at once for each X
+and subscription, when the first Update names it or something above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from simulator.checks.check import Check
+from simulator.checks.knowledge import Knowledge
+from simulator.checks.safe_by_configuration import SafeByConfiguration
+from simulator.checks.sightings import Sightings
+from simulator.checks.stretch import Rows, Stretch, position, position_words
+from simulator.scenarios.model import Scenario
+from simulator.trace.registry import CODE
+
+DEALT_WITH = ("message.acknowledged", "message.expired", "message.skipped")
+CONTROL = (
+    "replicator.created", "replicator.removed", "snapshot.completed", "subscription.created", "update.applied", "update.position",
+)  # fmt: skip
+_REPLICATORS = (CODE["replicator.created"], CODE["replicator.removed"])
+_COMPLETED, _CREATED = CODE["snapshot.completed"], CODE["subscription.created"]
+_APPLIED, _NAMED = CODE["update.applied"], CODE["update.position"]
+
+
+class SafeUpdate(Check):
+    """Keeps which messages were dealt with at each cluster, and how far each peer's log was looked at."""
+
+    claim = (
+        "Whenever a cluster writes an Update, every message that the peer holds at or below the named position has been"
+        " acknowledged, expired or skipped at that cluster."
+    )
+
+    def begin(self, scenario: Scenario) -> None:
+        self.safe = SafeByConfiguration(scenario)
+        self.dealt_with = Sightings()  # (cluster, subscription, producer)
+        self.expired_on_the_way = Sightings()  # (cluster, peer, producer)
+        self.covered: dict[tuple[int, int, int], int] = {}  # cursor -> highest place that counts as dealt with
+        self.looked_at: dict[tuple[int, int, int, int], int] = {}  # (cluster, peer, topic, subscription) -> place
+        self.partial: dict[int, None] = {}  # snapshots finished by hand without all answers
+
+    def copy_into(self, copy: "SafeUpdate") -> None:
+        copy.safe, copy.dealt_with, copy.expired_on_the_way = self.safe.copy(), self.dealt_with.copy(), self.expired_on_the_way.copy()
+        copy.covered, copy.looked_at, copy.partial = dict(self.covered), dict(self.looked_at), dict(self.partial)
+
+    def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
+        """Updates that name a position above something not dealt with."""
+        self.dealt_with.read(stretch.of(*DEALT_WITH), "cluster", "subscription")
+        self.expired_on_the_way.read(_expired(stretch), "cluster", "peer")
+        broken: list[tuple[int, str]] = []
+        columns = ("type", "cluster", "peer", "topic", "subscription", "ledger", "entry", "to_ledger", "to_entry", "snapshot", "reason")
+        for row in stretch.of(*CONTROL).records(*columns):
+            seq, kind, cluster, peer, topic, subscription, ledger, entry, to_ledger, to_entry, snapshot, reason = row
+            if kind == _NAMED:
+                link, place = (cluster, peer, topic, subscription), position(to_ledger, to_entry)
+                if self.safe.holds(stretch, topic):
+                    broken += self._named(stretch, known, seq, link, place, judged=snapshot not in self.partial)
+            elif kind == _APPLIED:
+                self._cover(known, seq, (cluster, topic, subscription), position(to_ledger, to_entry))
+            elif kind == _CREATED:
+                if stretch.name(reason) != "update":
+                    self._cover(known, seq, (cluster, topic, subscription), position(ledger, entry))
+            elif kind == _COMPLETED:
+                if stretch.name(reason) == "partial":
+                    self.partial[snapshot] = None
+            else:
+                self.safe.follow(known, (seq, kind, cluster, peer, topic, ledger, entry))
+        self.dealt_with.finish()
+        self.expired_on_the_way.finish()
+        return broken
+
+    def _cover(self, known: Knowledge, seq: int, cursor: tuple[int, int, int], place: int) -> None:
+        """Everything that the log holds up to `place` counts as dealt with from now on."""
+        cluster, topic, subscription = cursor
+        log = known.logs.of(cluster, topic)
+        for producer, ids in log.messages(log.between(self.covered.get(cursor, -1), place, seq)):
+            self.dealt_with.add((cluster, subscription, producer), ids)
+        self.covered[cursor] = max(place, self.covered.get(cursor, -1))
+
+    def _named(
+        self, stretch: Stretch, known: Knowledge, seq: int, link: tuple[int, ...], place: int, judged: bool
+    ) -> list[tuple[int, str]]:
+        """Look at what the peer holds up to `place` and was not looked at before; what a partial snapshot names is not judged."""
+        cluster, peer, topic, subscription = link
+        log = known.logs.of(peer, topic)
+        chosen = log.between(self.looked_at.get(link, -1), place, seq)
+        self.looked_at[link] = max(place, self.looked_at.get(link, -1))
+        for producer, ids in log.messages(chosen) if judged else ():
+            open_ = ids[self.dealt_with.unseen((cluster, subscription, producer), ids, seq)]
+            open_ = open_[self.expired_on_the_way.unseen((peer, cluster, producer), open_, seq)]
+            if len(open_):
+                at, name = stretch.name(cluster), stretch.name(subscription)
+                more = f" and {len(open_) - 1} more" if len(open_) > 1 else ""
+                message = stretch.message(producer, int(open_[0]))
+                words = f"{at}'s Update of {name} names {position_words(place)} at {stretch.name(peer)}, which holds {message}{more}"
+                return [(seq, f"{words} at or below it: not acknowledged, expired or skipped at {at}")]
+        return []
+
+
+def _expired(stretch: Stretch) -> Rows:
+    rows = stretch.of("message.not-replicated")
+    reasons = [number for number in np.unique(rows["reason"]).tolist() if stretch.name(number) == "expired"]
+    return rows.take(np.isin(rows["reason"], reasons))

@@ -1,0 +1,80 @@
+"""Which messages were seen where: compressed sets of sequence ids, exact also inside the stretch being read.
+
+Rules: a question names the row before which it asks, so the answer does not depend on how the trace was cut into
+stretches. Sets are copied on write: a copy of the whole costs the number of keys, not of messages.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy as np
+from pyroaring import BitMap
+
+from simulator.checks.stretch import Rows
+
+Key = tuple[int, ...]
+"""What a set belongs to; the last part is the producer whose sequence ids it holds."""
+
+
+def _bitmap(sequence_ids: np.ndarray) -> BitMap:
+    # By way of array.array: 26 us for 7,000 ids, where the numpy array itself takes 200 us.
+    return BitMap(array("I", sequence_ids.astype(np.uint32).tobytes()), copy_on_write=True, optimize=False)
+
+
+class Sightings:
+    """Sets of messages by key, growing only."""
+
+    def __init__(self) -> None:
+        self._seen: dict[Key, BitMap] = {}
+        self._fresh: dict[Key, list[Rows]] = {}  # rows of the stretch being read, not yet in `_seen`
+        self._first: dict[Key, tuple[np.ndarray, np.ndarray]] = {}  # of those: sorted ids and the seq each came first
+
+    def copy(self) -> "Sightings":
+        """An independent copy; to be taken between stretches."""
+        copy = Sightings()
+        copy._seen = {key: BitMap(seen, optimize=False) for key, seen in self._seen.items()}
+        return copy
+
+    def read(self, rows: Rows, *names: str) -> None:
+        """Take in the stretch's rows, keyed by `names` and producer; every one counts from its own seq on."""
+        for key, group in rows.groups(*names, "producer"):
+            self._fresh.setdefault(key, []).append(group)
+
+    def finish(self) -> None:
+        """The stretch is over: everything read counts."""
+        for key, groups in self._fresh.items():
+            for group in groups:
+                self.add(key, group["sequence_id"])
+        self._fresh, self._first = {}, {}
+
+    def add(self, key: Key, sequence_ids: np.ndarray) -> None:
+        """Count these from now on, whatever seq a question names."""
+        seen = self._seen.get(key)
+        if seen is None:
+            self._seen[key] = _bitmap(sequence_ids)
+        else:
+            seen |= _bitmap(sequence_ids)
+
+    def unseen(self, key: Key, sequence_ids: np.ndarray, before_seq: int | np.ndarray) -> np.ndarray:
+        """Mask of those that no row before `before_seq` (one, or one each) has shown."""
+        mask = np.ones(len(sequence_ids), dtype=bool)
+        seen = self._seen.get(key)
+        if seen is not None:
+            left = _bitmap(sequence_ids) - seen
+            mask = np.isin(sequence_ids, np.frombuffer(left.to_array(), dtype=np.uint32)) if left else np.zeros_like(mask)
+        if key in self._fresh and mask.any():
+            mask &= ~self._shown_in_stretch(key, sequence_ids, before_seq)
+        return mask
+
+    def _shown_in_stretch(self, key: Key, sequence_ids: np.ndarray, before_seq: int | np.ndarray) -> np.ndarray:
+        if key not in self._first:
+            groups = self._fresh[key]
+            ids = np.concatenate([group["sequence_id"] for group in groups])
+            seqs = np.concatenate([group.seqs for group in groups])
+            order = np.lexsort((seqs, ids))
+            known, first = np.unique(ids[order], return_index=True)
+            self._first[key] = known, seqs[order][first]
+        known, seqs = self._first[key]
+        index = np.minimum(np.searchsorted(known, sequence_ids), len(known) - 1)
+        return (known[index] == sequence_ids) & (seqs[index] < before_seq)
