@@ -9,7 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.scenarios.shape import Key
-from simulator.trace.registry import MARKER_TYPES
+
+
+MARKER_WORDS = ("snapshot_request", "snapshot_response", "snapshot", "subscription_update")
+"""Marker types as the trace's registry names them (a test compares)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ _PARTITION = Key("topic", "topic-or-partition", "which topic, or one partition o
 _SUBSCRIPTION = Key("subscription", "subscription", "which subscription", required=True)
 _LINK = Key("link", "link", "which link: a -> b one way, a <-> b both", required=True)
 _PEER = Key("peer", "cluster", "only on the way to this cluster; without it to any")
-_MARKER = Key("type", "choice", "type of the marker", required=True, choices=tuple(MARKER_TYPES))
+_MARKER = Key("type", "choice", "type of the marker", required=True, choices=MARKER_WORDS)
 _COUNT = Key("count", "integer", "how many messages", required=True, minimum=1, maximum=10_000_000)
 
 _FAIL_OVER = (

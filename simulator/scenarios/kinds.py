@@ -99,14 +99,15 @@ def _name_schema(key: Key) -> dict[str, Any]:
 
 
 def _reference(kind: str) -> Kind:
+    noun = "producer or consumer" if kind == "client" else kind
+
     def read(node: Node, key: Key, path: str, reader: Reader) -> str:
         known = reader.names.of_kind(kind)
         if node.text not in known:
             shown = node.plain() if node.text is None else node.text
-            raise Wrong(f'there is no {kind} "{shown}"', suggestion(shown, known), code="unknown-name")
+            raise Wrong(f'there is no {noun} "{shown}"', suggestion(shown, known), code="unknown-name")
         return node.text
 
-    noun = "producer or consumer" if kind == "client" else kind
     return Kind(f"name of a {noun}", _name_schema, read)
 
 

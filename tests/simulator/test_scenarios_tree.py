@@ -1,0 +1,95 @@
+"""The tree of a scenario's text: places of values, plain YAML only, overrides."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.scenarios.problems import ScenarioError
+from simulator.scenarios.tree import DEEPEST_NESTING, LARGEST_TEXT_CHARACTERS, apply_overrides, node_of, read_tree
+
+
+def tree(text):
+    root, problems = read_tree(text, "t.yaml")
+    assert problems == []
+    return root
+
+
+def test_values_know_their_places():
+    root = tree("a:\n  b: [1, two]\n")
+    inner = root.value["a"].value["b"]
+    assert (inner.key_line, inner.key_column) == (2, 3)
+    assert [(item.value, item.line, item.column) for item in inner.value] == [(1, 2, 7), ("two", 2, 10)]
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    ("1", 1), ("-7", -7), ("1_000", 1000), ("0x1F", 31), ("1.5", 1.5), ("true", True), ("on", "on"), ("~", None), ("1:4", "1:4"),
+    ("2001-12-14", "2001-12-14"), ('"5"', "5"),
+])
+def test_scalars_are_yaml_1_2(text, value):
+    assert tree(f"a: {text}").plain() == {"a": value}
+
+
+def test_a_name_of_digits_keeps_its_text():
+    assert tree("a: 001").value["a"].text == "001"
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("a: &x 1", "anchor"),
+    ("a: !!binary aaaa", "tag"),
+    ("a: .nan", "not a number"),
+    ("a: 1\na: 2", "stands twice"),
+    ("<<: {a: 1}", "plain text"),
+    ("[1]: 2", "plain text"),
+    ("a: " + "9" * 40, "this long"),
+    ("a: " + "[" * 20 + "]" * 20, "nested too deeply"),
+])
+def test_what_is_not_plain_is_a_problem_with_a_place(text, words):
+    _, problems = read_tree(text, "t.yaml")
+    assert len(problems) == 1
+    assert words in problems[0].what
+    assert problems[0].line is not None
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("a: [", "not YAML"), ("", "empty"), ("# only a comment\n", "empty"), ("a: \x00", "not YAML"), ("[" * 100_000, "too deeply"),
+    ("a: 1\n---\nb: 2\n", "not YAML"), ("x" * (LARGEST_TEXT_CHARACTERS + 1), "characters"),
+])
+def test_without_a_tree_there_is_one_problem(text, words):
+    with pytest.raises(ScenarioError) as caught:
+        read_tree(text, "t.yaml")
+    assert len(caught.value.problems) == 1
+    assert words in caught.value.problems[0].what
+
+
+def test_an_alias_cannot_unfold():
+    _, problems = read_tree("a: &x [1]\nb: [*x, *x]\n", "t.yaml")
+    assert all("anchor" in problem.what for problem in problems) and problems
+
+
+def test_overrides_make_way_and_replace():
+    root = tree("a: {b: 1}\nc: [1, 2]\nd:\n")
+    pairs = [("a.b", "x"), ("a.new.deep", "[1, 2]"), ("c[1]", "7"), ("d.e", "40ms"), ("links.us-west -> us-east.latency", "1ms"), ("f", "")]
+    assert apply_overrides(root, pairs) == []
+    assert root.plain() == {
+        "a": {"b": "x", "new": {"deep": [1, 2]}}, "c": [1, 7], "d": {"e": "40ms"},
+        "links": {"us-west -> us-east": {"latency": "1ms"}}, "f": None,
+    }
+
+
+@pytest.mark.parametrize(("path", "text", "words"), [
+    ("a..b", "1", "is not a path"), ("a.b.c", "1", "nothing to set"), ("c[5]", "1", "nothing to set"), ("a[0]", "1", "nothing to set"),
+    ("a.b", "[", "not YAML"), ("a.b", "&x 1", "anchor"),
+])
+def test_overrides_that_lead_nowhere(path, text, words):
+    root = tree("a: {b: 1}\nc: [1, 2]\n")
+    problems = apply_overrides(root, [(path, text)])
+    assert len(problems) == 1
+    assert words in problems[0].what
+    assert f"--set {path}={text}" in str(problems[0])
+
+
+def test_deep_plain_values_are_cut_off():
+    value = 1
+    for _ in range(DEEPEST_NESTING * 200):
+        value = [value]
+    assert node_of(value, "command").plain()  # and no RecursionError
