@@ -1,0 +1,1 @@
+"""Pulsar's brokers, clients, geo-replication and replicated subscriptions, as the fact sheets describe them."""

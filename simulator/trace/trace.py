@@ -64,7 +64,7 @@ class Trace:
     def prefix(self, seq: int) -> "Trace":
         """An independent trace of the rows before `seq`: sealed blocks shared, the rest copied."""
         copy = Trace()
-        kept = sum(1 for named_at in self._named_at if named_at <= seq)
+        kept = sum(1 for named_at in self._named_at if named_at < seq or named_at == 0)
         copy.names = self.names[:kept]
         copy._named_at = self._named_at[:kept]
         copy._numbers = {name: number for number, name in enumerate(copy.names)}

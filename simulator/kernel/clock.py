@@ -1,0 +1,62 @@
+"""The clock and the queue: what happens next, and when.
+
+Rules: time is integer microseconds and only moves forward. An event is data, `(at_us, rank, order, target, method,
+argument)`: the method is a name on the target, never a closure, so a queue can be copied. Ties at one instant go by the
+target's rank (from the scenario's sorted names), then by the order of asking. Nothing is ever removed: a target ignores
+what it no longer waits for.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Any
+
+COMMAND_RANK = 1 << 40
+"""Commands come after everything else at their instant."""
+
+EVENTS_QUEUED_MAX = 5_000_000
+"""Events waiting at once: far above what a scenario needs (one per producer, consumer, timer and thing on a wire)."""
+
+
+class QueueFull(RuntimeError):
+    """Our bug or a scenario beyond the bound: more events wait than EVENTS_QUEUED_MAX."""
+
+
+class Clock:
+    """The present instant and the events to come."""
+
+    __slots__ = ("now_us", "_queue", "_order")
+
+    def __init__(self) -> None:
+        self.now_us = 0
+        self._queue: list[tuple[int, int, int, Any, str, Any]] = []
+        self._order = 0
+
+    def schedule(self, at_us: int, rank: int, target: Any, method: str, argument: Any = None) -> None:
+        """Ask for `target.method(argument)` at `at_us` (not before now)."""
+        assert at_us >= self.now_us, f"event for {method} at {at_us} us lies before now, {self.now_us} us"
+        self._order += 1
+        heappush(self._queue, (at_us, rank, self._order, target, method, argument))
+
+    @property
+    def next_at_us(self) -> int | None:
+        """Instant of the next event, None when nothing waits."""
+        return self._queue[0][0] if self._queue else None
+
+    def run_instants(self, until_us: int, events: int) -> bool:
+        """Run whole instants up to and including `until_us`, stopping at the first instant's end after `events` events.
+
+        Returns True while instants at or before `until_us` are left; otherwise the clock stands at `until_us`.
+        """
+        queue = self._queue
+        if len(queue) > EVENTS_QUEUED_MAX:
+            raise QueueFull(f"{len(queue)} events wait; the bound is {EVENTS_QUEUED_MAX}")
+        while queue and queue[0][0] <= until_us:
+            if events <= 0 and queue[0][0] != self.now_us:
+                return True
+            events -= 1
+            at_us, _rank, _order, target, method, argument = heappop(queue)
+            self.now_us = at_us
+            getattr(target, method)(argument)
+        self.now_us = max(self.now_us, until_us)
+        return False

@@ -1,0 +1,198 @@
+"""What a consumer does with a message it has processed: acknowledge, hold, negatively acknowledge; and how acks travel.
+
+Rules: acks are grouped for `acknowledgmentGroupTime` on a grid that starts when the client connects (at 1,000 waiting acks
+at once); acks not yet sent die with the client. A cumulative ack is one row per message that it covers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyroaring import BitMap
+
+from simulator.trace.registry import CODE, NULL
+
+if TYPE_CHECKING:
+    from simulator.pulsar.consumer import Item
+    from simulator.pulsar.session import Session
+
+_ACKNOWLEDGED = CODE["message.acknowledged"]
+_NEGATIVE = CODE["message.negatively-acknowledged"]
+ACK_GROUP_SIZE_MAX = 1000  # the Java client's maxAcknowledgmentGroupSize
+
+Key = tuple[str, int, int]
+"""(topic, index, batch_index or NULL)"""
+
+
+class Acknowledger:
+    """The acking half of a Consumer."""
+
+    def init_acknowledging(self) -> None:
+        """Empty state; called once by the consumer."""
+        spec = self.spec
+        self.in_hand: dict[Key, tuple[Item, int]] = {}
+        self.ack_pending: dict[Key, tuple[int, int]] = {}  # key -> (ack's seq, message)
+        self.flush_due = False
+        self.holds: list[tuple] = [self._selection(spec.hold)] if spec.hold else []
+        self.negatives: list[tuple] = [self._selection(spec.negative_acknowledge)] if spec.negative_acknowledge else []
+        self.negatively_acknowledged = BitMap()
+        self.held: dict[Key, int] = {}  # key -> serial of the hold
+        self.hold_count = 0
+
+    def _selection(self, selection) -> tuple:
+        return (frozenset(selection.messages), selection.share_millionths, selection.for_us)
+
+    def drop_acks(self) -> None:
+        """The process died."""
+        self.in_hand.clear()
+        self.ack_pending.clear()
+        self.held.clear()
+        self.flush_due = False
+
+    def take_in_hand(self, item: Item, seq: int) -> None:
+        """The application has the message."""
+        session, index, _message, batch_index = item[:4]
+        self.in_hand[(session.topic.name, index, batch_index)] = (item, seq)
+        timeout_us = self.spec.ack_timeout_us
+        if timeout_us:
+            key = (session.topic.name, index, batch_index)
+            self.runtime.schedule(self.runtime.now_us + timeout_us, self.rank, self, "ack_timed_out", (self.epoch, key, seq))
+
+    def forget_in_hand(self, session: Session) -> None:
+        """What the application holds of this session will come again; its later ack still counts."""
+
+    def ack_timed_out(self, argument: tuple[int, Key, int]) -> None:
+        """ackTimeout passed: the broker is asked to send it again, if it is still unacknowledged."""
+        epoch, key, seq = argument
+        held = self.in_hand.get(key)
+        if epoch == self.epoch and held is not None and held[1] == seq:
+            self._ask_again(held[0], seq)
+
+    # --- after processing
+
+    def settle(self, item: Item, delivered_seq: int) -> None:
+        """Hold, negatively acknowledge or acknowledge a processed message."""
+        if self.spec.acknowledge == "never":
+            return
+        if self.negatives and self._falls_in(self.negatives, item, "negative") and item[2] not in self.negatively_acknowledged:
+            self.negatively_acknowledge(item, delivered_seq)
+        elif self.holds and (hold := self._falls_in(self.holds, item, "hold")):
+            self._hold(item, delivered_seq, hold[2])
+        else:
+            self.acknowledge(item, delivered_seq)
+
+    def _falls_in(self, selections: list[tuple], item: Item, what: str) -> tuple | None:
+        messages = self.runtime.messages
+        identity = (self.runtime.trace.names[messages.producer[item[2]]], messages.sequence_id[item[2]])
+        for selection in selections:
+            named, share_millionths, _for_us = selection
+            if identity in named or self.runtime.chance(f"{what}/{self.spec.subscription}", item[2], share_millionths):
+                return selection
+        return None
+
+    def _row(self, code: int, cause: int, item: Item, *more: int) -> int:
+        session, index, message, batch_index = item[:4]
+        runtime, topic = self.runtime, session.topic
+        ledger, entry = topic.log.position(index)
+        return runtime.emit((code, runtime.now_us, cause, topic.cluster.number, topic.number, session.subscription.number, self.number,
+                             runtime.messages.producer[message], runtime.messages.sequence_id[message], ledger, entry, batch_index, *more))  # fmt: skip
+
+    def _hold(self, item: Item, cause: int, for_us: int | None) -> None:
+        key = (item[0].topic.name, item[1], item[3])
+        self.hold_count += 1
+        self.held[key] = self.hold_count
+        self.last_seq = self._row(CODE["message.held"], cause, item, NULL if for_us is None else for_us)
+        if for_us is not None:
+            self.runtime.schedule(self.runtime.now_us + for_us, self.rank, self, "hold_over", (self.epoch, key, self.hold_count))
+
+    def hold_over(self, argument: tuple[int, Key, int]) -> None:
+        """The held message is acknowledged at last."""
+        epoch, key, serial = argument
+        if epoch == self.epoch and self.held.get(key) == serial:
+            self.release_held(key)
+            self.close_if_done()
+
+    def release_held(self, key: Key) -> None:
+        """Acknowledge a held message now."""
+        del self.held[key]
+        if key in self.in_hand:
+            item, seq = self.in_hand[key]
+            self.acknowledge(item, seq)
+
+    def negatively_acknowledge(self, item: Item, cause: int) -> None:
+        """The application gives it back; the client asks for it again after negativeAckRedeliveryDelay."""
+        seq = self.last_seq = self._row(_NEGATIVE, cause, item)
+        self.negatively_acknowledged.add(item[2])
+        self.in_hand.pop((item[0].topic.name, item[1], item[3]), None)
+        due_us = self.runtime.now_us + self.spec.negative_ack_redelivery_delay_us
+        self.runtime.schedule(due_us, self.rank, self, "nack_over", (self.epoch, item, seq))
+
+    def nack_over(self, argument: tuple[int, Item, int]) -> None:
+        """Ask the broker for a negatively acknowledged message."""
+        epoch, item, seq = argument
+        if epoch == self.epoch:
+            self._ask_again(item, seq)
+
+    def _ask_again(self, item: Item, cause: int) -> None:
+        session = self.sessions.get(item[0].topic.name)
+        if session is not None:
+            self.in_hand.pop((item[0].topic.name, item[1], item[3]), None)
+            session.subscription.dispatcher.redeliver(session, [item[1]], cause)
+
+    # --- acks
+
+    def acknowledge(self, item: Item, cause: int) -> None:
+        """The application calls ack: individually, or cumulatively for all it was handed up to here."""
+        if self.spec.acknowledge == "cumulative":
+            topic, index, batch_index = item[0].topic.name, item[1], item[3]
+            covered = [held for key, (held, _seq) in self.in_hand.items() if key[0] == topic and (key[1], key[2]) <= (index, batch_index)]
+            covered.sort(key=lambda held: (held[1], held[3]))
+            for held in covered:
+                self._acknowledge_one(held, self.in_hand[(topic, held[1], held[3])][1], "cumulative")
+        else:
+            self._acknowledge_one(item, cause, "individual")
+        self._send_or_wait()
+
+    def _acknowledge_one(self, item: Item, cause: int, kind: str) -> None:
+        session, index, message, batch_index = item[:4]
+        key = (session.topic.name, index, batch_index)
+        self.in_hand.pop(key, None)
+        self.held.pop(key, None)
+        seq = self.last_seq = self._row(_ACKNOWLEDGED, cause, item, self.runtime.name(kind))
+        self.runtime.acknowledged[session.subscription.name].add(message)
+        self.ack_pending[key] = (seq, message)
+
+    def _send_or_wait(self) -> None:
+        group_us = self.spec.acknowledgment_group_time_us
+        if group_us == 0 or len(self.ack_pending) >= ACK_GROUP_SIZE_MAX:
+            self.flush_acks()
+        elif not self.flush_due:
+            self.flush_due = True
+            since_us = self.runtime.now_us - self.connected_us
+            due_us = self.connected_us + (since_us // group_us + 1) * group_us
+            self.runtime.schedule(due_us, self.rank, self, "flush_timer", self.epoch)
+
+    def is_ack_pending(self, item: Item) -> bool:
+        """Whether the client has acknowledged this and not told the broker yet."""
+        return (item[0].topic.name, item[1], item[3]) in self.ack_pending
+
+    def flush_timer(self, epoch: int) -> None:
+        """The grouping interval is over."""
+        if epoch == self.epoch:
+            self.flush_due = False
+            self.flush_acks()
+
+    def flush_acks(self) -> None:
+        """Send the acks that wait, one group per topic; those of a topic that is not connected go on waiting."""
+        if not self.ack_pending:
+            return
+        groups: dict[str, list[tuple[int, int, int, int]]] = {}
+        waiting: dict[Key, tuple[int, int]] = {}
+        for key, (seq, message) in self.ack_pending.items():
+            if key[0] in self.sessions:
+                groups.setdefault(key[0], []).append((key[1], key[2], seq, message))
+            else:
+                waiting[key] = (seq, message)
+        self.ack_pending = waiting
+        for topic, acks in groups.items():
+            self.sessions[topic].subscription.acknowledge(acks, self.number)

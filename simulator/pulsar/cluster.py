@@ -1,0 +1,86 @@
+"""One region: its brokers seen as one, its ledger numbers, its topics, and what a crash takes.
+
+Rules: a cluster is up, down (may come back from what it persisted) or lost (for good). Ledger ids come from one counter
+per cluster, shared by data and cursor ledgers, so gaps appear as in a real cluster (fact sheet, note 3).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from simulator.pulsar.topic import Topic
+from simulator.scenarios.settings import SETTINGS
+
+if TYPE_CHECKING:
+    from simulator.pulsar.runtime import Runtime
+
+UP, DOWN, LOST = "up", "down", "lost"
+FIRST_LEDGERS = (192, 1234, 7655)
+"""First ledger ids of the first three clusters: PIP-33's examples. Later clusters start at thousands."""
+
+
+class Cluster:
+    """One region. `index` is its ordinal in sorted order, `number` its name's number in the trace."""
+
+    def __init__(self, runtime: Runtime, name: str) -> None:
+        spec = runtime.scenario.clusters[name]
+        self.runtime = runtime
+        self.name = name
+        self.number = runtime.name(name)
+        self.index = runtime.cluster_index(name)
+        self.state = UP
+        self.settings: dict[str, Any] = {**runtime.scenario.settings, **spec.settings}
+        first = getattr(spec, "first_ledger", None)
+        self.next_ledger = first if first is not None else self._first_ledger()
+        self.topics: dict[str, Topic] = {}
+        self.crashed_at_us: int | None = None
+
+    def _first_ledger(self) -> int:
+        return FIRST_LEDGERS[self.index] if self.index < len(FIRST_LEDGERS) else 1000 * (self.index + 7)
+
+    def setting(self, name: str, topic: Topic | None = None) -> Any:
+        """A broker setting in force: the topic's policy, the cluster's, the scenario's, or Pulsar's default."""
+        if topic is not None and name in topic.policies:
+            return topic.policies[name]
+        return self.settings[name] if name in self.settings else SETTINGS[name].default
+
+    def take_ledger(self) -> int:
+        """A new ledger id."""
+        self.next_ledger += 1
+        return self.next_ledger - 1
+
+    @property
+    def up(self) -> bool:
+        return self.state == UP
+
+    def add_topic(self, base: str, name: str, partition: int) -> Topic:
+        """Create a topic (or partition) here and load it."""
+        topic = Topic(self, base, name, partition)
+        self.topics[name] = topic
+        return topic
+
+    def crash(self, cause: int, state: str = DOWN) -> int:
+        """All brokers die: what was not persisted is gone, every connection breaks."""
+        event = "cluster.lost" if state == LOST else "cluster.crashed"
+        seq = self.runtime.note(event, cause, self.number)
+        if self.up:
+            self.crashed_at_us = self.runtime.now_us
+            for topic in self.topics.values():
+                topic.unload("crash", seq, clean=False)
+        self.state = state
+        for other in self.runtime.clusters.values():
+            for topic in other.topics.values():
+                replicator = topic.replicators.get(self.name)
+                if replicator is not None:
+                    replicator.disconnect("remote-down", seq)
+        return seq
+
+    def restart(self, cause: int) -> int:
+        """Come back from what was persisted; every topic is loaded again."""
+        self.state = UP
+        seq = self.runtime.note("cluster.restarted", cause, self.number)
+        for topic in self.topics.values():
+            topic.load(seq)
+        return seq
+
+

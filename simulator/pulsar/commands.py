@@ -1,0 +1,182 @@
+"""What a person may do to the system: one function per command, in a table.
+
+Rules: a function first checks and raises CommandError, then calls `begin()` (which writes the `command.applied` row and
+gives the cause of all that follows), then acts. So a refused command has changed nothing. Arguments are normalised by
+`simulator.scenarios.commands`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from simulator.pulsar import commands_clients, commands_topics
+from simulator.pulsar.cluster import LOST, UP
+from simulator.pulsar.consumer import DOWN
+from simulator.pulsar.failover import AutomaticFailover, Failover
+from simulator.scenarios.commands import CommandError
+from simulator.scenarios.names import parse_link
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.pulsar.runtime import Runtime
+
+Begin = Callable[[], int]
+
+
+class CommandRunner:
+    """Runs commands of the calendar: the target of their events."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+
+    def run(self, command: dict) -> None:
+        """A command of the scenario file or the log; a refused one is a row and the run goes on."""
+        try:
+            execute(self.runtime, command)
+        except CommandError as error:
+            self.runtime.note("command.refused", NULL, command["do"], f"{error} {error.hint}".strip())
+            self.runtime.command_results.append(_result(self.runtime, command, error))
+
+
+def execute(runtime: Runtime, command: dict) -> None:
+    """Apply a normalised command now. Raises CommandError, and then nothing has changed."""
+    arguments = {name: value for name, value in command.items() if name != "do"}
+
+    def begin() -> int:
+        runtime.command_results.append(_result(runtime, command, None))
+        return runtime.note("command.applied", NULL, command["do"], json.dumps(arguments, sort_keys=True, ensure_ascii=False))
+
+    HANDLERS[command["do"]](runtime, arguments, begin)
+
+
+def _result(runtime: Runtime, command: dict, error: CommandError | None) -> dict:
+    code, message = (error.code, str(error)) if error else (None, None)
+    return {"at_us": runtime.now_us, "command": command["do"], "ok": error is None, "code": code, "error": message}
+
+
+# --- clusters and links
+
+
+def crash(runtime: Runtime, arguments: dict, begin: Begin, state: str = "down") -> None:
+    """cluster.crash: brokers and the region's clients die."""
+    cluster = runtime.clusters[arguments["cluster"]]
+    if cluster.state == LOST or (state == "down" and cluster.state != UP):
+        raise CommandError("not-up", f"{cluster.name} is {cluster.state}", "crash a cluster that is up")
+    cause = cluster.crash(begin(), state)
+    for consumer in runtime.consumers.values():
+        if consumer.cluster_name == cluster.name and consumer.state in commands_clients.ALIVE:
+            consumer.kill(cause, "crash")
+    for producer in runtime.producers.values():
+        if producer.cluster_name == cluster.name and producer.state in ("running", "paused"):
+            producer.down_from = producer.state
+            producer.set_state(DOWN, cause)
+
+
+def lose(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+    """cluster.lose: for good, with its data."""
+    crash(runtime, arguments, begin, LOST)
+
+
+def restart(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+    """cluster.restart: topics are loaded from what was persisted; the region's clients come back."""
+    cluster = runtime.clusters[arguments["cluster"]]
+    if cluster.state != "down":
+        hint = "a lost cluster does not come back" if cluster.state == LOST else "crash it first"
+        raise CommandError("not-down", f"{cluster.name} is {cluster.state}", hint)
+    cause = cluster.restart(begin())
+    for consumer in runtime.consumers.values():
+        if consumer.cluster_name == cluster.name and consumer.state == DOWN:
+            consumer.start()
+    for producer in runtime.producers.values():
+        if producer.cluster_name == cluster.name and producer.state == DOWN:
+            producer.set_state(producer.down_from, cause)
+
+
+def cut(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+    """link.cut: connections made over the link break; what is on them is lost."""
+    links = [runtime.links[pair] for pair in parse_link(arguments["link"])]
+    if not any(link.up for link in links):
+        raise CommandError("already-cut", f"{arguments['link']} is cut already", "heal it first")
+    cause = begin()
+    for link in links:
+        if link.up:
+            link.up = False
+            seq = runtime.note("link.cut", cause, link.source, link.target)
+            for topic in runtime.clusters[link.source].topics.values():
+                if link.target in topic.replicators:
+                    topic.replicators[link.target].disconnect("link-cut", seq)
+
+
+def heal(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+    """link.heal: up, with the latency of the scenario."""
+    links = [runtime.links[pair] for pair in parse_link(arguments["link"])]
+    if all(link.up and link.slow_us is None for link in links):
+        raise CommandError("not-broken", f"{arguments['link']} works as declared", "cut or slow it first")
+    cause = begin()
+    for link in links:
+        link.up, link.slow_us = True, None
+        runtime.note("link.healed", cause, link.source, link.target)
+
+
+def slow(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+    """link.slow: what is sent from now on takes this long."""
+    cause = begin()
+    for pair in parse_link(arguments["link"]):
+        link = runtime.links[pair]
+        link.slow_us = arguments["latency_us"]
+        runtime.note("link.slowed", cause, link.source, link.target, link.slow_us)
+
+
+def marker_fault(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+    """marker.delay, marker.drop: an order for the next marker of the type that leaves the cluster."""
+    begin()
+    runtime.marker_faults.append(
+        {"cluster": arguments["cluster"], "peer": arguments.get("peer"), "type": arguments["type"], "by_us": arguments.get("by_us")}
+    )
+
+
+def change_setting(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+    """setting.change: static settings take effect when the topic is loaded or the controller starts again."""
+    names = [arguments["cluster"]] if "cluster" in arguments else runtime.cluster_names
+    cause = begin()
+    for name in names:
+        cluster = runtime.clusters[name]
+        cluster.settings = {**cluster.settings, arguments["setting"]: arguments["value"]}
+        runtime.note("setting.changed", cause, name, arguments["setting"], str(arguments["value"]))
+
+
+def fail_over(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+    """subscription.fail-over in one of its modes."""
+    name, source, target = arguments["subscription"], arguments["from"], arguments["to"]
+    moving = [c for c in runtime.consumers.values() if c.spec.subscription == name and c.cluster_name == source]
+    if not moving:
+        raise CommandError("no-consumers", f"no consumer of {name} is in {source}", f"{name}'s consumers are in "
+                           + (", ".join(sorted({c.cluster_name for c in runtime.consumers.values() if c.spec.subscription == name})) or "no cluster"))  # fmt: skip
+    topic = runtime.subscriptions[name].topic
+    if not any(t.base == topic for t in runtime.clusters[target].topics.values()):
+        raise CommandError("no-topic", f"{target} does not have the topic {topic}", "name a cluster of the topic's list")
+    if arguments["mode"] in ("planned", "drained") and not runtime.clusters[source].up:
+        raise CommandError("source-down", f"{source} is {runtime.clusters[source].state}: its clients cannot finish", "use mode crash")
+    cause = begin()
+    if arguments["mode"] == "auto":
+        AutomaticFailover(runtime, arguments)
+    else:
+        Failover(runtime, arguments, arguments["mode"]).begin(cause)
+
+
+HANDLERS: dict[str, Callable[[Runtime, dict, Begin], None]] = {
+    "cluster.crash": crash,
+    "cluster.lose": lose,
+    "cluster.restart": restart,
+    "link.cut": cut,
+    "link.heal": heal,
+    "link.slow": slow,
+    "marker.delay": marker_fault,
+    "marker.drop": marker_fault,
+    "setting.change": change_setting,
+    "subscription.fail-over": fail_over,
+    **commands_clients.HANDLERS,
+    **commands_topics.HANDLERS,
+}

@@ -1,0 +1,184 @@
+"""Commands about producers and consumers (rules: see `commands`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.kernel.distributions import Sampler
+from simulator.kernel.random import stream_key
+from simulator.pulsar.consumer import ALIVE, PAUSED, RUNNING
+from simulator.scenarios.commands import CommandError
+from simulator.scenarios.model import Distribution
+from simulator.scenarios.names import parse_message
+
+if TYPE_CHECKING:
+    from simulator.pulsar.consumer import Consumer
+    from simulator.pulsar.producer import Producer
+    from simulator.pulsar.runtime import Runtime
+
+
+def _producer(runtime: Runtime, arguments: dict, states: tuple[str, ...], do: str) -> Producer:
+    producer = runtime.producers[arguments["producer"]]
+    if producer.state not in states:
+        raise CommandError("wrong-state", f"{producer.name} is {producer.state}", f"{do} needs it {' or '.join(states)}")
+    return producer
+
+
+def _consumer(runtime: Runtime, arguments: dict, states: tuple[str, ...], do: str) -> Consumer:
+    consumer = runtime.consumers[arguments["consumer"]]
+    if consumer.state not in states:
+        raise CommandError("wrong-state", f"{consumer.name} is {consumer.state}", f"{do} needs it {' or '.join(states)}")
+    return consumer
+
+
+def publish(runtime, arguments, begin) -> None:
+    """producer.publish: so many at once, beside the producer's plan."""
+    producer = _producer(runtime, arguments, ("running", "paused"), "publish")
+    cause = begin()
+    for _ in range(arguments["count"]):
+        producer.publish(cause)
+    producer.flush_batches(cause)
+
+
+def start_producer(runtime, arguments, begin) -> None:
+    """producer.start."""
+    producer = _producer(runtime, arguments, ("stopped", "killed"), "start")
+    producer.set_state("running", begin())
+
+
+def stop_producer(runtime, arguments, begin) -> None:
+    """producer.stop: an orderly close."""
+    producer = _producer(runtime, arguments, ("running", "paused"), "stop")
+    producer.set_state("stopped", begin())
+
+
+def pause_producer(runtime, arguments, begin) -> None:
+    """producer.pause."""
+    _producer(runtime, arguments, ("running",), "pause").set_state("paused", begin())
+
+
+def resume_producer(runtime, arguments, begin) -> None:
+    """producer.resume."""
+    _producer(runtime, arguments, ("paused",), "resume").set_state("running", begin())
+
+
+def slow_producer(runtime, arguments, begin) -> None:
+    """producer.slow: another interval."""
+    producer = runtime.producers[arguments["producer"]]
+    begin()
+    producer.slow(arguments["every_us"])
+
+
+def start_consumer(runtime, arguments, begin) -> None:
+    """consumer.start."""
+    consumer = _consumer(runtime, arguments, ("waiting", "closed", "killed"), "start")
+    consumer.last_seq = max(consumer.last_seq, begin())
+    consumer.start()
+
+
+def stop_consumer(runtime, arguments, begin) -> None:
+    """consumer.stop: finish, then close."""
+    consumer = _consumer(runtime, arguments, (RUNNING, PAUSED), "stop")
+    begin()
+    consumer.close_when_done(None)
+
+
+def pause_consumer(runtime, arguments, begin) -> None:
+    """consumer.pause."""
+    consumer = _consumer(runtime, arguments, (RUNNING,), "pause")
+    consumer.pause(begin())
+
+
+def resume_consumer(runtime, arguments, begin) -> None:
+    """consumer.resume."""
+    consumer = _consumer(runtime, arguments, (PAUSED,), "resume")
+    consumer.resume(begin())
+
+
+def slow_consumer(runtime, arguments, begin) -> None:
+    """consumer.slow: another processing time, for messages taken from now on."""
+    consumer = runtime.consumers[arguments["consumer"]]
+    begin()
+    consumer.processing = Sampler(Distribution(**arguments["processing"]), stream_key(runtime.seed, f"processing/{consumer.name}"))
+
+
+def kill(runtime, arguments, begin) -> None:
+    """client.kill."""
+    name = arguments["client"]
+    if name in runtime.consumers:
+        consumer = _consumer(runtime, {"consumer": name}, ALIVE, "kill")
+        consumer.kill(begin())
+    else:
+        _producer(runtime, {"producer": name}, ("running", "paused"), "kill").set_state("killed", begin())
+
+
+def close(runtime, arguments, begin) -> None:
+    """client.close: at once and cleanly."""
+    name = arguments["client"]
+    if name in runtime.consumers:
+        consumer = _consumer(runtime, {"consumer": name}, ALIVE, "close")
+        consumer.close(begin())
+    else:
+        stop_producer(runtime, {"producer": name}, begin)
+
+
+def hold(runtime, arguments, begin) -> None:
+    """consumer.hold: from now on."""
+    consumer = runtime.consumers[arguments["consumer"]]
+    begin()
+    messages = frozenset(parse_message(text) for text in arguments.get("messages", ()))
+    consumer.holds.append((messages, arguments.get("share_millionths", 0), arguments.get("for_us")))
+
+
+def release(runtime, arguments, begin) -> None:
+    """consumer.release: acknowledge held messages, and hold these (or any) no more."""
+    consumer = runtime.consumers[arguments["consumer"]]
+    wanted = frozenset(parse_message(text) for text in arguments["messages"]) if arguments.get("messages") else None
+    keys = [key for key in consumer.held if wanted is None or identity(runtime, consumer.in_hand[key][0][2]) in wanted]
+    if wanted is not None and not keys:
+        raise CommandError("not-held", f"{consumer.name} holds none of these messages", "see its messages in hand")
+    begin()
+    if wanted is None:
+        consumer.holds = []
+    for key in keys:
+        consumer.release_held(key)
+    consumer.close_if_done()
+
+
+def negatively_acknowledge(runtime, arguments, begin) -> None:
+    """consumer.negative-acknowledge: of messages in hand."""
+    consumer = runtime.consumers[arguments["consumer"]]
+    wanted = frozenset(parse_message(text) for text in arguments["messages"])
+    items = [item for item, _seq in consumer.in_hand.values() if identity(runtime, item[2]) in wanted]
+    items = [item for item in items if consumer.current is None or consumer.current[0] is not item]
+    if not items:
+        raise CommandError("not-in-hand", f"{consumer.name} has none of these messages in hand", "a message is in hand from delivery to ack")
+    cause = begin()
+    for item in items:
+        consumer.held.pop((item[0].topic.name, item[1], item[3]), None)
+        consumer.negatively_acknowledge(item, cause)
+
+
+def identity(runtime: Runtime, message: int) -> tuple[str, int]:
+    """(producer name, sequence id) of a message number."""
+    return runtime.trace.names[runtime.messages.producer[message]], runtime.messages.sequence_id[message]
+
+
+HANDLERS = {
+    "producer.publish": publish,
+    "producer.start": start_producer,
+    "producer.stop": stop_producer,
+    "producer.pause": pause_producer,
+    "producer.resume": resume_producer,
+    "producer.slow": slow_producer,
+    "consumer.start": start_consumer,
+    "consumer.stop": stop_consumer,
+    "consumer.pause": pause_consumer,
+    "consumer.resume": resume_consumer,
+    "consumer.slow": slow_consumer,
+    "client.kill": kill,
+    "client.close": close,
+    "consumer.hold": hold,
+    "consumer.release": release,
+    "consumer.negative-acknowledge": negatively_acknowledge,
+}

@@ -1,0 +1,84 @@
+"""How consumers find and lose their brokers: subscribe, leave, try again.
+
+Rules: a subscription that does not exist is created at the consumer's initial position; subscribing with
+replicateSubscriptionState turns replication on, never off (fact sheet section 13). Retries wait 100 ms, doubled up to 60 s.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.pulsar.session import Session
+
+if TYPE_CHECKING:
+    from simulator.pulsar.consumer import Consumer
+    from simulator.pulsar.topic import Topic
+
+BACKOFF_FIRST_US, BACKOFF_MAX_US = 100_000, 60_000_000
+
+
+def connect(consumer: Consumer, cause: int) -> None:
+    """Subscribe to every partition of the topic in the consumer's cluster; what cannot be reached is tried again."""
+    runtime = consumer.runtime
+    cause = max(cause, consumer.last_seq)
+    if not consumer.sessions:
+        consumer.connected_us = runtime.now_us
+    spec = runtime.subscriptions[consumer.spec.subscription]
+    cluster = runtime.clusters[consumer.cluster_name]
+    complete = cluster.up
+    for topic in (cluster.topics.values() if cluster.up else ()):
+        if topic.base == spec.topic and topic.name not in consumer.sessions:
+            complete = _subscribe(consumer, topic, spec, cause) and complete
+    if complete:
+        consumer.retries = 0
+        consumer.flush_acks()
+    else:
+        retry(consumer)
+
+
+def _subscribe(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
+    """One partition; False when the broker cannot take it now."""
+    if not topic.loaded:
+        return False
+    subscription = topic.subscriptions.get(spec.name)
+    if subscription is not None and subscription.type == "Exclusive" and subscription.dispatcher.sessions:
+        topic.runtime.note("client.changed", cause, topic.cluster.number, consumer.number, "refused-exclusive")
+        return False
+    wanted = spec.replicate_subscription_state and topic.cluster.setting("enableReplicatedSubscriptions", topic)
+    if subscription is None:
+        mark_delete = topic.log.length - 1 if spec.initial_position == "Latest" else topic.log.first_kept - 1
+        subscription = topic.add_subscription(spec.name, spec.type, mark_delete, bool(wanted), "consumer", cause)
+    elif subscription.type != spec.type and not subscription.dispatcher.sessions:
+        subscription.change_type(spec.type)
+    seq = topic.runtime.note("consumer.connected", cause, topic.cluster.number, topic.number, subscription.number, consumer.number)
+    consumer.last_seq = max(consumer.last_seq, seq)
+    session = Session(consumer, subscription)
+    consumer.sessions[topic.name] = session
+    if wanted and not subscription.replicated:
+        subscription.switch_replication(True, seq)
+    topic.evaluate_controller(seq)
+    subscription.dispatcher.add(session, seq)
+    return True
+
+
+def leave(consumer: Consumer, reason: str, cause: int) -> None:
+    """The consumer's sessions end; what they had goes back to the subscription."""
+    sessions, consumer.sessions = consumer.sessions, {}
+    for session in sessions.values():
+        seq = note_disconnected(session, reason, cause)
+        session.subscription.dispatcher.remove(session, seq)
+
+
+def note_disconnected(session: Session, reason: str, cause: int) -> int:
+    """The `consumer.disconnected` row."""
+    topic = session.topic
+    return topic.runtime.note("consumer.disconnected", cause, topic.cluster.number, topic.number,
+                              session.subscription.number, session.consumer.number, reason)  # fmt: skip
+
+
+def retry(consumer: Consumer) -> None:
+    """Try to subscribe again after the backoff."""
+    runtime = consumer.runtime
+    wait_us = min(BACKOFF_FIRST_US << min(consumer.retries, 20), BACKOFF_MAX_US)
+    consumer.retries += 1
+    runtime.schedule(runtime.now_us + wait_us, consumer.rank, consumer, "reconnect", consumer.epoch)

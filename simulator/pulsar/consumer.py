@@ -1,0 +1,219 @@
+"""A consumer: the client library (receiver queue, ack grouping, negative acks) and the application behind it.
+
+Rules: *delivered* is when the application gets a message, *acknowledged* when it calls ack, *registered* when the broker
+has it. The application works on one message at a time for `processing`; a held message is put aside and acknowledged
+later. `epoch` counts lives: an event meant for an earlier life is stale.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from pyroaring import BitMap
+
+from simulator.kernel.distributions import Sampler
+from simulator.kernel.random import stream_key
+from simulator.pulsar import connecting
+from simulator.pulsar.acknowledging import Acknowledger
+from simulator.pulsar.ranks import CONSUMER, rank
+from simulator.pulsar.session import Session
+from simulator.trace.registry import CODE
+
+if TYPE_CHECKING:
+    from simulator.pulsar.runtime import Runtime
+    from simulator.scenarios.model import ConsumerSpec
+
+_DELIVERED = CODE["message.delivered"]
+WAITING, RUNNING, PAUSED, CLOSING, CLOSED, KILLED, DOWN = "waiting", "running", "paused", "closing", "closed", "killed", "down"
+ALIVE = (RUNNING, PAUSED, CLOSING)
+
+Item = tuple[Session, int, int, int, int, int]
+"""(session, index, message number, batch_index or NULL, redelivery count, seq that caused the push)"""
+
+
+class Consumer(Acknowledger):
+    """One consumer of a subscription; on a partitioned topic it has a session per partition and one application."""
+
+    def __init__(self, runtime: Runtime, spec: ConsumerSpec) -> None:
+        self.runtime = runtime
+        self.spec = spec
+        self.name = spec.name
+        self.number = runtime.name(spec.name)
+        self.subscription_number = runtime.name(spec.subscription)
+        self.cluster_name = spec.cluster
+        self.rank = rank(CONSUMER, sorted(runtime.scenario.consumers).index(spec.name))
+        self.state = WAITING
+        self.sessions: dict[str, Session] = {}
+        self.queue: deque[Item] = deque()
+        self.current: tuple[Item, int] | None = None
+        self.taking = False
+        self.epoch = 0
+        self.retries = 0
+        self.last_seq = -1
+        self.connected_us = 0
+        self.processing = Sampler(spec.processing, stream_key(runtime.seed, f"processing/{spec.name}"))
+        self.on_closed = None  # the failover that waits for the close
+        self.init_acknowledging()
+
+    # --- life
+
+    def start(self, _argument: None = None) -> None:
+        """Subscribe, for the first time or again."""
+        if self.state not in ALIVE:
+            self.state = RUNNING
+            self.epoch += 1
+            connecting.connect(self, -1)
+
+    def stop_as_planned(self, _argument: None) -> None:
+        """The scenario's `stop`: finish and close."""
+        if self.state in ALIVE:
+            self.close_when_done(None)
+
+    def pause(self, cause: int) -> None:
+        """The application takes no further message; the client stays connected."""
+        self.state = PAUSED
+        self._note(cause, "paused")
+
+    def resume(self, cause: int) -> None:
+        """The application goes on."""
+        self.state = RUNNING
+        self.work(self._note(cause, "resumed"))
+
+    def kill(self, cause: int, reason: str = "killed") -> None:
+        """The process dies: acks that were not sent and messages in hand are gone."""
+        if self.state in (CLOSED, KILLED, WAITING) and reason != "crash":
+            return
+        was_alive = self.state in ALIVE
+        self._drop_client_state()
+        self.state = DOWN if reason == "crash" else KILLED
+        if was_alive:
+            connecting.leave(self, reason, self._note(cause, reason))
+
+    def close(self, cause: int) -> None:
+        """A clean close: pending acks are sent, then the sessions end; what was not processed goes back."""
+        self.flush_acks()
+        self._drop_client_state()
+        was_alive = self.state in ALIVE
+        self.state = CLOSED
+        if was_alive:
+            connecting.leave(self, "closed", self._note(cause, "closed"))
+        if self.on_closed is not None:
+            failover, self.on_closed = self.on_closed, None
+            failover.consumer_closed(self)
+
+    def close_when_done(self, failover) -> None:
+        """Finish what the application holds, then close; tells `failover`."""
+        self.on_closed = failover
+        self.state = CLOSING
+        self.close_if_done()
+
+    def close_if_done(self) -> None:
+        """Close once nothing is in the application's hands."""
+        if self.state == CLOSING and self.current is None and not self.in_hand:
+            self.close(self.last_seq)
+
+    def _drop_client_state(self) -> None:
+        self.epoch += 1
+        self.queue.clear()
+        self.current = None
+        self.drop_acks()
+
+    def _note(self, cause: int, reason: str) -> int:
+        return self.runtime.note("client.changed", cause, self.cluster_name, self.number, reason)
+
+    # --- what the broker does to a session
+
+    def receive(self, item: Item) -> None:
+        """A message arrived in the receiver queue."""
+        if self.ack_pending and self.is_ack_pending(item):
+            item[0].take(1, item[5])  # the client itself drops what it has acknowledged but not yet told
+            return
+        self.queue.append(item)
+        if self.current is None and not self.taking:
+            self.work(item[5])
+
+    def forget(self, session: Session) -> None:
+        """The broker rewinds: queued messages of the session are dropped and their permits granted anew."""
+        kept = deque(item for item in self.queue if item[0] is not session)
+        dropped = len(self.queue) - len(kept)
+        self.queue = kept
+        session.queued -= dropped
+        session.permits += dropped
+        self.forget_in_hand(session)
+
+    def disconnected(self, session: Session, reason: str, cause: int) -> None:
+        """The broker went away under the session; the client, if it lives, tries again."""
+        self.sessions.pop(session.topic.name, None)
+        connecting.note_disconnected(session, reason, cause)
+        self.forget(session)
+        if self.state in ALIVE:
+            connecting.retry(self)
+
+    def reconnect(self, epoch: int) -> None:
+        """The timer of `connecting.retry`."""
+        if epoch == self.epoch and self.state in ALIVE:
+            connecting.connect(self, -1)
+
+    # --- the application
+
+    def work(self, cause: int) -> None:
+        """Take messages until one needs time, or none is left."""
+        if self.taking:
+            return
+        self.taking = True
+        while self.queue and self.current is None and self.state == RUNNING:
+            item = self.queue.popleft()
+            seq = self._deliver(item)
+            duration_us = self.processing.constant
+            if duration_us is None:
+                duration_us = self.processing.at(item[2] + (item[4] << 40))
+            self.current = (item, seq)
+            if duration_us:
+                self.runtime.schedule(self.runtime.now_us + duration_us, self.rank, self, "processed", self.epoch)
+            else:
+                self._finish()
+            item[0].take(1, seq)
+        self.taking = False
+
+    def _deliver(self, item: Item) -> int:
+        session, index, message, batch_index, redelivery, cause = item
+        runtime, topic = self.runtime, session.topic
+        messages = runtime.messages
+        ledger, entry = topic.log.position(index)
+        subscription = session.subscription
+        seq = runtime.emit((_DELIVERED, runtime.now_us, cause if cause > self.last_seq else self.last_seq, topic.cluster.number,
+                            topic.number, subscription.number, self.number, messages.producer[message],
+                            messages.sequence_id[message], ledger, entry, batch_index, redelivery, topic.stored_seqs[index]))  # fmt: skip
+        self.last_seq = seq
+        runtime.delivered[subscription.name].add(message)
+        self.take_in_hand(item, seq)
+        return seq
+
+    def processed(self, epoch: int) -> None:
+        """The application is done with the current message."""
+        if epoch != self.epoch or self.current is None:
+            return
+        self._finish()
+        if self.state == CLOSING:
+            self.close_if_done()
+        else:
+            self.work(self.last_seq)
+
+    def _finish(self) -> None:
+        item, delivered_seq = self.current
+        self.current = None
+        self.settle(item, delivered_seq)
+
+    @property
+    def in_hand_indices(self) -> list[int]:
+        """Log indices of what the application has and has not acknowledged, in order of delivery."""
+        return [key[1] for key in self.in_hand]
+
+
+def new_delivered_sets(runtime: Runtime) -> None:
+    """Per subscription: who was delivered, acknowledged, settled (message numbers)."""
+    for name in sorted(runtime.subscriptions):
+        runtime.delivered[name] = BitMap()
+        runtime.acknowledged[name] = BitMap()
+        runtime.settled[name] = BitMap()

@@ -1,0 +1,158 @@
+"""How a broker hands entries to consumers: the reading side of a subscription, by subscription type.
+
+Rules: reading needs a consumer with permits; a marker that is read is filtered and acked (fact sheet section 7); entries
+acked meanwhile are passed over. `busy` stops a dispatcher that is called while it dispatches (an Update written by an
+ack wakes it): its loop goes on anyway.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.pulsar.session import Session
+    from simulator.pulsar.subscription import Subscription
+
+
+class Dispatcher:
+    """What all types share: consumers' sessions and the read position."""
+
+    def __init__(self, subscription: Subscription) -> None:
+        self.subscription = subscription
+        self.topic = subscription.topic
+        self.runtime = subscription.runtime
+        self.sessions: list[Session] = []
+        self.read_index = subscription.cursor.mark_delete + 1
+        self.check_below = self.topic.log.length  # entries below may have been acked one by one: ask before sending
+        self.busy = False
+        self.unacked = 0  # messages with consumers, of the whole subscription
+
+    def skip_to(self, mark_delete: int) -> None:
+        """The mark-delete was moved by the broker: the read position follows if it was behind."""
+        if self.read_index <= mark_delete:
+            self.read_index = mark_delete + 1
+
+    def restart_reading(self, cause: int) -> None:
+        """Read again from the mark-delete: what was on its way to consumers is forgotten."""
+        self.rewind()
+        self.dispatch(cause)
+
+    def rewind(self) -> None:
+        """Read position to the first entry after the mark-delete."""
+        self.check_below = max(self.check_below, self.topic.log.length)
+        self.read_index = max(self.subscription.cursor.mark_delete + 1, self.topic.log.first_kept)
+
+    def disconnect_all(self, reason: str, cause: int) -> None:
+        """The broker is gone: every session ends."""
+        for session in tuple(self.sessions):
+            session.consumer.disconnected(session, reason, cause)
+        self.sessions = []
+        self.unacked = 0
+
+    def next_deliverable(self, cause: int) -> int | None:
+        """The next entry to send, from the read position; markers are filtered on the way. None at the end."""
+        log, cursor = self.topic.log, self.subscription.cursor
+        while self.read_index < log.length:
+            index = self.read_index
+            self.read_index = index + 1
+            if index < self.check_below and cursor.is_acknowledged(index):
+                continue
+            record = log.records[index]
+            if record < 0:
+                self.subscription.filter_marker(index, self.runtime.markers[-record - 1], cause)
+            elif not self.postponed(index, record):
+                return index
+        return None
+
+    def postponed(self, index: int, record: int) -> bool:
+        """Whether the entry is not to be sent now (delayed delivery); only Shared and Key_Shared postpone."""
+        return False
+
+    def release(self, acks: list, released: list[int], cause: int) -> None:
+        """Acks were registered: what they occupied is free."""
+
+
+class SingleActiveDispatcher(Dispatcher):
+    """Exclusive and Failover: one consumer at a time reads; the others wait."""
+
+    def __init__(self, subscription: Subscription) -> None:
+        super().__init__(subscription)
+        self.active: Session | None = None
+        self.resume_at_us = 0
+
+    def add(self, session: Session, cause: int) -> None:
+        """A consumer subscribed."""
+        self.sessions.append(session)
+        self._choose(cause)
+
+    def remove(self, session: Session, cause: int) -> None:
+        """A consumer left; what it held is read again by the next one."""
+        self.sessions = [other for other in self.sessions if other is not session]
+        if self.active is session:
+            self.active = None
+            self.unacked = 0
+            self._choose(cause)
+
+    def disconnect_all(self, reason: str, cause: int) -> None:
+        super().disconnect_all(reason, cause)
+        self.active = None
+
+    def _choose(self, cause: int) -> None:
+        """Plain topics: the first to subscribe; partitions: by name, turned by the partition's number."""
+        if not self.sessions:
+            return
+        chosen = self.sessions[0]
+        if self.topic.partition >= 0:
+            ordered = sorted(self.sessions, key=lambda session: session.consumer.name)
+            chosen = ordered[self.topic.partition % len(ordered)]
+        if chosen is self.active:
+            return
+        changed = self.active is not None
+        if changed:
+            self.active.consumer.forget(self.active)
+        self.active = chosen
+        seq = self.runtime.note("consumer.activated", cause, self.topic.cluster.number, self.topic.number,
+                                self.subscription.number, chosen.consumer.number)  # fmt: skip
+        self.rewind()
+        delay_ms = self.topic.cluster.setting("activeConsumerFailoverDelayTimeMillis", self.topic)
+        if self.subscription.type == "Failover" and changed and delay_ms:
+            self.resume_at_us = self.runtime.now_us + delay_ms * 1000
+            self.runtime.schedule(self.resume_at_us, self.topic.rank, self, "dispatch", seq)
+        else:
+            self.dispatch(seq)
+
+    def dispatch(self, cause: int) -> None:
+        """Send to the active consumer while it has permits."""
+        session = self.active
+        if self.busy or session is None or session.permits <= 0 or self.runtime.now_us < self.resume_at_us:
+            return
+        self.busy = True
+        while session.permits > 0 and session is self.active:
+            index = self.next_deliverable(cause)
+            if index is None:
+                break
+            self.unacked += session.push(index, 0, cause)
+        self.busy = False
+
+    def redeliver(self, session: Session, indices: list[int], cause: int) -> None:
+        """Single messages cannot be asked for again: everything unacknowledged is read again."""
+        if session is self.active:
+            session.consumer.forget(session)
+            self.unacked = 0
+            self.restart_reading(cause)
+
+    def release(self, acks: list, released: list[int], cause: int) -> None:
+        self.unacked = max(0, self.unacked - len(acks))
+
+
+def dispatcher_for(subscription: Subscription) -> Dispatcher:
+    """The dispatcher of the subscription's type."""
+    from simulator.pulsar.dispatch_shared import KeySharedDispatcher, SharedDispatcher
+
+    if subscription.type == "Shared":
+        return SharedDispatcher(subscription)
+    if subscription.type == "Key_Shared":
+        return KeySharedDispatcher(subscription)
+    return SingleActiveDispatcher(subscription)

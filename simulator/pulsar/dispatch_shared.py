@@ -1,0 +1,280 @@
+"""Dispatch to many consumers: Shared (in turn) and Key_Shared (by key).
+
+Rules: what comes back (consumer gone, negative ack, delay over) waits in `replay`, lowest position first, and goes before
+new entries. A consumer at maxUnackedMessagesPerConsumer, or a subscription at its limit, is not sent more, in silence,
+until it is down to half.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+from pyroaring import BitMap
+
+from simulator.kernel.random import draw, stream_key
+from simulator.pulsar.dispatch import Dispatcher
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.pulsar.session import Session
+    from simulator.pulsar.subscription import Subscription
+
+KEY_HASHES = 65_536
+POINTS_PER_CONSUMER = 100  # subscriptionKeySharedConsistentHashingReplicaPoints
+
+
+class SharedDispatcher(Dispatcher):
+    """Round robin, at most dispatcherMaxRoundRobinBatchSize messages to one consumer in a turn."""
+
+    def __init__(self, subscription: Subscription) -> None:
+        super().__init__(subscription)
+        self.replay = BitMap()
+        self.pending: dict[int, Session] = {}  # entry -> the session that has it
+        self.redeliveries: dict[int, int] = {}
+        self.delayed: list[tuple[int, int]] = []  # (due, index), a heap
+        self.turn = 0
+        self.blocked = False
+
+    # --- consumers come and go
+
+    def add(self, session: Session, cause: int) -> None:
+        """A consumer subscribed; the first one after none starts from the mark-delete."""
+        if not self.sessions:
+            self.pending.clear()
+            self.replay.clear()
+            self.rewind()
+        self.sessions.append(session)
+        self.dispatch(cause)
+
+    def remove(self, session: Session, cause: int) -> None:
+        """A consumer left: what it had goes to the others."""
+        self.sessions = [other for other in self.sessions if other is not session]
+        self.unacked -= session.unacked
+        for index in [index for index, holder in self.pending.items() if holder is session]:
+            del self.pending[index]
+            self.replay.add(index)
+        self._unblock(cause)
+        self.dispatch(cause)
+
+    def disconnect_all(self, reason: str, cause: int) -> None:
+        super().disconnect_all(reason, cause)
+        self.pending.clear()
+        self.replay.clear()
+        self.redeliveries.clear()
+        self.delayed.clear()
+        self.blocked = False
+
+    def rewind(self) -> None:
+        """Read position to the first entry after the mark-delete; nothing waits for replay or delay any more."""
+        super().rewind()
+        self.replay.clear()
+        self.delayed.clear()
+
+    def restart_reading(self, cause: int) -> None:
+        for session in self.sessions:
+            session.consumer.forget(session)
+            session.unacked = 0
+        self.pending.clear()
+        self.unacked = 0
+        super().restart_reading(cause)
+
+    # --- sending
+
+    def postponed(self, index: int, record: int) -> bool:
+        due_us = self.runtime.messages.deliver_at_us[record]
+        if due_us <= self.runtime.now_us or not self.topic.cluster.setting("delayedDeliveryEnabled", self.topic):
+            return False
+        heappush(self.delayed, (due_us, index))
+        self.runtime.schedule(due_us, self.topic.rank, self, "delay_over")
+        return True
+
+    def delay_over(self, _argument: None) -> None:
+        """A delayed message is due: it goes before new entries."""
+        while self.delayed and self.delayed[0][0] <= self.runtime.now_us:
+            self.replay.add(heappop(self.delayed)[1])
+        self.dispatch(NULL)
+
+    def dispatch(self, cause: int) -> None:
+        """Send while a consumer has permits and something is left."""
+        if self.busy or self.blocked or not self.sessions:
+            return
+        self.busy = True
+        session, left = None, 0
+        while not self.blocked:
+            if session is None or left <= 0 or not session.ready:
+                session, left = self._next_session(), self.topic.cluster.setting("dispatcherMaxRoundRobinBatchSize", self.topic)
+            if session is None:
+                break
+            index = self._next_index(cause)
+            if index is None:
+                self._give_turn_back(session, left)
+                break
+            sent = self._send(session, index, cause)
+            left -= sent
+        self.busy = False
+
+    def _next_session(self) -> Session | None:
+        count = len(self.sessions)
+        for step in range(count):
+            session = self.sessions[(self.turn + step) % count]
+            if session.ready:
+                self.turn = (self.turn + step + 1) % count
+                return session
+        return None
+
+    def _give_turn_back(self, session: Session, left: int) -> None:
+        """A consumer that was chosen and got nothing keeps its turn."""
+        if left == self.topic.cluster.setting("dispatcherMaxRoundRobinBatchSize", self.topic):
+            self.turn = self.sessions.index(session)
+
+    def _next_index(self, cause: int) -> int | None:
+        while self.replay:
+            index = self.replay.min()
+            self.replay.discard(index)
+            if not self.subscription.cursor.is_acknowledged(index):
+                return index
+        return self.next_deliverable(cause)
+
+    def _send(self, session: Session, index: int, cause: int) -> int:
+        self.pending[index] = session
+        sent = session.push(index, self.redeliveries.get(index, 0), cause)
+        session.unacked += sent
+        self.unacked += sent
+        limit = self.topic.cluster.setting("maxUnackedMessagesPerConsumer", self.topic)
+        if limit and session.unacked >= limit and not session.blocked:
+            session.blocked = True
+            self._note_block("consumer.blocked", session, session.unacked, cause)
+        limit = self.topic.cluster.setting("maxUnackedMessagesPerSubscription", self.topic)
+        if limit and self.unacked >= limit:
+            self.blocked = True
+            self._note_block("consumer.blocked", None, self.unacked, cause)
+        return sent
+
+    # --- coming back
+
+    def redeliver(self, session: Session, indices: list[int], cause: int) -> None:
+        """The client asked for these again (negative ack, ack timeout)."""
+        for index in indices:
+            if self.pending.get(index) is session:
+                del self.pending[index]
+                freed = session.outstanding(index)
+                session.unacked -= freed
+                self.unacked -= freed
+                self.redeliveries[index] = self.redeliveries.get(index, 0) + 1
+                self.replay.add(index)
+        self._unblock(cause)
+        self.dispatch(cause)
+
+    def release(self, acks: list, released: list[int], cause: int) -> None:
+        for index, _batch_index, _seq, _message in acks:
+            session = self.pending.get(index)
+            if session is not None:
+                session.unacked -= 1
+                self.unacked -= 1
+        for index in released:
+            self.pending.pop(index, None)
+            self.redeliveries.pop(index, None)
+        if self._unblock(cause):
+            self.dispatch(cause)
+
+    def _unblock(self, cause: int) -> bool:
+        """Lift limits that are down to half; True when one was lifted."""
+        lifted = False
+        half = self.topic.cluster.setting("maxUnackedMessagesPerConsumer", self.topic) // 2
+        for session in self.sessions:
+            if session.blocked and session.unacked < half:
+                session.blocked = False
+                lifted = True
+                self._note_block("consumer.unblocked", session, session.unacked, cause)
+        if self.blocked and self.unacked < self.topic.cluster.setting("maxUnackedMessagesPerSubscription", self.topic) // 2:
+            self.blocked = False
+            lifted = True
+            self._note_block("consumer.unblocked", None, self.unacked, cause)
+        return lifted
+
+    def _note_block(self, event: str, session: Session | None, count: int, cause: int) -> None:
+        client = None if session is None else session.consumer.number
+        self.runtime.note(event, cause, self.topic.cluster.number, self.topic.number, self.subscription.number, client, count)
+
+
+class KeySharedDispatcher(SharedDispatcher):
+    """A key goes to one consumer (consistent hashing); it changes hands only when nothing of it is outstanding."""
+
+    def __init__(self, subscription: Subscription) -> None:
+        super().__init__(subscription)
+        self.ring: list[tuple[int, Session]] = []
+        self.held: dict[int, list] = {}  # key -> [session, messages outstanding]
+
+    def add(self, session: Session, cause: int) -> None:
+        points = [(draw(stream_key(0, session.consumer.name), point) % KEY_HASHES, session) for point in range(POINTS_PER_CONSUMER)]
+        self.ring = sorted((*self.ring, *points), key=lambda point: (point[0], point[1].consumer.name))
+        super().add(session, cause)
+
+    def remove(self, session: Session, cause: int) -> None:
+        self.ring = [point for point in self.ring if point[1] is not session]
+        self.held = {key: held for key, held in self.held.items() if held[0] is not session}
+        super().remove(session, cause)
+
+    def disconnect_all(self, reason: str, cause: int) -> None:
+        super().disconnect_all(reason, cause)
+        self.ring, self.held = [], {}
+
+    def restart_reading(self, cause: int) -> None:
+        self.held = {}
+        super().restart_reading(cause)
+
+    def _owner(self, key: int) -> Session:
+        hashed = draw(stream_key(0, "key"), key if key != NULL else 0) % KEY_HASHES
+        place = bisect_left(self.ring, hashed, key=lambda point: point[0])
+        return self.ring[place % len(self.ring)][1]
+
+    def dispatch(self, cause: int) -> None:
+        """Replays first, in order; an entry that cannot go blocks its key, and reading goes on for the others."""
+        if self.busy or self.blocked or not self.sessions:
+            return
+        self.busy = True
+        stuck = BitMap()
+        blocked_keys: dict[int, bool] = {}
+        while not self.blocked and any(session.ready for session in self.sessions):
+            index = self._next_index(cause)
+            if index is None:
+                break
+            key = self.runtime.messages.key[self.topic.log.records[index]]
+            session = self._owner(key)
+            held = self.held.get(key)
+            if key in blocked_keys or not session.ready or (held is not None and held[0] is not session):
+                blocked_keys[key] = True
+                stuck.add(index)
+                continue
+            if held is None:
+                held = self.held[key] = [session, 0]
+            held[1] += self._send(session, index, cause)
+        self.replay |= stuck
+        self.busy = False
+
+    def release(self, acks: list, released: list[int], cause: int) -> None:
+        freed = False
+        for index, _batch_index, _seq, _message in acks:
+            if index in self.pending:
+                freed = self._let_go(self.runtime.messages.key[self.topic.log.records[index]], 1) or freed
+        super().release(acks, released, cause)
+        if freed and self.replay:
+            self.dispatch(cause)
+
+    def redeliver(self, session: Session, indices: list[int], cause: int) -> None:
+        for index in indices:
+            if self.pending.get(index) is session:
+                self._let_go(self.runtime.messages.key[self.topic.log.records[index]], session.outstanding(index))
+        super().redeliver(session, indices, cause)
+
+    def _let_go(self, key: int, count: int) -> bool:
+        held = self.held.get(key)
+        if held is None:
+            return False
+        held[1] -= count
+        if held[1] > 0:
+            return False
+        del self.held[key]
+        return True

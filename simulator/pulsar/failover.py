@@ -1,0 +1,154 @@
+"""Moving a subscription's consumers from one cluster to another, in one of four modes.
+
+*crash*: the clients die with what they had not sent, and new ones start at the target at once. *planned*: they finish what
+the application holds, close cleanly and start at the target. *drained*: planned, after the target has caught up or a limit.
+*auto*: Pulsar's AutoClusterFailover (PIP-121): probes decide when to move and when to go back.
+The window of a failover opens with its `failover.started` row.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.pulsar import forecasting
+from simulator.pulsar.producer import KILLED as PRODUCER_KILLED
+from simulator.pulsar.producer import RUNNING as PRODUCER_RUNNING
+from simulator.pulsar.producer import STOPPED as PRODUCER_STOPPED
+from simulator.pulsar.ranks import FAILOVER, rank
+
+if TYPE_CHECKING:
+    from simulator.pulsar.consumer import Consumer
+    from simulator.pulsar.runtime import Runtime
+
+DRAIN_POLL_US = 100_000
+"""How often a drained failover looks whether the target has caught up."""
+
+
+class Failover:
+    """One failover of one subscription."""
+
+    def __init__(self, runtime: Runtime, arguments: dict, mode: str) -> None:
+        self.runtime = runtime
+        self.subscription = arguments["subscription"]
+        self.source, self.target = arguments["from"], arguments["to"]
+        self.mode = mode
+        self.moves_producers = arguments["producers"]
+        self.limit_us = arguments["limit_us"]
+        self.stops_producers = arguments["stop-producers"]
+        self.at_us = runtime.now_us
+        self.seq = -1
+        self.forecast: dict | None = None
+        self.waiting: list[str] = []
+        self.stopped: list[str] = []
+        self.rank = rank(FAILOVER, sorted(runtime.subscriptions).index(self.subscription))
+        self.deadline_us = 0
+
+    def begin(self, cause: int) -> None:
+        """Open the window and do what the mode says."""
+        runtime = self.runtime
+        self.forecast = forecasting.forecast(runtime, self.subscription, self.source).get(self.target)
+        self.seq = runtime.note("failover.started", cause, self.source, self.target, self.subscription, self.mode)
+        runtime.failovers.append(self)
+        if self.mode in ("crash", "auto"):
+            for consumer in self._consumers():
+                consumer.kill(self.seq)
+            self._move(self.seq)
+        elif self.mode == "planned":
+            self._close_all()
+        else:
+            if self.stops_producers:
+                self._stop_producers()
+            self.deadline_us = runtime.now_us + self.limit_us
+            self.poll(None)
+
+    def _consumers(self) -> list[Consumer]:
+        consumers = self.runtime.consumers
+        return [consumers[name] for name in sorted(consumers)
+                if consumers[name].spec.subscription == self.subscription and consumers[name].cluster_name == self.source]  # fmt: skip
+
+    def _producers(self) -> list:
+        topic = self.runtime.subscriptions[self.subscription].topic
+        producers = self.runtime.producers
+        return [producers[name] for name in sorted(producers) if producers[name].spec.topic == topic and producers[name].cluster_name == self.source]
+
+    def _stop_producers(self) -> None:
+        for producer in self._producers():
+            if producer.state == PRODUCER_RUNNING:
+                self.stopped.append(producer.name)
+                producer.set_state(PRODUCER_STOPPED, self.seq)
+
+    def poll(self, _argument: None) -> None:
+        """Drained: go on when everything acknowledged is covered at the target, or when the limit has passed."""
+        runtime = self.runtime
+        left = forecasting.forecast(runtime, self.subscription, self.source).get(self.target, {}).get("duplicates", 0)
+        if left and runtime.now_us < self.deadline_us:
+            runtime.schedule(min(runtime.now_us + DRAIN_POLL_US, self.deadline_us), self.rank, self, "poll")
+        else:
+            self._close_all()
+
+    def _close_all(self) -> None:
+        consumers = [consumer for consumer in self._consumers() if consumer.sessions]
+        self.waiting = [consumer.name for consumer in consumers]
+        for consumer in consumers:
+            consumer.close_when_done(self)
+        if not consumers:
+            self._move(self.seq)
+
+    def consumer_closed(self, consumer: Consumer) -> None:
+        """One of the waited-for consumers has closed."""
+        self.waiting.remove(consumer.name)
+        if not self.waiting:
+            self._move(consumer.last_seq)
+
+    def _move(self, cause: int) -> None:
+        """Start the consumers, and the producers if asked, at the target."""
+        for consumer in self._consumers():
+            consumer.cluster_name = self.target
+            consumer.last_seq = max(consumer.last_seq, cause)
+            consumer.start()
+        for producer in self._producers():
+            resumes = producer.name in self.stopped or producer.state not in (PRODUCER_STOPPED, "paused")
+            if self.moves_producers:
+                producer.set_state(PRODUCER_KILLED, cause)
+                producer.cluster_name = self.target
+            if resumes and (self.moves_producers or producer.name in self.stopped):
+                producer.set_state(PRODUCER_RUNNING, cause)
+        self.runtime.note("failover.finished", cause, self.source, self.target, self.subscription)
+
+
+class AutomaticFailover:
+    """AutoClusterFailover: one probe each `probeInterval`; moves after `failoverDelay` of failure, back after `switchBackDelay` of health."""
+
+    def __init__(self, runtime: Runtime, arguments: dict) -> None:
+        self.runtime = runtime
+        self.arguments = arguments
+        self.rank = rank(FAILOVER, sorted(runtime.subscriptions).index(arguments["subscription"]), 1)
+        self.failed_us: int | None = None
+        self.healthy_us: int | None = None
+        self.away = False
+        self._schedule()
+
+    def _schedule(self) -> None:
+        self.runtime.schedule(self.runtime.now_us + self.arguments["probeInterval_us"], self.rank, self, "probe")
+
+    def probe(self, _argument: None) -> None:
+        """Ask whether the primary answers."""
+        now_us, arguments = self.runtime.now_us, self.arguments
+        primary_up = self.runtime.clusters[arguments["from"]].up
+        if not self.away:
+            self.failed_us = None if primary_up else now_us if self.failed_us is None else self.failed_us
+            if self.failed_us is not None and now_us - self.failed_us >= arguments["failoverDelay_us"] and self._secondary_up():
+                self._switch(arguments["from"], arguments["to"])
+        elif arguments["switchBack"]:
+            self.healthy_us = None if not primary_up else now_us if self.healthy_us is None else self.healthy_us
+            if self.healthy_us is not None and now_us - self.healthy_us >= arguments["switchBackDelay_us"]:
+                self._switch(arguments["to"], arguments["from"])
+        self._schedule()
+
+    def _secondary_up(self) -> bool:
+        return self.runtime.clusters[self.arguments["to"]].up
+
+    def _switch(self, source: str, target: str) -> None:
+        self.away = not self.away
+        self.failed_us = self.healthy_us = None
+        Failover(self.runtime, {**self.arguments, "from": source, "to": target}, "auto").begin(-1)

@@ -1,0 +1,47 @@
+"""The facts of every message that was published, by message number (its ordinal in the run).
+
+Rules: written once, when published, and shared by all worlds of a branch; a world that runs a stretch again finds them
+here. `count` lives in the run's state (`Runtime.message_count`), so this table is never part of a checkpoint.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+_COLUMNS = ("producer", "sequence_id", "published_us", "size_bytes", "key", "batch", "deliver_at_us", "origin", "replicate_to")
+
+
+class MessageTable:
+    """Columns by message number: producer (name number), sequence_id, published_us, size_bytes, key (NULL: none), batch
+    (messages of the entry that starts here), deliver_at_us (0: at once), origin (cluster index), replicate_to (bit per cluster index, -1: all)."""
+
+    __slots__ = _COLUMNS
+
+    def __init__(self) -> None:
+        for name in _COLUMNS:
+            setattr(self, name, array("q"))
+
+    def __len__(self) -> int:
+        return len(self.producer)
+
+    def put(self, number: int, values: tuple[int, ...]) -> None:
+        """Write message `number`; numbers skipped are reserved (a batch in the making). A replay writes the same again."""
+        for name, value in zip(_COLUMNS, values, strict=True):
+            column = getattr(self, name)
+            if number == len(column):
+                column.append(value)
+            else:
+                if number > len(column):
+                    column.extend([0] * (number + 1 - len(column)))
+                column[number] = value
+
+    def set_batch(self, number: int, count: int) -> None:
+        """Say that the entry that starts with message `number` holds `count` messages."""
+        self.batch[number] = count
+
+    def prefix(self, count: int) -> "MessageTable":
+        """An independent table of the first `count` messages, for a new branch."""
+        copy = MessageTable()
+        for name in _COLUMNS:
+            setattr(copy, name, getattr(self, name)[:count])
+        return copy

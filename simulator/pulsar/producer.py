@@ -1,0 +1,247 @@
+"""A producer: the application that publishes, and the client that sends, batches, retries and gives up.
+
+Rules: a message is (producer name, sequence id) whatever happens to it. What is not receipted waits in order in `pending`
+and is sent again when the broker is back; after the send timeout it has failed. Numbers run over all partitions.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from simulator.kernel.distributions import interval_sampler
+from simulator.kernel.random import draw, stream_key
+from simulator.pulsar.ranks import PRODUCER, rank
+from simulator.trace.registry import CODE, NULL
+
+if TYPE_CHECKING:
+    from simulator.pulsar.runtime import Runtime
+    from simulator.pulsar.topic import Topic
+    from simulator.scenarios.model import ProducerSpec
+
+_PUBLISHED, _RECEIPTED = CODE["message.published"], CODE["message.receipted"]
+RUNNING, PAUSED, STOPPED, KILLED, DOWN = "running", "paused", "stopped", "killed", "down"
+RETRY_US = 100_000
+"""How often a client that lost its broker looks for it again: the first step of Pulsar's backoff."""
+
+
+class Producer:
+    """One producer of a topic."""
+
+    def __init__(self, runtime: Runtime, spec: ProducerSpec) -> None:
+        self.runtime = runtime
+        self.spec = spec
+        self.name = spec.name
+        self.number = runtime.name(spec.name)
+        self.cluster_name = spec.cluster
+        self.rank = rank(PRODUCER, sorted(runtime.scenario.producers).index(spec.name))
+        self.state = PAUSED if spec.paused else RUNNING
+        self.every_us = spec.every_us
+        self.next_sequence_id = 0
+        self.scheduled = 0  # messages of the plan so far; `producer.publish` adds others
+        self.epoch = 0
+        self.open_batches: dict[str, tuple[int, int]] = {}  # topic -> first message, messages
+        self.pending: deque[tuple[int, int, str, int]] = deque()  # (first message, messages, topic, times sent)
+        self.retry_due = False
+        self.published = self.receipted = 0
+        self.down_from = RUNNING  # the state that a crash of the region interrupted
+        self.intervals = None
+        if spec.arrivals == "poisson" and spec.every_us:
+            self.intervals = interval_sampler(spec.every_us, stream_key(runtime.seed, f"arrivals/{spec.name}"))
+        self.key_stream = stream_key(runtime.seed, f"partition/{spec.name}")
+        self.replicate_to = -1 if spec.replicate_to is None else sum(1 << runtime.cluster_index(name) for name in spec.replicate_to)
+
+    # --- the plan
+
+    def begin(self, _argument: None = None) -> None:
+        """Schedule the first publish."""
+        if self.spec.at_us:
+            self._schedule(self.spec.at_us[0])
+        elif self.every_us:
+            first_us = self.spec.start_us + (self.intervals.at(0) if self.intervals else 0)
+            self._schedule(max(first_us, self.runtime.now_us))
+
+    def _schedule(self, at_us: int) -> None:
+        if self.spec.stop_us is None or at_us < self.spec.stop_us:
+            self.runtime.schedule(at_us, self.rank, self, "tick", self.epoch)
+        else:
+            self.flush_batches(NULL)
+
+    def tick(self, epoch: int) -> None:
+        """The instant of a planned publish."""
+        if epoch != self.epoch or self.state != RUNNING or self._finished():
+            return
+        self.scheduled += 1
+        self.publish(NULL)
+        if self._finished():
+            self.flush_batches(NULL)
+        elif self.spec.at_us:
+            self._schedule(self.spec.at_us[self.scheduled])
+        else:
+            gap_us = self.intervals.at(self.scheduled) if self.intervals else self.every_us
+            self._schedule(self.runtime.now_us + gap_us)
+
+    def _finished(self) -> bool:
+        limit = len(self.spec.at_us) if self.spec.at_us else self.spec.count
+        return limit is not None and self.scheduled >= limit
+
+    def go_on(self) -> None:
+        """Resume the plan from now."""
+        self.epoch += 1
+        if self._finished():
+            return
+        if self.spec.at_us:
+            self._schedule(max(self.spec.at_us[self.scheduled], self.runtime.now_us))
+        elif self.every_us:
+            self._schedule(max(self.runtime.now_us + (self.every_us if self.scheduled else 0), self.spec.start_us))
+
+    # --- life
+
+    def set_state(self, state: str, cause: int) -> int:
+        """Start, pause, stop, kill: only a running producer follows its plan. Returns the row's seq."""
+        seq = self.runtime.note("client.changed", cause, self.cluster_name, self.number, state)
+        if state in (KILLED, DOWN):
+            self.pending.clear()
+            self.open_batches.clear()
+        elif state == STOPPED:
+            self.flush_batches(seq)
+        resumed = state == RUNNING and self.state != RUNNING
+        self.state = state
+        if resumed:
+            self.go_on()
+        return seq
+
+    def slow(self, every_us: int) -> None:
+        """Publish every `every_us` from now on."""
+        self.every_us = every_us
+        if self.intervals is not None:
+            self.intervals = interval_sampler(every_us, stream_key(self.runtime.seed, f"arrivals/{self.name}"))
+        if self.state == RUNNING and not self.spec.at_us:
+            self.go_on()
+
+    # --- publishing
+
+    def publish(self, cause: int) -> None:
+        """The application calls send once."""
+        runtime, spec = self.runtime, self.spec
+        sequence_id, now_us = self.next_sequence_id, runtime.now_us
+        self.next_sequence_id = sequence_id + 1
+        self.published += 1
+        key = sequence_id % spec.keys if spec.keys else NULL
+        topic = self._topic_name(key, sequence_id)
+        deliver_at_us = self._deliver_at_us(sequence_id)
+        batched = spec.batch > 1 and not deliver_at_us
+        message = self._take_number(topic) if batched else runtime.take_messages(1)
+        cluster = runtime.clusters[self.cluster_name]
+        runtime.messages.put(message, (self.number, sequence_id, now_us, spec.size_bytes, key, 1, deliver_at_us, cluster.index, self.replicate_to))
+        seq = runtime.emit((_PUBLISHED, now_us, cause, cluster.number, runtime.name(topic), self.number, sequence_id, key, spec.size_bytes))
+        if batched:
+            self._add_to_batch(topic, seq)
+        else:
+            self._send(message, 1, topic, seq)
+
+    def _topic_name(self, key: int, sequence_id: int) -> str:
+        partitions = self.runtime.partitions[self.spec.topic]
+        if not partitions:
+            return self.spec.topic
+        chosen = sequence_id // self.spec.batch % partitions if key == NULL else draw(stream_key(0, "partition"), key) % partitions
+        return f"{self.spec.topic}-partition-{chosen}"
+
+    def _deliver_at_us(self, sequence_id: int) -> int:
+        delay = self.spec.delay
+        if delay is None:
+            return 0
+        chosen = (self.name, sequence_id) in delay.messages or self.runtime.chance(f"delay/{self.name}", sequence_id, delay.share_millionths)
+        return self.runtime.now_us + delay.for_us if chosen else 0
+
+    def _take_number(self, topic: str) -> int:
+        """The next number of the topic's open batch; a new batch reserves its numbers, for an entry's are consecutive."""
+        if topic not in self.open_batches:
+            self.open_batches[topic] = (self.runtime.take_messages(self.spec.batch), 0)
+        first, count = self.open_batches[topic]
+        return first + count
+
+    def _add_to_batch(self, topic: str, cause: int) -> None:
+        first, count = self.open_batches[topic]
+        self.open_batches[topic] = (first, count + 1)
+        if count + 1 == self.spec.batch:
+            self._send_batch(topic, cause)
+
+    def _send_batch(self, topic: str, cause: int) -> None:
+        first, count = self.open_batches.pop(topic)
+        self.runtime.messages.set_batch(first, count)
+        self._send(first, count, topic, cause)
+
+    def flush_batches(self, cause: int) -> None:
+        """Send the batches in the making."""
+        for topic in tuple(self.open_batches):
+            self._send_batch(topic, cause)
+
+    # --- sending
+
+    def _send(self, first: int, count: int, topic_name: str, cause: int) -> None:
+        topic = self._broker_topic(topic_name)
+        if topic is not None and not self.pending:
+            self._store(topic, first, count, cause)
+            return
+        self.pending.append((first, count, topic_name, 1))
+        if self.spec.send_timeout_us:
+            due_us = self.runtime.now_us + self.spec.send_timeout_us
+            self.runtime.schedule(due_us, self.rank, self, "send_timed_out", first)
+        self._retry_later()
+
+    def _broker_topic(self, name: str) -> Topic | None:
+        cluster = self.runtime.clusters[self.cluster_name]
+        topic = cluster.topics.get(name) if cluster.up else None
+        return topic if topic is not None and topic.loaded else None
+
+    def _store(self, topic: Topic, first: int, count: int, cause: int) -> None:
+        runtime, messages = self.runtime, self.runtime.messages
+        if topic.cluster.setting("brokerDeduplicationEnabled", topic):
+            highest = topic.producers_seen.get(self.name, (-1, -1))
+            if (messages.sequence_id[first], 0) <= highest:
+                seq = runtime.note("message.deduplicated", cause, topic.cluster.number, None, topic.number, self.number, messages.sequence_id[first])
+                self._receipt(topic, first, count, seq)
+                return
+            topic.producers_seen[self.name] = (messages.sequence_id[first + count - 1], 0)
+        size_bytes = self.spec.size_bytes * count
+        seq = topic.append_messages(first, count, NULL, size_bytes, cause)
+        self._receipt(topic, first, count, seq)
+        topic.wake(seq)
+
+    def _receipt(self, topic: Topic, first: int, count: int, cause: int) -> None:
+        runtime, messages = self.runtime, self.runtime.messages
+        self.receipted += count
+        for message in range(first, first + count):
+            runtime.emit((_RECEIPTED, runtime.now_us, cause, topic.cluster.number, topic.number, self.number, messages.sequence_id[message]))
+
+    def _retry_later(self) -> None:
+        if not self.retry_due:
+            self.retry_due = True
+            self.runtime.schedule(self.runtime.now_us + RETRY_US, self.rank, self, "retry")
+
+    def retry(self, _argument: None) -> None:
+        """Send what waits, in order, as far as the brokers are there."""
+        self.retry_due = False
+        while self.pending:
+            first, count, topic_name, times = self.pending[0]
+            topic = self._broker_topic(topic_name)
+            if topic is None:
+                self._retry_later()
+                return
+            self.pending.popleft()
+            messages = self.runtime.messages
+            seq = NULL
+            for message in range(first, first + count):
+                seq = self.runtime.note("message.resent", NULL, topic.cluster.number, topic.number, self.number, messages.sequence_id[message], times)
+            self._store(topic, first, count, seq)
+
+    def send_timed_out(self, first: int) -> None:
+        """The send timeout of an entry: if it still waits, the application is told that it failed."""
+        for entry in self.pending:
+            if entry[0] == first:
+                self.pending.remove(entry)
+                cluster, messages = self.runtime.clusters[self.cluster_name], self.runtime.messages
+                for message in range(first, first + entry[1]):
+                    self.runtime.note("message.send-failed", NULL, cluster.number, entry[2], self.number, messages.sequence_id[message], "timeout")
+                return

@@ -1,0 +1,11 @@
+"""Who goes first among things due at one instant: by kind, then by ordinals from the scenario's sorted names."""
+
+from __future__ import annotations
+
+CONSUMER, PRODUCER, REPLICATOR, TOPIC, CONTROLLER, FAILOVER = range(1, 7)
+"""Consumers first: who subscribes at the instant of a first publish receives it."""
+
+
+def rank(kind: int, major: int, minor: int = 0) -> int:
+    """The rank of a component of `kind` (above) with ordinals `major` and `minor`, each below 65,536."""
+    return (kind << 32) | (major << 16) | minor

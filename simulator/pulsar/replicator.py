@@ -1,0 +1,265 @@
+"""A geo-replicator: reads one topic partition in one cluster and sends it to one other (fact sheets A and 11).
+
+States: disconnected -> starting -> started -> disconnected; a removed replicator is dropped. On started the cursor is
+rewound, so everything without a receipt is sent again. At most replicationProducerQueueSize entries are on the wire or
+without receipt; reading goes on below nine tenths. Receipts need no event of their own: their instants are known when an
+entry is stored, and `settle` takes those that are due. `connection` counts connections: what an earlier one carried is lost.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from simulator.kernel.random import draw, stream_key
+from simulator.log.cursors import Cursor
+from simulator.pulsar import replication_order
+from simulator.pulsar.ranks import REPLICATOR, rank
+from simulator.trace.registry import CODE, NULL
+
+if TYPE_CHECKING:
+    from simulator.pulsar.topic import Topic
+
+_REPLICATED = CODE["message.replicated"]
+DISCONNECTED, STARTING, STARTED = "disconnected", "starting", "started"
+BACKOFF_FIRST_US, BACKOFF_MAX_US, JITTER_PERCENT = 100_000, 60_000_000, 5
+
+
+class Replicator:
+    """X -> Y for one topic partition; lives in X."""
+
+    def __init__(self, topic: Topic, peer: str, mark_delete: int) -> None:
+        runtime = topic.runtime
+        self.topic = topic
+        self.runtime = runtime
+        self.peer = peer
+        self.peer_number = runtime.name(peer)
+        self.origin_index = topic.cluster.index
+        self.peer_bit = 1 << runtime.cluster_index(peer)
+        self.rank = rank(REPLICATOR, runtime.cluster_index(peer), topic.rank & 0xFFFF)
+        self.cursor = Cursor(mark_delete)
+        self.link = runtime.links[(topic.cluster.name, peer)]
+        self.back = runtime.links[(peer, topic.cluster.name)]
+        self.stream = stream_key(runtime.seed, f"backoff/{topic.cluster.name}/{peer}/{topic.name}")
+        self.draw_base = topic.partition + 1 << 44
+        self.state = DISCONNECTED
+        self.connection = 0
+        self.retries = 0
+        self.read_index = mark_delete + 1
+        self.read_to = self.read_index  # entries below were read before: some may have their receipt
+        self.wire: deque[tuple[int, int, int]] = deque()  # (index, sent_us, due_us), not yet stored at the peer
+        self.receipts: deque[tuple[int, int]] = deque()  # (index, instant of the receipt)
+        self.last_arrival_us = self.last_receipt_us = 0
+        self.reading = self.stalled = False
+        self.removed = False
+
+    @property
+    def connected(self) -> bool:
+        """Whether its producer at the peer works: what the snapshot tick's rule 4 asks."""
+        return self.state == STARTED
+
+    @property
+    def in_flight(self) -> int:
+        """Entries sent without receipt."""
+        return len(self.wire) + len(self.receipts)
+
+    # --- connecting
+
+    def start(self, cause: int, at_once: bool = False) -> None:
+        """Connect: takes a round trip, or no time when the run begins connected."""
+        if self.state != DISCONNECTED or self.removed:
+            return
+        if not self._reachable():
+            self._retry()
+            return
+        self.state = STARTING
+        if at_once:
+            self._started(cause)
+            return
+        round_trip_us = self.link.latency_us(self.draw_base) + self.back.latency_us(self.draw_base)
+        self.runtime.schedule(self.runtime.now_us + round_trip_us, self.rank, self, "connected_now", self.connection)
+
+    def _reachable(self) -> bool:
+        """The link is up, and a broker there has the topic."""
+        remote = self.runtime.clusters[self.peer]
+        return self.topic.loaded and self.link.up and remote.up and self.topic.name in remote.topics and remote.topics[self.topic.name].loaded
+
+    def _retry(self) -> None:
+        wait_us = min(BACKOFF_FIRST_US << min(self.retries, 20), BACKOFF_MAX_US)
+        spread = 2 * wait_us * JITTER_PERCENT // 100
+        wait_us += draw(self.stream, self.runtime.now_us) % (spread + 1) - spread // 2
+        self.retries += 1
+        self.runtime.schedule(self.runtime.now_us + wait_us, self.rank, self, "retry_now", self.connection)
+
+    def retry_now(self, connection: int) -> None:
+        """The backoff is over."""
+        if connection == self.connection:
+            self.start(NULL)
+
+    def connected_now(self, connection: int) -> None:
+        """The round trip of connecting is over."""
+        if connection != self.connection or self.state != STARTING:
+            return
+        if self._reachable():
+            self._started(NULL)
+        else:
+            self.state = DISCONNECTED
+            self._retry()
+
+    def _started(self, cause: int) -> None:
+        self.state = STARTED
+        self.retries = 0
+        cluster, topic = self.topic.cluster.number, self.topic.number
+        seq = self.runtime.note("replicator.started", cause, cluster, self.peer_number, topic)
+        self.read_index = max(self.cursor.next_unacknowledged(self.cursor.mark_delete + 1), self.topic.log.first_kept)
+        if self.read_index < self.read_to:
+            position = self.topic.log.position(self.read_index - 1)
+            self.runtime.note("replicator.rewound", seq, cluster, self.peer_number, topic, *position)
+        self.read()
+
+    def disconnect(self, reason: str, cause: int) -> None:
+        """The connection broke: what was on the wire is lost; try again with backoff."""
+        if self.state == STARTED:
+            self._break(reason, cause)
+        if self.state != DISCONNECTED:
+            self.state = DISCONNECTED
+            self.connection += 1
+        if self.topic.loaded and not self.removed:
+            self.connection += 1  # an earlier retry is stale: the backoff begins anew
+            self.retries = 0
+            self._retry()
+
+    def _break(self, reason: str, cause: int) -> None:
+        self.settle()
+        seq = self.runtime.note("replicator.disconnected", cause, self.topic.cluster.number, self.peer_number, self.topic.number, reason)
+        for index, _sent_us, _due_us in self.wire:
+            record = self.topic.log.records[index]
+            if record < 0:
+                self.topic.note_marker("marker.lost", self.runtime.markers[-record - 1], self.peer, index, seq)
+        self.wire.clear()
+        self.receipts.clear()
+        self.stalled = False
+
+    def close(self, reason: str, cause: int, clean: bool) -> None:
+        """The topic leaves its broker; not cleanly: receipts since the cursor's last write are forgotten."""
+        if self.state == STARTED:
+            self._break(reason, cause)
+        self.state = DISCONNECTED
+        self.connection += 1
+        if clean:
+            self.cursor.persist(self.runtime.now_us)
+        else:
+            self.cursor.recover()
+
+    def remove(self, cause: int) -> None:
+        """Replication to the peer was taken off the list: the cursor goes with it."""
+        if self.state == STARTED:
+            self._break("removed", cause)
+        self.state = DISCONNECTED
+        self.connection += 1
+        self.removed = True
+        self.runtime.note("replicator.removed", cause, self.topic.cluster.number, self.peer_number, self.topic.number)
+
+    # --- reading and sending
+
+    def read(self) -> None:
+        """Read on from the cursor while connected and while the queue has room; per entry in the broker's order."""
+        if self.reading or self.state != STARTED:
+            return
+        self.reading = True
+        log, size_max = self.topic.log, self.topic.cluster.setting("replicationProducerQueueSize", self.topic)
+        while self.read_index < log.length and self.state == STARTED:
+            if len(self.wire) + len(self.receipts) >= size_max:
+                self.settle()
+                if len(self.wire) + len(self.receipts) >= size_max:
+                    self._stall(size_max)
+                    break
+            index = self.read_index
+            self.read_index = index + 1
+            if index < self.read_to and self.cursor.is_acknowledged(index):
+                continue
+            self._entry(index)
+        self.read_to = max(self.read_to, self.read_index)
+        self.reading = False
+
+    def _entry(self, index: int) -> None:
+        record = self.topic.log.records[index]
+        if record < 0:
+            replication_order.marker_entry(self, index, self.runtime.markers[-record - 1])
+            return
+        if self.runtime.messages.origin[record] != self.origin_index or not replication_order.message_wanted(self, index, record):
+            self.acknowledge(index)
+            return
+        runtime, messages = self.runtime, self.runtime.messages
+        count = messages.batch[record]
+        ledger, entry = self.topic.log.position(index)
+        cause = self.topic.stored_seqs[index]
+        cluster, topic = self.topic.cluster.number, self.topic.number
+        seq = NULL
+        for message in range(record, record + count):
+            seq = runtime.emit((_REPLICATED, runtime.now_us, cause, cluster, self.peer_number, topic, messages.producer[message],
+                                messages.sequence_id[message], ledger, entry, NULL if count == 1 else message - record))  # fmt: skip
+        self.send(index, messages.size_bytes[record] * count, seq)
+
+    def acknowledge(self, index: int) -> None:
+        """The replication cursor passes an entry (receipt, or nothing to send)."""
+        self.cursor.acknowledge(index)
+        self._persist_if_due(self.runtime.now_us)
+
+    def _persist_if_due(self, now_us: int) -> None:
+        if now_us - self.cursor.last_persist_us >= 1_000_000:
+            self.cursor.persist(now_us)
+
+    def send(self, index: int, size_bytes: int, seq: int, extra_us: int = 0) -> None:
+        """Put an entry on the wire, in order."""
+        now_us = self.runtime.now_us
+        due_us = self.link.transmit(now_us, size_bytes, self.draw_base + index) + extra_us
+        if due_us < self.last_arrival_us:
+            due_us = self.last_arrival_us
+        self.last_arrival_us = due_us
+        self.wire.append((index, now_us, due_us))
+        self.runtime.schedule(due_us, self.rank, self, "arrive", (self.connection, index, seq))
+
+    def arrive(self, argument: tuple[int, int, int]) -> None:
+        """An entry reached the peer: stored there, its receipt on the way back."""
+        connection, index, seq = argument
+        if connection != self.connection or self.state != STARTED:
+            return
+        self.wire.popleft()
+        receipt_us = self.runtime.now_us + self.back.latency_us(self.draw_base + index)
+        receipt_us = self.last_receipt_us = max(receipt_us, self.last_receipt_us)
+        self.receipts.append((index, receipt_us))
+        replication_order.store_at_peer(self, index, seq)
+        if self.stalled:
+            self.runtime.schedule(receipt_us, self.rank, self, "room", self.connection)
+
+    # --- receipts
+
+    def settle(self) -> None:
+        """Take the receipts that are due by now."""
+        receipts, now_us = self.receipts, self.runtime.now_us
+        while receipts and receipts[0][1] <= now_us:
+            index, at_us = receipts.popleft()
+            self.cursor.acknowledge(index)
+            self._persist_if_due(at_us)
+
+    def _stall(self, size_max: int) -> None:
+        """The queue is full: read on when receipts have brought it below nine tenths."""
+        self.stalled = True
+        needed = self.in_flight - size_max * 9 // 10
+        if 0 < needed < len(self.receipts):
+            self.runtime.schedule(self.receipts[needed][1], self.rank, self, "room", self.connection)
+
+    def room(self, connection: int) -> None:
+        """A receipt arrived while stalled."""
+        if connection != self.connection or not self.stalled:
+            return
+        self.settle()
+        if self.in_flight < self.topic.cluster.setting("replicationProducerQueueSize", self.topic) * 9 // 10 or not self.in_flight:
+            self.stalled = False
+            self.read()
+
+    @property
+    def backlog(self) -> int:
+        """replicationBacklog: entries behind the cursor, those that will be passed over included."""
+        return self.cursor.backlog(self.topic.log.length)

@@ -1,0 +1,71 @@
+"""One consumer's subscription to one topic partition: permits on the broker's side, the receiver queue's account on the client's.
+
+Rules: the client grants `receiverQueueSize` permits when it subscribes and what it has taken once that is half the queue;
+a batched entry costs as many permits as it has messages, so permits may go below zero.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.pulsar.consumer import Consumer
+    from simulator.pulsar.subscription import Subscription
+
+
+class Session:
+    """A connected consumer of one topic partition."""
+
+    __slots__ = ("consumer", "subscription", "topic", "runtime", "permits", "taken", "flow_at", "unacked", "blocked", "queued")
+
+    def __init__(self, consumer: Consumer, subscription: Subscription) -> None:
+        self.consumer = consumer
+        self.subscription = subscription
+        self.topic = subscription.topic
+        self.runtime = subscription.runtime
+        size = consumer.spec.receiver_queue_size
+        self.permits = size
+        self.taken = 0
+        self.flow_at = max(1, size // 2)
+        self.unacked = 0
+        self.blocked = False
+        self.queued = 0  # messages in the client's receiver queue
+
+    @property
+    def ready(self) -> bool:
+        """Whether the broker may send to it now."""
+        return self.permits > 0 and not self.blocked
+
+    def outstanding(self, index: int) -> int:
+        """Messages of the entry that are not acknowledged."""
+        count = self.runtime.messages.batch[self.topic.log.records[index]]
+        return 1 if count == 1 else self.subscription.cursor.batch_remaining(index, count).bit_count()
+
+    def push(self, index: int, redelivery: int, cause: int) -> int:
+        """The broker sends an entry; returns how many messages that was."""
+        first = self.topic.log.records[index]
+        count = self.runtime.messages.batch[first]
+        if count == 1:
+            self.permits -= 1
+            self.queued += 1
+            self.consumer.receive((self, index, first, NULL, redelivery, cause))
+            return 1
+        remaining = self.subscription.cursor.batch_remaining(index, count)
+        sent = remaining.bit_count()
+        self.permits -= sent
+        self.queued += sent
+        for batch_index in range(count):
+            if remaining >> batch_index & 1:
+                self.consumer.receive((self, index, first + batch_index, batch_index, redelivery, cause))
+        return sent
+
+    def take(self, count: int, cause: int) -> None:
+        """The application (or the client itself) took messages from the receiver queue: permits flow back by halves."""
+        self.queued -= count
+        self.taken += count
+        if self.taken >= self.flow_at:
+            self.permits += self.taken
+            self.taken = 0
+            self.subscription.dispatcher.dispatch(cause)

@@ -1,0 +1,67 @@
+"""A subscription's snapshot cache (fact sheet section 8): which snapshots it keeps, and which one an ack may use.
+
+Rules: memory only; plain data; positions are indices in the local log. `spread` (4.0.9, 4.1.3 on) drops the inner entry
+whose neighbours are closest; `oldest-first` (before) drops the oldest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SPREAD, OLDEST_FIRST = "spread", "oldest-first"
+
+
+@dataclass(slots=True)
+class CachedSnapshot:
+    """A snapshot as the cache holds it. `distance` counts the entries between its predecessor and itself, once known."""
+
+    snapshot: int
+    index: int
+    clusters: tuple[tuple[str, int, int], ...]
+    distance: int | None = None
+
+
+class SnapshotCache:
+    """Snapshots in the order of their arrival, local positions strictly increasing."""
+
+    def __init__(self, rule: str, size_max: int) -> None:
+        self.rule = rule
+        self.size_max = size_max
+        self.snapshots: list[CachedSnapshot] = []
+
+    def add(self, snapshot: CachedSnapshot) -> list[tuple[CachedSnapshot, str]]:
+        """Keep a snapshot; returns what had to go, each with the reason."""
+        if self.rule == OLDEST_FIRST:
+            return self._add_oldest_first(snapshot)
+        gone: list[tuple[CachedSnapshot, str]] = []
+        if self.snapshots and snapshot.index <= self.snapshots[-1].index:
+            gone = [(old, "cursor-reset") for old in self.snapshots]
+            self.snapshots = []
+        self.snapshots.append(snapshot)
+        if len(self.snapshots) > self.size_max:
+            gone.append((self._remove_closest(), "cache-rule"))
+        return gone
+
+    def _add_oldest_first(self, snapshot: CachedSnapshot) -> list[tuple[CachedSnapshot, str]]:
+        self.snapshots = sorted((*self.snapshots, snapshot), key=lambda kept: kept.index)
+        return [(self.snapshots.pop(0), "cache-rule")] if len(self.snapshots) > self.size_max else []
+
+    def _remove_closest(self) -> CachedSnapshot:
+        """Drop one inner entry, the one with the smallest distance between its neighbours; the lowest wins a tie."""
+        kept = self.snapshots
+        for before, after in zip(kept, kept[1:], strict=False):
+            if after.distance is None:
+                after.distance = after.index - before.index - 1
+        closest = min(range(1, len(kept) - 1), key=lambda place: (kept[place].distance + kept[place + 1].distance, place))
+        removed = kept.pop(closest)
+        # The sum, not the difference of positions: each merge is one short, as in the broker.
+        kept[closest].distance += removed.distance
+        return removed
+
+    def take_up_to(self, mark_delete: int) -> tuple[CachedSnapshot | None, list[CachedSnapshot]]:
+        """Remove all at or below `mark_delete`: the newest of them is usable, the others were passed."""
+        usable = [kept for kept in self.snapshots if kept.index <= mark_delete]
+        if not usable:
+            return None, []
+        self.snapshots = self.snapshots[len(usable) :]
+        return usable[-1], usable[:-1]

@@ -1,0 +1,231 @@
+"""A subscription in one cluster: its cursor, its dispatcher, its snapshot cache.
+
+Rules: an ack is registered here and may move the mark-delete; a moved mark-delete looks up a snapshot and may write an
+Update (fact sheet sections 7 and 9). Cursor writes are limited in rate, so a crash forgets recent acks (B6).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.log.cursors import Cursor
+from simulator.pulsar import upkeep
+from simulator.pulsar.dispatch import dispatcher_for
+from simulator.pulsar.markers import Marker
+from simulator.pulsar.snapshot_cache import OLDEST_FIRST, CachedSnapshot, SnapshotCache
+from simulator.trace.registry import CODE, NULL
+
+if TYPE_CHECKING:
+    from simulator.pulsar.topic import Topic
+
+_REGISTERED = CODE["message.registered"]
+_SECOND_US = 1_000_000
+_CACHE_SIZE, _CACHE_SIZE_OLD = 30, 10  # fact sheet section 3
+
+
+class Subscription:
+    """One durable subscription of one topic partition."""
+
+    def __init__(self, topic: Topic, name: str, type_: str, mark_delete: int, replicated: bool) -> None:
+        self.topic = topic
+        self.runtime = topic.runtime
+        self.name = name
+        self.number = topic.runtime.name(name)
+        self.type = type_
+        self.cursor = Cursor(mark_delete, -_SECOND_US)
+        self.replicated = replicated
+        self.cache: SnapshotCache | None = self._new_cache() if replicated else None
+        self.dispatcher = dispatcher_for(self)
+        self.last_update_us: int | None = None
+        self.last_applied_us: int | None = None
+        self.flush_due = False
+
+    def _new_cache(self) -> SnapshotCache:
+        rule = self.runtime.option("snapshotCacheRule")
+        size = self.topic.cluster.setting("replicatedSubscriptionsSnapshotMaxCachedPerSubscription", self.topic)
+        return SnapshotCache(rule, size if size is not None else _CACHE_SIZE_OLD if rule == OLDEST_FIRST else _CACHE_SIZE)
+
+    # --- replicated state
+
+    def switch_replication(self, enabled: bool, cause: int) -> None:
+        """Set the cursor's property; the cache object exists exactly while it is set."""
+        if enabled == self.replicated:
+            return
+        self.replicated = enabled
+        seq = self.runtime.note("subscription.replication-switched", cause, self.topic.cluster.number, self.topic.number, self.number, int(enabled))
+        if enabled:
+            self.cache = self._new_cache()
+        else:
+            self._drop_cache("switched-off", seq)
+            self.cache = None
+        self.topic.evaluate_controller(seq)
+
+    def snapshot_read(self, marker: Marker, cause: int) -> None:
+        """The dispatcher read a snapshot marker: keep it, and look it up at once (#16651) unless the option is off."""
+        if self.cache is None:
+            return
+        index = self.topic.log.index_of(*marker.position)
+        gone = self.cache.add(CachedSnapshot(marker.snapshot, index, marker.clusters))
+        seq = self._note_snapshot("snapshot.cached", marker.snapshot, cause, *marker.position)
+        for snapshot, reason in gone:
+            self._note_snapshot("snapshot.evicted", snapshot.snapshot, seq, reason)
+        if self.runtime.option("lookupOnSnapshotArrival"):
+            self.look_up_snapshot(seq)
+
+    def look_up_snapshot(self, cause: int) -> None:
+        """Write one Update for the newest snapshot at or below the mark-delete, if there is one."""
+        if self.cache is None or not self.topic.loaded:
+            return
+        snapshot, passed = self.cache.take_up_to(self.cursor.mark_delete)
+        for old in passed:
+            self._note_snapshot("snapshot.evicted", old.snapshot, cause, "passed")
+        if snapshot is None:
+            return
+        position = self.topic.log.position(snapshot.index)
+        used = self._note_snapshot("snapshot.used", snapshot.snapshot, cause, *position)
+        if self.topic.controller is None and not self._controller_for_update(used):
+            return
+        self.last_update_us = self.runtime.now_us
+        self.topic.controller.write_update(self, snapshot, used)
+
+    def _controller_for_update(self, cause: int) -> bool:
+        self.topic.evaluate_controller(cause)
+        return self.topic.controller is not None
+
+    def _note_snapshot(self, event: str, snapshot: int, cause: int, *more: int | str) -> int:
+        return self.runtime.note(event, cause, self.topic.cluster.number, self.topic.number, self.number, snapshot, *more)
+
+    def _drop_cache(self, reason: str, cause: int) -> None:
+        if self.cache is not None:
+            for snapshot in self.cache.snapshots:
+                self._note_snapshot("snapshot.evicted", snapshot.snapshot, cause, reason)
+            self.cache.snapshots = []
+
+    def change_type(self, type_: str) -> None:
+        """A consumer of another type subscribes to a subscription without consumers: the type is the consumer's."""
+        self.type = type_
+        self.dispatcher = dispatcher_for(self)
+
+    # --- acks
+
+    def acknowledge(self, acks: list[tuple[int, int, int, int]], client: int) -> None:
+        """Register individual acks `(index, batch_index or NULL, ack's seq, message)`: one group, one lookup."""
+        runtime, topic, cursor = self.runtime, self.topic, self.cursor
+        before, seq = cursor.mark_delete, NULL
+        messages, position = runtime.messages, topic.log.position
+        emit, now_us, cluster = runtime.emit, runtime.now_us, topic.cluster.number
+        released = []
+        for index, batch_index, ack_seq, message in acks:
+            ledger, entry = position(index)
+            if batch_index == NULL:
+                cursor.acknowledge(index)
+                released.append(index)
+            elif self._acknowledge_in_batch(index, batch_index, message):
+                released.append(index)
+            seq = emit((_REGISTERED, now_us, ack_seq, cluster, topic.number, self.number, client,
+                        messages.producer[message], messages.sequence_id[message], ledger, entry, batch_index))  # fmt: skip
+        self.after_acknowledgement(before, "acknowledgement", seq)
+        self.dispatcher.release(acks, released, seq)
+
+    def _acknowledge_in_batch(self, index: int, batch_index: int, message: int) -> bool:
+        """One message of a batched entry; True when that removed the entry."""
+        return self.cursor.acknowledge_batch(index, batch_index, self.runtime.messages.batch[message - batch_index])
+
+    def filter_marker(self, index: int, marker: Marker, cause: int) -> None:
+        """The dispatcher read a marker: never delivered, a snapshot goes to the cache, then the broker acks it."""
+        seq = self.topic.note_marker("marker.filtered", marker, None, index, cause)
+        if marker.type == "snapshot":
+            self.snapshot_read(marker, seq)
+        before = self.cursor.mark_delete
+        self.cursor.acknowledge(index)
+        self.after_acknowledgement(before, "acknowledgement", seq)
+
+    def acknowledge_up_to(self, index: int, reason: str, cause: int) -> bool:
+        """Cumulative ack by the broker (Update, expiry, skip…); True when the mark-delete moved."""
+        before = self.cursor.mark_delete
+        if not self.cursor.mark_delete_to(index):
+            return False
+        self.dispatcher.skip_to(self.cursor.mark_delete)
+        self.after_acknowledgement(before, reason, cause)
+        return True
+
+    def after_acknowledgement(self, before: int, reason: str, cause: int) -> None:
+        """What follows an ack: the row of a moved mark-delete, persistence, the lookup, trimming."""
+        after = self.cursor.mark_delete
+        self.persist_if_due(cause)
+        if after == before:
+            return
+        seq = self.note_moved(before, reason, cause)
+        if reason in ("acknowledgement", "update"):
+            self.look_up_snapshot(seq)
+        upkeep.trim_if_passed(self.topic, before, after, seq)
+
+    def note_moved(self, before: int, reason: str, cause: int) -> int:
+        """The `cursor.moved` row from `before` to the present mark-delete."""
+        position = self.topic.log.position
+        return self.runtime.note("cursor.moved", cause, self.topic.cluster.number, self.topic.number, self.number,
+                                 *position(before), *position(self.cursor.mark_delete), reason)  # fmt: skip
+
+    def reset(self, mark_delete: int, reason: str, cause: int) -> None:
+        """A person's seek or reset: ranges and batch sets are cleared; no Update follows (fact sheet section 9)."""
+        before = self.cursor.mark_delete
+        self.cursor.reset(mark_delete)
+        seq = self.note_moved(before, reason, cause)
+        self.persist(seq)
+        self.dispatcher.restart_reading(seq)
+
+    # --- persistence
+
+    def persist_if_due(self, cause: int) -> None:
+        """Write the cursor when the rate limit allows, else see that a flush comes."""
+        rate = self.topic.cluster.setting("managedLedgerDefaultMarkDeleteRateLimit", self.topic)
+        now_us = self.runtime.now_us
+        if not self.cursor.dirty:
+            return
+        if rate == 0 or now_us - self.cursor.last_persist_us >= _SECOND_US // rate:
+            self.persist(cause)
+        elif not self.flush_due:
+            self.flush_due = True
+            seconds = self.topic.cluster.setting("managedLedgerCursorPositionFlushSeconds", self.topic)
+            due_us = max(now_us, self.cursor.last_persist_us + seconds * _SECOND_US)
+            self.runtime.schedule(due_us, self.topic.rank, self, "flush")
+
+    def persist(self, cause: int) -> None:
+        """Make the present state what a crash would leave."""
+        topic, cursor = self.topic, self.cursor
+        if cursor.last_persist_us < 0:
+            topic.cluster.take_ledger()  # the cursor's own ledger, opened at its first write
+        kept = topic.cluster.setting("managedLedgerMaxUnackedRangesToPersist", topic)
+        cursor.persist(self.runtime.now_us, kept, topic.log)
+        self.runtime.note("cursor.persisted", cause, topic.cluster.number, topic.number, self.number,
+                          *topic.log.position(cursor.mark_delete), cursor.deleted_count)  # fmt: skip
+
+    def flush(self, _argument: None) -> None:
+        """The timer that bounds how long a cursor stays dirty."""
+        self.flush_due = False
+        if self.cursor.dirty and self.topic.loaded and self.topic.subscriptions.get(self.name) is self:
+            self.persist(NULL)
+
+    # --- life
+
+    def unload(self, cause: int, clean: bool) -> None:
+        """The topic leaves its broker: clients are disconnected, the cache is gone, the cursor flushed or not."""
+        self.dispatcher.disconnect_all("unload" if clean else "crash", cause)
+        self._drop_cache("unloaded", cause)
+        if clean and self.cursor.dirty:
+            self.persist(cause)
+
+    def recover(self, cause: int) -> None:
+        """The topic was loaded: the cursor stands where it was persisted."""
+        topic, before = self.topic, self.cursor.mark_delete
+        self.cursor.recover()
+        seq = self.runtime.note("cursor.recovered", cause, topic.cluster.number, topic.number, self.number,
+                                *topic.log.position(self.cursor.mark_delete), self.cursor.deleted_count)  # fmt: skip
+        if self.cursor.mark_delete != before:
+            seq = self.note_moved(before, "recovery", seq)
+        self.dispatcher.restart_reading(seq)
+
+    @property
+    def backlog(self) -> int:
+        """Entries after the mark-delete that are not individually deleted, markers included (B4)."""
+        return self.cursor.backlog(self.topic.log.length)

@@ -1,0 +1,80 @@
+"""The simulated system built from a scenario: clusters, links, topics, clients, and the commands on its calendar."""
+
+from __future__ import annotations
+
+from simulator.kernel.distributions import Sampler
+from simulator.kernel.clock import COMMAND_RANK
+from simulator.kernel.links import Link
+from simulator.kernel.random import stream_key
+from simulator.pulsar.cluster import Cluster
+from simulator.pulsar.commands import CommandRunner
+from simulator.pulsar.consumer import Consumer, new_delivered_sets
+from simulator.pulsar.producer import Producer
+from simulator.pulsar.runtime import Runtime
+from simulator.scenarios.model import Scenario
+from simulator.trace.registry import MARKER_TYPES, NULL
+from simulator.trace.trace import Trace
+
+
+def build(scenario: Scenario, seed: int, trace: Trace) -> Runtime:
+    """A system at instant 0, everything loaded and connected, its calendar filled."""
+    runtime = Runtime(scenario, seed, trace)
+    _intern_names(scenario, trace)
+    seq = runtime.note("run.started", NULL, scenario.name)
+    for (source, target), spec in sorted(scenario.links.items()):
+        sampler = Sampler(spec.latency, stream_key(seed, f"latency/{source}/{target}"))
+        runtime.links[(source, target)] = Link(source, target, sampler, spec.bandwidth_bytes_per_s)
+    for name in runtime.cluster_names:
+        runtime.clusters[name] = Cluster(runtime, name)
+    new_delivered_sets(runtime)
+    for base in sorted(scenario.topics):
+        _add_topic(runtime, base)
+    for name in runtime.cluster_names:
+        for topic in runtime.clusters[name].topics.values():
+            topic.loaded = True
+    for name in runtime.cluster_names:
+        for topic in runtime.clusters[name].topics.values():
+            topic.load(seq, first=True)
+    _schedule_clients(runtime)
+    for command in sorted(scenario.commands, key=lambda command: command.at_us):
+        schedule_command(runtime, command.at_us, {"do": command.do, **command.arguments})
+    return runtime
+
+
+def _intern_names(scenario: Scenario, trace: Trace) -> None:
+    """Number every name that is known before the run, in an order that depends on the scenario alone."""
+    for section in (scenario.clusters, scenario.topics, scenario.subscriptions, scenario.producers, scenario.consumers):
+        for name in sorted(section):
+            trace.intern(name)
+    for word in (*MARKER_TYPES, "individual", "cumulative"):
+        trace.intern(word)
+
+
+def _add_topic(runtime: Runtime, base: str) -> None:
+    spec = runtime.scenario.topics[base]
+    pairs = spec.replication if spec.replication is not None else [(a, b) for a in spec.clusters for b in spec.clusters if a != b]
+    runtime.replication[base] = sorted(pairs)
+    runtime.partitions[base] = spec.partitions
+    names = [(base, -1)] if not spec.partitions else [(f"{base}-partition-{number}", number) for number in range(spec.partitions)]
+    for cluster in sorted(spec.clusters):
+        for name, partition in names:
+            runtime.clusters[cluster].add_topic(base, name, partition)
+
+
+def _schedule_clients(runtime: Runtime) -> None:
+    scenario = runtime.scenario
+    for name in sorted(scenario.consumers):
+        spec = scenario.consumers[name]
+        consumer = runtime.consumers[name] = Consumer(runtime, spec)
+        runtime.schedule(spec.start_us, consumer.rank, consumer, "start")
+        if spec.stop_us is not None:
+            runtime.schedule(spec.stop_us, consumer.rank, consumer, "stop_as_planned")
+    for name in sorted(scenario.producers):
+        producer = runtime.producers[name] = Producer(runtime, scenario.producers[name])
+        producer.begin()
+
+
+def schedule_command(runtime: Runtime, at_us: int, command: dict) -> None:
+    """Put a normalised command on the calendar: it takes effect when its instant is finished."""
+    runtime.command_count += 1
+    runtime.schedule(at_us, COMMAND_RANK, CommandRunner(runtime), "run", command)

@@ -1,0 +1,226 @@
+"""A topic (or one partition of it) in one cluster: its log and everything that reads or writes it.
+
+Rules: positions inside are indices (ordinals in the log); `ledger:entry` is made at the border. An append tells the
+replicators, then the subscriptions. A load opens a new ledger; an unload that is not clean forgets what was not persisted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.log.columns import SharedColumn
+from simulator.log.ledgers import TopicLog
+from simulator.pulsar import upkeep
+from simulator.pulsar.controller import SnapshotController
+from simulator.pulsar.markers import Marker
+from simulator.pulsar.ranks import TOPIC, rank
+from simulator.pulsar.replicator import Replicator
+from simulator.pulsar.subscription import Subscription
+from simulator.trace.registry import CODE, NULL
+
+if TYPE_CHECKING:
+    from simulator.pulsar.cluster import Cluster
+
+_STORED = CODE["message.stored"]
+_MINUTE_US = 60_000_000
+
+
+class Topic:
+    """One topic partition in one cluster. `base` is the topic's name without partition."""
+
+    def __init__(self, cluster: Cluster, base: str, name: str, partition: int) -> None:
+        runtime = cluster.runtime
+        self.runtime = runtime
+        self.cluster = cluster
+        self.base = base
+        self.name = name
+        self.partition = partition
+        self.number = runtime.name(name)
+        self.rank = rank(TOPIC, sorted(runtime.scenario.topics).index(base), cluster.index * 1024 + partition)
+        self.policies = dict(runtime.scenario.topics[base].settings)
+        self.log = TopicLog()
+        self.stored_seqs = SharedColumn()
+        self.subscriptions: dict[str, Subscription] = {}
+        self.replicators: dict[str, Replicator] = {}
+        self.controller: SnapshotController | None = None
+        self.data_timestamp_ms = 0
+        self.loaded = False
+        self.epoch = 0  # counts loads: a timer of an earlier load is stale
+        self.producers_seen: dict[str, tuple[int, int]] = {}  # deduplication: highest id by producer or replicator
+        self.counts = {"messages": 0, "snapshot_request": 0, "snapshot_response": 0, "snapshot": 0, "subscription_update": 0}
+        self.marker_bytes = 0
+
+    # --- life
+
+    def load(self, cause: int, first: bool = False) -> None:
+        """A broker takes the topic: new ledger, cursors as persisted, replicators and timers started."""
+        runtime = self.runtime
+        self.loaded = True
+        self.epoch += 1
+        seq = runtime.note("topic.loaded", cause, self.cluster.number, self.number)
+        self._open_ledger(seq)
+        self.data_timestamp_ms = 0
+        for subscription in self.subscriptions.values():
+            subscription.recover(seq)
+        for peer in self.remote_clusters():
+            if peer not in self.replicators:
+                self.add_replicator(peer, seq, at_start=first)
+        for replicator in self.replicators.values():
+            replicator.start(seq, at_once=first)
+        upkeep.start(self)
+        self.evaluate_controller(seq)
+
+    def unload(self, reason: str, cause: int, clean: bool = True) -> None:
+        """Leave the broker. Clean: cursors are flushed; otherwise they fall back to what was persisted."""
+        if not self.loaded:
+            return
+        self.loaded = False
+        seq = self.runtime.note("topic.unloaded", cause, self.cluster.number, self.number, reason)
+        for subscription in self.subscriptions.values():
+            subscription.unload(seq, clean)
+        for replicator in self.replicators.values():
+            replicator.close(reason, seq, clean)
+        if self.controller is not None:
+            self.controller.close("unloaded", seq)
+            self.controller = None
+        for other in self.runtime.clusters.values():
+            topic = other.topics.get(self.name)
+            inbound = topic.replicators.get(self.cluster.name) if topic is not None else None
+            if inbound is not None:
+                inbound.disconnect("remote-" + reason, seq)
+
+    def remote_clusters(self) -> list[str]:
+        """Clusters that this one replicates the topic to, in sorted order."""
+        return sorted(target for source, target in self.runtime.replication[self.base] if source == self.cluster.name)
+
+    def add_replicator(self, peer: str, cause: int, at_start: bool = False) -> Replicator:
+        """A new replication cursor at replicationStartAt (at the start of the run the log is empty: the same place)."""
+        earliest = at_start or self.cluster.setting("replicationStartAt", self) == "earliest"
+        replicator = Replicator(self, peer, self.log.first_kept - 1 if earliest else self.log.length - 1)
+        self.replicators[peer] = replicator
+        self.replicators = {name: self.replicators[name] for name in sorted(self.replicators)}
+        self.runtime.note("replicator.created", cause, self.cluster.number, peer, self.number, *self.log.position(replicator.cursor.mark_delete))
+        return replicator
+
+    # --- ledgers
+
+    def _open_ledger(self, cause: int) -> None:
+        runtime, now_us = self.runtime, self.runtime.now_us
+        if self.log.ledgers:
+            closed = self.log.ledgers[-1]
+            if closed.closed_us is None:
+                self.log.close_ledger(now_us)
+                runtime.note("ledger.closed", cause, self.cluster.number, self.number, closed.id, closed.entries)
+        ledger = self.cluster.take_ledger()
+        self.log.open_ledger(ledger, now_us)
+        runtime.note("ledger.opened", cause, self.cluster.number, self.number, ledger)
+        setting = self.cluster.setting
+        self._full = (
+            setting("managedLedgerMaxEntriesPerLedger", self),
+            setting("managedLedgerMaxSizePerLedgerMbytes", self) << 20,
+            setting("managedLedgerMaxLedgerRolloverTimeMinutes", self) * _MINUTE_US,
+            setting("managedLedgerMinLedgerRolloverTimeMinutes", self) * _MINUTE_US,
+        )
+
+    def roll_over_if_full(self, cause: int) -> None:
+        """The entry that reaches a limit is the last of its ledger; the next is opened at once."""
+        if self.log.full(self.runtime.now_us, *self._full):
+            self._open_ledger(cause)
+            upkeep.trim(self, cause)
+
+    # --- appends
+
+    def append_messages(self, first: int, count: int, source: int, size_bytes: int, cause: int) -> int:
+        """Append the entry of messages `first`…; `source` is the number of the cluster it was replicated from, or NULL.
+
+        Returns the seq of its (first) `message.stored` row. The caller wakes the readers with `wake`.
+        """
+        runtime = self.runtime
+        now_us = runtime.now_us
+        messages = runtime.messages
+        index = self.log.append(first, size_bytes, now_us)
+        ledger, entry = self.log.position(index)
+        cluster, topic = self.cluster.number, self.number
+        seq = runtime.emit((_STORED, now_us, cause, cluster, source, topic, messages.producer[first], messages.sequence_id[first],
+                            ledger, entry, NULL if count == 1 else 0, size_bytes))  # fmt: skip
+        for offset in range(1, count):
+            message = first + offset
+            runtime.emit((_STORED, now_us, cause, cluster, source, topic, messages.producer[message], messages.sequence_id[message],
+                          ledger, entry, offset, 0))  # fmt: skip
+        self.stored_seqs.append_at(index, seq)
+        self.counts["messages"] += count
+        self.data_timestamp_ms = now_us // 1000
+        self.roll_over_if_full(seq)
+        return seq
+
+    def append_marker(self, marker: Marker, source: str | None, cause: int) -> int:
+        """Append a marker made here (`source` None) or replicated from `source`; returns its row's seq."""
+        size_bytes = marker.size_bytes
+        index = self.log.append(-marker.number, size_bytes, self.runtime.now_us)
+        event, peer = ("marker.written", marker.addressee) if source is None else ("marker.stored", source)
+        seq = self.note_marker(event, marker, peer, index, cause, size_bytes)
+        self.stored_seqs.append_at(index, seq)
+        self.counts[marker.type] += 1
+        self.marker_bytes += size_bytes
+        self.roll_over_if_full(seq)
+        return seq
+
+    def note_marker(self, event: str, marker: Marker, peer: str | None, index: int, cause: int, *more: int) -> int:
+        """One `marker.*` row about the marker at `index` of this log."""
+        ledger, entry = self.log.position(index)
+        return self.runtime.note(event, cause, self.cluster.number, peer, self.number, marker.number, marker.type,
+                                 marker.snapshot, marker.subscription, ledger, entry, *more)  # fmt: skip
+
+    def wake(self, cause: int) -> None:
+        """Something was appended: replicators and dispatchers read on."""
+        for replicator in self.replicators.values():
+            replicator.read()
+        for subscription in tuple(self.subscriptions.values()):
+            subscription.dispatcher.dispatch(cause)
+
+    # --- replicated subscriptions
+
+    def evaluate_controller(self, cause: int) -> None:
+        """Start or stop the snapshot controller as the fact sheet's section 4 says."""
+        wanted = self.replicated_subscriptions_possible() and any(s.replicated for s in self.subscriptions.values())
+        if wanted and self.controller is None:
+            self.start_controller("subscription", cause)
+        elif not wanted and self.controller is not None:
+            self.controller.close("not-needed", cause)
+            self.controller = None
+
+    def replicated_subscriptions_possible(self) -> bool:
+        """Feature on and more than one cluster in the topic's replication list."""
+        return self.loaded and self.cluster.setting("enableReplicatedSubscriptions", self) and bool(self.listed_clusters_beyond_one())
+
+    def listed_clusters_beyond_one(self) -> bool:
+        """Whether the topic's replication-cluster list holds more than one cluster, as this cluster sees it."""
+        pairs = self.runtime.replication[self.base]
+        return any(self.cluster.name in pair for pair in pairs)
+
+    def start_controller(self, reason: str, cause: int) -> SnapshotController:
+        """Create the controller; #26655: a topic that already holds entries gets a snapshot that covers them."""
+        if self.runtime.option("initialSnapshotCoversOlder") and self.log.length > self.log.first_kept:
+            self.data_timestamp_ms = self.runtime.now_us // 1000
+        self.controller = SnapshotController(self)
+        self.controller.start(reason, cause)
+        return self.controller
+
+    def add_subscription(self, name: str, type_: str, mark_delete: int, replicated: bool, reason: str, cause: int) -> Subscription:
+        """Open a cursor with this mark-delete index."""
+        subscription = Subscription(self, name, type_, mark_delete, replicated)
+        self.subscriptions[name] = subscription
+        self.subscriptions = {key: self.subscriptions[key] for key in sorted(self.subscriptions)}
+        self.runtime.note("subscription.created", cause, self.cluster.number, self.number, name,
+                          *self.log.position(mark_delete), reason, int(replicated))  # fmt: skip
+        return subscription
+
+    # --- timers
+
+    def trim_timer(self, epoch: int) -> None:
+        """See `upkeep.trim_timer`."""
+        upkeep.trim_timer(self, epoch)
+
+    def expiry_timer(self, epoch: int) -> None:
+        """See `upkeep.expiry_timer`."""
+        upkeep.expiry_timer(self, epoch)

@@ -1,0 +1,136 @@
+"""What a broker does to a topic by the clock: ledger rollover by age, trimming, message TTL.
+
+Rules: a timer belongs to one load of the topic and is stale after it (`epoch`). Trimming deletes whole ledgers that every
+durable cursor, replicators' included, has passed, and that retention lets go (fact sheet B3).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.pulsar.subscription import Subscription
+    from simulator.pulsar.topic import Topic
+
+_SECOND_US, _MINUTE_US, _MEGABYTE = 1_000_000, 60_000_000, 1 << 20
+
+
+def start(topic: Topic) -> None:
+    """Begin the timers of a load."""
+    _again(topic, "trim_timer", topic.cluster.setting("retentionCheckIntervalInSeconds", topic) * _SECOND_US)
+    _again(topic, "expiry_timer", topic.cluster.setting("messageExpiryCheckIntervalInMinutes", topic) * _MINUTE_US)
+
+
+def _again(topic: Topic, timer: str, after_us: int) -> None:
+    topic.runtime.schedule(topic.runtime.now_us + after_us, topic.rank, topic, timer, topic.epoch)
+
+
+def trim_timer(topic: Topic, epoch: int) -> None:
+    """The periodic consumed-ledgers check."""
+    if epoch == topic.epoch and topic.loaded:
+        topic.roll_over_if_full(NULL)
+        trim(topic, NULL)
+        _again(topic, "trim_timer", topic.cluster.setting("retentionCheckIntervalInSeconds", topic) * _SECOND_US)
+
+
+def expiry_timer(topic: Topic, epoch: int) -> None:
+    """The periodic TTL check."""
+    if epoch == topic.epoch and topic.loaded:
+        expire(topic)
+        _again(topic, "expiry_timer", topic.cluster.setting("messageExpiryCheckIntervalInMinutes", topic) * _MINUTE_US)
+
+
+def trim_if_passed(topic: Topic, before: int, after: int, cause: int) -> None:
+    """A mark-delete moved: trim when it crossed the border of a ledger."""
+    if len(topic.log.ledgers) > 1 and any(before < ledger.first_index + ledger.entries - 1 <= after for ledger in topic.log.ledgers[:-1]):
+        trim(topic, cause)
+
+
+def trim(topic: Topic, cause: int) -> None:
+    """Delete the ledgers that nobody needs any more."""
+    for replicator in topic.replicators.values():
+        replicator.settle()
+    cursors = [s.cursor.mark_delete for s in topic.subscriptions.values()] + [r.cursor.mark_delete for r in topic.replicators.values()]
+    slowest = min(cursors, default=topic.log.length - 1)
+    let_go = [ledger for ledger in topic.log.ledgers[:-1] if ledger.first_index + ledger.entries - 1 <= slowest]
+    let_go = _without_retained(topic, let_go)
+    if not let_go:
+        return
+    before_index = let_go[-1].first_index + let_go[-1].entries
+    for ledger in let_go:
+        seq = topic.runtime.note("ledger.trimmed", cause, topic.cluster.number, topic.number, ledger.id, ledger.entries)
+        _note_removed(topic, ledger.first_index, ledger.first_index + ledger.entries, seq)
+    topic.log.trim(before_index)
+
+
+def _without_retained(topic: Topic, ledgers: list) -> list:
+    """Those at the front whose retention time is over or that are above the size quota."""
+    minutes = topic.cluster.setting("defaultRetentionTimeInMinutes", topic)
+    megabytes = topic.cluster.setting("defaultRetentionSizeInMB", topic)
+    if minutes == -1 and megabytes == -1:
+        return []
+    size_bytes = sum(ledger.size_bytes for ledger in topic.log.ledgers)
+    let_go = []
+    for ledger in ledgers:
+        over_time = minutes != -1 and topic.runtime.now_us - (ledger.closed_us or 0) >= minutes * _MINUTE_US
+        over_size = megabytes != -1 and size_bytes > megabytes * _MEGABYTE
+        if not (over_time or over_size):
+            break
+        let_go.append(ledger)
+        size_bytes -= ledger.size_bytes
+    return let_go
+
+
+def _note_removed(topic: Topic, first: int, last: int, cause: int) -> None:
+    """One row per message of the deleted entries."""
+    for index, message, batch_index in messages_between(topic, first, last):
+        messages = topic.runtime.messages
+        topic.runtime.note("message.removed", cause, topic.cluster.number, topic.number, messages.producer[message],
+                           messages.sequence_id[message], *topic.log.position(index), batch_index)  # fmt: skip
+
+
+def messages_between(topic: Topic, first: int, last: int):
+    """(index, message number, batch_index or NULL) of every message in entries `first` to `last - 1`."""
+    for index in range(max(first, topic.log.first_kept), last):
+        record = topic.log.records[index]
+        if record >= 0:
+            count = topic.runtime.messages.batch[record]
+            for offset in range(count):
+                yield index, record + offset, NULL if count == 1 else offset
+
+
+def pass_over(subscription: Subscription, last: int, event: str, cause: int, *more: str) -> int:
+    """Rows for the unacknowledged messages that a cursor is about to be moved over, up to entry `last`; returns how many."""
+    topic, cursor, passed = subscription.topic, subscription.cursor, 0
+    for index, message, batch_index in messages_between(topic, cursor.mark_delete + 1, last + 1):
+        remaining = cursor.batch_remaining(index, topic.runtime.messages.batch[message - max(batch_index, 0)])
+        if remaining >> max(batch_index, 0) & 1:
+            messages = topic.runtime.messages
+            topic.runtime.note(event, cause, topic.cluster.number, topic.number, subscription.number, messages.producer[message],
+                               messages.sequence_id[message], *topic.log.position(index), batch_index, *more)  # fmt: skip
+            topic.runtime.settled[subscription.name].add(message)
+            passed += 1
+    return passed
+
+
+def expire(topic: Topic) -> None:
+    """TTL: each cursor moves over its oldest entries as long as they are past it; no Update is triggered."""
+    ttl_us = topic.cluster.setting("ttlDurationDefaultInSeconds", topic) * _SECOND_US
+    if ttl_us == 0:
+        return
+    limit_us = topic.runtime.now_us - ttl_us
+    for subscription in tuple(topic.subscriptions.values()):
+        last = subscription.cursor.mark_delete
+        while last + 1 < topic.log.length and published_us(topic, last + 1) <= limit_us:
+            last += 1
+        if last > subscription.cursor.mark_delete:
+            pass_over(subscription, last, "message.expired", NULL)
+            subscription.acknowledge_up_to(last, "expiry", NULL)
+
+
+def published_us(topic: Topic, index: int) -> int:
+    """When the entry's producer published it; TTL counts from there, in every cluster."""
+    record = topic.log.records[index]
+    return topic.runtime.markers[-record - 1].published_us if record < 0 else topic.runtime.messages.published_us[record]
