@@ -1,8 +1,8 @@
 """Stranded, lost, expired and skipped messages of a failover, and when the target had caught up.
 
-Rules: stranded is judged at the failover, lost at the end of the window. Owed to a subscription is what lies above the
-place where a consumer or a person opened its cursor, in any cluster; an Update that opens a cursor promises nothing of
-its own. Of the copies in the target the one that went last decides the cause of a loss.
+Rules: stranded is judged at the failover, lost at the end of the window. Owed to a subscription is what was not yet
+below the place where a consumer or a person opened its cursor, in some cluster; an Update that opens a cursor promises
+nothing of its own. Of the copies in the target the one that went last decides the cause of a loss.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def going(facts: Facts, window: Window, topic: int) -> Going:
 
 
 def owed(facts: Facts, window: Window, topic: int) -> np.ndarray:
-    """Mask by message: some cluster's cursor of the subscription began below it."""
+    """Mask by message of the topic: in some cluster a consumer or a person opened the cursor before it was there."""
+    stored = facts.history.table("message.stored", topic=topic)
     mask = np.zeros(facts.history.message_count, dtype=bool)
     update = facts.history.number("update")
     for cluster in facts.clusters:
@@ -97,7 +98,12 @@ def owed(facts: Facts, window: Window, topic: int) -> np.ndarray:
         opened = created.position[created.reason != update]
         if len(opened):
             log = facts.log(cluster, topic)
-            mask[log.message[(log.position > opened.min()) & (log.seq < window.closed_seq)]] = True
+            below = log.position <= opened.min()
+            promised = np.zeros_like(mask)
+            promised[stored.message] = True
+            promised[log.message[below]] = False
+            promised[log.message[~below]] = True
+            mask |= promised
     return mask
 
 

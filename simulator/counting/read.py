@@ -175,10 +175,11 @@ def _read(trace: Trace, upto_seq: int) -> dict[str, Table]:
 def _typed(fields: tuple[str, ...], columns: dict[str, np.ndarray], rows: np.ndarray, first: int) -> dict[str, np.ndarray]:
     """The columns of one type in one chunk: pairs packed, names as 32-bit numbers (-1: none)."""
     typed = {"seq": rows + first, "at_us": columns["at_us"][rows]}
-    packed = {part for pair in _PAIRS.values() for part in pair}
+    packed: set[str] = set()
     for name, (ledger, entry) in _PAIRS.items():
-        if ledger in fields:
+        if entry in fields:
             typed[name] = pack(columns[ledger][rows], columns[entry][rows])
+            packed |= {ledger, entry}
     if "producer" in fields:
         typed["identity"] = (columns["producer"][rows] << _ENTRY_BITS) + columns["sequence_id"][rows]
         packed |= {"producer", "sequence_id"}
