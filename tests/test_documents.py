@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from simulator.scenarios.settings import OPTIONS
 from simulator.trace.document import trace_document
 from simulator.trace.registry import COLUMNS, EVENT_TYPES
 
@@ -46,9 +47,16 @@ def test_every_claim_has_a_way_to_see_it_and_a_value_or_is_open():
         assert "`" in shown_by or seen.startswith("open"), f"neither a test nor a command shows this, and it is not called open: {claim}"
 
 
-def test_every_test_named_in_a_claim_exists():
-    missing = [f"{path}::{name}" if name else path for path, name in NAMED_TEST.findall(CLAIMS.read_text()) if not _exists(ROOT / path, name)]
-    assert not missing, "docs/claims.md names tests that do not exist:\n" + "\n".join(missing)
+@pytest.mark.parametrize("document", ["claims.md", "fidelity.md"])
+def test_every_test_named_in_a_claim_exists(document):
+    text = (ROOT / "docs" / document).read_text()
+    missing = [f"{path}::{name}" if name else path for path, name in NAMED_TEST.findall(text) if not _exists(ROOT / path, name)]
+    assert not missing, f"docs/{document} names tests that do not exist:\n" + "\n".join(missing)
+
+
+def test_fidelity_names_every_option():
+    text = (ROOT / "docs" / "fidelity.md").read_text()
+    assert [name for name in OPTIONS if f"`{name}`" not in text] == []
 
 
 def _exists(path: Path, name: str) -> bool:
