@@ -49,10 +49,15 @@ class Cursor:
         """Acknowledges one entry; False when it already was."""
         mark_delete = self.mark_delete
         if index == mark_delete + 1:
-            if self._deleted_count and index + 1 in self._deleted:
-                self._absorb_after(index)
-            else:
+            if not self._deleted_count or index + 1 not in self._deleted:
                 self.mark_delete = index
+            elif index + 2 in self._deleted:
+                self._absorb_after(index)
+            else:  # the common end of a hole: one entry adjoins
+                self._deleted.discard(index + 1)
+                self._deleted_count -= 1
+                self._ranges_total = -1
+                self.mark_delete = index + 1
         elif index <= mark_delete or index in self._deleted:
             return False
         else:
