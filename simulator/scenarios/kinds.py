@@ -95,7 +95,7 @@ def _bounded(value: int, key: Key, write: Callable[[int], Any]) -> int:
 
 def _name_schema(key: Key) -> dict[str, Any]:
     # A name of digits only is a number to YAML; the pattern applies to text alone.
-    return {"type": ["string", "integer"], "pattern": f"^{names.NAME_PATTERN}$"}
+    return {"type": ["string", "number"], "pattern": f"^{names.NAME_PATTERN}$"}
 
 
 def _reference(kind: str) -> Kind:
@@ -184,7 +184,7 @@ CLUSTER = _reference("cluster")
 LINKS = _list_of(LINK, "a list of links (a -> b, a <-> b)")
 
 KINDS: dict[str, Kind] = {
-    "text": Kind("text", lambda key: {"type": "string"}, _read_text),
+    "text": Kind("text", lambda key: {"type": ["string", "number"]}, _read_text),
     "name": Kind("name", _name_schema, _read_name),
     "integer": Kind("whole number", _integer_schema, _read_integer),
     "boolean": Kind("true or false", lambda key: {"type": "boolean"}, _read_boolean),

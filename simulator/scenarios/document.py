@@ -1,0 +1,143 @@
+"""`docs/scenarios.md`, made from the format's tables: `python -m simulator.scenarios.document > docs/scenarios.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simulator.scenarios import shape
+from simulator.scenarios.builtin import scenario_names
+from simulator.scenarios.canonical import flow
+from simulator.scenarios.commands import COMMANDS
+from simulator.scenarios.compound import DISTRIBUTIONS, KINDS, SELECTIONS
+from simulator.scenarios.loader import load_scenario
+from simulator.scenarios.settings import OPTIONS, SETTINGS, Setting
+from simulator.scenarios.shape import Key
+from simulator.scenarios.units import format_duration
+
+_HEAD = """\
+# Scenarios
+
+Made from `simulator/scenarios/` by `python -m simulator.scenarios.document > docs/scenarios.md`; edit the tables there, not this page.
+
+A scenario is one YAML file: clusters, links, topics, clients, what befalls them, and what must come out. `python manage.py simulate FILE`
+runs it, `python manage.py scenarios` lists the built-in ones, and the page opens both. [`scenario-example.yaml`](scenario-example.yaml) shows
+most of the format; [`scenario.schema.json`](scenario.schema.json) lets an editor complete and check it
+(`# yaml-language-server: $schema=scenario.schema.json` as the first line).
+
+- Unknown keys are errors. Every problem of a file is reported at once, with line and column, what is wrong and what would be right; nothing is run.
+- Durations carry a unit (`us ms s m h`), sizes too (`B KB MB GB`, thousands; `KiB MiB`, powers of two); rates are `100/s`, shares `1%`.
+- Names match `[a-z0-9][a-z0-9-]*`. A message is `producer/number`, from 0; a link is `a -> b`, or `a <-> b` for both ways.
+- Plain YAML only: no anchors, merges or tags. `--set dotted.path=value` changes the file before it is checked (`commands[0].at` for an item of a list).
+- All chance comes from `seed`. The same file, seed and commands give the same trace, byte for byte.
+"""
+
+_LINKS = """\
+`default` holds for every ordered pair of clusters, `a <-> b` for both ways between two, `a -> b` for one. The more specific wins key by key; of two
+equally specific patterns the later. A pair about which nothing is said has {latency} and no bound on bandwidth.
+"""
+
+_COMMANDS = """\
+A list of `{at: 3s, do: link.cut, link: a -> b}`: the very commands that the page offers. `at` is the instant at which it takes effect, after everything
+else of that instant. A command that the run refuses (a consumer that does not run cannot be stopped) is told in the summary's `commands` and changes nothing.
+"""
+
+_EXPECT = """\
+Paths into the summary (`simulate --json`), each with the value that must stand there, or for a number a range `[low, high]` with both ends:
+`failovers[0].duplicates: [1, 40]`, `subscriptions.billing.us-east.mark_delete: "1:4"`, `violations: []`. A test runs every built-in scenario and compares.
+`simulate` tells which were not met, but its exit code speaks of violated checks only.
+"""
+
+
+def scenarios_document() -> str:
+    parts = [_HEAD, "## Top level\n", _keys(shape.HEAD, shape.model.Scenario)]
+    for section in shape.SECTIONS:
+        parts += [f"## `{section.name}`\n", f"{section.says[0].upper()}{section.says[1:]}. At most {section.most}.\n", _keys(section.keys, section.model)]
+    parts += ["## `links`\n", _LINKS.format(latency=format_duration(shape.DEFAULT_LATENCY_US)), _keys(shape.LINK)]
+    parts += ["## Distributions\n", _distributions(), "## Selections of messages\n", _selections()]
+    parts += ["## `commands`\n", _COMMANDS, _commands(), "## `expect`\n", _EXPECT]
+    parts += ["## `settings`\n", "Pulsar's own names and defaults. What is not dynamic takes effect at the next topic load or restart.\n", _settings(SETTINGS)]
+    parts += ["## `options`\n", "The lab's own switches: what depends on the version, and what was never built.\n", _settings(OPTIONS)]
+    parts += ["## Built-in scenarios\n", _library()]
+    return "\n".join(parts)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _keys(keys: Sequence[Key], model: type | None = None) -> str:
+    rows = [[f"`{key.name}`", _kind(key), _default(key, model), key.says] for key in keys]
+    return _table(("key", "value", "default", "says"), rows)
+
+
+def _kind(key: Key) -> str:
+    if key.choices:
+        return ", ".join(f"`{choice}`" for choice in key.choices)
+    return KINDS[key.kind].says
+
+
+def _default(key: Key, model: type | None) -> str:
+    if key.required:
+        return "required"
+    default = key.default if model is None else shape.default_of(model, key)
+    if default in (None, {}, ""):
+        return ""
+    return f"`{flow(default if model is None else KINDS[key.kind].write(default))}`"
+
+
+def _distributions() -> str:
+    rows = [[f"`{name}`", ", ".join(f"`{key.name}`: {key.says}" for key in keys)] for name, keys in DISTRIBUTIONS.items()]
+    text = "A duration, or `{distribution: lognormal, median: 40ms, sigma: 0.3}`; a constant is written as the duration itself.\n"
+    return text + "\n" + _table(("distribution", "keys"), rows)
+
+
+def _selections() -> str:
+    names = {"hold": "hold", "delay": "delay", "nack": "negativeAcknowledge"}
+    rows = [[f"`{names[name]}`", f"`{key.name}`", "required" if key.required else "", key.says] for name, keys in SELECTIONS.items() for key in keys]
+    return _table(("selection", "key", "", "says"), rows)
+
+
+def _commands() -> str:
+    rows = []
+    for command in COMMANDS.values():
+        arguments = "; ".join(f"`{key.name}`{_argument(key)}: {key.says}" for key in command.arguments)
+        one_of = f" Exactly one of {', '.join(f'`{name}`' for name in command.one_of)}." if command.one_of else ""
+        rows.append([f"`{command.name}`", command.says + one_of, arguments])
+    return _table(("command", "does", "arguments"), rows)
+
+
+def _argument(key: Key) -> str:
+    choices = f" ({', '.join(key.choices)})" if key.choices else ""
+    if key.required:
+        return choices
+    return f"{choices} (optional)" if key.default is None else f"{choices} (`{flow(key.default)}`)"
+
+
+def _settings(table: dict[str, Setting]) -> str:
+    rows = []
+    for setting in table.values():
+        kind = ", ".join(f"`{choice}`" for choice in setting.choices) or setting.kind
+        rows.append([f"`{setting.name}`", kind, _setting_default(setting), setting.says + ("" if setting.dynamic else " (not dynamic)")])
+    return _table(("name", "value", "default", "says"), rows)
+
+
+def _setting_default(setting: Setting) -> str:
+    value: Any = setting.default
+    if value is None:
+        return ""
+    return f"`{format_duration(value) if setting.kind == 'duration' else flow(value)}`"
+
+
+def _library() -> str:
+    rows = []
+    for name in scenario_names():
+        scenario = load_scenario(name)
+        rows.append([f"`{name}`", scenario.title, " ".join(scenario.watch.split())])
+    return _table(("name", "title", "watch"), rows)
+
+
+if __name__ == "__main__":
+    print(scenarios_document(), end="")

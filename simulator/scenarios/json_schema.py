@@ -1,0 +1,143 @@
+"""`docs/scenario.schema.json`, for editors: `python -m simulator.scenarios.json_schema > docs/scenario.schema.json`.
+
+Rules: made from the same tables as the loader; it accepts whatever the loader accepts. References between sections
+(does this cluster exist?) are beyond a schema and are the loader's alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from simulator.scenarios import shape
+from simulator.scenarios.commands import COMMANDS, Command
+from simulator.scenarios.compound import DISTRIBUTIONS, KINDS, SELECTIONS
+from simulator.scenarios.names import LINK, NAME_PATTERN
+from simulator.scenarios.settings import OPTIONS, SETTINGS, Setting
+from simulator.scenarios.shape import Key
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def scenario_schema() -> dict[str, Any]:
+    head = _members(shape.HEAD, shape.model.Scenario)
+    properties: dict[str, Any] = {}
+    for name in shape.ORDER:
+        properties[name] = head[name] if name in head else {"$ref": f"#/$defs/{name}"}
+    required = [key.name for key in shape.HEAD if key.required]
+    required += [section.name for section in shape.SECTIONS if section.required]
+    return {
+        "$schema": DIALECT,
+        "title": "Failover Lab scenario, format 1",
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+        "$defs": _definitions(),
+    }
+
+
+def schema_text() -> str:
+    return json.dumps(scenario_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _definitions() -> dict[str, Any]:
+    definitions: dict[str, Any] = {section.name: _section(section) for section in shape.SECTIONS}
+    definitions["links"] = {
+        "description": "links by pattern: default, a -> b one way, a <-> b both; the more specific wins",
+        "type": ["object", "null"],
+        "propertyNames": {"pattern": f"^(default|{LINK.pattern})$"},
+        "additionalProperties": _object(shape.LINK),
+    }
+    definitions["commands"] = {"type": ["array", "null"], "items": _command(), "maxItems": shape.MOST_COMMANDS}
+    definitions["expect"] = {
+        "description": "paths into the summary and what must stand there: a value, or [low, high]",
+        "type": ["object", "null"],
+        "additionalProperties": {"not": {"type": "object"}},
+    }
+    definitions["distribution"] = {"anyOf": [KINDS["duration"].schema(Key("", "duration", "")), *_distributions()]}
+    definitions |= {name: _object(keys) for name, keys in SELECTIONS.items()}
+    definitions["broker-settings"] = _settings(SETTINGS)
+    definitions["options"] = _settings(OPTIONS)
+    return definitions
+
+
+def _key(key: Key) -> dict[str, Any]:
+    schema = KINDS[key.kind].schema(key)
+    return {"description": key.says, **schema}
+
+
+def _members(keys: Sequence[Key], model: type | None = None) -> dict[str, Any]:
+    members = {}
+    for key in keys:
+        members[key.name] = _key(key)
+        default = key.default if model is None or key.name == "format" else shape.default_of(model, key)
+        if default not in (None, {}, "") and not key.required:
+            members[key.name]["default"] = default if model is None else KINDS[key.kind].write(default)
+    return members
+
+
+def _object(keys: Sequence[Key], model: type | None = None) -> dict[str, Any]:
+    required = [key.name for key in keys if key.required]
+    kinds = "object" if required else ["object", "null"]
+    made: dict[str, Any] = {"type": kinds, "properties": _members(keys, model), "additionalProperties": False}
+    return {**made, "required": required} if required else made
+
+
+def _section(section: shape.Section) -> dict[str, Any]:
+    return {
+        "description": section.says,
+        "type": "object" if section.required else ["object", "null"],
+        "propertyNames": {"pattern": f"^{NAME_PATTERN}$"},
+        "minProperties": 1 if section.required else 0,
+        "maxProperties": section.most,
+        "additionalProperties": _object(section.keys, section.model),
+    }
+
+
+def _distributions() -> list[dict[str, Any]]:
+    made = []
+    for name, keys in DISTRIBUTIONS.items():
+        shown = _object(keys)
+        shown["properties"] = {"distribution": {"const": name}, **shown["properties"]}
+        shown["required"] = ["distribution", *shown["required"]]
+        made.append(shown)
+    return made
+
+
+def _settings(table: dict[str, Setting]) -> dict[str, Any]:
+    properties = {}
+    for setting in table.values():
+        key = Key(setting.name, setting.kind, setting.says, choices=setting.choices, minimum=setting.minimum)
+        properties[setting.name] = _key(key)
+        if setting.default is not None:
+            default = KINDS["duration"].write(setting.default) if setting.kind == "duration" else setting.default
+            properties[setting.name]["default"] = default
+    return {"type": ["object", "null"], "properties": properties, "additionalProperties": False}
+
+
+def _command() -> dict[str, Any]:
+    """One branch for each command, chosen by `do`, so that an editor tells about the one that is meant."""
+    branches = [
+        {"if": {"properties": {"do": {"const": command.name}}, "required": ["do"]}, "then": _arguments(command)}
+        for command in COMMANDS.values()
+    ]
+    return {
+        "type": "object",
+        "properties": {"at": _key(Key("at", "duration", "the instant at which it takes effect")), "do": {"enum": list(COMMANDS)}},
+        "required": ["at", "do"],
+        "allOf": branches,
+    }
+
+
+def _arguments(command: Command) -> dict[str, Any]:
+    made = _object(command.arguments)
+    made["properties"] = {"at": True, "do": {"const": command.name, "description": command.says}, **made["properties"]}
+    if command.one_of:
+        made["oneOf"] = [{"required": [name]} for name in command.one_of]
+    return made
+
+
+if __name__ == "__main__":
+    print(schema_text(), end="")
