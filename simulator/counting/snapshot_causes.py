@@ -40,7 +40,7 @@ def update_in_flight(batch: Batch) -> Verdict:
     in_time = np.array([applied.get(marker, opened_seq + 1) <= opened_seq for marker in named.marker.tolist()], dtype=bool)
     late = named.take(~in_time) if len(named) else named
     verdict = _covered_by_updates(batch, late, written, [_whereabouts(batch, marker) for marker in late.marker.tolist()])
-    early = _dispatched_before(batch) & ~verdict.holds
+    early = _covered_at_delivery(batch) & ~_impossible(batch) & ~verdict.holds
     if early.any():
         prompt = named.take(in_time)
         second = _covered_by_updates(batch, prompt, written, [("already-dispatched", applied[marker]) for marker in prompt.marker.tolist()])
@@ -101,9 +101,15 @@ def _connected_seq(batch: Batch) -> np.ndarray:
     return seqs
 
 
-def _dispatched_before(batch: Batch) -> np.ndarray:
-    """Mask: B's cursor covered p at delivery, so p was in the client's receiver queue before it was covered."""
+def _covered_at_delivery(batch: Batch) -> np.ndarray:
+    """Mask: B's cursor covered p at delivery, so p must have been in the client's receiver queue before it was covered."""
     return batch.cursor.covers(batch.copy, batch.position, batch.delivered_seq)
+
+
+def _impossible(batch: Batch) -> np.ndarray:
+    """Mask: B's cursor covered p already when the client connected, and still at delivery: it must not have been delivered."""
+    connected = _connected_seq(batch)
+    return (connected != NULL) & _covered_at_delivery(batch) & batch.cursor.covers(batch.copy, batch.position, connected)
 
 
 # --- 8
@@ -169,7 +175,5 @@ def after_newest_snapshot(batch: Batch) -> Verdict:
     used = _of_x(batch, "snapshot.used", subscription=batch.window.subscription).seq
     completed = _of_x(batch, "snapshot.completed").seq
     newest = used if len(used) else completed
-    connected = _connected_seq(batch)
-    impossible = (connected != NULL) & _dispatched_before(batch) & batch.cursor.covers(batch.copy, batch.position, connected)
     why = "no-snapshot" if not len(completed) else "none-used" if not len(used) else "newest-used"
-    return Verdict(~impossible, why, {"newest_snapshot": int(newest[-1]) if len(newest) else NULL, "end": batch.end.seq})
+    return Verdict(~_impossible(batch), why, {"newest_snapshot": int(newest[-1]) if len(newest) else NULL, "end": batch.end.seq})
