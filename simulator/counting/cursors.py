@@ -78,11 +78,10 @@ class Cursor:
         self._until = np.full(int(known.sum()), NEVER, dtype=np.int64)
         filtered = history.table("marker.filtered", **where)
         for seq, event, row in self._forgettings():
-            kept = np.zeros(len(self._until), dtype=bool)
-            if event == "cursor.recovered":
-                kept = self._survivors(log, filtered, seq, row)
+            kept = self._survivors(log, filtered, seq, row) if event == "cursor.recovered" else np.zeros(len(self._until), dtype=bool)
             living = (self._registered_seq < seq) & (self._until > seq)
             self._until[living & ~kept] = seq
+            self._revive(kept & ~living, seq)
         self._index = LatestBefore(self._registered_copy, self._registered_seq)
         copies, until = self._registered_copy[self._index.order], self._until[self._index.order]
         rank = np.cumsum(np.concatenate(([0], np.diff(copies) != 0)))[: len(copies)]
@@ -97,11 +96,17 @@ class Cursor:
                   ("subscription.deleted", self._rows["subscription.deleted"])]  # fmt: skip
         return sorted((row["seq"], event, row) for event, table in events for row in table.dicts())
 
+    def _revive(self, kept: np.ndarray, seq: int) -> None:
+        """Acks that a reset had forgotten, and a crash before the cursor was written brought back."""
+        self._registered_copy = np.concatenate((self._registered_copy, self._registered_copy[kept]))
+        self._registered_seq = np.concatenate((self._registered_seq, np.full(int(kept.sum()), seq)))
+        self._until = np.concatenate((self._until, np.full(int(kept.sum()), NEVER)))
+
     def _survivors(self, log: Log, filtered: Table, recovered_seq: int, row: dict[str, int]) -> np.ndarray:
         """Mask of the registrations that a recovery brings back."""
-        persisted = self._rows["cursor.persisted"].seq
-        place = int(np.searchsorted(persisted, recovered_seq)) - 1
-        if place < 0:
+        persisted, opened = (self._rows[name].seq for name in ("cursor.persisted", "subscription.created"))
+        place, opening = (int(np.searchsorted(seqs, recovered_seq)) - 1 for seqs in (persisted, opened))
+        if place < 0 or (opening >= 0 and opened[opening] > persisted[place]):
             return np.zeros(len(self._until), dtype=bool)
         held_seq = int(persisted[place])
         position = log.position[self._registered_copy]

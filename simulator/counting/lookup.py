@@ -1,6 +1,6 @@
 """Vectorised questions about rows: the latest row of a message before an instant, the first of each, how many lie between.
 
-Rules: arrays in, arrays out, -1 for "none"; rows come in the order of `seq`. Messages are below 2^28, seqs below 2^34.
+Rules: arrays in, arrays out, -1 for "none". Messages are below 2^28, seqs below 2^34.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class LatestBefore:
     """Rows of things (messages, copies) by (thing, seq): which is the latest of a thing before an instant."""
 
     def __init__(self, thing: np.ndarray, seq: np.ndarray) -> None:
-        self.order = np.argsort(thing, kind="stable")
+        self.order = np.lexsort((seq, thing))
         self._keys = (thing[self.order] << _SEQ_BITS) | seq[self.order]
 
     def place(self, thing: np.ndarray, before_seq: np.ndarray | int) -> np.ndarray:
