@@ -1,0 +1,25 @@
+"""Failover Lab's engine: a deterministic simulator of geo-replicated messaging. `docs/front-door.md` describes this door."""
+
+from simulator.scenarios.builtin import scenario_names
+from simulator.scenarios.commands import COMMANDS, CommandError
+from simulator.scenarios.loader import load_scenario, load_scenario_text
+from simulator.scenarios.model import Scenario
+from simulator.scenarios.problems import ScenarioError
+from simulator.trace.trace import Trace
+from simulator.world import ENGINE_VERSION, ROWS_MAX, CommandResult, Seek, World
+
+__all__ = [
+    "COMMANDS",
+    "ENGINE_VERSION",
+    "ROWS_MAX",
+    "CommandError",
+    "CommandResult",
+    "Scenario",
+    "ScenarioError",
+    "Seek",
+    "Trace",
+    "World",
+    "load_scenario",
+    "load_scenario_text",
+    "scenario_names",
+]

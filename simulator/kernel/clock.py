@@ -8,7 +8,7 @@ what it no longer waits for.
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 COMMAND_RANK = 1 << 40
@@ -37,6 +37,11 @@ class Clock:
         assert at_us >= self.now_us, f"event for {method} at {at_us} us lies before now, {self.now_us} us"
         self._order += 1
         heappush(self._queue, (at_us, rank, self._order, target, method, argument))
+
+    def drop(self, method: str) -> None:
+        """Forget every event that would call this method."""
+        self._queue = [event for event in self._queue if event[4] != method]
+        heapify(self._queue)
 
     @property
     def next_at_us(self) -> int | None:

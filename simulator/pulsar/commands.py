@@ -40,6 +40,12 @@ class CommandRunner:
             self.runtime.command_results.append(_result(self.runtime, command, error))
 
 
+    def run_by_hand(self, command: dict) -> None:
+        """A command of the log: it was accepted when it was given, and so it is again."""
+        self.runtime.command_count += 1
+        execute(self.runtime, command)
+
+
 def execute(runtime: Runtime, command: dict) -> None:
     """Apply a normalised command now. Raises CommandError, and then nothing has changed."""
     arguments = {name: value for name, value in command.items() if name != "do"}

@@ -243,6 +243,16 @@ class Replicator:
             self.cursor.acknowledge(index)
             self._persist_if_due(at_us)
 
+    def settled_mark_delete(self) -> int:
+        """Where the cursor stands now, receipts that are due included; for looking, so nothing is changed."""
+        last = self.cursor.mark_delete
+        for index, at_us in self.receipts:
+            if at_us > self.runtime.now_us:
+                break
+            if self.cursor.next_unacknowledged(last + 1) == index:
+                last = self.cursor.next_unacknowledged(index + 1) - 1
+        return last
+
     def _stall(self, size_max: int) -> None:
         """The queue is full: read on when receipts have brought it below nine tenths."""
         self.stalled = True

@@ -1,8 +1,8 @@
 """What every part of the simulated system shares: clock, trace writer, tables of names, messages and markers.
 
 Rules: one Runtime per world. `emit` is the only way into the trace; a world that stands behind the end of its branch
-counts rows without writing them again. Everything here that a checkpoint must not copy (trace, messages, scenario) is
-dropped by `__getstate__` and attached again by `attach`.
+counts rows without writing them again. Trace, messages, markers and the scenario are shared by the worlds of a branch
+(see `simulator.checkpoint`); everything else is this world's own.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ class Runtime(Clock):
         "consumers", "markers", "snapshot_count", "replication", "partitions", "failovers", "options", "marker_faults",
         "acknowledged", "delivered", "settled", "command_count", "subscriptions", "marker_count", "command_results",
     )  # fmt: skip
-    _DETACHED = ("scenario", "trace", "messages", "markers")
 
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
         super().__init__()
@@ -65,14 +64,6 @@ class Runtime(Clock):
         self.delivered: dict[str, Any] = {}  # subscription -> BitMap of message numbers handed to the application
         self.settled: dict[str, Any] = {}  # subscription -> BitMap of message numbers expired or skipped
         self.subscriptions: dict[str, Any] = dict(scenario.subscriptions)
-
-    def __getstate__(self) -> dict:
-        names = [name for cls in type(self).__mro__ for name in getattr(cls, "__slots__", ())]
-        return {name: getattr(self, name) for name in names if name not in self._DETACHED and hasattr(self, name)}
-
-    def __setstate__(self, state: dict) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
 
     # --- trace
 

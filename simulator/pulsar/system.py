@@ -76,5 +76,4 @@ def _schedule_clients(runtime: Runtime) -> None:
 
 def schedule_command(runtime: Runtime, at_us: int, command: dict) -> None:
     """Put a normalised command on the calendar: it takes effect when its instant is finished."""
-    runtime.command_count += 1
     runtime.schedule(at_us, COMMAND_RANK, CommandRunner(runtime), "run", command)

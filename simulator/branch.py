@@ -1,0 +1,113 @@
+"""One branch of a lab's history: its trace, its checkpoints and its command log.
+
+Rules: checkpoints are taken only at the branch's front, at the end of an instant; the next one waits until it costs at
+most a tenth of the rows since the last. Before its cut a branch uses its parent's checkpoints: such a state is `adopted`,
+that is, given this branch's growing columns, which begin with the same values.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from simulator.checkpoint import SharedObjects
+from simulator.pulsar.commands import CommandRunner
+from simulator.pulsar.runtime import Runtime
+from simulator.kernel.clock import COMMAND_RANK
+
+CHECKPOINT_ROWS_MIN = 8_192
+"""Rows between checkpoints at least: about 50 ms to run again."""
+ROW_BYTES = 32
+"""What a row costs in memory, packed; a checkpoint may cost a tenth of that for each row since the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    at_us: int
+    seq: int
+    saved: bytes
+
+
+class Branch:
+    """A line of history. `parent` and `cut_us` say where it left another one, `command` by which command."""
+
+    def __init__(self, number: int, runtime: Runtime, parent: Branch | None = None, command: dict | None = None) -> None:
+        self.number = number
+        self.parent = parent
+        self.cut_us = runtime.now_us if parent else 0
+        self.command = command
+        self.trace = runtime.trace
+        self.shared = SharedObjects()
+        self.checkpoints: list[Checkpoint] = []
+        self.command_log: list[dict] = []
+        self.furthest_us = runtime.now_us
+        self._messages, self._markers = runtime.messages, runtime.markers
+        self._columns = {
+            (cluster.name, topic.name): (topic.log, topic.stored_seqs)
+            for cluster in runtime.clusters.values() for topic in cluster.topics.values()
+        }  # fmt: skip
+        self.save(runtime)
+
+    # --- checkpoints
+
+    def save(self, runtime: Runtime) -> None:
+        """Take a checkpoint of a state that stands at the front."""
+        self.checkpoints.append(Checkpoint(runtime.now_us, runtime.seq, self.shared.save(runtime)))
+
+    def save_if_due(self, runtime: Runtime) -> None:
+        """Take a checkpoint when enough rows have come since the last."""
+        last = self.checkpoints[-1]
+        rows = runtime.seq - last.seq
+        if rows >= CHECKPOINT_ROWS_MIN and rows * ROW_BYTES >= 10 * len(last.saved) and runtime.now_us > last.at_us:
+            self.save(runtime)
+
+    def nearest_us(self, at_us: int) -> int:
+        """The instant of the last state at or before `at_us`."""
+        return self._nearest(at_us)[1].at_us
+
+    def _nearest(self, at_us: int) -> tuple[Branch, Checkpoint]:
+        place = bisect_right(self.checkpoints, at_us, key=lambda checkpoint: checkpoint.at_us)
+        if place:
+            return self, self.checkpoints[place - 1]
+        assert self.parent is not None, f"a root branch has no state at {at_us} us"
+        return self.parent._nearest(at_us)
+
+    def load(self, at_us: int) -> Runtime:
+        """The last state at or before an instant, with the commands given by hand since then on its calendar."""
+        owner, checkpoint = self._nearest(at_us)
+        runtime = owner.shared.load(checkpoint.saved)
+        if owner is not self:
+            self._adopt(runtime)
+        drop_by_hand(runtime)
+        for entry in self.command_log[runtime.command_count :]:
+            put_by_hand(runtime, entry)
+        return runtime
+
+    def _adopt(self, runtime: Runtime) -> None:
+        runtime.trace, runtime.messages, runtime.markers = self.trace, self._messages, self._markers
+        for cluster in runtime.clusters.values():
+            for topic in cluster.topics.values():
+                log, stored_seqs = self._columns[(cluster.name, topic.name)]
+                topic.log.share(log)
+                topic.stored_seqs = stored_seqs
+
+    @property
+    def checkpoint_bytes(self) -> int:
+        """Memory of all checkpoints of this branch."""
+        return sum(len(checkpoint.saved) for checkpoint in self.checkpoints)
+
+    def describe(self) -> dict:
+        """What the page lists."""
+        parent = self.parent.number if self.parent is not None else None
+        return {"number": self.number, "parent": parent, "at_us": self.cut_us, "command": self.command, "furthest_us": self.furthest_us}
+
+
+def put_by_hand(runtime: Runtime, entry: dict) -> None:
+    """Put a logged command on a state's calendar."""
+    command = {name: value for name, value in entry.items() if name not in ("at_us", "number")}
+    runtime.schedule(entry["at_us"], COMMAND_RANK, CommandRunner(runtime), "run_by_hand", command)
+
+
+def drop_by_hand(runtime: Runtime) -> None:
+    """Take commands given by hand, and not yet due, off a state's calendar: another future begins here."""
+    runtime.drop("run_by_hand")

@@ -1,0 +1,80 @@
+"""Checkpoints: the live state as bytes, without what a branch shares.
+
+Rules: append-only things (trace, logs' records, messages, markers) and what never changes (scenario, samplers) are kept
+once per branch and named by number; the rest is pickled, which copies an object graph in C faster than any copy written
+here in Python would, keeps every field, and leaves bytes that nothing can change. Checkpoints never leave the process.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import Any
+
+from simulator.kernel.distributions import Sampler
+from simulator.log.columns import SharedColumn
+from simulator.pulsar.markers import MarkerTable
+from simulator.pulsar.messages import MessageTable
+from simulator.pulsar.runtime import Runtime
+from simulator.scenarios import model
+from simulator.trace.trace import Trace
+
+_SHARED_TYPES = (
+    Trace, MessageTable, MarkerTable, SharedColumn, Sampler, model.Scenario, model.ClusterSpec, model.TopicSpec,
+    model.ProducerSpec, model.SubscriptionSpec, model.ConsumerSpec, model.Selection, model.Distribution,
+)  # fmt: skip
+
+
+def _fetch(_number: int) -> Any:
+    """Stands in pickles for "shared object number n"; `_Loader` puts the real look-up in its place."""
+    raise AssertionError("a checkpoint was loaded without its branch's shared objects")
+
+
+class SharedObjects:
+    """What the worlds of one branch have in common, numbered in order of first meeting."""
+
+    def __init__(self) -> None:
+        self.objects: list[Any] = []
+        self._numbers: dict[int, int] = {}
+
+    def reduce(self, item: Any) -> tuple:
+        """The pickle of a shared object: its number."""
+        number = self._numbers.get(id(item))
+        if number is None:
+            number = self._numbers[id(item)] = len(self.objects)
+            self.objects.append(item)
+        return _fetch, (number,)
+
+    def save(self, runtime: Runtime) -> bytes:
+        """The live state as bytes."""
+        stream = io.BytesIO()
+        pickler = pickle.Pickler(stream, protocol=5)
+        pickler.dispatch_table = dict.fromkeys(_SHARED_TYPES, self.reduce)
+        pickler.dump(runtime)
+        return stream.getvalue()
+
+    def load(self, saved: bytes) -> Runtime:
+        """A live state from bytes, at the instant when they were saved."""
+        return _Loader(io.BytesIO(saved), self.objects).load()
+
+
+class _Loader(pickle.Unpickler):
+    def __init__(self, stream: io.BytesIO, objects: list[Any]) -> None:
+        super().__init__(stream)
+        self._objects = objects
+
+    def find_class(self, module: str, name: str) -> Any:
+        if name == "_fetch" and module == __name__:
+            return self._objects.__getitem__
+        return super().find_class(module, name)
+
+
+def depart(runtime: Runtime) -> None:
+    """Give a live state its own copies of everything that grows: what a new branch does before it writes."""
+    runtime.trace = runtime.trace.prefix(runtime.seq)
+    runtime.messages = runtime.messages.prefix(runtime.message_count)
+    runtime.markers = runtime.markers.prefix(runtime.marker_count)
+    for cluster in runtime.clusters.values():
+        for topic in cluster.topics.values():
+            topic.log.depart()
+            topic.stored_seqs = topic.stored_seqs.prefix(topic.log.length)

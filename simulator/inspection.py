@@ -1,0 +1,175 @@
+"""Closer looks at a live state for the page and for people who know pulsar-admin: cells, flights, one marker, stats.
+
+Rules: reads, never writes; positions print as Pulsar prints them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simulator.markers import codec
+from simulator.pulsar.runtime import Runtime
+from simulator.trace.registry import MARKER_TYPES
+
+if TYPE_CHECKING:
+    from simulator.pulsar.replicator import Replicator
+    from simulator.pulsar.subscription import Subscription
+    from simulator.pulsar.topic import Topic
+    from simulator.world import World
+
+MARKER_KIND, ORIGIN_KIND = 100, 1000
+"""A cell's kind: origin index for messages; 100 + marker type + 1000 * (origin index + 1) for markers."""
+
+
+def cells(runtime: Runtime, cluster: str, topic_name: str, first: int, count: int) -> dict[str, Any]:
+    """Log entries `first`… as columns of small integers (docs/front-door.md)."""
+    topic = runtime.clusters[cluster].topics[topic_name]
+    first = max(first, topic.log.first_kept)
+    last = min(first + count, topic.log.length)
+    result: dict[str, Any] = {"first": first, "length": topic.log.length, "kind": [], "producer": [], "number": [], "size": [], "snapshot": []}
+    used: dict[int, int] = {}
+    messages = runtime.messages
+    for record in topic.log.records.view(first, last).tolist() if last > first else ():
+        if record < 0:
+            marker = runtime.markers[-record - 1]
+            origin = runtime.cluster_index(marker.origin)
+            values = (MARKER_KIND + MARKER_TYPES[marker.type] + ORIGIN_KIND * (origin + 1), -1, marker.number, 1, marker.snapshot or -1)
+        else:
+            producer = used.setdefault(messages.producer[record], len(used))
+            values = (messages.origin[record], producer, messages.sequence_id[record], messages.batch[record], -1)
+        for name, value in zip(("kind", "producer", "number", "size", "snapshot"), values, strict=True):
+            result[name].append(value)
+    result["names"] = [runtime.trace.names[number] for number in used]
+    return result
+
+
+def flights(runtime: Runtime, limit: int) -> tuple[list[dict], dict[str, int]]:
+    """Entries on the wire, evenly sampled down to `limit`, and how many are on each link."""
+    wires: list[tuple[Replicator, tuple[int, int, int]]] = []
+    totals = {f"{source} -> {target}": 0 for source, target in sorted(runtime.links)}
+    for name in runtime.cluster_names:
+        for topic in runtime.clusters[name].topics.values():
+            for peer, replicator in topic.replicators.items():
+                totals[f"{name} -> {peer}"] += len(replicator.wire)
+                wires.extend((replicator, item) for item in replicator.wire)
+    if len(wires) > limit:
+        wires = [wires[place * len(wires) // limit] for place in range(limit)]
+    return [_flight(runtime, replicator, *item) for replicator, item in wires], totals
+
+
+def _flight(runtime: Runtime, replicator: Replicator, index: int, sent_us: int, due_us: int) -> dict:
+    topic = replicator.topic
+    record = topic.log.records[index]
+    flight = {"from": topic.cluster.name, "to": replicator.peer, "topic": topic.name, "origin": topic.cluster.index,
+              "sent_us": sent_us, "due_us": due_us, "index": index}  # fmt: skip
+    if record < 0:
+        marker = runtime.markers[-record - 1]
+        return {**flight, "what": marker.type, "producer": None, "number": marker.number}
+    producer = runtime.trace.names[runtime.messages.producer[record]]
+    return {**flight, "what": "message", "producer": producer, "number": runtime.messages.sequence_id[record]}
+
+
+def marker(world: World, number: int) -> dict:
+    """Type, bytes, JSON as PIP-33 prints it, and every row of its travels."""
+    runtime = world.runtime
+    if not 1 <= number <= runtime.marker_count:
+        raise ValueError(f"there is no marker {number} yet: there are {runtime.marker_count}")
+    found = runtime.markers[number - 1]
+    payload = found.payload()
+    column = world.trace.columns(0, world.seq, names=("marker",))["marker"]
+    seqs = np.flatnonzero(column == number).tolist()
+    return {
+        "number": number, "type": found.type, "cluster": found.origin, "snapshot": found.snapshot, "subscription": found.subscription,
+        "published_us": found.published_us, "size_bytes": found.size_bytes, "bytes_hex": payload.hex(),
+        "metadata_hex": found.metadata().hex(), "json": codec.pip33_json(MARKER_TYPES[found.type], payload),
+        "travels": [world.trace.row(seq) for seq in seqs],
+    }  # fmt: skip
+
+
+def individually_deleted(subscription: Subscription, limit_chars: int | None = None) -> str:
+    """Ranges as Pulsar prints them."""
+    return subscription.cursor.text(subscription.topic.log, limit_chars)
+
+
+def stats(runtime: Runtime, cluster: str, topic_name: str) -> dict:
+    """The part of `pulsar-admin topics stats` that the lab models."""
+    topic = runtime.clusters[cluster].topics[topic_name]
+    return {
+        "msgInCounter": topic.counts["messages"],
+        "storageSize": sum(ledger.size_bytes for ledger in topic.log.ledgers),
+        "subscriptions": {name: _subscription_stats(subscription) for name, subscription in topic.subscriptions.items()},
+        "replication": {
+            peer: {"connected": replicator.connected, "replicationBacklog": replicator.backlog, "replicationDelayInSeconds": _delay_s(runtime, replicator)}
+            for peer, replicator in topic.replicators.items()
+        },
+        "deduplicationStatus": "Enabled" if topic.cluster.setting("brokerDeduplicationEnabled", topic) else "Disabled",
+    }
+
+
+def _subscription_stats(subscription: Subscription) -> dict:
+    dispatcher = subscription.dispatcher
+    return {
+        "type": subscription.type,
+        "msgBacklog": subscription.backlog,
+        "unackedMessages": dispatcher.unacked,
+        "isReplicated": subscription.replicated,
+        "consumers": [
+            {"consumerName": session.consumer.name, "availablePermits": session.permits, "unackedMessages": session.unacked,
+             "blockedConsumerOnUnackedMsgs": session.blocked}
+            for session in dispatcher.sessions
+        ],
+    }  # fmt: skip
+
+
+def _delay_s(runtime: Runtime, replicator: Replicator) -> int:
+    """Age of the oldest pending send; 0 without a producer, so 0 does not mean healthy (fact sheet A9)."""
+    return (runtime.now_us - replicator.wire[0][1]) // 1_000_000 if replicator.wire else 0
+
+
+def stats_internal(runtime: Runtime, cluster: str, topic_name: str) -> dict:
+    """The part of `pulsar-admin topics stats-internal` that the lab models."""
+    topic = runtime.clusters[cluster].topics[topic_name]
+    last = topic.log.ledgers[-1] if topic.log.ledgers else None
+    return {
+        "entriesAddedCounter": topic.log.length,
+        "numberOfEntries": topic.log.length - topic.log.first_kept,
+        "totalSize": sum(ledger.size_bytes for ledger in topic.log.ledgers),
+        "currentLedgerEntries": last.entries if last else 0,
+        "currentLedgerSize": last.size_bytes if last else 0,
+        "lastConfirmedEntry": _text(topic.log.last_confirmed),
+        "state": "LedgerOpened" if topic.loaded else "Closed",
+        # The open ledger shows no entries and no size (fact sheet B1).
+        "ledgers": [{"ledgerId": ledger.id, "entries": ledger.entries if ledger.closed_us is not None else 0,
+                     "size": ledger.size_bytes if ledger.closed_us is not None else 0} for ledger in topic.log.ledgers],
+        "cursors": {
+            **{name: _cursor_stats(topic, s.cursor, s.dispatcher.read_index, s.replicated) for name, s in topic.subscriptions.items()},
+            **{f"pulsar.repl.{peer}": _cursor_stats(topic, r.cursor, r.read_index, False) for peer, r in topic.replicators.items()},
+        },
+    }  # fmt: skip
+
+
+def _cursor_stats(topic: Topic, cursor, read_index: int, replicated: bool) -> dict:
+    return {
+        "markDeletePosition": topic.log.text(cursor.mark_delete),
+        "readPosition": read_position_text(topic, read_index),
+        "messagesConsumedCounter": cursor.mark_delete + 1 + cursor.deleted_count,
+        "individuallyDeletedMessages": cursor.text(topic.log),
+        "totalNonContiguousDeletedMessagesRange": cursor.ranges_total,
+        "properties": {"pulsar.replicated.subscription": 1} if replicated else {},
+    }
+
+
+def read_position_text(topic: Topic, read_index: int) -> str:
+    """The position after the last one read: the next entry, or one past the newest."""
+    if read_index < topic.log.length:
+        return topic.log.text(read_index)
+    ledger, entry = topic.log.last_confirmed
+    return f"{ledger}:{entry + 1}"
+
+
+def _text(position: tuple[int, int]) -> str:
+    return f"{position[0]}:{position[1]}"
+
+

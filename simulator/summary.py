@@ -1,0 +1,110 @@
+"""The summary of a run up to now: what `simulate --json` prints (contracts/summary.md). Names are only ever added."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from simulator.counting import SubscriptionCounts, failover_summary, subscription_summary
+
+if TYPE_CHECKING:
+    from simulator.counting import CountedRun
+    from simulator.pulsar.runtime import Runtime
+    from simulator.pulsar.subscription import Subscription
+    from simulator.pulsar.topic import Topic
+    from simulator.world import World
+
+MARKER_COUNTS = ("snapshot_request", "snapshot_response", "snapshot", "subscription_update")
+_SUMS = ("delivered", "acknowledged", "repeated", "expired", "skipped", "backlog", "cached_snapshots")
+
+
+def summarise(world: World) -> dict[str, Any]:
+    """The whole object."""
+    from simulator.world import ENGINE_VERSION
+
+    runtime, counted = world.runtime, world.counted()
+    failovers = failovers_of(world, counted)
+    return {
+        "scenario": world.scenario.name,
+        "seed": world.seed,
+        "engine_version": ENGINE_VERSION,
+        "trace_sha256": world.digest(),
+        "simulated_us": world.now_us,
+        "events": world.seq,
+        "clusters": {name: {"topics": _topics(runtime, name)} for name in runtime.cluster_names},
+        "subscriptions": {name: _clusters_of(runtime, name, counted) for name in sorted(runtime.subscriptions)},
+        "snapshots": _snapshots(world),
+        "failovers": failovers,
+        "commands": [dict(result) for result in runtime.command_results],
+        "violations": [violation.as_dict() for violation in world.all_violations(failovers)],
+    }
+
+
+def failovers_of(world: World, counted: CountedRun) -> list[dict]:
+    """`failovers[]`, each with what was foretold at its instant."""
+    forecasts = [failover.forecast for failover in world.runtime.failovers]
+    return [failover_summary(one, forecast) for one, forecast in zip(counted.failovers, forecasts, strict=True)]
+
+
+def _topics(runtime: Runtime, cluster: str) -> dict[str, Any]:
+    """Partitions are listed under their own names."""
+    result = {}
+    for name, topic in runtime.clusters[cluster].topics.items():
+        ledger, entry = topic.log.last_confirmed
+        result[name] = {
+            "last_position": f"{ledger}:{entry}",
+            "entries": topic.log.length - topic.log.first_kept,
+            "messages": topic.counts["messages"],
+            "markers": {marker: topic.counts[marker] for marker in MARKER_COUNTS},
+            "marker_bytes": topic.marker_bytes,
+        }
+    return result
+
+
+def _clusters_of(runtime: Runtime, name: str, counted: CountedRun) -> dict[str, Any]:
+    base = runtime.subscriptions[name].topic
+    result = {}
+    for cluster in runtime.cluster_names:
+        topics = [t for t in runtime.clusters[cluster].topics.values() if t.base == base and name in t.subscriptions]
+        if topics:
+            result[cluster] = _one_cluster(runtime, name, cluster, base, topics, counted)
+    return result
+
+
+def _one_cluster(runtime: Runtime, name: str, cluster: str, base: str, topics: list[Topic], counted: CountedRun) -> dict[str, Any]:
+    parts = {t.name: _one_topic(t.subscriptions[name], counted.partitions.get((name, cluster, t.name))) for t in topics}
+    if not runtime.partitions[base]:
+        return parts[base]
+    first = next(iter(parts.values()))
+    outer = {"type": first["type"], "topic": base, "mark_delete": None, "individually_deleted": None}
+    return {**outer, **{key: sum(part[key] for part in parts.values()) for key in _SUMS}, "partitions": parts}
+
+
+def _one_topic(subscription: Subscription, counted: SubscriptionCounts | None) -> dict[str, Any]:
+    log = subscription.topic.log
+    return {
+        "type": subscription.type,
+        "topic": subscription.topic.name,
+        "mark_delete": log.text(subscription.cursor.mark_delete),
+        "individually_deleted": subscription.cursor.text(log),
+        **subscription_summary(counted or SubscriptionCounts()),
+        "backlog": subscription.backlog,
+        "cached_snapshots": len(subscription.cache.snapshots) if subscription.cache is not None else 0,
+    }
+
+
+def _snapshots(world: World) -> dict[str, dict[str, int]]:
+    """Counted in the trace, for a controller's own counters die with it. A second round is not a second snapshot."""
+    events = {"requested": "snapshot.requested", "completed": "snapshot.completed", "timed_out": "snapshot.timed-out"}
+    runtime = world.runtime
+    result = {name: {"requested": 0, "completed": 0, "timed_out": 0, "pending": 0} for name in runtime.cluster_names}
+    for key, event in events.items():
+        for seq in world.trace.seqs(0, world.seq, types=(event,)):
+            row = world.trace.row(seq)
+            if event != "snapshot.requested" or row["count"] == 1:
+                result[row["cluster"]][key] += 1
+    for name in runtime.cluster_names:
+        for topic in runtime.clusters[name].topics.values():
+            result[name]["pending"] += len(topic.controller.pending) if topic.controller else 0
+    return result
+
+

@@ -1,0 +1,159 @@
+"""The live state as one JSON-able value, for the page (docs/front-door.md). Reads, never writes; lists are bounded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from simulator.inspection import read_position_text
+from simulator.pulsar import forecasting
+
+if TYPE_CHECKING:
+    from simulator.pulsar.controller import SnapshotController
+    from simulator.pulsar.runtime import Runtime
+    from simulator.pulsar.subscription import Subscription
+    from simulator.pulsar.topic import Topic
+    from simulator.world import World
+
+RANGES_MAX, IN_HAND_MAX, LEDGERS_MAX, TEXT_CHARACTERS_MAX = 200, 200, 50, 300
+"""What one frame may carry of lists that grow."""
+
+REFUSALS = {
+    "pending": "one snapshot is pending and none has ever been completed: no second one is asked for",
+    "no-new-data": "nothing was published since the last completed snapshot began",
+    "replicator-disconnected": "a replicator of this topic is not connected, and one is enough to stop all snapshots",
+}
+
+
+def view(world: World) -> dict[str, Any]:
+    """Everything that the diagram shows at this instant."""
+    runtime = world.runtime
+    forecasts = {name: _forecast(runtime, name) for name in sorted(runtime.subscriptions)}
+    return {
+        "at_us": runtime.now_us,
+        "seq": runtime.seq,
+        "branch": world.branch,
+        "furthest_us": world.furthest_us,
+        "limit_reached": world.limit_reached,
+        "violations": [violation.as_dict() for violation in world.violations],
+        "clusters": {name: {"state": runtime.clusters[name].state, "topics": _topics(runtime, name)} for name in runtime.cluster_names},
+        "producers": {name: _producer(runtime, name) for name in sorted(runtime.producers)},
+        "links": {f"{a} -> {b}": _link(runtime, (a, b)) for a, b in sorted(runtime.links)},
+        "sentence": _sentence(runtime, forecasts),
+        "forecast": {name: found for name, found in forecasts.items() if found is not None},
+        "why_no_snapshot": {name: _refusals(runtime, name) for name in runtime.cluster_names},
+        "failovers": world.live_failovers(),
+    }
+
+
+def _topics(runtime: Runtime, cluster: str) -> dict[str, Any]:
+    return {name: _topic(topic) for name, topic in runtime.clusters[cluster].topics.items()}
+
+
+def _topic(topic: Topic) -> dict[str, Any]:
+    ledger, entry = topic.log.last_confirmed
+    return {
+        "length": topic.log.length,
+        "first_kept": topic.log.first_kept,
+        "last_position": f"{ledger}:{entry}",
+        "ledgers": [[ledger.id, ledger.first_index, ledger.entries] for ledger in topic.log.ledgers[-LEDGERS_MAX:]],
+        "counts": dict(topic.counts),
+        "controller": _controller(topic.controller) if topic.controller else None,
+        "replicators": {peer: _replicator(replicator) for peer, replicator in topic.replicators.items()},
+        "subscriptions": {name: _subscription(subscription) for name, subscription in topic.subscriptions.items()},
+    }
+
+
+def _controller(controller: SnapshotController) -> dict[str, Any]:
+    return {
+        "started_us": controller.started_us,
+        "last_completed_us": controller.last_completed_ms * 1000 or None,
+        "pending": [
+            {"snapshot": builder.snapshot, "started_us": builder.started_us, "round": builder.round, "missing": list(builder.missing),
+             "answers": {name: f"{ledger}:{entry}" for name, (ledger, entry) in sorted(builder.answers.items())}}
+            for builder in list(controller.pending.values())[-8:]
+        ],
+    }  # fmt: skip
+
+
+def _replicator(replicator) -> dict[str, Any]:
+    replicator_cursor = replicator.settled_mark_delete()
+    return {
+        "state": replicator.state,
+        "mark_delete_index": replicator_cursor,
+        "read_index": replicator.read_index,
+        "in_flight": replicator.in_flight,
+        "backlog": replicator.topic.log.length - 1 - replicator_cursor,
+    }
+
+
+def _subscription(subscription: Subscription) -> dict[str, Any]:
+    cursor, log, cache = subscription.cursor, subscription.topic.log, subscription.cache
+    return {
+        "type": subscription.type,
+        "replicated": subscription.replicated,
+        "mark_delete_index": cursor.mark_delete,
+        "mark_delete": log.text(cursor.mark_delete),
+        "read_index": subscription.dispatcher.read_index,
+        "read_position": read_position_text(subscription.topic, subscription.dispatcher.read_index),
+        "ranges": [list(pair) for pair in cursor.ranges(RANGES_MAX)],
+        "ranges_total": cursor.ranges_total,
+        "individually_deleted": cursor.text(log, TEXT_CHARACTERS_MAX),
+        "backlog": subscription.backlog,
+        "unacked": subscription.dispatcher.unacked,
+        "dispatching": bool(subscription.dispatcher.sessions),
+        "cache": [
+            {"snapshot": kept.snapshot, "index": kept.index, "position": log.text(kept.index),
+             "clusters": {name: f"{ledger}:{entry}" for name, ledger, entry in kept.clusters}}
+            for kept in (cache.snapshots if cache else ())
+        ],
+        "last_update_us": subscription.last_update_us,
+        "last_applied_us": subscription.last_applied_us,
+        "consumers": {session.consumer.name: _session(session) for session in subscription.dispatcher.sessions},
+    }  # fmt: skip
+
+
+def _session(session) -> dict[str, Any]:
+    consumer = session.consumer
+    in_hand = [key[1] for key in consumer.in_hand if key[0] == session.topic.name]
+    state = "blocked" if session.blocked else consumer.state
+    return {"permits": session.permits, "queued": session.queued, "in_hand": in_hand[:IN_HAND_MAX], "in_hand_total": len(in_hand), "state": state}
+
+
+def _producer(runtime: Runtime, name: str) -> dict[str, Any]:
+    producer = runtime.producers[name]
+    return {"cluster": producer.cluster_name, "topic": producer.spec.topic, "state": producer.state, "published": producer.published,
+            "receipted": producer.receipted, "pending": sum(entry[1] for entry in producer.pending)}  # fmt: skip
+
+
+def _link(runtime: Runtime, pair: tuple[str, str]) -> dict[str, Any]:
+    link = runtime.links[pair]
+    latency_us = link.slow_us if link.slow_us is not None else link.nominal_us
+    return {"state": "up" if link.up else "cut", "latency_us": latency_us, "slowed": link.slow_us is not None}
+
+
+def _forecast(runtime: Runtime, subscription: str) -> dict[str, Any] | None:
+    source = forecasting.source_of(runtime, subscription)
+    if source is None:
+        return None
+    return {"from": source, "to": forecasting.forecast(runtime, subscription, source)}
+
+
+def _sentence(runtime: Runtime, forecasts: dict[str, dict | None]) -> dict[str, Any] | None:
+    """The first subscription with consumers, towards its first remote that is up."""
+    for name, found in forecasts.items():
+        for peer, figures in (found or {"to": {}})["to"].items():
+            if runtime.clusters[peer].up:
+                kept = {key: figures[key] for key in ("duplicates", "redeliveries", "stranded", "lost")}
+                return {"subscription": name, "from": found["from"], "to": peer, **kept}
+    return None
+
+
+def _refusals(runtime: Runtime, cluster: str) -> dict[str, dict | None]:
+    result: dict[str, dict | None] = {}
+    for name, topic in runtime.clusters[cluster].topics.items():
+        rule = topic.controller.refusal() if topic.controller else None
+        result[name] = None if rule is None else {"rule": rule, "words": REFUSALS[rule]}
+        if topic.controller is None and topic.loaded:
+            words = "no controller runs here: no replicated subscription, the feature off, or a single cluster"
+            result[name] = {"rule": "no-controller", "words": words}
+    return result

@@ -1,0 +1,310 @@
+"""A lab: one scenario, run, looked at, broken, sought to and fro, branched. The simulator's front door (docs/front-door.md).
+
+Rules: looking never changes a run. A command takes effect at the end of the present instant; given in the past of its
+branch it begins a new one, and the old one stays. All work can be done in slices of queue events (`advance`, `Seek`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from simulator import inspection, stepping, summary, view
+from simulator.branch import Branch, drop_by_hand, put_by_hand
+from simulator.checkpoint import depart
+from simulator.checks import Checks
+from simulator.counting.count import CountedRun, count_run
+from simulator.pulsar import forecasting
+from simulator.pulsar.commands import HANDLERS, execute
+from simulator.pulsar.runtime import Runtime
+from simulator.pulsar.system import build
+from simulator.scenarios.commands import CommandError, normalise_command
+from simulator.scenarios.loader import load_scenario
+from simulator.scenarios.model import Scenario
+from simulator.trace.trace import Trace
+
+ENGINE_VERSION = "0.1.0"
+ROWS_MAX = 5_000_000
+"""Rows a lab holds: about 200 MB of trace; then it pauses and says so."""
+SLICE_EVENTS = 4_000
+"""Queue events between looks at the row bound and the checkpoints in an uncut run."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """The answer to a command: ok, or code, what is wrong, what would be right; then nothing has changed."""
+
+    ok: bool
+    code: str | None = None
+    error: str | None = None
+    hint: str | None = None
+
+
+class _Accepted(Exception):
+    """A command's function has checked everything and would begin."""
+
+
+class World:
+    """A run that can be looked at, changed and sought in. `rows_max` None lifts the bound (headless runs)."""
+
+    def __init__(self, scenario: Scenario, seed: int | None = None, rows_max: int | None = ROWS_MAX) -> None:
+        self.scenario = scenario
+        self.seed = scenario.seed if seed is None else seed
+        self.rows_max = rows_max
+        self.runtime = build(scenario, self.seed, Trace())
+        self.runtime.run_instants(0, SLICE_EVENTS)
+        self._branches = [Branch(0, self.runtime)]
+        self._branch = self._branches[0]
+        self._checks: dict[int, Checks] = {}
+        self._counted: CountedRun | None = None
+
+    # --- opening
+
+    @classmethod
+    def from_scenario(cls, scenario: Scenario, seed: int | None = None, rows_max: int | None = ROWS_MAX) -> World:
+        """A world at instant 0."""
+        return cls(scenario, seed, rows_max)
+
+    @classmethod
+    def open(cls, scenario: str | Path, seed: int | None = None, settings: dict[str, Any] | None = None, rows_max: int | None = ROWS_MAX) -> World:
+        """A world from a scenario's name, file or text; `settings` are dotted paths to values. Raises ScenarioError."""
+        overrides = [(path, str(value)) for path, value in (settings or {}).items()]
+        return cls(load_scenario(scenario, seed=seed, overrides=overrides), None, rows_max)
+
+    @classmethod
+    def replay(cls, scenario: Scenario, seed: int, command_log: list[dict], until_us: int, rows_max: int | None = ROWS_MAX) -> World:
+        """The run that a command log describes, at `until_us`: the same bytes as the run that wrote the log."""
+        world = cls(scenario, seed, rows_max)
+        for entry in command_log:
+            world.schedule_logged(entry)
+        world.run(until_us)
+        return world
+
+    def schedule_logged(self, entry: dict) -> None:
+        """Put a command of a log on the calendar (not before now)."""
+        self._branch.command_log.append(dict(entry))
+        put_by_hand(self.runtime, entry)
+
+    # --- where it stands
+
+    @property
+    def now_us(self) -> int:
+        return self.runtime.now_us
+
+    @property
+    def seq(self) -> int:
+        """Rows up to now; the branch may hold later ones."""
+        return self.runtime.seq
+
+    @property
+    def furthest_us(self) -> int:
+        """The furthest instant that this branch has been run to."""
+        return self._branch.furthest_us
+
+    @property
+    def trace(self) -> Trace:
+        """The whole trace of the present branch, later rows included."""
+        return self._branch.trace
+
+    @property
+    def branch(self) -> int:
+        return self._branch.number
+
+    @property
+    def branches(self) -> list[dict]:
+        return [branch.describe() for branch in self._branches]
+
+    @property
+    def command_log(self) -> list[dict]:
+        """The commands given by hand in this branch, in order."""
+        return [dict(entry) for entry in self._branch.command_log]
+
+    @property
+    def limit_reached(self) -> str | None:
+        """A sentence when the lab is full and will not run further."""
+        if self.rows_max is None or self._branch.trace.length < self.rows_max:
+            return None
+        return f"This lab holds {self._branch.trace.length:,} rows, the most it may ({self.rows_max:,}). Go back and branch, or open a shorter scenario."
+
+    # --- running
+
+    def run(self, until_us: int | None = None) -> None:
+        """Run whole instants up to `until_us` (default: the scenario's end), or until the row bound."""
+        until_us = self.scenario.until_us if until_us is None else until_us
+        while self.advance(until_us, SLICE_EVENTS):
+            pass
+
+    def advance(self, until_us: int, events: int = SLICE_EVENTS) -> bool:
+        """Run at most about `events` queue events towards `until_us`; True while more is left."""
+        at_front = self.runtime.seq == self._branch.trace.length
+        if at_front and self.limit_reached:
+            return False
+        more = self.runtime.run_instants(until_us, events)
+        self._after_running()
+        return more
+
+    def _after_running(self) -> None:
+        if self.runtime.seq == self._branch.trace.length:
+            self._branch.furthest_us = max(self._branch.furthest_us, self.runtime.now_us)
+            self._branch.save_if_due(self.runtime)
+
+    # --- going to and fro
+
+    def begin_seek(self, at_us: int | None = None, seq: int | None = None) -> Seek:
+        """Go to the end of an instant (or of a row's instant) in slices."""
+        if at_us is None:
+            at_us = self._branch.trace.at_us(min(seq, self._branch.trace.length - 1))
+        return Seek(self, max(0, at_us))
+
+    def seek(self, at_us: int | None = None, seq: int | None = None) -> None:
+        """Go to the end of an instant, exactly; beyond the furthest one it runs."""
+        seek = self.begin_seek(at_us, seq)
+        while seek.step(SLICE_EVENTS):
+            pass
+
+    def step(self, filter: str | dict | None = None) -> dict | None:
+        """Go to the end of the instant of the next row that passes; None when none comes within a minute of simulated time."""
+        return stepping.step(self, filter)
+
+    def step_back(self, filter: str | dict | None = None) -> dict | None:
+        """Go to the end of the last instant, before the present row's, that holds a row that passes; None at the start."""
+        return stepping.step_back(self, filter)
+
+    def switch_branch(self, number: int) -> None:
+        """Stand in another branch, at the same instant if it has been there, else at its front."""
+        if not 0 <= number < len(self._branches):
+            raise ValueError(f"there is no branch {number}: there are 0 to {len(self._branches) - 1}")
+        at_us = min(self.now_us, self._branches[number].furthest_us)
+        self._branch = self._branches[number]
+        self._load(at_us)
+        self.seek(at_us)
+
+    def _load(self, at_us: int) -> None:
+        """The nearest state at or before an instant."""
+        self.runtime = self._branch.load(at_us)
+        self._counted = None
+
+    def fork(self) -> World:
+        """An independent world at the same instant; the past is shared, the future its own."""
+        other = World.__new__(World)
+        other.scenario, other.seed, other.rows_max = self.scenario, self.seed, self.rows_max
+        other._checks, other._counted, other._branches = {}, None, []
+        other.runtime = self._branch.shared.load(self._branch.shared.save(self.runtime))
+        other._branch_off(self._branch, None)
+        return other
+
+    def _branch_off(self, parent: Branch, command: dict | None) -> None:
+        """Begin a branch at the present state: what was to come by hand in the parent does not come here."""
+        depart(self.runtime)
+        drop_by_hand(self.runtime)
+        branch = Branch(len(self._branches), self.runtime, parent, command)
+        branch.command_log = parent.command_log[: self.runtime.command_count]
+        self._branches.append(branch)
+        self._branch = branch
+
+    # --- commands
+
+    def apply(self, command: dict) -> CommandResult:
+        """Give a command now. Refused: code, error and hint, and nothing has changed."""
+        try:
+            normal = self.check(command)
+        except CommandError as error:
+            return CommandResult(False, error.code, str(error), error.hint)
+        if self.now_us < self.furthest_us or self.runtime.seq < self._branch.trace.length:
+            self._branch_off(self._branch, normal)
+        self._branch.command_log.append({"at_us": self.now_us, "number": len(self._branch.command_log), **normal})
+        self.runtime.command_count += 1
+        execute(self.runtime, normal)
+        self.runtime.run_instants(self.now_us, SLICE_EVENTS)
+        self._after_running()
+        self._counted = None
+        return CommandResult(True)
+
+    def check(self, command: dict) -> dict:
+        """The normalised command if it would be accepted now. Raises CommandError; changes nothing."""
+        normal = normalise_command(command, self.scenario)
+
+        def begin() -> int:
+            raise _Accepted
+
+        try:
+            HANDLERS[normal["do"]](self.runtime, {name: value for name, value in normal.items() if name != "do"}, begin)
+        except _Accepted:
+            return normal
+        raise AssertionError(f"{normal['do']} neither began nor refused")
+
+    # --- looking
+
+    def summary(self) -> dict:
+        """contracts/summary.md, up to now."""
+        return summary.summarise(self)
+
+    def counted(self) -> CountedRun:
+        """Everything counted up to now."""
+        if self._counted is None or self._counted.upto_seq != self.seq:
+            self._counted = count_run(self.trace, self.scenario, self.seq)
+        return self._counted
+
+    @property
+    def violations(self) -> list:
+        """Broken invariants up to now, in order."""
+        checks = self._checks.get(self.branch)
+        if checks is None or checks.position > self.seq:
+            checks = self._checks[self.branch] = Checks(self.scenario)
+        checks.read(self.trace, self.seq)
+        return [violation for violation in checks.violations if violation.seq < self.seq]
+
+    def all_violations(self, failovers: list[dict]) -> list:
+        """Broken invariants of the run and of its counted failovers."""
+        return [*self.violations, *Checks(self.scenario).check_counts(failovers)]
+
+    def live_failovers(self) -> list[dict]:
+        """`failovers[]` of the summary so far."""
+        return summary.failovers_of(self, self.counted()) if self.runtime.failovers else []
+
+    def forecast(self, subscription: str, source: str | None = None) -> dict[str, dict[str, int]]:
+        """What each remote would bring if `source` (default: where the consumers are) failed now."""
+        return forecasting.forecast(self.runtime, subscription, source)
+
+    def view(self) -> dict:
+        """The live state for the page."""
+        return view.view(self)
+
+    def cells(self, cluster: str, topic: str, first: int, count: int) -> dict:
+        """Cells of a log for the page."""
+        return inspection.cells(self.runtime, cluster, topic, first, count)
+
+    def flights(self, limit: int = 500) -> tuple[list[dict], dict[str, int]]:
+        """Things on the wire: a sample, and how many on each link."""
+        return inspection.flights(self.runtime, limit)
+
+    def marker(self, number: int) -> dict:
+        """A marker's bytes, JSON and travels."""
+        return inspection.marker(self, number)
+
+    def stats(self, cluster: str, topic: str) -> dict:
+        """`pulsar-admin topics stats`."""
+        return inspection.stats(self.runtime, cluster, topic)
+
+    def stats_internal(self, cluster: str, topic: str) -> dict:
+        """`pulsar-admin topics stats-internal`."""
+        return inspection.stats_internal(self.runtime, cluster, topic)
+
+    def digest(self) -> str:
+        """SHA-256 of the trace of this branch up to now."""
+        return self.trace.digest(self.seq)
+
+
+class Seek:
+    """A seek under way. `step` does a slice of it."""
+
+    def __init__(self, world: World, at_us: int) -> None:
+        self.world = world
+        self.at_us = at_us
+        if at_us < world.now_us or world._branch.nearest_us(at_us) > world.now_us:
+            world._load(at_us)
+
+    def step(self, events: int = SLICE_EVENTS) -> bool:
+        """Run at most about `events` queue events; True while more is left."""
+        return self.world.advance(self.at_us, events)
