@@ -27,6 +27,11 @@ def _copy(entries: BitMap) -> BitMap:
     return BitMap(entries, optimize=False)
 
 
+def _copied_on_write(entries: BitMap) -> BitMap:
+    # Bytes do not carry that a bitmap is copied on write, and the library mixes the two kinds in no operation.
+    return BitMap(entries.to_array(), copy_on_write=True, optimize=False)
+
+
 class Cursor:
     """`dirty` says that the persisted side is behind; `last_persist_us` when it last was not."""
 
@@ -186,8 +191,9 @@ class Cursor:
         return length - 1 - self.mark_delete - self._deleted_count
 
     def acknowledged(self) -> BitMap:
-        """A copy, shared until written, of the individually acknowledged indices above mark_delete."""
-        return _copy(self._deleted)
+        """The individually acknowledged indices above mark_delete: an ordinary bitmap of the caller's own."""
+        # By way of bytes (12 us for a million holes): one that is copied on write refuses to meet ordinary ones.
+        return BitMap.deserialize(self._deleted.serialize())
 
     @property
     def ranges_total(self) -> int:
@@ -321,3 +327,13 @@ class Cursor:
         self._deleted = _copy(deleted)
         self._batches = dict(batches) if batches else {}
         self._ranges_total = -1
+
+    def __getstate__(self) -> tuple:
+        # The persisted bitmap goes as its difference from the present one: what changed since the last flush, not 128 KiB again.
+        *present, (mark_delete, kept, count, batches), dirty, last_persist_us = self.capture()
+        return *present, (mark_delete, self._deleted ^ kept, count, batches), dirty, last_persist_us
+
+    def __setstate__(self, state: tuple) -> None:
+        mark_delete, plain, count, own_batches, (persisted, difference, kept, batches), dirty, last_persist_us = state
+        deleted, difference = _copied_on_write(plain), _copied_on_write(difference)
+        self.restore((mark_delete, deleted, count, own_batches, (persisted, deleted ^ difference, kept, batches), dirty, last_persist_us))

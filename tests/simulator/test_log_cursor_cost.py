@@ -1,10 +1,12 @@
 """A million entries, every other one acknowledged: at most 256 KiB a cursor, prints correctly, checkpoints share it."""
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from pyroaring import BitMap
 
 from simulator.log.cost import cost_of_acknowledging, cursor_with_every_other
 from simulator.log.cursors import Cursor
@@ -59,6 +61,24 @@ def test_memory_with_the_persisted_side_included():
 def test_a_thousand_checkpoints_add_little():
     """Each shares the bitmap: a tuple and sixteen references, not 128 KiB."""
     assert bytes_per_cursor(100_000, "checkpoints") <= 1_000 * 512 + LIMIT_BYTES
+
+
+def test_a_pickle_holds_what_the_last_flush_left_out_and_not_everything_twice():
+    cursor = cursor_with_every_other(ENTRIES, persist_every=1_000)
+    pickled = pickle.dumps(cursor, 5)
+    assert len(pickled) <= LIMIT_BYTES // 2 + 8_192
+    revived = pickle.loads(pickled)
+    assert revived.ranges() == cursor.ranges()
+    cursor.recover(), revived.recover()
+    assert revived.ranges() == cursor.ranges()
+    assert revived.ranges_total == 499_001  # flushed after ack 1, 1,001, 2,001 and so on
+
+
+def test_acknowledged_entries_meet_ordinary_bitmaps(holed):
+    acknowledged = holed[0].acknowledged()
+    assert list(acknowledged & BitMap([1, 2, 3])) == [1, 3]
+    acknowledged.clear()
+    assert holed[0].deleted_count == ENTRIES // 2
 
 
 def test_the_bitmap_itself_is_an_eighth_of_a_byte_an_entry(holed):

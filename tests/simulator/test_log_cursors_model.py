@@ -1,4 +1,6 @@
-"""Cursors against a naive model made of a set, under any sequence of acts; captures stay what they were."""
+"""Cursors against a naive model made of a set, under any sequence of acts; captures and pickles stay what they were."""
+
+import pickle
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -166,6 +168,13 @@ def test_captures_stay_what_they_were_and_replays_agree(script, data):
         play(other, script[step])
         assert state(other) == states[step + 1]
     assert state(cursor) == states[-1]
+    if data.draw(st.booleans()):
+        cursor = pickle.loads(pickle.dumps(cursor))
+        assert state(cursor) == states[-1]
+        other.restore(captures[-1])
+        for act in (("recover",), *script):
+            assert play(cursor, act) == play(other, act)
+            assert state(cursor) == state(other)
     cursor.restore(captures[0])
     assert state(cursor) == states[0]
 
