@@ -1,7 +1,8 @@
 """What every log holds, read from the trace: the knowledge that several checks share.
 
 Rules: rows come in order of seq and are never taken back, so "as of seq" is a prefix of the table; a marker is a row
-without a producer. One table per (cluster, topic), each row one message or marker at its position.
+without a producer. One table per (cluster, topic), each row one message or marker at its position. Positions only grow; a
+row that was written below the highest is noted in `overwritten` and kept at the highest, so that searching stays exact.
 """
 
 from __future__ import annotations
@@ -33,17 +34,40 @@ COLUMN_TYPES = {
 class Log:
     """One cluster's log of one topic, in order of its rows."""
 
-    __slots__ = ("table", "fresh_from")
+    __slots__ = ("table", "overwritten")
 
     def __init__(self) -> None:
         self.table = Table(COLUMN_TYPES)
-        self.fresh_from = 0  # rows before it were there before the stretch being read
+        self.overwritten: list[tuple[int, int, int]] = []  # of the stretch being read: (seq, position, highest before)
 
     def copy(self) -> "Log":
-        """An independent log with the same rows."""
-        copy = Log.__new__(Log)
-        copy.table, copy.fresh_from = self.table.copy(), self.fresh_from
+        """An independent log with the same rows; to be taken between stretches."""
+        copy = Log()
+        copy.table = self.table.copy()
         return copy
+
+    def append(self, rows: Rows) -> None:
+        """Take in `message.stored`, `marker.written` and `marker.stored` rows of this log."""
+        message = rows["producer"] != NULL
+        peer, starts_entry = rows["peer"], rows["batch_index"] <= 0
+        # marker.written names its addressee in `peer`; only marker.stored and message.stored name an origin there.
+        written = rows["type"] == MARKER_WRITTEN
+        positions = rows.positions()
+        highest_before = self.table.column("position")[-1:] if self.table.length else positions[:1] - 1
+        highest = np.maximum.accumulate(np.concatenate((highest_before, positions)))
+        below = np.where(starts_entry, positions <= highest[:-1], positions != highest[:-1])
+        for row in np.flatnonzero(below).tolist():
+            self.overwritten.append((int(rows.seqs[row]), int(positions[row]), int(highest[row])))
+        self.table.append(
+            {
+                "position": highest[1:],
+                "seq": rows.seqs,
+                "producer": np.where(message, rows["producer"], MARKER),
+                "sequence_id": np.where(message, rows["sequence_id"], rows["marker"]),
+                "origin": np.where(written | (peer == NULL), HERE, peer),
+                "starts_entry": starts_entry,
+            }
+        )
 
     def rows_before(self, seq: int) -> int:
         """How many rows the log had when row `seq` of the trace was written."""
@@ -65,13 +89,17 @@ class Log:
         producers, ids = self.table.column("producer")[chosen], self.table.column("sequence_id")[chosen]
         return [(producer, ids[producers == producer]) for producer in np.unique(producers[producers != MARKER]).tolist()]
 
-    def find(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Row of the log at each position, and whether there is one."""
+    def find(self, positions: np.ndarray, before_seqs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """First row of the log at each position, and whether there was one before that row of the trace."""
         known = self.table.column("position")
         if not len(known):
             return np.zeros(len(positions), dtype=np.int64), np.zeros(len(positions), dtype=bool)
         index = np.minimum(np.searchsorted(known, positions), len(known) - 1)
-        return index, known[index] == positions
+        return index, (known[index] == positions) & (self.table.column("seq")[index] < before_seqs)
+
+    def values(self, column: str, index: np.ndarray) -> np.ndarray:
+        """A column's values at rows that `find` gave; zeros while the log is empty."""
+        return self.table.column(column)[index] if self.table.length else np.zeros(len(index), dtype=COLUMN_TYPES[column])
 
 
 class Logs:
@@ -100,24 +128,7 @@ class Logs:
     def read(self, stretch: Stretch) -> None:
         """Take in what the stretch appended."""
         for log in self._logs.values():
-            log.fresh_from = log.table.length
+            log.overwritten = []
         appended = stretch.of("message.stored", "marker.written", "marker.stored")
         for (cluster, topic), rows in appended.groups("cluster", "topic"):
-            _append(self.of(cluster, topic), rows)
-
-
-def _append(log: Log, rows: Rows) -> None:
-    message = rows["producer"] != NULL
-    peer, batch_index = rows["peer"], rows["batch_index"]
-    # marker.written names its addressee in `peer`; only marker.stored and message.stored name an origin there.
-    written = rows["type"] == MARKER_WRITTEN
-    log.table.append(
-        {
-            "position": rows.positions(),
-            "seq": rows.seqs,
-            "producer": np.where(message, rows["producer"], MARKER),
-            "sequence_id": np.where(message, rows["sequence_id"], rows["marker"]),
-            "origin": np.where(written | (peer == NULL), HERE, peer),
-            "starts_entry": batch_index <= 0,
-        }
-    )
+            self.of(cluster, topic).append(rows)

@@ -24,12 +24,8 @@ class MarkersHidden(Check):
         return broken
 
     def _delivered_markers(self, stretch: Stretch, rows: Rows, log: Log) -> list[tuple[int, str]]:
-        index, found = log.find(rows.positions())
-        markers = rows["producer"] == NULL
-        if log.table.length:
-            earlier = log.table.column("seq")[index] < rows.seqs
-            markers |= found & earlier & (log.table.column("producer")[index] == MARKER)
-        bad = rows.take(markers)
+        index, found = log.find(rows.positions(), rows.seqs)
+        bad = rows.take((rows["producer"] == NULL) | found & (log.values("producer", index) == MARKER))
         places = bad.positions()
 
         def say(number: int) -> str:

@@ -64,15 +64,9 @@ class NothingGone(Check):
 
     def _overwritten(self, stretch: Stretch, known: Knowledge) -> Iterator[tuple[int, str]]:
         for (cluster, topic), log in known.logs.known():
-            first = max(log.fresh_from, 1)
-            places = log.table.column("position")[first - 1 :]
-            starts = log.table.column("starts_entry")[first:]
-            bad = np.flatnonzero(np.where(starts, places[1:] <= places[:-1], places[1:] != places[:-1]))
-            seqs = log.table.column("seq")[first:][bad]
-            words = f"of {stretch.name(topic)} at {stretch.name(cluster)} was written after"
-            yield from first_broken(
-                seqs, lambda n: f"{position_words(int(places[bad[n] + 1]))} {words} {position_words(int(places[bad[n]]))}"
-            )
+            for seq, place, before in log.overwritten:
+                where = f"of {stretch.name(topic)} at {stretch.name(cluster)}"
+                yield seq, f"{position_words(place)} {where} was written after {position_words(before)}"
 
     def _short_ledgers(self, stretch: Stretch, known: Knowledge) -> Iterator[tuple[int, str]]:
         columns = ("cluster", "topic", "ledger", "count")
@@ -80,7 +74,7 @@ class NothingGone(Check):
             held = known.logs.of(cluster, topic).ledger_entries(ledger, seq)
             if held != count:
                 words = f"ledger {ledger} of {stretch.name(topic)} at {stretch.name(cluster)}"
-                yield seq, f"{words} has {count} entries, but {held} were stored in it"
+                yield seq, f"{words} counts {count} where {held} were stored"
 
     # --- removals
 
@@ -127,8 +121,8 @@ class NothingGone(Check):
         """Which of the removed messages the replication cursor to `peer` still had to send."""
         cluster, topic = place
         places = rows.positions()
-        index, found = log.find(places)
-        waiting = found & (log.table.column("origin")[index] == HERE) if log.table.length else np.zeros(len(rows), dtype=bool)
+        index, found = log.find(places, rows.seqs)
+        waiting = found & (log.values("origin", index) == HERE)
         waiting &= places > self.replicators[cluster, topic, peer]
         for (producer,), group in rows.groups("producer"):
             chosen = rows["producer"] == producer

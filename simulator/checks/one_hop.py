@@ -69,12 +69,10 @@ class OneHop(Check):
     def _forwarded(self, stretch: Stretch, link: tuple[int, ...], rows: Rows, known: Knowledge) -> list[tuple[int, str]]:
         log = known.logs.of(link[0], link[2])
         sent = rows.take(~np.isin(rows["type"], _PUT_BACK_CODES))
-        if not len(sent) or not log.table.length:
-            return []
         places = sent.positions()
-        index, found = log.find(places)
-        origins = log.table.column("origin")[index]
-        bad = np.flatnonzero(found & (origins != HERE) & (log.table.column("seq")[index] < sent.seqs))
+        index, found = log.find(places, sent.seqs)
+        origins = log.values("origin", index)
+        bad = np.flatnonzero(found & (origins != HERE))
 
         def say(number: int) -> str:
             at = int(bad[number])

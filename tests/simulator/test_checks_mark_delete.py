@@ -1,0 +1,93 @@
+"""Mark-delete goes back only by a reset or by recovery to its persisted value."""
+
+import pytest
+
+from simulator.checks import CLAIMS, Checks
+from tests.simulator.written_trace import WrittenTrace, scenario
+
+CLAIM = CLAIMS[1]
+
+
+@pytest.fixture
+def written():
+    written = WrittenTrace()
+    written.created("a", 1, -1)
+    written.moved("a", -1, 5)
+    return written
+
+
+def violations(written):
+    return Checks(scenario()).read(written.trace)
+
+
+def recovered(written, entry):
+    return written.write("cursor.recovered", cluster="a", subscription="billing", ledger=1, entry=entry, count=0)
+
+
+def persisted(written, entry):
+    return written.write("cursor.persisted", cluster="a", subscription="billing", ledger=1, entry=entry, count=0)
+
+
+def test_forward_moves_hold(written):
+    written.moved("a", 5, 9, reason="update")
+    written.moved("a", 9, 12, reason="expiry")
+    assert violations(written) == []
+
+
+def test_reset_may_go_back(written):
+    written.moved("a", 5, 1, reason="reset")
+    written.moved("a", 1, 2)
+    assert violations(written) == []
+
+
+@pytest.mark.parametrize("reason", ["acknowledgement", "update", "skip", "expiry", "rollover"])
+def test_any_other_move_back_is_broken(written, reason):
+    seq = written.moved("a", 5, 3, reason=reason)
+    (broken,) = violations(written)
+    assert (broken.claim, broken.seq) == (CLAIM, seq)
+    assert broken.reason == f"billing of orders at a: mark-delete went back from 1:5 to 1:3 by {reason}"
+
+
+def test_a_move_back_is_seen_whatever_the_row_says_it_came_from(written):
+    written.moved("a", 2, 3)
+    assert len(violations(written)) == 1
+
+
+def test_recovery_to_the_persisted_value_may_go_back(written):
+    persisted(written, 5)
+    written.moved("a", 5, 9)
+    recovered(written, 5)
+    written.moved("a", 9, 5, reason="recovery")
+    assert violations(written) == []
+
+
+def test_recovery_to_less_than_was_persisted_is_broken(written):
+    persisted(written, 5)
+    recovered(written, 4)
+    (broken,) = violations(written)
+    assert broken.reason.endswith("from 1:5 to 1:4 by recovery, but what had been persisted was 1:5")
+
+
+def test_recovery_to_more_than_was_persisted_is_broken(written):
+    persisted(written, 2)
+    recovered(written, 4)
+    assert len(violations(written)) == 1
+
+
+def test_a_cursor_never_persisted_recovers_where_it_was_created(written):
+    recovered(written, -1)
+    assert violations(written) == []
+
+
+def test_a_subscription_deleted_and_made_again_begins_anew(written):
+    written.write("subscription.deleted", cluster="a", subscription="billing")
+    written.created("a", 1, 2)
+    written.moved("a", 2, 3)
+    recovered(written, 2)
+    assert violations(written) == []
+
+
+def test_cursors_of_other_clusters_are_their_own(written):
+    written.created("b", 1, -1)
+    written.moved("b", -1, 2)
+    assert violations(written) == []

@@ -1,0 +1,198 @@
+"""An Update must never take the peer past what was not dealt with where it was written."""
+
+import pytest
+
+from simulator.checks import CLAIMS, Checks
+from simulator.scenarios.model import ProducerSpec, TopicSpec
+from tests.simulator.written_trace import WrittenTrace, scenario
+
+CLAIM = CLAIMS[0]
+
+
+@pytest.fixture
+def written():
+    """web/0 to web/3 in both logs, the subscription at a from before them."""
+    written = WrittenTrace()
+    written.replicators("a", "b")
+    written.created("a", 1, -1)
+    for number in range(4):
+        written.stored("a", number, number)
+        written.stored("b", number, number, peer="a")
+    return written
+
+
+def violations(written, **changes):
+    return Checks(scenario(**changes)).read(written.trace)
+
+
+def test_update_up_to_the_last_acknowledged_message_holds(written):
+    for number in range(3):
+        written.about("message.acknowledged", "a", number, number, reason="individual")
+    written.update("a", "b", 2)
+    assert violations(written) == []
+
+
+def test_update_one_too_far_is_named_with_the_message_it_skips(written):
+    for number in range(3):
+        written.about("message.acknowledged", "a", number, number, reason="individual")
+    seq = written.update("a", "b", 3)
+    (broken,) = violations(written)
+    assert (broken.claim, broken.seq, broken.at_us) == (CLAIM, seq, seq)
+    assert broken.reason == (
+        "a's Update of billing names 1:3 at b, which holds web/3 at or below it: not acknowledged, expired or skipped at a"
+    )
+
+
+def test_acknowledgement_after_the_update_does_not_count(written):
+    seq = written.update("a", "b", 1)
+    for number in range(4):
+        written.about("message.acknowledged", "a", number, number, reason="individual")
+    (broken,) = violations(written)
+    assert broken.seq == seq
+    assert "web/0 and 1 more" in broken.reason
+
+
+def test_acknowledgement_elsewhere_does_not_count(written):
+    written.about("message.acknowledged", "b", 0, 0, reason="individual")
+    written.update("a", "b", 0)
+    assert len(violations(written)) == 1
+
+
+@pytest.mark.parametrize("event, more", [("message.expired", {}), ("message.skipped", {"reason": "skip"})])
+def test_expired_and_skipped_messages_are_dealt_with(written, event, more):
+    written.write(event, cluster="a", subscription="billing", producer="web", sequence_id=0, ledger=1, entry=0, **more)
+    written.update("a", "b", 0)
+    assert violations(written) == []
+
+
+def test_history_counts_and_not_the_cursor_that_a_crash_put_back(written):
+    written.about("message.acknowledged", "a", 0, 0, reason="individual")
+    written.moved("a", -1, 0)
+    written.write("cursor.recovered", cluster="a", subscription="billing", ledger=1, entry=-1, count=0)
+    written.update("a", "b", 0)
+    assert violations(written) == []
+
+
+def test_what_lay_before_the_subscription_began_is_outside():
+    written = WrittenTrace()
+    written.replicators("a", "b")
+    written.stored("a", 0, 0)
+    written.stored("b", 0, 0, peer="a")
+    written.created("a", 1, 0)  # Latest
+    written.update("a", "b", 0)
+    assert violations(written) == []
+
+
+def test_what_reached_the_writer_after_its_subscription_began_is_not_outside():
+    written = WrittenTrace()
+    written.replicators("a", "b")
+    written.stored("b", 0, 0)
+    written.created("a", 1, -1)
+    written.stored("a", 0, 0, peer="b")
+    written.update("a", "b", 0)
+    assert len(violations(written)) == 1
+
+
+def test_what_never_reached_the_writer_is_broken():
+    """PIP-33's M1-b: in c, not yet in a."""
+    written = WrittenTrace()
+    written.replicators("a", "b", "c")
+    written.created("a", 1, -1)
+    written.stored("b", 1, 0)
+    written.stored("c", 1, 0, peer="b")
+    written.update("a", "c", 0)
+    (broken,) = violations(written, clusters=("a", "b", "c"))
+    assert "which holds web/1" in broken.reason
+
+
+def test_an_applied_update_vouches_for_what_it_covered(written):
+    written.created("b", 1, -1)
+    written.about("message.acknowledged", "a", 0, 0, reason="individual")
+    written.update("a", "b", 0)
+    written.write("update.applied", cluster="b", peer="a", subscription="billing", marker=1, to_ledger=1, to_entry=0)
+    written.update("b", "a", 0)  # the echo
+    assert violations(written) == []
+    written.update("b", "a", 1)
+    assert len(violations(written)) == 1
+
+
+def test_a_subscription_made_by_an_update_vouches_for_nothing(written):
+    written.created("b", 1, 3, reason="update")
+    written.update("b", "a", 0)
+    assert len(violations(written)) == 1
+
+
+def test_message_expired_between_the_clusters_is_dealt_with():
+    written = WrittenTrace()
+    written.replicators("a", "b")
+    written.created("a", 1, -1)
+    written.stored("b", 0, 0)
+    written.write("message.not-replicated", cluster="b", peer="a", producer="web", sequence_id=0, reason="expired")
+    written.update("a", "b", 0)
+    assert violations(written) == []
+
+
+def test_position_before_the_first_entry_names_nothing(written):
+    written.update("a", "b", -1)
+    assert violations(written) == []
+
+
+def test_markers_in_the_peers_log_need_no_acknowledgement(written):
+    for number in range(4):
+        written.about("message.acknowledged", "a", number, number, reason="individual")
+    written.marker("b", 4)
+    written.update("a", "b", 4)
+    assert violations(written) == []
+
+
+UNSAFE = {
+    "partial snapshots": {"options": {"unsafePartialSnapshotAfter": 1_000_000}},
+    "creation at latest": {"options": {"missingSubscriptionCreation": "latest"}},
+    "one way": {"topics": {"orders": TopicSpec("orders", ("a", "b"), replication=(("a", "b"),))}},
+    "replicate_to subset": {"producers": {"web": ProducerSpec("web", "orders", "a", replicate_to=())}},
+}
+
+
+@pytest.mark.parametrize("changes", UNSAFE.values(), ids=UNSAFE)
+def test_unsafe_configuration_is_not_held_to_it(written, changes):
+    written.update("a", "b", 3)
+    assert violations(written, **changes) == []
+
+
+def test_replication_that_began_late_is_not_held_to_it():
+    written = WrittenTrace()
+    written.write("replicator.created", cluster="a", peer="b", ledger=1, entry=-1)
+    written.stored("a", 0, 0)
+    written.write("replicator.created", cluster="a", peer="b", ledger=1, entry=0)
+    written.write("replicator.created", cluster="b", peer="a", ledger=1, entry=-1)
+    written.stored("b", 0, 0)
+    written.update("a", "b", 0)
+    assert violations(written) == []
+
+
+def test_a_pair_taken_off_the_list_ends_the_claim(written):
+    written.write("replicator.removed", cluster="a", peer="b")
+    written.write("replicator.created", cluster="a", peer="b", ledger=1, entry=-1)
+    written.update("a", "b", 3)
+    assert violations(written) == []
+
+
+def test_a_snapshot_finished_by_hand_is_not_held_to_it_but_the_next_one_is(written):
+    written.write("snapshot.completed", cluster="a", snapshot=1, ledger=1, entry=0, duration_us=1, reason="partial")
+    written.update("a", "b", 2, snapshot=1)
+    written.update("a", "b", 2, snapshot=2)
+    assert violations(written) == []
+    written.update("a", "b", 3, snapshot=2)
+    assert len(violations(written)) == 1
+
+
+def test_partitions_are_held_to_their_topics_configuration():
+    written = WrittenTrace()
+    topic = {"topic": "orders-partition-0"}
+    for source, target in (("a", "b"), ("b", "a")):
+        written.write("replicator.created", cluster=source, peer=target, ledger=1, entry=-1, **topic)
+    written.write("message.stored", cluster="b", producer="web", sequence_id=0, ledger=1, entry=0, size_bytes=1, **topic)
+    written.write(
+        "update.position", cluster="a", peer="b", subscription="billing", snapshot=1, marker=1, to_ledger=1, to_entry=0, **topic
+    )
+    assert len(violations(written, topics={"orders": TopicSpec("orders", ("a", "b"), partitions=1)})) == 1
