@@ -8,16 +8,13 @@ change. The persisted side is what a recovery after a crash finds; a clean close
 
 from __future__ import annotations
 
-import numpy as np
 from pyroaring import BitMap
 
 from simulator.log.ledgers import TopicLog
+from simulator.log.ranges import count_runs, drop_ledgers_over, drop_runs_after, ranges_text, run_end, runs
 
 MAX_BATCH_INDEXES_TO_PERSIST = 200_000
 """Entries whose single-message acks survive a close or crash (`managedLedgerMaxBatchDeletedIndexToPersist` in broker.conf)."""
-
-CUT = ",…]"
-"""How a text ends that was cut at a number of characters."""
 
 _NO_ENTRIES = BitMap(copy_on_write=True)
 
@@ -132,25 +129,12 @@ class Cursor:
             self._ranges_total = -1
         end = index
         if index + 1 in deleted:
-            end = self._run_end(index + 1)
+            end = run_end(deleted, index + 1)
             self._deleted_count -= end - index
             self._ranges_total = -1
         if end > self.mark_delete + 1:
             deleted.remove_range(self.mark_delete + 1, end + 1)
         self.mark_delete = end
-
-    def _run_end(self, first: int) -> int:
-        """The last index of the run of individually deleted entries that contains `first`, in logarithmic time."""
-        contains_range = self._deleted.contains_range
-        end, stride = first, 1
-        while contains_range(end + 1, end + 1 + stride):
-            end += stride
-            stride *= 2
-        while stride > 1:
-            stride //= 2
-            if contains_range(end + 1, end + 1 + stride):
-                end += stride
-        return end
 
     def _forget_batches(self, index: int, passed: int) -> None:
         """Drops bit sets up to `index`, by the shorter way: the entries passed, or the bit sets held."""
@@ -179,7 +163,7 @@ class Cursor:
             return self.mark_delete + 1
         if index not in self._deleted:
             return index
-        return self._run_end(index) + 1
+        return run_end(self._deleted, index) + 1
 
     @property
     def deleted_count(self) -> int:
@@ -199,70 +183,16 @@ class Cursor:
     def ranges_total(self) -> int:
         """How many runs of indices are individually acknowledged, ledger borders aside."""
         if self._ranges_total < 0:
-            self._ranges_total = self._deleted.difference_cardinality(self._deleted.shift(1))
+            self._ranges_total = count_runs(self._deleted)
         return self._ranges_total
-
-    def _run_starts(self) -> BitMap:
-        # A run begins where an index is in and the one before it is not.
-        return self._deleted - self._deleted.shift(1)
 
     def ranges(self, limit: int | None = None) -> list[tuple[int, int]]:
         """(first, last) of the individually acknowledged runs in order, the first `limit` of them."""
-        if limit is None:
-            return self._all_ranges()
-        found: list[tuple[int, int]] = []
-        first = self._deleted.next_set_bit(self.mark_delete + 1) if self._deleted_count else None
-        while first is not None and len(found) < limit:
-            last = self._run_end(first)
-            found.append((first, last))
-            first = self._next_deleted(last + 1)
-        return found
-
-    def _next_deleted(self, index: int) -> int | None:
-        return self._deleted.next_set_bit(index) if index <= self._deleted.max() else None
-
-    def _all_ranges(self) -> list[tuple[int, int]]:
-        if not self._deleted_count:
-            return []
-        indices = np.frombuffer(self._deleted.to_array(), dtype=np.uint32).astype(np.int64)
-        breaks = np.flatnonzero(np.diff(indices) != 1)
-        firsts = indices[np.concatenate(([0], breaks + 1))]
-        lasts = indices[np.concatenate((breaks, [len(indices) - 1]))]
-        return list(zip(firsts.tolist(), lasts.tolist()))
+        return runs(self._deleted, limit)
 
     def text(self, log: TopicLog, limit_chars: int | None = None) -> str:
-        """The individually deleted messages as `stats-internal` prints them, `[(1:5..1:6],(1:8..1:9]]`.
-
-        Ranges are open-closed and never cross a ledger. With a limit the text is cut after a whole range, ends in
-        `,…]`, and costs no more than what is shown.
-        """
-        most = None if limit_chars is None else limit_chars // len("(0:0..0:0]") + 1
-        parts: list[str] = []
-        used = len("[]")
-        for ledger_id, first_entry, last_entry in self._ledger_ranges(log, most):
-            part = f"({ledger_id}:{first_entry - 1}..{ledger_id}:{last_entry}]"
-            used += len(part) + (1 if parts else 0)
-            if limit_chars is not None and used > limit_chars:
-                return self._cut(parts, limit_chars)
-            parts.append(part)
-        return "[" + ",".join(parts) + "]"
-
-    @staticmethod
-    def _cut(parts: list[str], limit_chars: int) -> str:
-        while parts and len("[") + sum(map(len, parts)) + len(parts) - 1 + len(CUT) > limit_chars:
-            parts.pop()
-        return "[" + ",".join(parts) + CUT if parts else "[…]"
-
-    def _ledger_ranges(self, log: TopicLog, limit: int | None):
-        """(ledger, first entry, last entry) of the runs, split at ledger borders; of the first `limit` runs."""
-        start = end = ledger_id = 0  # no ledger: the first index is never below 0
-        for first, last in self.ranges(limit):
-            while first <= last:
-                if not start <= first < end:
-                    ledger_id, start, end = log.span(first)
-                piece_end = min(last, end - 1)
-                yield ledger_id, first - start, piece_end - start
-                first = piece_end + 1
+        """The individually deleted messages as `stats-internal` prints them; see `ranges_text`."""
+        return ranges_text(self._deleted, log, limit_chars)
 
     # --- surviving a crash
 
@@ -274,11 +204,11 @@ class Cursor:
         entries than the limit. Without, it is the number of ranges kept.
         """
         kept, count = _copy(self._deleted), self._deleted_count
-        if max_ranges is not None and count:
-            if log is not None and count > max_ranges:
-                kept = self._within_ledgers(log, max_ranges)
-            elif log is None and count > max_ranges and self.ranges_total > max_ranges:
-                kept.remove_range(self._run_starts()[max_ranges], kept.max() + 1)
+        if max_ranges is not None and count > max_ranges:
+            if log is not None:
+                drop_ledgers_over(kept, log, max_ranges)
+            else:
+                drop_runs_after(kept, max_ranges)
             count = len(kept)
         batches = self._batches
         if len(batches) > MAX_BATCH_INDEXES_TO_PERSIST:
@@ -287,19 +217,6 @@ class Cursor:
         self.dirty = False
         self.last_persist_us = now_us
         return self._deleted_count - count
-
-    def _within_ledgers(self, log: TopicLog, max_entries: int) -> BitMap:
-        kept = _copy(self._deleted)
-        included = 0
-        first = self._deleted.min()
-        while first is not None:
-            _, start, end = log.span(first)
-            if included > max_entries:
-                kept.remove_range(start, end)
-            else:
-                included += self._deleted.range_cardinality(start, end)
-            first = self._next_deleted(end)
-        return kept
 
     def recover(self) -> None:
         """Goes back to the persisted side: what a broker finds after a crash."""

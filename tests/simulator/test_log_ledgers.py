@@ -1,5 +1,7 @@
 """Ledgers: rollover, trimming and positions as the fact sheet has them (B1, B2, B3)."""
 
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -211,3 +213,12 @@ def test_a_checkpoint_costs_the_ledgers_and_not_the_entries():
     assert closed == (log.ledgers[0],) and open_copy is not log.ledgers[1]
     log.append(1, 1, 0)
     assert open_copy.entries == 2_000
+
+
+def test_a_pickled_log_goes_on_by_itself():
+    log = log_of((5, 3), (6, 2))
+    revived = pickle.loads(pickle.dumps(log))
+    assert state(revived) == state(log)
+    revived.append(1, 1, 0)
+    assert revived.current is revived.ledgers[-1] and revived.ledgers[-1].entries == 3
+    assert (log.length, log.ledgers[-1].entries) == (5, 2)
