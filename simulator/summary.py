@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simulator.counting import SubscriptionCounts, failover_summary, subscription_summary
@@ -35,7 +36,7 @@ def summarise(world: World) -> dict[str, Any]:
         "snapshots": _snapshots(world),
         "failovers": failovers,
         "commands": [dict(result) for result in runtime.command_results],
-        "violations": [violation.as_dict() for violation in world.all_violations(failovers)],
+        "violations": [asdict(violation) for violation in world.all_violations(failovers)],
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simulator.inspection import read_position_text
@@ -34,7 +35,7 @@ def view(world: World) -> dict[str, Any]:
         "branch": world.branch,
         "furthest_us": world.furthest_us,
         "limit_reached": world.limit_reached,
-        "violations": [violation.as_dict() for violation in world.violations],
+        "violations": [asdict(violation) for violation in world.violations],
         "clusters": {name: {"state": runtime.clusters[name].state, "topics": _topics(runtime, name)} for name in runtime.cluster_names},
         "producers": {name: _producer(runtime, name) for name in sorted(runtime.producers)},
         "links": {f"{a} -> {b}": _link(runtime, (a, b)) for a, b in sorted(runtime.links)},

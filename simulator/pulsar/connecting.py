@@ -58,6 +58,8 @@ def _subscribe(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
         subscription.switch_replication(True, seq)
     topic.evaluate_controller(seq)
     subscription.dispatcher.add(session, seq)
+    if session.size == 0:
+        consumer.ask_for_one(seq)
     return True
 
 

@@ -175,6 +175,17 @@ class Consumer(Acknowledger):
                 self._finish()
             item[0].take(1, seq)
         self.taking = False
+        if self.spec.receiver_queue_size == 0:
+            self.ask_for_one(cause)
+
+    def ask_for_one(self, cause: int) -> None:
+        """Without a receiver queue the client grants a single permit whenever the application waits."""
+        if self.queue or self.current is not None or self.state != RUNNING:
+            return
+        for session in tuple(self.sessions.values()):
+            if session.permits <= 0 and self.current is None:
+                session.permits = 1
+                session.subscription.dispatcher.dispatch(cause)
 
     def _deliver(self, item: Item) -> int:
         session, index, message, batch_index, redelivery, cause = item

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Session:
     """A connected consumer of one topic partition."""
 
-    __slots__ = ("consumer", "subscription", "topic", "runtime", "permits", "taken", "flow_at", "unacked", "blocked", "queued")
+    __slots__ = ("consumer", "subscription", "topic", "runtime", "permits", "taken", "size", "flow_at", "unacked", "blocked", "queued")
 
     def __init__(self, consumer: Consumer, subscription: Subscription) -> None:
         self.consumer = consumer
@@ -26,6 +26,7 @@ class Session:
         self.topic = subscription.topic
         self.runtime = subscription.runtime
         size = consumer.spec.receiver_queue_size
+        self.size = size
         self.permits = size
         self.taken = 0
         self.flow_at = max(1, size // 2)
@@ -65,7 +66,7 @@ class Session:
         """The application (or the client itself) took messages from the receiver queue: permits flow back by halves."""
         self.queued -= count
         self.taken += count
-        if self.taken >= self.flow_at:
+        if self.size and self.taken >= self.flow_at:
             self.permits += self.taken
             self.taken = 0
             self.subscription.dispatcher.dispatch(cause)

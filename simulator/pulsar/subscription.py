@@ -83,14 +83,9 @@ class Subscription:
             return
         position = self.topic.log.position(snapshot.index)
         used = self._note_snapshot("snapshot.used", snapshot.snapshot, cause, *position)
-        if self.topic.controller is None and not self._controller_for_update(used):
-            return
-        self.last_update_us = self.runtime.now_us
-        self.topic.controller.write_update(self, snapshot, used)
-
-    def _controller_for_update(self, cause: int) -> bool:
-        self.topic.evaluate_controller(cause)
-        return self.topic.controller is not None
+        if self.topic.controller is not None:  # without one the broker drops the snapshot, too
+            self.last_update_us = self.runtime.now_us
+            self.topic.controller.write_update(self, snapshot, used)
 
     def _note_snapshot(self, event: str, snapshot: int, cause: int, *more: int | str) -> int:
         return self.runtime.note(event, cause, self.topic.cluster.number, self.topic.number, self.number, snapshot, *more)

@@ -191,12 +191,12 @@ class Topic:
 
     def replicated_subscriptions_possible(self) -> bool:
         """Feature on and more than one cluster in the topic's replication list."""
-        return self.loaded and self.cluster.setting("enableReplicatedSubscriptions", self) and bool(self.listed_clusters_beyond_one())
+        return self.loaded and self.cluster.setting("enableReplicatedSubscriptions", self) and self.listed_clusters_beyond_one()
 
     def listed_clusters_beyond_one(self) -> bool:
-        """Whether the topic's replication-cluster list holds more than one cluster, as this cluster sees it."""
-        pairs = self.runtime.replication[self.base]
-        return any(self.cluster.name in pair for pair in pairs)
+        """Whether the topic's replication-cluster list holds more than one cluster, as this cluster sees it: where
+        replication goes one way only, the receiving cluster's own list names nobody else."""
+        return bool(self.remote_clusters())
 
     def start_controller(self, reason: str, cause: int) -> SnapshotController:
         """Create the controller; #26655: a topic that already holds entries gets a snapshot that covers them."""
