@@ -53,10 +53,16 @@ class Facts:
 
     def topics_of(self, subscription: int) -> list[int]:
         """The subscription's topic, or its partitions, as rows name them."""
-        base = self.scenario.subscriptions[self.name(subscription)].topic
-        stored = np.unique(self.history.table("message.stored").topic).tolist()
         created = np.unique(self.history.table("subscription.created", subscription=subscription).topic).tolist()
-        return [number for number in sorted({*stored, *created}) if self.base_of(number) == base]
+        spec = self.scenario.subscriptions.get(self.name(subscription))
+        bases = [self.base_of(topic) for topic in created] if spec is None else [spec.topic]
+        stored = np.unique(self.history.table("message.stored").topic).tolist()
+        return [topic for topic in sorted({*stored, *created}) if self.base_of(topic) in bases]
+
+    def subscriptions(self) -> list[int]:
+        """Every subscription that rows mention, by name: those of the scenario and those that a command made."""
+        rows = [self.history.table(event).subscription for event in ("subscription.created", "message.delivered")]
+        return sorted(np.unique(np.concatenate(rows)).tolist(), key=self.name)
 
     def base_of(self, topic: int) -> str:
         """The topic's name in the scenario: without its partition."""

@@ -21,13 +21,10 @@ def subscription_counts(
     """By (subscription, cluster), and by (subscription, cluster, topic partition)."""
     outer: dict[tuple[str, str], SubscriptionCounts] = {}
     inner: dict[tuple[str, str, str], SubscriptionCounts] = {}
-    for name in sorted(facts.scenario.subscriptions):
-        subscription = facts.history.number(name)
-        if subscription < 0:
-            continue
+    for subscription in facts.subscriptions():
         for cluster in facts.clusters:
             for topic, counts in _by_topic(facts, windows, subscription, cluster).items():
-                key = (name, facts.name(cluster))
+                key = (facts.name(subscription), facts.name(cluster))
                 inner[(*key, facts.name(topic))] = counts
                 outer[key] = _added(outer.get(key, SubscriptionCounts()), counts)
     return outer, inner
