@@ -1,0 +1,1 @@
+"""The site: settings, addresses, the ASGI application. Features live in `visualizer`."""

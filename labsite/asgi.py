@@ -1,0 +1,24 @@
+"""The ASGI application that Daphne serves: HTTP to Django; sockets pass origin check, then session, then router."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "labsite.settings")
+
+from django.core.asgi import get_asgi_application  # noqa: E402
+
+django_application = get_asgi_application()  # loads the applications: what follows needs them
+
+from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
+from channels.sessions import SessionMiddlewareStack  # noqa: E402
+
+from visualizer.origin import SameOriginSockets  # noqa: E402
+from visualizer.routing import websocket_urlpatterns  # noqa: E402
+
+application = ProtocolTypeRouter(
+    {
+        "http": django_application,
+        "websocket": SameOriginSockets(SessionMiddlewareStack(URLRouter(websocket_urlpatterns))),
+    }
+)

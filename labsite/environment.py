@@ -1,0 +1,64 @@
+"""Reads the site's settings from the environment, in words when a value is wrong.
+
+Rules: nothing set is right for one person on this machine; a wrong value is remembered here and reported by the system
+checks of `labsite.checks`, so that `manage.py check` and the server's start say all of them at once.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.core.management.utils import get_random_secret_key
+
+PROBLEMS: list[tuple[str, str]] = []
+"""(what is wrong, what would be right) of each environment variable that could not be used."""
+
+_YES = frozenset({"1", "true", "yes", "on"})
+_NO = frozenset({"", "0", "false", "no", "off"})
+
+
+def flag(name: str) -> bool:
+    """A yes-or-no variable; unset is no."""
+    text = os.environ.get(name, "").strip().lower()
+    if text not in _YES | _NO:
+        PROBLEMS.append((f"{name} is {text!r}, which is neither yes nor no.", f"Set {name}=1 or {name}=0, or leave it out."))
+    return text in _YES
+
+
+def names(name: str, default: list[str]) -> list[str]:
+    """A comma-separated list; unset or empty is the default."""
+    given = [part.strip() for part in os.environ.get(name, "").split(",") if part.strip()]
+    return given or default
+
+
+def address(name: str, schemes: tuple[str, ...]) -> str | None:
+    """A server's URL, None when unset. One with another scheme is a problem and counts as unset."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return None
+    if urlsplit(text).scheme not in schemes:
+        PROBLEMS.append((f"{name} does not begin with one of {', '.join(f'{scheme}://' for scheme in schemes)}.", f"For example {name}={schemes[0]}://localhost/."))
+        return None
+    return text
+
+
+def secret_key(beside: Path) -> str:
+    """SECRET_KEY, or one made at the first start and kept in a file that only this user can read."""
+    given = os.environ.get("SECRET_KEY", "").strip()
+    if given:
+        return given
+    file = beside / "secret-key"
+    try:
+        return file.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        beside.mkdir(parents=True, exist_ok=True)
+    fresh = get_random_secret_key()
+    try:
+        # Exclusive creation: of two processes that start at once, the second reads what the first wrote.
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as kept:
+            kept.write(fresh)
+    except FileExistsError:
+        return file.read_text(encoding="ascii").strip() or fresh
+    return fresh

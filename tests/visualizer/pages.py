@@ -1,0 +1,90 @@
+"""A small scenario, and a page that speaks the socket's protocol as `docs/websocket.md` says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from channels.testing import WebsocketCommunicator
+
+SCENARIO = """\
+format: 1
+name: two-towns
+title: Two towns and one subscription
+family: replicated-subscriptions
+about: A small run for tests.
+watch: The pin in b jumps once a second.
+seed: 5
+until: 8s
+clusters:
+  a: {}
+  b: {}
+links:
+  default: {latency: 20ms}
+topics:
+  orders: {clusters: [a, b]}
+producers:
+  web: {topic: orders, cluster: a, start: 50ms, every: 20ms, count: 300, size: 1KB, keys: 4}
+subscriptions:
+  billing: {topic: orders, type: Shared, replicateSubscriptionState: true, initialPosition: Earliest}
+consumers:
+  billing-1: {subscription: billing, cluster: a, processing: 1ms}
+"""
+
+HOST = "testserver"
+ORIGIN = (b"origin", b"http://testserver")
+
+
+class Page:
+    """A page on a lab's socket: says hello, answers `seen`, keeps what came."""
+
+    def __init__(self, lab_id: str, token: str | None = None, origin: tuple[bytes, bytes] | None = ORIGIN) -> None:
+        from labsite.asgi import application
+
+        headers = [(b"host", HOST.encode())] + ([origin] if origin else [])
+        self.socket = WebsocketCommunicator(application, f"/ws/labs/{lab_id}/", headers=headers)
+        self.token = token
+        self.answers_seen = True
+        self.frames: list[dict[str, Any]] = []
+
+    async def open(self, epoch: int | None = None, number: int | None = None) -> dict[str, Any]:
+        """Connect and say hello; returns welcome."""
+        connected, _ = await self.socket.connect(timeout=5)
+        assert connected
+        hello = {"type": "hello", "token": self.token, "epoch": epoch, "number": number}
+        await self.send({name: value for name, value in hello.items() if value is not None})
+        return await self.until("welcome")
+
+    async def send(self, message: dict[str, Any]) -> None:
+        await self.socket.send_to(text_data=json.dumps(message))
+
+    async def receive(self, timeout: float = 5) -> dict[str, Any]:
+        message = json.loads(await self.socket.receive_from(timeout=timeout))
+        if message["type"] == "frame":
+            self.frames.append(message)
+            if self.answers_seen:
+                await self.send({"type": "seen", "epoch": message["epoch"], "number": message["number"]})
+        return message
+
+    async def until(self, kind: str, test: Any = lambda message: True, messages: int = 400) -> dict[str, Any]:
+        """The next message of a type that passes the test."""
+        for _ in range(messages):
+            message = await self.receive()
+            if message["type"] == kind and test(message):
+                return message
+        raise AssertionError(f"no such {kind} among {messages} messages")
+
+    async def frame(self, test: Any = lambda frame: True) -> dict[str, Any]:
+        return await self.until("frame", test)
+
+    async def command(self, **command: Any) -> dict[str, Any]:
+        await self.send({"type": "command", "id": "c", "command": command})
+        return await self.until("result")
+
+    async def seek(self, at_us: int) -> dict[str, Any]:
+        """Seek and wait for the snapshot frame there."""
+        await self.send({"type": "seek", "at_us": at_us})
+        return await self.frame(lambda frame: frame["snapshot"] and frame["at_us"] == at_us)
+
+    async def close(self) -> None:
+        await self.socket.disconnect()

@@ -1,0 +1,102 @@
+"""A lab's definition: making one from a scenario or a text, and the scenario of one that is there.
+
+Rules: what people send is a built-in name or a text, never a path; a scenario is read once per text and seed and shared,
+since it is frozen; reading a text takes tens of milliseconds, so it happens in a thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from asgiref.sync import sync_to_async
+
+from simulator import ENGINE_VERSION, load_scenario, load_scenario_text, scenario_names
+from visualizer.models import Lab, LabCommand, fresh_token, hash_of
+from visualizer.wire import Refused
+
+YAML_LIMIT = 262_144
+"""Characters of a scenario's text: the largest built-in one has a few thousand."""
+
+SEED_LIMIT = 1 << 53
+"""Exact in JavaScript."""
+
+LABS_KEPT = 100_000
+"""Rows of labs; beyond that the site asks its operator to delete old ones."""
+
+
+@lru_cache(maxsize=256)
+def read_scenario(text: str, seed: int | None) -> Any:
+    """The scenario of a text, with another seed when one is given. Raises ScenarioError with every problem."""
+    return load_scenario_text(text, seed=seed)
+
+
+scenario_of = sync_to_async(read_scenario, thread_sensitive=False)
+"""The same, off the event loop."""
+
+
+@lru_cache(maxsize=256)
+def builtin_scenario(name: str, seed: int | None = None) -> Any:
+    return load_scenario(name, seed=seed)
+
+
+def builtin_scenarios() -> list[Any]:
+    """All built-in scenarios, in order of their names."""
+    return [builtin_scenario(name) for name in scenario_names()]
+
+
+@dataclass(frozen=True, slots=True)
+class NewLab:
+    lab: Lab
+    token: str
+
+
+def new_lab(given: dict[str, Any]) -> NewLab:
+    """Store a lab as asked for: {"scenario": name} or {"yaml": text}, and "seed". Raises Refused or ScenarioError."""
+    for name in given:
+        if name not in ("scenario", "yaml", "seed"):
+            raise Refused("bad-field", f"A lab has no field {name[:60]!r}.", "Give scenario or yaml, and perhaps seed.")
+    seed = given.get("seed")
+    if seed is not None and (type(seed) is not int or not 0 <= seed <= SEED_LIMIT):
+        raise Refused("bad-seed", "The seed is not a whole number that JavaScript can hold.", f"Give one from 0 to {SEED_LIMIT}.")
+    if Lab.objects.count() >= LABS_KEPT:
+        raise Refused("full", f"This site holds {LABS_KEPT:,} labs.", "Its operator may delete old ones.")
+    return _store(_scenario_asked_for(given, seed))
+
+
+def copy_of(lab: Lab) -> NewLab:
+    """A new lab with the same scenario, seed and commands, standing at its beginning: what a replay link makes."""
+    copy = _store(read_scenario(lab.scenario_text, lab.seed))
+    Lab.objects.filter(pk=copy.lab.pk).update(branch=lab.branch)
+    rows = list(lab.commands.all())
+    for row in rows:
+        row.pk, row.lab = None, copy.lab
+    LabCommand.objects.bulk_create(rows)
+    return copy
+
+
+def _scenario_asked_for(given: dict[str, Any], seed: int | None) -> Any:
+    name, text = given.get("scenario"), given.get("yaml")
+    if (name is None) == (text is None):
+        raise Refused("bad-field", "A lab is made from a built-in scenario or from a text.", "Give exactly one of scenario and yaml.")
+    if name is not None:
+        if name not in scenario_names():
+            raise Refused("unknown-scenario", f"There is no built-in scenario {str(name)[:60]!r}.", f"One of {', '.join(scenario_names())}.")
+        return builtin_scenario(name, seed)
+    if not isinstance(text, str) or len(text) > YAML_LIMIT:
+        raise Refused("bad-field", "yaml is not a text that can be taken.", f"Give at most {YAML_LIMIT:,} characters.")
+    return read_scenario(text, seed)
+
+
+def _store(scenario: Any) -> NewLab:
+    token = fresh_token()
+    lab = Lab.objects.create(
+        title=scenario.title[:200],
+        scenario_name=scenario.name[:100],
+        scenario_text=scenario.canonical_text,
+        seed=scenario.seed,
+        engine_version=ENGINE_VERSION,
+        token_hash=hash_of(token),
+    )
+    return NewLab(lab, token)

@@ -1,0 +1,323 @@
+"""This process's labs: opens rooms, holds leases, runs the pump, exchanges messages with other server processes.
+
+Rules: one hub per event loop; whatever runs in the background is supervised, so a bug is logged and shown instead of
+vanishing; once a second each room is looked after (leases, positions, watchers, idleness). Without Redis this process
+is the only one. Messages between processes are in `docs/websocket.md`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import weakref
+from collections.abc import Awaitable, Coroutine
+from typing import Any
+
+from channels.layers import get_channel_layer
+from django.conf import settings
+from redis.exceptions import RedisError
+
+from visualizer import store
+from visualizer.definitions import scenario_of
+from visualizer.frames import Frame
+from visualizer.lease import LEASE_MS, Leases, OnlyProcess, RedisLeases
+from visualizer.models import Lab
+from visualizer.pump import Pump
+from visualizer.relaying import Relay
+from visualizer.rooms import Reply, Room
+from visualizer.running import Runner
+from visualizer.wire import Refused
+
+logger = logging.getLogger(__name__)
+
+TICK_S = 1.0
+"""Positions are stored, leases renewed and watchers counted this often."""
+
+IDLE_TICKS = 60
+"""Seconds without anyone watching or asking after which a lab is put away; it comes back paused."""
+
+ROOMS = 200
+"""Labs that this process runs or shows at once; each may hold five million rows."""
+
+OUTBOX = 2_000
+"""Messages to other processes that wait for Redis; beyond it frames are dropped, and relays ask for a snapshot."""
+
+_hubs: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = weakref.WeakKeyDictionary()
+
+
+def current_hub() -> Hub:
+    """The hub of the running event loop."""
+    loop = asyncio.get_running_loop()
+    hub = _hubs.get(loop)
+    if hub is None:
+        hub = _hubs[loop] = Hub()
+    return hub
+
+
+class Hub:
+    def __init__(self) -> None:
+        self.rooms: dict[str, Room] = {}
+        self.pump = Pump(self._engine_failed)
+        self.channel = ""
+        self.leases: Leases
+        self._layer: Any = None
+        self._starting: asyncio.Task[None] | None = None
+        self._opening: dict[str, asyncio.Lock] = {}
+        self._tasks: set[asyncio.Future[Any]] = set()
+        self._outbox: asyncio.Queue[tuple[bool, str, dict[str, Any]]] = asyncio.Queue(OUTBOX)
+        self._failed_renewals = 0
+
+    # --- tasks
+
+    def soon(self, work: Coroutine[Any, Any, Any] | Awaitable[Any], what: str) -> asyncio.Future[Any]:
+        """Run in the background; an exception is logged, never lost."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+
+        def ended(done: asyncio.Future[Any]) -> None:
+            self._tasks.discard(done)
+            if not done.cancelled() and done.exception() is not None:
+                logger.error("Failed while %s", what, exc_info=done.exception())
+
+        task.add_done_callback(ended)
+        return task
+
+    def _for_ever(self, work: Coroutine[Any, Any, Any], what: str) -> None:
+        """As `soon`, for a task that must not end: when it does, every page is told to come back, to a new hub."""
+        task = self.soon(work, what)
+
+        def ended(done: asyncio.Future[Any]) -> None:
+            if not done.cancelled():
+                self.stop("The server has to start over; this page connects again.")
+
+        task.add_done_callback(ended)
+
+    async def start(self) -> None:
+        if self._starting is None:
+            self._starting = asyncio.ensure_future(self._start())
+        await asyncio.shield(self._starting)
+
+    async def _start(self) -> None:
+        if settings.REDIS_URL:
+            self._layer = get_channel_layer()
+            self.channel = await self._layer.new_channel("lab-process.")
+            self.leases = RedisLeases(settings.REDIS_URL, self.channel)
+            self._for_ever(self._receive(), "receiving from other processes")
+            self._for_ever(self._send(), "sending to other processes")
+        else:
+            self.channel = "only-process"
+            self.leases = OnlyProcess(self.channel)
+        self._for_ever(self.pump.run(), "running the pump")
+        self._for_ever(self._look_after(), "looking after the labs")
+
+    def stop(self, reason: str) -> None:
+        """End everything here; the next page or question gets a new hub."""
+        loop = asyncio.get_running_loop()
+        if _hubs.get(loop) is self:
+            del _hubs[loop]
+        for room in self.rooms.values():
+            room.part.close()
+            for viewer in list(room.viewers.values()):
+                viewer.close(reason)
+        self.rooms.clear()
+        for task in list(self._tasks):
+            task.cancel()
+
+    # --- rooms
+
+    async def room(self, lab_id: str) -> Room:
+        """The room of a lab, opened when it is not. Raises `Refused` when there is no such lab."""
+        await self.start()
+        async with self._opening.setdefault(lab_id, asyncio.Lock()):
+            room = self.rooms.get(lab_id)
+            if room is None:
+                room = await self._open(lab_id)
+            return room
+
+    async def _open(self, lab_id: str) -> Room:
+        if len(self.rooms) >= ROOMS:
+            raise Refused("too-many", f"This server process shows {ROOMS} labs already.", "Close one, or try again in a minute.")
+        lab = await Lab.objects.filter(pk=lab_id).afirst()
+        if lab is None:
+            raise Refused("not-found", f"There is no lab {lab_id}.", "Open a new one from the gallery.")
+        await scenario_of(lab.scenario_text, lab.seed)
+        room = Room(lab)
+        if self._layer is not None:
+            await self._layer.group_add(_group(lab_id), self.channel)
+        await self._cast(room)
+        self.rooms[lab_id] = room
+        return room
+
+    async def _cast(self, room: Room) -> None:
+        """Give the room its part: run the lab when its lease is free, else relay it."""
+        holder = await self.leases.take(room.lab.pk)
+        if holder != self.channel:
+            room.part = Relay(self, room, holder)
+            return
+        stored = await store.take(room.lab.pk)
+        room.part = Runner(self, room, stored)
+
+    def lost(self, room: Room) -> None:
+        """Another process runs this lab now: show what that one says."""
+        if isinstance(room.part, Runner):
+            self.soon(self._recast(room), "handing a lab over")
+
+    async def _recast(self, room: Room) -> None:
+        async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
+            room.part.close()
+            if self._layer is None:
+                for viewer in list(room.viewers.values()):
+                    viewer.close("Another server process has taken this lab. With REDIS_URL set, processes share labs.")
+                self.rooms.pop(room.lab.pk, None)
+                return
+            room.start_over()
+            await self._cast(room)
+            room.part.want_snapshot()
+            room.part.viewers_changed()
+
+    async def _look_after(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            for room in list(self.rooms.values()):
+                await self._look_after_one(room)
+
+    async def _look_after_one(self, room: Room) -> None:
+        lab_id = room.lab.pk
+        if isinstance(room.part, Runner) and not await self._renewed(lab_id):
+            self.lost(room)
+            return
+        await room.part.tick()
+        if room.idle_ticks >= IDLE_TICKS:
+            await self._put_away(room)
+        elif isinstance(room.part, Relay):
+            await self._follow(room, room.part)
+
+    async def _renewed(self, lab_id: str) -> bool:
+        """Whether the lease is still ours. A Redis that cannot be reached for as long as a lease lasts has given it away."""
+        try:
+            renewed = await self.leases.renew(lab_id)
+        except (OSError, RedisError) as error:
+            self._failed_renewals += 1
+            logger.warning("Redis cannot be reached to renew a lease: %s", error)
+            return self._failed_renewals * TICK_S * 1000 < LEASE_MS
+        self._failed_renewals = 0
+        return renewed
+
+    async def _follow(self, room: Room, relay: Relay) -> None:
+        """Take the lab over when its process is gone, or follow it to the process that has it now."""
+        holder = await self.leases.take(room.lab.pk)
+        if holder != relay.runner:
+            await self._recast(room)
+
+    async def _put_away(self, room: Room) -> None:
+        lab_id = room.lab.pk
+        async with self._opening.setdefault(lab_id, asyncio.Lock()):
+            if room.viewers:
+                return
+            del self.rooms[lab_id]
+            was_running = isinstance(room.part, Runner)
+            room.part.close()
+            if self._layer is not None:
+                await self._layer.group_discard(_group(lab_id), self.channel)
+            if was_running:
+                await self.leases.release(lab_id)
+        self._opening.pop(lab_id, None)
+
+    def _engine_failed(self, session: Any, error: BaseException) -> None:
+        session.listener.failed(error)
+
+    async def ask(self, lab_id: str, what: str, **arguments: Any) -> str:
+        """Answer a question about a lab as JSON text, wherever the lab runs. Raises `Refused`."""
+        room = await self.room(lab_id)
+        return await room.part.ask(what, arguments)
+
+    # --- messages between processes
+
+    def post(self, channel: str, message: dict[str, Any]) -> None:
+        """To one process, in order, soon."""
+        self._put((False, channel, message))
+
+    def send_frame(self, lab_id: str, frame: Frame, snapshot: Frame | None) -> None:
+        """To every other process that shows the lab: one message."""
+        text = frame.text
+        other = snapshot.text if snapshot is not None and snapshot is not frame else None
+        self._put((True, _group(lab_id), {"type": "lab.frame", "lab": lab_id, "from": self.channel, "at": [frame.epoch, frame.number, frame.snapshot], "text": text, "snapshot": other}))
+
+    def send_notice(self, lab_id: str, message: dict[str, Any], failure: bool = False) -> None:
+        self._put((True, _group(lab_id), {"type": "lab.notice", "lab": lab_id, "from": self.channel, "message": message, "failure": failure}))
+
+    def _put(self, item: tuple[bool, str, dict[str, Any]]) -> None:
+        try:
+            self._outbox.put_nowait(item)
+        except asyncio.QueueFull:
+            logger.warning("Redis is too slow: a message to other server processes was dropped")
+
+    async def _send(self) -> None:
+        while True:
+            to_group, name, message = await self._outbox.get()
+            try:
+                await (self._layer.group_send if to_group else self._layer.send)(name, message)
+            except (OSError, RedisError) as error:
+                logger.warning("A message to other server processes was lost: %s", error)
+
+    async def _receive(self) -> None:
+        while True:
+            message = await self._layer.receive(self.channel)
+            if message["from"] == self.channel:
+                continue
+            room = self.rooms.get(message["lab"])
+            if room is not None:
+                self._take(room, message)
+
+    def _take(self, room: Room, message: dict[str, Any]) -> None:
+        """One message of another process. What no longer fits the room's part is out of date: the lease has moved."""
+        kind, sender, part = message["type"], message["from"], room.part
+        if isinstance(part, Runner):
+            if kind == "lab.watch":
+                part.watch(sender, message["viewers"], message["snapshot"])
+            elif kind == "lab.ask":
+                self._take_request(part, message, self._reply_to(message))
+            elif kind == "lab.question":
+                self.soon(self._answer(part, message), "answering another process")
+        elif isinstance(part, Relay) and sender == part.runner:
+            if kind == "lab.frame":
+                part.take(*_frames_of(message))
+            elif kind == "lab.notice":
+                (room.fail if message["failure"] else room.say_to_all)(message["message"])
+            elif kind == "lab.reply":
+                part.replied(message["number"], message["message"])
+            elif kind == "lab.answer":
+                part.answered(message["number"], message["text"], message["refused"])
+
+    def _reply_to(self, message: dict[str, Any]) -> Reply:
+        def reply(answer: dict[str, Any]) -> None:
+            self.post(message["from"], {"type": "lab.reply", "lab": message["lab"], "from": self.channel, "number": message["number"], "message": answer})
+
+        return reply
+
+    def _take_request(self, runner: Runner, message: dict[str, Any], reply: Reply) -> None:
+        try:
+            runner.handle(message["message"], reply)
+        except Refused as refused:
+            reply(refused.answer())
+
+    async def _answer(self, runner: Runner, message: dict[str, Any]) -> None:
+        text, refused = None, None
+        try:
+            text = await runner.ask(message["what"], message["arguments"])
+        except Refused as why:
+            refused = [why.code, why.error, why.hint]
+        answer = {"type": "lab.answer", "lab": message["lab"], "from": self.channel, "number": message["number"], "text": text, "refused": refused}
+        self.post(message["from"], answer)
+
+
+def _group(lab_id: str) -> str:
+    return f"lab.{lab_id}"
+
+
+def _frames_of(message: dict[str, Any]) -> tuple[Frame, Frame | None]:
+    epoch, number, is_snapshot = message["at"]
+    frame = Frame(epoch, number, is_snapshot, message["text"])
+    if message["snapshot"] is not None:
+        return frame, Frame(epoch, number, True, message["snapshot"])
+    return frame, frame if is_snapshot else None

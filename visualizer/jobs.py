@@ -1,0 +1,180 @@
+"""The jobs of a lab: rebuild it from its rows, seek, step, change branch, carry out a command, answer a question.
+
+Rules: each is a generator that works in slices and leaves the world whole between them; a command is in the database
+before the engine hears of it; whatever a person asked that cannot be done raises `Refused`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from simulator import World
+from visualizer.session import FORECAST_EVERY_US, Session
+from visualizer.store import StoredLab
+from visualizer.wire import Refused
+from visualizer.work import Wait, Work
+
+FARTHEST_FACTOR, FARTHEST_US = 10, 3_600_000_000
+"""How far beyond its scenario's end a lab may be sought: ten times, or an hour if that is more."""
+
+SEARCH_US = 60_000_000
+"""How far ahead of all that has been run a step looks for its row."""
+
+SEARCH_ROWS = 65_536
+"""Rows that a step back looks through at a time."""
+
+CURVE_POINTS = 600
+"""Points of the risk curve over one run forward."""
+
+
+def rebuild(session: Session, stored: StoredLab, scenario_of: Callable[[], Awaitable[Any]]) -> Work:
+    """Make the world and bring it where it stood: every command again, in the order given, then the position."""
+    scenario = yield Wait(scenario_of())
+    world = World.from_scenario(scenario)
+    session.start_with(world, scenario)
+    yield None
+    for given in stored.commands:
+        if world.branch != given["branch"]:
+            world.switch_branch(given["branch"])
+        # The branch must have run as far as it had, or the command would not start a new branch where it did.
+        yield from _run_to(session, max(given["furthest_us"], given["at_us"]))
+        yield from _go_to(session, given["at_us"])
+        result = world.apply(dict(given["command"]))
+        if given["ok"] is not None and bool(result.ok) != given["ok"]:
+            raise AssertionError(f"command {given['number']} ({given['command']['do']}) was {_outcome(given['ok'])} when it was given and is {_outcome(result.ok)} in the replay")
+        yield None
+    if world.branch != stored.branch:
+        world.switch_branch(stored.branch)
+    yield from _run_to(session, stored.furthest_us)
+    yield from _go_to(session, stored.position_us)
+    session.new_epoch()
+
+
+def _outcome(ok: bool) -> str:
+    return "accepted" if ok else "refused"
+
+
+def seek(session: Session, at_us: int | None, seq: int | None) -> Work:
+    """Go to the end of an instant, or of a row's instant."""
+    world = session.world
+    farthest_us = max(FARTHEST_FACTOR * session.until_us, FARTHEST_US)
+    if seq is not None:
+        if seq >= len(world.trace):
+            raise Refused("not-found", f"Row {seq} has not happened yet.", f"Rows so far are 0 to {len(world.trace) - 1}.")
+        at_us = world.trace.at_us(seq)
+    if at_us > farthest_us:
+        raise Refused("too-far", f"{at_us / 1e6:.1f} s is too far ahead.", f"This lab runs to {farthest_us / 1e6:.0f} s at most.")
+    yield from _run_to(session, at_us)
+    yield from _go_to(session, at_us)
+    session.new_epoch()
+    session.listener.position_changed()
+
+
+def _go_to(session: Session, at_us: int) -> Work:
+    """To an instant that has been run before."""
+    if session.world.now_us != at_us:
+        seeking = session.world.begin_seek(at_us=at_us)
+        yield None
+        while seeking.step(session.slice_events()):
+            yield None
+
+
+def _run_to(session: Session, at_us: int) -> Work:
+    """Run forward to an instant that may lie beyond all that has been run, with points of the risk curve on the way."""
+    world = session.world
+    if at_us <= world.furthest_us:
+        return
+    yield from _go_to(session, world.furthest_us)
+    every_us = max(FORECAST_EVERY_US, (at_us - world.now_us) // CURVE_POINTS)
+    while world.now_us < at_us and not world.limit_reached:
+        hop_us = min(at_us, (world.now_us // every_us + 1) * every_us)
+        while world.advance(hop_us, session.slice_events()):
+            yield None
+        session.note_forecast()
+
+
+def step(session: Session, back: bool, which: Any) -> Work:
+    """To the end of the instant of the next (or previous) row that passes the filter: `World.step`, in slices."""
+    world = session.world
+    session.playing = False
+    from_us = world.now_us
+    at_us = _passing_before(world, which) if back else (yield from _passing_after(session, which))
+    yield from _go_to(session, from_us if at_us is None else at_us)
+    if back:
+        session.new_epoch()
+    session.want_frame()
+    session.listener.position_changed()
+    if at_us is None:
+        towards = "before" if back else f"within {SEARCH_US // 1_000_000} s after"
+        raise Refused("nothing-there", f"There is no such row {towards} {from_us / 1e6:.6f} s.", "Choose another filter, or everything.")
+
+
+def _passing_before(world: Any, which: Any) -> int | None:
+    """The instant of the last row that passes and is earlier than the present instant."""
+    end = world.seq
+    while end > 0:
+        first = max(0, end - SEARCH_ROWS)
+        for seq in reversed(_passing(world, first, end, which)):
+            at_us = world.trace.at_us(seq)
+            if at_us < world.now_us:
+                return at_us
+        end = first
+    return None
+
+
+def _passing_after(session: Session, which: Any) -> Work:
+    """The instant of the next row that passes, running forward when needed; None when none comes for a while."""
+    world = session.world
+    seen, end_us = world.seq, world.furthest_us + SEARCH_US
+    while True:
+        seqs = _passing(world, seen, len(world.trace), which)
+        if seqs:
+            return world.trace.at_us(seqs[0])
+        seen = len(world.trace)
+        yield from _go_to(session, world.furthest_us)
+        if world.now_us >= end_us or world.limit_reached:
+            return None
+        world.advance(end_us, session.slice_events())
+        yield None
+
+
+def _passing(world: Any, first: int, last: int, which: Any) -> list[int]:
+    """Seqs from `first` up to `last` that pass a filter."""
+    if isinstance(which, str):
+        return world.trace.seqs(first, last, control_only=which == "control", limit=None)
+    if "message" in which:
+        producer, number = which["message"]
+        wanted = {"producer": world.trace.number(producer), "sequence_id": number}
+    else:
+        wanted = {"subscription": world.trace.number(which["subscription"])}
+    if None in wanted.values():
+        return []
+    columns = world.trace.columns(first, last, names=tuple(wanted))
+    passes = [columns[name] == value for name, value in wanted.items()]
+    return [first + place for place in (passes[0] if len(passes) == 1 else passes[0] & passes[1]).nonzero()[0].tolist()]
+
+
+def switch_branch(session: Session, number: int) -> Work:
+    """Show another branch, at the same instant as far as it has run."""
+    world = session.world
+    numbers = [branch["number"] for branch in world.branches]
+    if number not in numbers:
+        raise Refused("not-found", f"There is no branch {number}.", f"Branches are {', '.join(map(str, numbers))}.")
+    world.switch_branch(number)
+    yield None
+    session.new_epoch()
+    session.listener.position_changed()
+
+
+def carry_out(session: Session, command: dict[str, Any], keep: Callable[..., Awaitable[int]], kept: Callable[..., Awaitable[None]]) -> Work:
+    """Store the command, then let it take effect, then store what came of it. Nothing moves in between."""
+    world = session.world
+    number = yield Wait(keep(command=command, at_us=world.now_us, furthest_us=world.furthest_us, branch=world.branch))
+    branch = world.branch
+    result = world.apply(dict(command))
+    if world.branch != branch:
+        session.new_epoch()
+    session.want_frame()
+    yield Wait(kept(number=number, ok=bool(result.ok), code=result.code or "", position=session.position(), command_log=world.command_log))
+    return result

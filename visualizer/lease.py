@@ -1,0 +1,81 @@
+"""Which server process runs a lab: a lease in Redis, or nobody else when there is no Redis.
+
+Rules: a lease that is not renewed for `LEASE_MS` is free, so a lab outlives its process; it is renewed and released only
+by its holder (compared in Redis, in one step). The holder's value is its channel, so others know where to send requests.
+What keeps an outdated holder from writing is the lab's `run_number` in the database, not the lease.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from redis import asyncio as redis
+
+LEASE_MS = 5_000
+"""How long a lab stands still after its process has died, at most."""
+
+_RENEW = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) end return 0"
+_RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
+
+
+class Leases(Protocol):
+    """`take` returns the holder's channel: ours when we got it or have it."""
+
+    async def take(self, lab_id: str) -> str: ...
+
+    async def renew(self, lab_id: str) -> bool: ...
+
+    async def release(self, lab_id: str) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+class OnlyProcess:
+    """Without Redis this process runs every lab it is asked for."""
+
+    def __init__(self, channel: str) -> None:
+        self.channel = channel
+
+    async def take(self, lab_id: str) -> str:
+        return self.channel
+
+    async def renew(self, lab_id: str) -> bool:
+        return True
+
+    async def release(self, lab_id: str) -> None:
+        return None
+
+    async def close(self) -> None:
+        return None
+
+
+class RedisLeases:
+    """Leases shared by every process that uses the same Redis."""
+
+    def __init__(self, url: str, channel: str) -> None:
+        self.channel = channel
+        self._redis = redis.Redis.from_url(url, decode_responses=True)
+        self._renew = self._redis.register_script(_RENEW)
+        self._release = self._redis.register_script(_RELEASE)
+
+    async def take(self, lab_id: str) -> str:
+        key = _key(lab_id)
+        while True:
+            if await self._redis.set(key, self.channel, nx=True, px=LEASE_MS):
+                return self.channel
+            holder = await self._redis.get(key)
+            if holder is not None:  # else it ran out between the two questions: try again
+                return holder
+
+    async def renew(self, lab_id: str) -> bool:
+        return bool(await self._renew(keys=[_key(lab_id)], args=[self.channel, LEASE_MS]))
+
+    async def release(self, lab_id: str) -> None:
+        await self._release(keys=[_key(lab_id)], args=[self.channel])
+
+    async def close(self) -> None:
+        await self._redis.aclose()
+
+
+def _key(lab_id: str) -> str:
+    return f"failover-lab:lease:{lab_id}"

@@ -1,0 +1,46 @@
+"""`manage.py simulate NAME_OR_FILE`: runs a scenario without the page. The work is done by the simulator; this reads arguments."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from simulator import EXIT_BAD_INPUT, EXIT_BUG, simulate
+
+
+class Command(BaseCommand):
+    help = "Run a scenario and print its summary. Exit codes: 0 fine, 1 a check was violated, 2 bad input, 3 our bug."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("scenario", metavar="NAME_OR_FILE", help="a built-in scenario (see `scenarios`) or a YAML file")
+        parser.add_argument("--seed", type=int, metavar="N", help="another seed than the scenario's")
+        parser.add_argument("--until", metavar="60s", help="another end than the scenario's")
+        parser.add_argument("--set", action="append", default=[], dest="sets", metavar="dotted.path=value", help="change the scenario; may be repeated")
+        parser.add_argument("--trace", metavar="FILE", help="write the trace to a .parquet or .jsonl file")
+        parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        trace = options["trace"]
+        if trace is not None and not Path(trace).absolute().parent.is_dir():
+            sys.stderr.write(f"--trace {trace}: there is no folder {Path(trace).absolute().parent}; name a file in a folder that exists\n")
+            sys.exit(EXIT_BAD_INPUT)
+        try:
+            code = simulate(
+                options["scenario"], sys.stdout, sys.stderr, seed=options["seed"], until=options["until"], sets=options["sets"],
+                trace_path=trace, as_json=options["json"], progress=sys.stderr.isatty(),
+            )
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Whoever read the output has gone away (`| head`): nobody is left to tell.
+            sys.stdout = None  # the interpreter must not flush it at exit
+            sys.exit(EXIT_BAD_INPUT)
+        except Exception:
+            sys.stderr.write(f"A bug in Failover Lab, please report it with the scenario and this:\n{traceback.format_exc()}")
+            sys.exit(EXIT_BUG)
+        sys.exit(code)

@@ -1,0 +1,102 @@
+"""What is kept of a lab: its inputs, the commands given to it, and where it stands. Never engine state.
+
+Rules: a lab is rebuilt by replaying these rows, so a command is stored before it takes effect; only the process that
+holds the lab's present `run_number` writes to it (a conditional update, so an outdated process finds out); the owner's
+token is kept as a hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+
+from django.db import models
+
+ID_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
+"""Without l, o, 0, 1: a link may be read out."""
+
+ID_LENGTH = 12
+"""32^12 labs: a viewing link cannot be guessed."""
+
+TOKEN_BYTES = 32
+
+
+def fresh_lab_id() -> str:
+    return "".join(secrets.choice(ID_ALPHABET) for _ in range(ID_LENGTH))
+
+
+def fresh_token() -> str:
+    """The owner's token: shown once, kept by the page."""
+    return secrets.token_urlsafe(TOKEN_BYTES)
+
+
+def hash_of(token: str) -> str:
+    """A plain hash is enough: the token is random, there is nothing to guess from a dictionary."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+class Lab(models.Model):
+    """One saved run: scenario, seed, engine version, and the instant at which it stands."""
+
+    class State(models.TextChoices):
+        READY = "ready"
+        FAILED = "failed"  # our own code broke; `failure` says where
+
+    id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=fresh_lab_id, editable=False)
+    title = models.CharField(max_length=200)
+    scenario_name = models.CharField(max_length=100)
+    scenario_text = models.TextField(help_text="canonical YAML")
+    seed = models.BigIntegerField()
+    engine_version = models.CharField(max_length=50)
+    token_hash = models.CharField(max_length=64)
+    created_at = models.DateTimeField(auto_now_add=True)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.READY)
+    failure = models.JSONField(null=True, blank=True)
+
+    run_number = models.BigIntegerField(default=0, help_text="counts the processes that have run this lab; only the newest writes")
+    branch = models.IntegerField(default=0)
+    position_us = models.BigIntegerField(default=0, help_text="the world stands at the end of this instant")
+    furthest_us = models.BigIntegerField(default=0)
+    command_log = models.JSONField(default=list, help_text="the engine's command log of the present branch: with scenario and seed, the run's inputs")
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.id} ({self.scenario_name})"
+
+    def is_owner(self, token: str | None) -> bool:
+        return token is not None and secrets.compare_digest(self.token_hash, hash_of(token))
+
+
+class LabCommand(models.Model):
+    """A command as it was given: on which branch, at which instant, and how far that branch had run by then.
+
+    Replaying them in order of `number` makes the same branches.
+    """
+
+    lab = models.ForeignKey(Lab, on_delete=models.CASCADE, related_name="commands")
+    number = models.IntegerField(help_text="from 1, in the order given")
+    branch = models.IntegerField()
+    at_us = models.BigIntegerField()
+    furthest_us = models.BigIntegerField(help_text="at_us below it: the command starts a new branch")
+    command = models.JSONField()
+    ok = models.BooleanField(null=True, help_text="null until it has taken effect")
+    code = models.CharField(max_length=60, blank=True)
+
+    class Meta:
+        ordering = ["lab", "number"]
+        constraints = [models.UniqueConstraint(fields=["lab", "number"], name="one_command_per_number")]
+
+    def __str__(self) -> str:
+        return f"{self.lab_id} #{self.number} {self.command.get('do')} at {self.at_us} µs"
+
+
+class ScenarioPicture(models.Model):
+    """The gallery's picture of a scenario, computed from a real run once per scenario text and engine version."""
+
+    key = models.CharField(primary_key=True, max_length=64, help_text="hash of engine version and canonical text")
+    picture = models.JSONField()
+
+    def __str__(self) -> str:
+        return self.key

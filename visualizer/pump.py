@@ -1,0 +1,126 @@
+"""The pump: deals engine time to the labs of this process. The only module that reads the wall clock.
+
+Rules: a turn is one slice of at most 5 ms (the session sizes it); labs take turns in order; after each turn the pump
+rests as long as the turn took, so the engine never has more than half of the time and sockets have the rest. A lab whose
+turn raises is stopped and says so; the others go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+LONGEST_IDLE_S = 1.0
+"""Even when nothing is due the pump looks again after this."""
+
+SHORTEST_REST_S = 0.0002
+"""After a turn of almost nothing the sockets still get a turn."""
+
+
+class Turns(Protocol):
+    """What the pump drives: `visualizer.session.Session`."""
+
+    lab_id: str
+    blocked_on: Awaitable[Any] | None
+
+    def turn(self, now_s: float) -> bool: ...
+
+    def due_s(self, now_s: float) -> float | None: ...
+
+    def took(self, seconds: float) -> None: ...
+
+    def resumed(self, answer: Any) -> None: ...
+
+
+class Pump:
+    """`failed(session, error)` is told of our own bugs; `clock` and `sleep` are parameters for tests."""
+
+    def __init__(
+        self,
+        failed: Callable[[Any, BaseException], None],
+        clock: Callable[[], float] = time.perf_counter,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._failed = failed
+        self._clock = clock
+        self._sleep = sleep
+        self._sessions: dict[str, Turns] = {}
+        self._waiting: dict[str, asyncio.Task[None]] = {}
+        self._wake = asyncio.Event()
+
+    def add(self, session: Turns) -> None:
+        self._sessions[session.lab_id] = session
+        self._wake.set()
+
+    def remove(self, session: Turns) -> None:
+        """Take the lab out; what it waits for in the database is given up."""
+        if self._sessions.get(session.lab_id) is session:
+            del self._sessions[session.lab_id]
+            waiting = self._waiting.pop(session.lab_id, None)
+            if waiting is not None:
+                waiting.cancel()
+
+    def wake(self) -> None:
+        """Something was asked: look now."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """For ever; the hub supervises this task."""
+        while True:
+            self._wake.clear()
+            if not await self.round():
+                await self._idle()
+
+    async def round(self) -> bool:
+        """One turn for every lab that has something due; False when none had."""
+        worked = False
+        for lab_id in list(self._sessions):
+            session = self._sessions.get(lab_id)
+            if session is not None and lab_id not in self._waiting:
+                worked |= await self._turn(session)
+        return worked
+
+    async def _turn(self, session: Turns) -> bool:
+        began_s = self._clock()
+        try:
+            worked = session.turn(began_s)
+        except Exception as error:  # our bug, in this lab: it stops, loudly, and the others go on
+            self.remove(session)
+            self._failed(session, error)
+            worked = True
+        took_s = self._clock() - began_s
+        if worked:
+            session.took(took_s)
+            if session.blocked_on is not None:
+                self._waiting[session.lab_id] = asyncio.ensure_future(self._wait_for(session, session.blocked_on))
+            await self._sleep(max(took_s, SHORTEST_REST_S))
+        return worked
+
+    async def _wait_for(self, session: Turns, until: Awaitable[Any]) -> None:
+        """What a job waits for outside the engine; its failure is the lab's."""
+        try:
+            answer = await until
+        except Exception as error:
+            self._waiting.pop(session.lab_id, None)
+            self.remove(session)
+            self._failed(session, error)
+        else:
+            self._waiting.pop(session.lab_id, None)
+            session.resumed(answer)
+        self._wake.set()
+
+    async def _idle(self) -> None:
+        """Until something is due or asked for."""
+        now_s = self._clock()
+        due = [at_s for session in self._sessions.values() if (at_s := session.due_s(now_s)) is not None]
+        pause_s = min([LONGEST_IDLE_S, *(at_s - now_s for at_s in due)])
+        if pause_s <= 0:
+            await self._sleep(0)
+            return
+        try:
+            async with asyncio.timeout(pause_s):
+                await self._wake.wait()
+        except TimeoutError:
+            return

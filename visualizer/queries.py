@@ -1,0 +1,96 @@
+"""What a page asks about a lab beside the socket: rows, one row with its causes, markers, summary, statistics, inputs.
+
+Rules: each answer is a job of the lab, so it sees a world that stands still; it is a generator that may yield between
+pieces; what is not there is refused in words. Arguments were checked by the view. Only `ANSWERS` may be asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from simulator import ENGINE_VERSION
+from visualizer.session import Session
+from visualizer.tiles import tile
+from visualizer.wire import Refused
+from visualizer.work import Work
+
+CAUSES_SHOWN = 200
+"""Links of a chain of causes; longer ones end in `more`."""
+
+
+def rows(session: Session, first: int, last: int | None, control: bool, limit: int) -> Work:
+    """Rows first <= seq < last up to the instant shown; with `last` alone in mind, the newest that fit come by paging."""
+    world = session.world
+    end = world.seq if last is None else min(last, world.seq)
+    found = world.trace.rows(first, end, control_only=control, limit=limit)
+    yield None
+    more = len(found) == limit and found[-1]["seq"] + 1 < end
+    return {"rows": found, "first": first, "last": end, "length": world.seq, "branch": world.branch, "next": found[-1]["seq"] + 1 if more else None}
+
+
+def row(session: Session, seq: int) -> Work:
+    """A row, the rows that led to it back to the root, and the one it rests on beside its cause."""
+    trace = session.world.trace
+    if seq >= len(trace):
+        raise Refused("not-found", f"Row {seq} has not happened.", f"Rows so far are 0 to {len(trace) - 1}.")
+    asked = trace.row(seq)
+    causes, at = [], asked
+    while "cause_seq" in at and len(causes) < CAUSES_SHOWN:
+        at = trace.row(at["cause_seq"])
+        causes.append(at)
+    yield None
+    evidence = trace.row(asked["evidence_seq"]) if "evidence_seq" in asked else None
+    return {"row": asked, "causes": causes, "evidence": evidence, "more": "cause_seq" in at}
+
+
+def marker(session: Session, number: int) -> Work:
+    yield None
+    try:
+        return session.world.marker(number)
+    except ValueError:
+        raise Refused("not-found", f"No marker {number} has been written so far.", "Markers count from 1 in the run.") from None
+
+
+def summary(session: Session) -> Work:
+    yield None
+    return session.world.summary()
+
+
+def stats(session: Session, cluster: str, topic: str) -> Work:
+    world = session.world
+    require_topic(session, cluster, topic)
+    yield None
+    return {"stats": world.stats(cluster, topic), "internal": world.stats_internal(cluster, topic)}
+
+
+def inputs(session: Session) -> Work:
+    """Everything that makes this run again, up to the instant shown."""
+    world = session.world
+    yield None
+    return {"engine_version": ENGINE_VERSION, "commands": world.command_log, "until_us": world.now_us, "branch": world.branch, "digest": world.digest()}
+
+
+def tile_of(session: Session, branch: int, cluster: str, topic: str, level: int, index: int) -> Work:
+    if branch != session.world.branch:
+        raise Refused("other-branch", f"The lab shows branch {session.world.branch}, not {branch}.", "Switch to that branch first.")
+    require_topic(session, cluster, topic)
+    return (yield from tile(session, cluster, topic, level, index))
+
+
+def require_topic(session: Session, cluster: str, topic: str) -> None:
+    clusters = session.world.view()["clusters"]
+    if topic not in clusters.get(cluster, {"topics": {}})["topics"]:
+        known = ", ".join(f"{name}/{key}" for name, content in clusters.items() for key in content["topics"])
+        raise Refused("not-found", f"There is no topic {topic} in {cluster}.", f"Topics are {known}.")
+
+
+ANSWERS: dict[str, Callable[..., Work]] = {
+    "rows": rows,
+    "row": row,
+    "marker": marker,
+    "summary": summary,
+    "stats": stats,
+    "inputs": inputs,
+    "tile": tile_of,
+}

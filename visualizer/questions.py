@@ -1,0 +1,110 @@
+"""JSON answers about a lab: each view checks its arguments and asks the lab, wherever it runs.
+
+Rules: the viewing link is enough; what cannot be answered comes back as {code, error, hint} with a fitting status; only
+a tile that can never change may be kept by the browser.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET
+
+from visualizer.hub import current_hub
+from visualizer.tiles import HIGHEST_LEVEL
+from visualizer.wire import LATEST_US, Refused
+
+STATUS = {"not-found": 404, "bad-argument": 400, "other-branch": 409, "engine-bug": 500, "too-many": 503, "no-answer": 503, "moved": 503, "not-ready": 503}
+"""HTTP status of a refusal's code; 400 for the others."""
+
+ROWS_LIMIT = 2_000
+KEPT_FOR_EVER = "public, max-age=31536000, immutable"
+
+View = Callable[..., Awaitable[HttpResponse]]
+
+
+def refusal(refused: Refused) -> HttpResponse:
+    body = {"code": refused.code, "error": refused.error, "hint": refused.hint}
+    return _json(json.dumps(body), status=STATUS.get(refused.code, 400))
+
+
+def _json(text: str, status: int = 200) -> HttpResponse:
+    return HttpResponse(text, status=status, content_type="application/json", headers={"Cache-Control": "no-store"})
+
+
+def _answers(view: View) -> View:
+    """A GET whose refusals are answered in words."""
+
+    @require_GET
+    @wraps(view)
+    async def answering(request: HttpRequest, **arguments: Any) -> HttpResponse:
+        try:
+            return await view(request, **arguments)
+        except Refused as refused:
+            return refusal(refused)
+
+    return answering
+
+
+def _number(request: HttpRequest, name: str, default: int | None, highest: int = LATEST_US) -> int | None:
+    text = request.GET.get(name, "")
+    if not text:
+        return default
+    if not text.isascii() or not text.isdigit() or int(text) > highest:
+        raise Refused("bad-argument", f"{name} is {text[:40]!r}.", f"Give a whole number from 0 to {highest}.")
+    return int(text)
+
+
+@_answers
+async def rows(request: HttpRequest, lab_id: str) -> HttpResponse:
+    return _json(
+        await current_hub().ask(
+            lab_id,
+            "rows",
+            first=_number(request, "first", 0),
+            last=_number(request, "last", None),
+            control=request.GET.get("control", "") not in ("", "0"),
+            limit=max(1, _number(request, "limit", 500, ROWS_LIMIT) or 1),
+        )
+    )
+
+
+@_answers
+async def row(request: HttpRequest, lab_id: str, seq: int) -> HttpResponse:
+    return _json(await current_hub().ask(lab_id, "row", seq=seq))
+
+
+@_answers
+async def marker(request: HttpRequest, lab_id: str, number: int) -> HttpResponse:
+    return _json(await current_hub().ask(lab_id, "marker", number=number))
+
+
+@_answers
+async def summary(request: HttpRequest, lab_id: str) -> HttpResponse:
+    return _json(await current_hub().ask(lab_id, "summary"))
+
+
+@_answers
+async def inputs(request: HttpRequest, lab_id: str) -> HttpResponse:
+    return _json(await current_hub().ask(lab_id, "inputs"))
+
+
+@_answers
+async def stats(request: HttpRequest, lab_id: str, cluster: str, topic: str) -> HttpResponse:
+    return _json(await current_hub().ask(lab_id, "stats", cluster=cluster, topic=topic))
+
+
+@_answers
+async def tile(request: HttpRequest, lab_id: str, branch: int, cluster: str, topic: str, level: int, index: int) -> HttpResponse:
+    """`?version=` only names the answer for the browser's cache: the page changes it while a tile still grows."""
+    if level > HIGHEST_LEVEL:
+        raise Refused("bad-argument", f"There is no level {level}.", f"Levels are 0 to {HIGHEST_LEVEL}.")
+    text = await current_hub().ask(lab_id, "tile", branch=branch, cluster=cluster, topic=topic, level=level, index=index)
+    response = _json(text)
+    if '"full":true' in text[-400:]:
+        response.headers["Cache-Control"] = KEPT_FOR_EVER
+    return response

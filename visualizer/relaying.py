@@ -1,0 +1,98 @@
+"""The part of a room whose lab runs in another process: frames come through the channel layer, requests go there.
+
+Rules: one message per frame between processes; a hole in the numbers means that Redis dropped one, and everyone here
+starts over from a snapshot. The process that runs the lab is told every second how many watch here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from visualizer.frames import Frame
+from visualizer.rooms import Reply, Room
+from visualizer.wire import Refused
+
+if TYPE_CHECKING:
+    from visualizer.hub import Hub
+
+ANSWER_S = 15
+"""How long another process may take to answer a question."""
+
+
+class Relay:
+    """`runner` is the channel of the process that runs the lab."""
+
+    def __init__(self, hub: Hub, room: Room, runner: str) -> None:
+        self.hub, self.room, self.runner = hub, room, runner
+        self._last: tuple[int, int] | None = None
+        self._waiting: dict[int, Reply] = {}
+        self._questions: dict[int, asyncio.Future[str]] = {}
+        self._number = 0
+
+    def handle(self, message: dict[str, Any], reply: Reply) -> None:
+        self._number += 1
+        self._waiting[self._number] = reply
+        while len(self._waiting) > 1000:  # play, pause and speed are never answered: forget the oldest
+            del self._waiting[next(iter(self._waiting))]
+        self._send({"type": "lab.ask", "message": message, "number": self._number})
+
+    def replied(self, number: int, message: dict[str, Any]) -> None:
+        reply = self._waiting.pop(number, None)
+        if reply is not None:
+            reply(message)
+
+    async def ask(self, what: str, arguments: dict[str, Any]) -> str:
+        self._number += 1
+        number = self._number
+        future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._questions[number] = future
+        self.room.idle_ticks = 0
+        self._send({"type": "lab.question", "what": what, "arguments": arguments, "number": number})
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                return await future
+        except TimeoutError:
+            raise Refused("no-answer", "The server process that runs this lab does not answer.", "Another takes it over within seconds; try again.") from None
+        finally:
+            del self._questions[number]
+
+    def answered(self, number: int, text: str | None, refused: list[str] | None) -> None:
+        future = self._questions.get(number)
+        if future is None or future.done():
+            return
+        if refused is not None:
+            future.set_exception(Refused(*refused))
+        else:
+            future.set_result(text or "")
+
+    def want_snapshot(self) -> None:
+        self._watch()
+
+    def viewers_changed(self) -> None:
+        self._watch()
+
+    def _watch(self) -> None:
+        self._send({"type": "lab.watch", "viewers": len(self.room.viewers), "snapshot": self.room.anyone_wants_snapshot})
+
+    def take(self, frame: Frame, snapshot: Frame | None) -> None:
+        """A frame from the process that runs the lab."""
+        follows = self._last is not None and (frame.epoch, frame.number) == (self._last[0], self._last[1] + 1)
+        self._last = (frame.epoch, frame.number)
+        if not follows and not frame.snapshot:
+            self.room.start_over()
+        self.room.deliver(frame, snapshot)
+        if self.room.anyone_wants_snapshot:
+            self._watch()
+
+    async def tick(self) -> None:
+        self.room.idle_ticks = 0 if self.room.viewers else self.room.idle_ticks + 1
+        self._watch()
+
+    def close(self) -> None:
+        for future in self._questions.values():
+            if not future.done():
+                future.set_exception(Refused("moved", "The lab is moving to another server process.", "Try again in a few seconds."))
+
+    def _send(self, message: dict[str, Any]) -> None:
+        self.hub.post(self.runner, {**message, "lab": self.room.lab.pk, "from": self.hub.channel})

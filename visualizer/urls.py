@@ -1,0 +1,21 @@
+"""Addresses of the lab, grouped by what they are about."""
+
+from django.urls import path
+
+from visualizer import questions, views
+
+app_name = "visualizer"
+
+urlpatterns = [
+    path("", views.gallery, name="gallery"),
+    path("labs/", views.create_lab, name="create-lab"),
+    path("labs/<slug:lab_id>/", views.lab_page, name="lab"),
+    path("labs/<slug:lab_id>/replay/", views.replay, name="replay"),
+    path("labs/<slug:lab_id>/tiles/<int:branch>/<str:cluster>/<str:topic>/<int:level>/<int:index>.json", questions.tile, name="tile"),
+    path("labs/<slug:lab_id>/rows.json", questions.rows, name="rows"),
+    path("labs/<slug:lab_id>/row/<int:seq>.json", questions.row, name="row"),
+    path("labs/<slug:lab_id>/marker/<int:number>.json", questions.marker, name="marker"),
+    path("labs/<slug:lab_id>/summary.json", questions.summary, name="summary"),
+    path("labs/<slug:lab_id>/inputs.json", questions.inputs, name="inputs"),
+    path("labs/<slug:lab_id>/stats/<str:cluster>/<str:topic>.json", questions.stats, name="stats"),
+]

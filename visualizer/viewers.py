@@ -1,0 +1,118 @@
+"""One open page: what waits to be sent to it, how far it has seen, and what happens when it cannot keep up.
+
+Rules: the server stack takes whatever is sent and buffers it without bound, so a page answers each frame with `seen`;
+at most `FRAMES_AHEAD` frames are ever on their way to it. A page that falls behind is not fed a gap: it gets nothing
+until it has seen all it was sent, then is told how many frames it missed and starts over from a snapshot frame.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Any
+
+from visualizer.frames import Frame
+from visualizer.wire import encode
+
+FRAMES_AHEAD = 40
+"""Frames sent and not yet seen: two seconds at 20 frames a second."""
+
+TEXTS_WAITING = 400
+"""Answers and notices that wait for the socket's turn; a page that has more has stopped reading."""
+
+
+class Viewer:
+    """The sending side of one socket. The consumer takes texts out with `next_text`; None means: close."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.is_owner = False
+        self.needs_snapshot = True
+        self.missed = 0
+        self.missed_total = 0
+        self.lagged_count = 0
+        self.closing = False
+        self._lagging = False
+        self._waiting: deque[str] = deque()
+        self._ahead: deque[tuple[int, int]] = deque()
+        self._wake = asyncio.Event()
+
+    # --- from the lab
+
+    def say(self, message: dict[str, Any]) -> None:
+        """Send an answer or a notice."""
+        self.say_text(encode(message))
+
+    def say_text(self, text: str) -> None:
+        if self.closing:
+            return
+        if len(self._waiting) >= TEXTS_WAITING:
+            self.close("This page has stopped reading.")
+            return
+        self._waiting.append(text)
+        self._wake.set()
+
+    def close(self, reason: str) -> None:
+        """Say goodbye and close; what still waits is let go."""
+        if self.closing:
+            return
+        self._waiting.clear()
+        self._waiting.append(encode({"type": "bye", "reason": reason}))
+        self.closing = True
+        self._wake.set()
+
+    def offer(self, frame: Frame) -> None:
+        """Send the lab's next frame, unless this page waits for a snapshot or is too far behind."""
+        if self._lagging:
+            self.missed += 1
+            return
+        if self.needs_snapshot and not frame.snapshot:
+            return
+        if len(self._ahead) >= FRAMES_AHEAD:
+            self._lagging = True
+            self.lagged_count += 1
+            self.missed = 1
+            return
+        if frame.snapshot:
+            self._tell_missed()
+            self.needs_snapshot = False
+        self._ahead.append((frame.epoch, frame.number))
+        self.say_text(frame.text)
+
+    def resume(self, frames: list[Frame]) -> None:
+        """Go on after the last frame that this page has seen in an earlier connection."""
+        self.needs_snapshot = False
+        for frame in frames:
+            self.offer(frame)
+
+    def _tell_missed(self) -> None:
+        if self.missed:
+            self.say({"type": "lagged", "missed": self.missed})
+            self.missed_total += self.missed
+            self.missed = 0
+
+    # --- from the page
+
+    def saw(self, epoch: int, number: int) -> None:
+        """The page has taken in this frame and all before it. A laggard that has caught up asks for a snapshot."""
+        if (epoch, number) in self._ahead:
+            while self._ahead.popleft() != (epoch, number):
+                pass
+        if self._lagging and not self._ahead:
+            self._lagging = False
+            self.needs_snapshot = True
+
+    @property
+    def wants_snapshot(self) -> bool:
+        return self.needs_snapshot and not self._lagging and not self.closing
+
+    # --- to the socket
+
+    async def next_text(self) -> str | None:
+        """The next text to send, waiting for one; None when the socket is to be closed."""
+        while not self._waiting:
+            if self.closing:
+                return None
+            self._wake.clear()
+            await self._wake.wait()
+        return self._waiting.popleft()

@@ -1,0 +1,112 @@
+"""The pages: gallery, a lab, a replay; and the one POST that makes a lab.
+
+Rules: GET never makes anything; a POST comes from a page of this site or from a script; the owner's token is shown once,
+in the answer that makes the lab, and only ever travels in a URL's fragment afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from simulator import ScenarioError
+from visualizer.definitions import NewLab, builtin_scenarios, copy_of, new_lab
+from visualizer.models import Lab
+from visualizer.origin import may_post
+from visualizer.pictures import picture_of
+from visualizer.questions import refusal
+from visualizer.wire import Refused
+
+
+@require_GET
+def gallery(request: HttpRequest) -> HttpResponse:
+    """Every built-in scenario with a picture of what happens in it."""
+    shown = [
+        {
+            "name": scenario.name,
+            "title": scenario.title,
+            "family": scenario.family,
+            "about": scenario.about,
+            "watch": scenario.watch,
+            "until_us": scenario.until_us,
+            "seed": scenario.seed,
+            "picture": picture_of(scenario),
+        }
+        for scenario in builtin_scenarios()
+    ]
+    return render(request, "visualizer/gallery.html", {"scenarios": shown})
+
+
+@csrf_exempt  # no cookie means anything here; the origin is checked instead
+@require_POST
+def create_lab(request: HttpRequest) -> HttpResponse:
+    """{scenario or yaml, seed} → 201 {id, token, url}; 400 with every problem of a text."""
+    if not may_post(request):
+        return JsonResponse({"code": "foreign-origin", "error": "This page belongs to another site.", "hint": "Open the lab from its own gallery."}, status=403)
+    try:
+        made = new_lab(_given(request))
+    except Refused as refused:
+        return refusal(refused)
+    except ScenarioError as error:
+        return JsonResponse(_problems(error), status=400)
+    if "json" in request.content_type:
+        return JsonResponse({"id": made.lab.pk, "token": made.token, "url": reverse("visualizer:lab", args=[made.lab.pk])}, status=201)
+    return _to_page(made)
+
+
+def _given(request: HttpRequest) -> dict[str, Any]:
+    """The body: a JSON object, or the gallery's plain form when scripts are off."""
+    if "json" not in request.content_type:
+        given: dict[str, Any] = {name: value for name in ("scenario", "yaml") if (value := request.POST.get(name))}
+        seed = request.POST.get("seed", "")
+        return {**given, "seed": int(seed)} if seed.isascii() and seed.isdigit() else given
+    try:
+        body = json.loads(request.body)
+    except ValueError as error:
+        raise Refused("bad-json", f"The body is not JSON: {error}.", 'Send {"scenario": "two-regions"}.') from error
+    if not isinstance(body, dict):
+        raise Refused("bad-json", "The body is not an object.", 'Send {"scenario": "two-regions"}.')
+    return body
+
+
+def _problems(error: ScenarioError) -> dict[str, Any]:
+    problems = [{"line": problem.line, "column": problem.column, "path": problem.path, "message": problem.what, "hint": problem.right} for problem in error.problems]
+    return {"code": "bad-scenario", "error": f"The scenario cannot be used: {len(problems)} problem(s).\n{error}", "hint": "Mend every place named and try again.", "problems": problems}
+
+
+def _to_page(made: NewLab) -> HttpResponse:
+    return HttpResponseRedirect(f"{reverse('visualizer:lab', args=[made.lab.pk])}#token={made.token}")
+
+
+@require_GET
+def lab_page(request: HttpRequest, lab_id: str) -> HttpResponse:
+    lab = Lab.objects.filter(pk=lab_id).first()
+    if lab is None:
+        return _no_such_lab(request)
+    shown = {"id": lab.pk, "title": lab.title, "scenario": lab.scenario_name, "seed": lab.seed, "failure": lab.failure}
+    api = reverse("visualizer:lab", args=[lab.pk])
+    return render(request, "visualizer/lab.html", {"lab": shown, "socket_path": f"/ws/labs/{lab.pk}/", "api_base": api})
+
+
+@csrf_exempt
+@require_http_methods(["GET", "POST"])
+def replay(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """The link that shows a run again: a page that asks, and on POST a new lab with the same scenario, seed and commands."""
+    lab = Lab.objects.filter(pk=lab_id).first()
+    if lab is None:
+        return _no_such_lab(request)
+    if request.method == "GET":
+        return render(request, "visualizer/replay.html", {"lab": lab, "commands": lab.commands.count()})
+    if not may_post(request):
+        return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
+    return _to_page(copy_of(lab))
+
+
+def _no_such_lab(request: HttpRequest) -> HttpResponse:
+    return render(request, "visualizer/no_such_lab.html", status=404)
