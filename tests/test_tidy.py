@@ -32,8 +32,12 @@ SIMULATOR_NEVER = frozenset(
 )
 """Standard modules that would bring in the wall clock, chance or other processes."""
 
-FILE_MODULES = frozenset({"os", "io", "pathlib", "shutil", "tempfile", "glob", "importlib"})
+FILE_MODULES = frozenset({"os", "shutil", "tempfile", "glob", "importlib"})
+FILE_CALLS = frozenset({"open", "read_text", "write_text", "read_bytes", "write_bytes", "iterdir", "glob", "mkdir", "unlink"})
 FILES_ALLOWED = ("simulator/scenarios/", "simulator/trace/files.py")
+
+IDENTITY_ALLOWED = ("simulator/checkpoint.py",)
+"""Numbers shared objects by order of meeting; the addresses are only keys of a look-up and reach no row."""
 
 PROTOCOLS = ("pulsar", "emqx", "mirrormaker")
 
@@ -44,12 +48,12 @@ MAY_IMPORT_INSIDE_SIMULATOR = {
     "kernel": ("kernel", "trace"),
     "log": ("log", "kernel", "trace"),
     "scenarios": ("scenarios",),
-    "checks": ("checks", "trace", "log"),
-    "counting": ("counting", "checks", "trace", "log"),
+    "checks": ("checks", "trace", "log", "scenarios"),
+    "counting": ("counting", "checks", "trace", "log", "scenarios"),
     **{protocol: (protocol, "markers", "log", "kernel", "trace", "scenarios") for protocol in PROTOCOLS},
 }
 
-FRONT_DOOR = ("simulator", "simulator.trace.registry", "simulator.trace.files", "simulator.scenarios.settings")
+FRONT_DOOR = ("simulator", "simulator.headless", "simulator.trace.registry", "simulator.trace.files", "simulator.scenarios.settings")
 """What rooms outside may import of the simulator: the front door, and the declared vocabularies."""
 
 ELSEWHERE_NEVER = {
@@ -126,8 +130,8 @@ def test_simulator_touches_files_only_in_scenarios_and_trace_files():
             continue
         offences += [f"{name_of(path)}:{line} imports {module}" for line, module in imports_of(path) if module.split(".")[0] in FILE_MODULES]
         for node in ast.walk(parsed(path)):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "open":
-                offences.append(f"{name_of(path)}:{node.lineno} opens a file")
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in FILE_CALLS:
+                offences.append(f"{name_of(path)}:{node.lineno} touches files: {ast.unparse(node.func)}()")
     no_offences(offences)
 
 
@@ -195,6 +199,8 @@ def test_simulator_draws_no_unowned_chance():
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Attribute) and node.attr == "random" and isinstance(node.value, ast.Name) and node.value.id in ("np", "numpy"):
                 offences.append(f"{name_of(path)}:{node.lineno} uses numpy's generators")
+            if name_of(path) in IDENTITY_ALLOWED:
+                continue
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("hash", "id"):
                 offences.append(f"{name_of(path)}:{node.lineno} calls {node.func.id}(), which differs between processes")
     no_offences(offences)
@@ -204,9 +210,9 @@ def test_simulator_iterates_over_no_set():
     offences = []
     for path in sources("simulator"):
         tree = parsed(path)
-        known = _names_of_sets(tree)
+        known, orderless = _names_of_sets(tree), _orderless(tree)
         for node in ast.walk(tree):
-            for iterated in _iterated(node):
+            for iterated in [] if node in orderless else _iterated(node):
                 if _is_set(iterated, known):
                     offences.append(f"{name_of(path)}:{iterated.lineno} iterates over a set: {ast.unparse(iterated)}")
     no_offences(offences)
@@ -221,6 +227,13 @@ def _iterated(node: ast.AST) -> list[ast.expr]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("list", "tuple", "iter", "enumerate", "next", "zip"):
         return list(node.args)
     return []
+
+
+def _orderless(tree: ast.AST) -> set[ast.AST]:
+    """Comprehensions whose order is lost at once, because a sort or a sum takes them in."""
+    takers = ("sorted", "sum", "min", "max", "any", "all", "len", "set", "frozenset", "BitMap")
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in takers)
+    return {argument for call in calls for argument in call.args if isinstance(argument, (ast.GeneratorExp, ast.ListComp))}
 
 
 def _is_set(node: ast.expr, known: frozenset[str]) -> bool:

@@ -1,0 +1,67 @@
+"""`script/screenshot`: serves the lab for a moment, plays a scenario in Chromium to an instant, writes `docs/screenshot.png`.
+
+Two steps, because only the second may use what is installed: this module makes the environment and calls itself in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+
+from script.support import system
+from script.support.environment import PYTHON, ROOT, SetUpFailed, ensure_environment, run_command
+from script.support.processes import Supervisor
+
+SETTLE_MS = 1500
+"""After the seek: the page draws its last frames and charts."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="script/screenshot", description="Writes a picture of the lab page from a real run.")
+    parser.add_argument("--scenario", default="region-down", help="which scenario is shown (default: region-down)")
+    parser.add_argument("--at", type=float, default=4.6, help="simulated second at which it stands (default: 4.6)")
+    parser.add_argument("--out", default=str(ROOT / "docs" / "screenshot.png"), help="where the picture goes")
+    parser.add_argument("--width", type=int, default=1440, help="pixels; the height follows (default: 1440)")
+    parser.add_argument("--height", type=int, default=900, help="pixels (default: 900)")
+    parser.add_argument("--theme", choices=("light", "dark"), default="light")
+    arguments = parser.parse_args()
+    inside = sys.prefix == str(ROOT / ".venv")
+    return run_command(lambda supervisor: take(supervisor, arguments) if inside else _enter(supervisor))
+
+
+def _enter(supervisor: Supervisor) -> int:
+    ensure_environment(supervisor)
+    if not system.ensure(supervisor, "chromium"):
+        return 2
+    return supervisor.run([str(PYTHON), "-m", "script.support.screenshot", *sys.argv[1:]], {**os.environ, "PYTHONUNBUFFERED": "1"})
+
+
+def chromium() -> str:
+    """The path of the system's Chromium."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if found := shutil.which(name):
+            return found
+    raise SetUpFailed(system.HOW_TO_INSTALL["chromium"])
+
+
+def take(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
+    """Opens the lab as its owner, seeks, waits until it stands there, and takes the picture."""
+    from playwright.sync_api import sync_playwright
+
+    from script.support.temporary_site import temporary_site
+
+    with temporary_site(supervisor) as site, sync_playwright() as playwright:
+        lab = site.open_lab(scenario=arguments.scenario)
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": arguments.width, "height": arguments.height}, color_scheme=arguments.theme)
+        page.goto(f"{site.address}{lab['url']}")
+        page.wait_for_load_state("networkidle")
+        page.screenshot(path=arguments.out)
+        browser.close()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
