@@ -1,0 +1,158 @@
+"""The counting of failovers in Spark, by the definitions that docs/reports.md repeats: frames made in order, figures as plain values.
+
+Rules: independent of `simulator.counting`; a test compares every figure of both. Frames of one row a failover or party are
+made local once, so that later plans are short; frames of one row a message stay in Spark and are kept on disk when
+memory is short.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_reports.facts import Facts
+from spark_reports.local import made_local
+from spark_reports.transforms import causes, cursors, dedup, deliveries, failovers, fates, parties, subscriptions
+
+PLAIN = (
+    "duplicates", "extra_deliveries", "redeliveries", "lost", "lost_recovered", "stranded", "stranded_unprocessed", "stranded_returned",
+    "expired", "skipped", "reordered",
+)  # fmt: skip
+
+
+class Counting:
+    """One counting over the rows of any number of runs, of at most `longest_run` rows each. Call the steps in the order in which they stand here."""
+
+    def __init__(self, spark: SparkSession, rows: DataFrame, facts: Facts, longest_run: int) -> None:
+        self.spark = spark
+        self.longest_run = longest_run
+        self.rows = rows
+        self.facts = facts
+        self._kept: list[DataFrame] = []
+
+    def local(self, frame: DataFrame) -> DataFrame:
+        """A small frame made local: its rows, without the plan that led to them."""
+        return made_local(self.spark, frame)
+
+    def keep(self, frame: DataFrame) -> DataFrame:
+        """A large frame that several steps read, computed once."""
+        self._kept.append(frame.persist(StorageLevel.MEMORY_AND_DISK))
+        return frame
+
+    def release(self) -> None:
+        """Free what was kept."""
+        for frame in self._kept:
+            frame.unpersist()
+        self._kept = []
+
+    # --- steps
+
+    def find_failovers(self) -> None:
+        """Windows, ends of clusters, topics, and the mark-deletes over time."""
+        self.failovers = self.local(failovers.failovers(self.rows))
+        self.ends = self.local(failovers.cluster_ends(self.rows, self.failovers))
+        topics = self.local(failovers.failover_topics(self.rows, self.failovers))
+        self.scopes = self.local(fates.scopes(self.failovers, topics, self.ends))
+        self.marks = cursors.marks(self.rows)
+
+    def judge_deliveries(self) -> None:
+        """Every delivery judged."""
+        self.handled = deliveries.handled(self.rows)
+        told = deliveries.with_history(self.handled, deliveries.published(self.rows))
+        self.judged = self.keep(deliveries.judged(told, self.failovers))
+        self.delivery_figures = deliveries.delivery_figures(self.judged).collect()
+        self.dedup_figures = dedup.dedup_windows(self.judged, self.handled, dedup.block_rows(self.longest_run)).collect()
+
+    def find_causes(self) -> None:
+        """Every duplicate explained."""
+        duplicates = self.keep(causes.duplicates(self.judged))
+        known = self.local(self._parties(duplicates))
+        copies = causes.copies(self.rows, duplicates, self.ends, self.local(cursors.forgettings(self.rows)), self.marks)
+        went_back = causes.went_back(duplicates, self.local(cursors.backward_steps(self.marks)))
+        self.explained = self.keep(causes.explained(duplicates, copies, went_back, known))
+        self.cause_figures = causes.cause_counts(self.explained).collect()
+
+    def _parties(self, duplicates: DataFrame) -> DataFrame:
+        rows, facts, key = self.rows, self.facts, parties.PARTY
+        met = self.local(parties.with_marks(self.local(parties.parties(duplicates, self.failovers, self.ends)), self.marks))
+        remotes = self.local(parties.remotes(rows, met, facts.sites))
+        replication = self.local(parties.replication(rows, met, facts.sites, remotes, facts.links))
+        thresholds = (replication, parties.updates(rows, met), parties.snapshots(rows, met), parties.attempts(rows, met, replication))
+        for frame in thresholds:
+            met = met.join(self.local(frame), key, "left")
+        return met
+
+    def settle_messages(self) -> None:
+        """What became of every message."""
+        of_failovers = fates.fates(self.rows, self.scopes, self.local(fates.opened(self.marks, self.scopes)))
+        of_failovers = self.keep(of_failovers)
+        covered = fates.covered(of_failovers, self.marks, self.scopes)
+        replicators = self.local(fates.replicators(self.rows, self.scopes))
+        self.settled = fates.settled(of_failovers, covered, replicators, self.local(fates.lost_clusters(self.rows)))
+        self.fate_figures = fates.fate_figures(self.settled, self.failovers).collect()
+
+    def count_subscriptions(self) -> None:
+        """Rows of each subscription, cluster and partition."""
+        self.partition_figures = subscriptions.partition_counts(self.rows, self.judged).collect()
+
+    def run_all(self) -> Counting:
+        """All steps."""
+        for step in (self.find_failovers, self.judge_deliveries, self.find_causes, self.settle_messages, self.count_subscriptions):
+            step()
+        return self
+
+    # --- figures
+
+    def figures(self) -> dict[int, list[dict[str, Any]]]:
+        """By run its failovers in order, under the names of `simulate --json` (the forecast apart) and `failover_seq`."""
+        counted = [_by_failover(frame) for frame in (self.delivery_figures, self.fate_figures, self.dedup_figures)]
+        ended = {(row.run, row.failover_seq, row.cluster): row.ended_us for row in self.ends.collect()}
+        by_cause: dict[tuple[int, int], dict[str, int]] = {}
+        for row in self.cause_figures:
+            by_cause.setdefault((row.run, row.failover_seq), {})[row.cause] = row.duplicates
+        found: dict[int, list[dict[str, Any]]] = {}
+        for row in sorted(self.failovers.collect(), key=lambda row: (row.run, row.failover_seq)):
+            key = (row.run, row.failover_seq)
+            told = {name: value for frame in counted for name, value in frame.get(key, {}).items()}
+            found.setdefault(row.run, []).append(_figure(row, told, by_cause.get(key, {}), ended.get((*key, row.source), row.failover_us)))
+        return found
+
+    def subscription_figures(self) -> dict[int, dict[str, dict[str, dict[str, Any]]]]:
+        """By run, subscription, cluster the sums, with `partitions` where there are several topics."""
+        names = ("delivered", "acknowledged", "repeated", "expired", "skipped")
+        found: dict[int, dict[str, dict[str, dict[str, Any]]]] = {}
+        for row in sorted(self.partition_figures, key=lambda row: (row.run, row.subscription, row.cluster, row.topic)):
+            here = found.setdefault(row.run, {}).setdefault(row.subscription, {})
+            total = here.setdefault(row.cluster, {**dict.fromkeys(names, 0), "partitions": {}})
+            for name in names:
+                total[name] += row[name]
+            total["partitions"][row.topic] = {name: row[name] for name in names}
+        return found
+
+
+def _by_failover(rows: list[Any]) -> dict[tuple[int, int], dict[str, Any]]:
+    return {(row.run, row.failover_seq): row.asDict() for row in rows}
+
+
+def _figure(row: Any, told: dict[str, Any], by_cause: dict[str, int], source_ended_us: int) -> dict[str, Any]:
+    first_us = told.get("first_delivery_us")
+    return {
+        "failover_seq": row.failover_seq,
+        "subscription": row.subscription,
+        "from": row.source,
+        "to": row.target,
+        "mode": row.mode,
+        "at_us": row.failover_us,
+        "end_us": row.end_us,
+        "source_ended_us": source_ended_us,
+        **{name: told.get(name) or 0 for name in PLAIN},
+        "lost_by_cause": {name: told.get(f"lost_{name}") or 0 for name in fates.LOST_CAUSES},
+        "by_cause": {name: by_cause.get(name, 0) for name in causes.CAUSES},
+        "dedup_window": {"messages": told.get("dedup_messages") or 0, "us": told.get("dedup_us") or 0},
+        "outage_us": None if first_us is None else first_us - source_ended_us,
+        "first_delivery_us": first_us,
+        "caught_up_us": told.get("caught_up_us"),
+    }
+

@@ -1,0 +1,51 @@
+"""What a scenario configured, as small frames: replication lists, latencies, each subscription's topic.
+
+Rules: the trace decides what happened; only what rows do not say comes from here, through the simulator's front door.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from simulator import load_scenario
+from spark_reports.local import from_rows
+from spark_reports.read import TraceInput
+from spark_reports.schemas import LINKS, RUNS, SITES, SUBSCRIPTIONS
+from spark_reports.transforms.parties import FEATURE
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The frames of schemas RUNS, SITES, LINKS and SUBSCRIPTIONS."""
+
+    runs: DataFrame
+    sites: DataFrame
+    links: DataFrame
+    subscriptions: DataFrame
+
+
+def scenarios_of(inputs: Sequence[TraceInput]) -> list[Any]:
+    """The scenario of each trace, as its file carries it."""
+    return [load_scenario(entry.meta["scenario"]) for entry in inputs]
+
+
+def facts_of(spark: SparkSession, inputs: Sequence[TraceInput], scenarios: Sequence[Any]) -> Facts:
+    """The small frames of all runs."""
+    runs, sites, links, subscriptions = [], [], [], []
+    for entry, scenario in zip(inputs, scenarios, strict=True):
+        runs.append((entry.run, entry.path.name, int(entry.meta["until_us"])))
+        for topic in scenario.topics.values():
+            sites += [(entry.run, topic.name, cluster, _enabled(scenario, cluster)) for cluster in topic.clusters]
+        links += [(entry.run, source, target, link.latency.nominal_us) for (source, target), link in scenario.links.items()]
+        subscriptions += [(entry.run, spec.name, spec.topic) for spec in scenario.subscriptions.values()]
+    return Facts(
+        from_rows(spark, runs, RUNS), from_rows(spark, sites, SITES), from_rows(spark, links, LINKS), from_rows(spark, subscriptions, SUBSCRIPTIONS)
+    )  # fmt: skip
+
+
+def _enabled(scenario: Any, cluster: str) -> bool:
+    return bool({**scenario.settings, **scenario.clusters[cluster].settings}.get(FEATURE, True))

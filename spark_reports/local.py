@@ -1,0 +1,28 @@
+"""Small frames held by the driver.
+
+Rules: they go in and come out as Arrow tables, which Spark plans as a local table of known size; a frame made from a list
+is an opaque RDD that takes ten times as long and cannot be sized, and a frame with its whole plan is planned again by
+every reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import BooleanType, LongType, StringType, StructType
+
+_ARROW = {LongType(): pa.int64(), StringType(): pa.string(), BooleanType(): pa.bool_()}
+
+
+def from_rows(spark: SparkSession, rows: Sequence[tuple], schema: StructType) -> DataFrame:
+    """A frame of the given rows; columns are longs, strings and booleans."""
+    columns = zip(*rows, strict=True) if rows else [() for _ in schema]
+    arrays = [pa.array(list(column), _ARROW[field.dataType]) for field, column in zip(schema, columns, strict=True)]
+    return spark.createDataFrame(pa.table(arrays, names=schema.names))
+
+
+def made_local(spark: SparkSession, frame: DataFrame) -> DataFrame:
+    """The frame's rows without the plan that led to them."""
+    return spark.createDataFrame(frame.toArrow())

@@ -1,0 +1,101 @@
+"""Progress of a report and its end before time: step n of m by name, tasks done of the running stage.
+
+Rules: a classic session is asked through its status tracker, a Connect session has none and tells steps only. Cancelling
+ends the Spark job by its group (classic) or its tag (Connect); `Cancelled` then ends the report between two steps.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+WATCH_EVERY_S = 0.5
+"""Between looks at the status tracker and at the wish to cancel: a cancel takes effect within 2 s."""
+
+
+class Cancelled(Exception):
+    """The person who asked for the report does not want it any more."""
+
+
+class Silent:
+    """Progress for nobody."""
+
+    def step(self, number: int, of: int, name: str) -> None:
+        """Step `number` of `of` begins."""
+
+    def tasks(self, done: int, of: int) -> None:
+        """Tasks done of the running stage."""
+
+    def cancel_wanted(self) -> bool:
+        """Whether to stop."""
+        return False
+
+
+class Watch:
+    """Runs a report's steps, and beside them a thread that tells progress and cancels the job group when asked."""
+
+    def __init__(self, spark: Any, listener: Any, group: str) -> None:
+        self.spark = spark
+        self.listener = listener
+        self.group = group
+        self._over = threading.Event()
+        self._cancelled = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="report-progress", daemon=True)
+        self._context = getattr(spark, "_sc", None)  # absent on Connect
+
+    def __enter__(self) -> Watch:
+        if self._context is not None:
+            self._context.setJobGroup(self.group, "failover report", interruptOnCancel=True)
+        else:
+            self.spark.addTag(self.group)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        if self._context is not None:
+            self._context.setLocalProperty("spark.jobGroup.id", None)
+        else:
+            self.spark.removeTag(self.group)
+
+    def run(self, steps: list[tuple[str, Callable[[], None]]]) -> None:
+        """The steps in order. Raises Cancelled when somebody asked for that, whatever Spark made of it."""
+        for number, (name, step) in enumerate(steps, start=1):
+            self._raise_if_cancelled()
+            self.listener.step(number, len(steps), name)
+            try:
+                step()
+            except Exception as error:
+                if self._cancelled.is_set():
+                    raise Cancelled from error
+                raise
+        self._raise_if_cancelled()
+
+    def _raise_if_cancelled(self) -> None:
+        if self._cancelled.is_set() or self.listener.cancel_wanted():
+            raise Cancelled
+
+    def _look(self) -> None:
+        while not self._over.wait(WATCH_EVERY_S):
+            if not self._cancelled.is_set() and self.listener.cancel_wanted():
+                self._cancelled.set()
+            if self._cancelled.is_set():
+                # Again at every look: the report may have begun its next job in between.
+                self._cancel()
+            elif self._context is not None:
+                self._tell_tasks()
+
+    def _cancel(self) -> None:
+        if self._context is not None:
+            self._context.cancelJobGroup(self.group)
+        else:
+            self.spark.interruptTag(self.group)
+
+    def _tell_tasks(self) -> None:
+        tracker = self._context.statusTracker()
+        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        running = [info for info in stages if info is not None]
+        if running:
+            self.listener.tasks(sum(info.numCompletedTasks for info in running), sum(info.numTasks for info in running))

@@ -1,0 +1,70 @@
+"""Trace files as one frame with an explicit schema, and the runs that made them.
+
+Rules: a path is a file, or a directory whose trace files are all read; Parquet and JSON lines mix. `run` numbers the
+files from 0 in the order found. Nothing is inferred, and no row reaches the driver.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from simulator.trace.files import SUFFIXES, TraceFileError, read_meta
+from spark_reports.local import from_rows
+from spark_reports.schemas import FILES, TRACE
+
+
+@dataclass(frozen=True, slots=True)
+class TraceInput:
+    """One trace file and the run that made it."""
+
+    run: int
+    path: Path
+    meta: dict[str, Any]
+
+
+def find_traces(paths: Iterable[str | Path]) -> list[TraceInput]:
+    """The trace files under the paths. Raises TraceFileError when one is no trace, or there is none at all."""
+    files: list[Path] = []
+    for path in map(Path, paths):
+        if path.is_dir():
+            files += sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
+        elif path.exists():
+            files.append(path)
+        else:
+            raise TraceFileError(f"{path}: no such file or directory; --trace takes trace files or a directory of them")
+    unique = list(dict.fromkeys(file.resolve() for file in files))
+    if not unique:
+        raise TraceFileError("no trace files there; a trace file ends in .parquet or .jsonl and is written by `simulate --trace`")
+    return [TraceInput(run, path, read_meta(path)) for run, path in enumerate(unique)]
+
+
+def trace_rows(spark: SparkSession, inputs: Sequence[TraceInput]) -> DataFrame:
+    """All rows of all traces: `run` and the columns of schemas.TRACE."""
+    parquet = [str(entry.path) for entry in inputs if entry.path.suffix == ".parquet"]
+    lines = [str(entry.path) for entry in inputs if entry.path.suffix == ".jsonl"]
+    frames = []
+    if parquet:
+        frames.append(spark.read.schema(TRACE).parquet(*parquet).withColumn("uri", F.col("_metadata.file_path")))
+    if lines:
+        # The first line of a .jsonl trace is the run that made it, and has no type.
+        told = spark.read.schema(TRACE).option("mode", "FAILFAST").json(lines).withColumn("uri", F.col("_metadata.file_path"))
+        frames.append(told.filter(F.col("type").isNotNull()))
+    rows = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
+    if len(inputs) == 1:
+        return rows.select(F.lit(inputs[0].run).cast("long").alias("run"), *TRACE.fieldNames())
+    numbers = from_rows(spark, [(_plain(entry.path.as_uri()), entry.run) for entry in inputs], FILES)
+    plain = rows.withColumn("uri", F.regexp_replace("uri", "^file:/+", "/"))
+    return plain.join(F.broadcast(numbers), "uri", "inner").select("run", *TRACE.fieldNames())
+
+
+def _plain(uri: str) -> str:
+    """A file's address without its scheme, escaped as Spark escapes it."""
+    return re.sub("^file:/+", "/", quote(uri, safe=":/%~!$&'()*+,;=@"))

@@ -1,0 +1,62 @@
+"""Schemas, declared once: trace rows from the registry, and the small frames that say what a scenario configured.
+
+Rules: every integer is a long, every name a string; units are in the names. `run` numbers the traces of one job from 0.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
+
+from simulator.trace.registry import COLUMNS, INTEGER
+
+_REQUIRED = ("at_us", "type")
+
+TRACE = StructType(
+    [StructField("seq", LongType(), False)]
+    + [
+        StructField(name, LongType() if kind == INTEGER else StringType(), name not in _REQUIRED)
+        for name, (kind, _) in COLUMNS.items()
+    ]
+)
+"""One row of a trace file."""
+
+RUNS = StructType(
+    [
+        StructField("run", LongType(), False),
+        StructField("file", StringType(), False),
+        StructField("until_us", LongType(), False),
+    ]
+)
+"""The traces of the job."""
+
+SITES = StructType(
+    [
+        StructField("run", LongType(), False),
+        StructField("topic", StringType(), False),
+        StructField("cluster", StringType(), False),
+        StructField("enabled", BooleanType(), False),
+    ]
+)
+"""A cluster of a topic's replication list (topic as the scenario names it), and whether the feature is on there."""
+
+LINKS = StructType(
+    [
+        StructField("run", LongType(), False),
+        StructField("source", StringType(), False),
+        StructField("target", StringType(), False),
+        StructField("latency_us", LongType(), False),
+    ]
+)
+"""A directed link's nominal latency."""
+
+SUBSCRIPTIONS = StructType(
+    [
+        StructField("run", LongType(), False),
+        StructField("subscription", StringType(), False),
+        StructField("topic", StringType(), False),
+    ]
+)
+"""A subscription and its topic, as the scenario names them."""
+
+FILES = StructType([StructField("uri", StringType(), False), StructField("run", LongType(), False)])
+"""Which trace file is which run."""

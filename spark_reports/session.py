@@ -1,0 +1,74 @@
+"""The Spark session of a report: found, warmed and checked for Java, on whatever master is asked for.
+
+Rules: no session at import. A session that is already there is used as it is (a warm worker, spark-submit); one made here
+is small, quiet and in UTC. `SPARK_REMOTE` asks for Spark Connect, `SPARK_MASTER` or --master for a classic master.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+JAVA_AT_LEAST = 17
+JAVA_ADVICE = (
+    f"Reports are made by Spark, which needs Java {JAVA_AT_LEAST} or newer. On Debian or Ubuntu: apt-get install openjdk-17-jre-headless. "
+    "Elsewhere install a Java 17 runtime and set JAVA_HOME to it, then try again. Everything but reports works without Java."
+)
+LOCAL_SHUFFLE_PARTITIONS = 2
+"""On a local master: two cores' worth; every further partition of a small trace costs a task of about 10 ms."""
+
+
+class JavaMissing(RuntimeError):
+    """No Java that Spark can run on; the message says what to install."""
+
+
+def find_java() -> str | None:
+    """The java command that Spark would start, None when there is none."""
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        candidate = Path(home) / "bin" / "java"
+        return str(candidate) if candidate.exists() else None
+    return shutil.which("java")
+
+
+def check_java() -> None:
+    """Raise JavaMissing, in words for the person at the page, unless a recent Java is there."""
+    java = find_java()
+    if java is None:
+        raise JavaMissing(f"No Java was found. {JAVA_ADVICE}")
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
+    version = re.search(r'version "(\d+)', said.stderr + said.stdout)
+    if version is None:
+        raise JavaMissing(f"{java} does not tell its version. {JAVA_ADVICE}")
+    if int(version[1]) < JAVA_AT_LEAST:
+        raise JavaMissing(f"{java} is Java {version[1]}. {JAVA_ADVICE}")
+
+
+def open_session(master: str | None = None, name: str = "Failover Lab reports", settings: dict[str, str] | None = None) -> Any:
+    """The active Spark session, or a new one on `master` (default: SPARK_REMOTE, SPARK_MASTER, the submitted one, local[*])."""
+    remote = os.environ.get("SPARK_REMOTE") if master is None else None
+    if not remote:
+        check_java()
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName(name).config("spark.sql.session.timeZone", "UTC")
+    if remote:
+        return builder.remote(remote).getOrCreate()
+    # Under spark-submit the launcher has chosen the master already and says so in the environment.
+    chosen = master or os.environ.get("SPARK_MASTER") or (None if "SPARK_ENV_LOADED" in os.environ else "local[*]")
+    if chosen:
+        builder = builder.master(chosen)
+    if chosen and chosen.startswith("local"):
+        builder = (
+            builder.config("spark.sql.shuffle.partitions", str(LOCAL_SHUFFLE_PARTITIONS))
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.driver.host", "127.0.0.1")
+        )
+    builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "ERROR")
+    for key, value in (settings or {}).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
