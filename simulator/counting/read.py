@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.trace.registry import BY_NAME, NAME_COLUMNS, NULL
+from simulator.trace.registry import BY_NAME, NAME_COLUMNS, NULL, EventType
 
 if TYPE_CHECKING:
     from simulator.trace.trace import Trace
@@ -25,6 +25,16 @@ _CHUNK_ROWS = 4 * 65_536
 _ENTRY_BITS = 32
 _NAMES = frozenset(NAME_COLUMNS)
 _UNREAD = frozenset(("batch_index", "size_bytes", "detail"))
+_WHO = ("cluster", "topic", "subscription")
+_NEEDED: dict[str, tuple[str, ...]] = {
+    # types with a row for each message keep only what is asked of them, beside seq and message
+    "message.published": ("key",),
+    "message.receipted": (),
+    "message.stored": ("at_us", "cluster", "peer", "topic", "position"),
+    "message.delivered": ("at_us", *_WHO, "client", "position"),
+    "message.acknowledged": ("at_us", *_WHO, "position"),
+    "message.registered": (*_WHO, "position"),
+}
 _PAIRS = {"position": ("ledger", "entry"), "to_position": ("to_ledger", "to_entry")}
 
 _TYPES: tuple[str, ...] = (
@@ -74,7 +84,7 @@ class Table:
         chosen = np.ones(len(self), dtype=bool)
         for name, value in equal.items():
             chosen &= self.columns[name] == value
-        return self.take(chosen)
+        return self if chosen.all() else self.take(chosen)
 
     def upto(self, seq: int) -> Table:
         """The rows at or before `seq`."""
@@ -168,23 +178,25 @@ def _read(trace: Trace, upto_seq: int) -> dict[str, Table]:
         for event in types:
             start, stop = np.searchsorted(codes, (event.code, event.code + 1))
             if stop > start or not parts[event.name]:
-                parts[event.name].append(_typed(event.fields, columns, order[start:stop], first))
+                parts[event.name].append(_typed(event, columns, order[start:stop], first))
     return {name: Table({column: np.concatenate([part[column] for part in chunks]) for column in chunks[0]}) for name, chunks in parts.items()}
 
 
-def _typed(fields: tuple[str, ...], columns: dict[str, np.ndarray], rows: np.ndarray, first: int) -> dict[str, np.ndarray]:
+def _typed(event: EventType, columns: dict[str, np.ndarray], rows: np.ndarray, first: int) -> dict[str, np.ndarray]:
     """The columns of one type in one chunk: pairs packed, names as 32-bit numbers (-1: none)."""
-    typed = {"seq": rows + first, "at_us": columns["at_us"][rows]}
+    needed = _NEEDED.get(event.name)
+    typed = {"seq": rows + first}
     packed: set[str] = set()
     for name, (ledger, entry) in _PAIRS.items():
-        if entry in fields:
-            typed[name] = pack(columns[ledger][rows], columns[entry][rows])
+        if entry in event.fields:
             packed |= {ledger, entry}
-    if "producer" in fields:
-        typed["identity"] = (columns["producer"][rows] << _ENTRY_BITS) + columns["sequence_id"][rows]
+            if needed is None or name in needed:
+                typed[name] = pack(columns[ledger][rows], columns[entry][rows])
+    if "producer" in event.fields:
         packed |= {"producer", "sequence_id"}
-    for name in fields:
-        if name in packed or name in _UNREAD:
+        typed["identity"] = (columns["producer"][rows] << _ENTRY_BITS) + columns["sequence_id"][rows]
+    for name in ("at_us", *event.fields):
+        if name in packed or name in _UNREAD or (needed is not None and name not in needed):
             continue
         values = columns[name][rows]
         typed[name] = np.where(values == NULL, -1, values).astype(np.int32) if name in _NAMES else values
