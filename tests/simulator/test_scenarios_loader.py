@@ -55,7 +55,7 @@ def test_the_contract_example_loads_as_it_is(example_text):
     assert scenario.links["us-west", "us-east"].bandwidth_bytes_per_s == 100_000_000
     assert scenario.links["us-east", "us-west"].latency == Distribution(value_us=40_000)
     assert scenario.producers["web"].size_bytes == 1000 and scenario.producers["api"].every_us == 200_000
-    assert scenario.consumers["billing-2"].hold == Selection((("web", 5), ("web", 7)), 10_000, 10_000_000)
+    assert scenario.consumers["billing-2"].hold == Selection((("web", 5), ("web", 7)), 10_000, 300_000)
     assert scenario.commands[0].arguments == {"link": "us-east -> us-west", "latency_us": 300_000}
     assert scenario.commands[2].arguments["limit_us"] == 30_000_000
     assert scenario.expect == {"failovers[0].lost": 0, "failovers[0].duplicates": [1, 40], "violations": []}

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from simulator import list_scenarios
+from simulator.headless import list_scenarios
 
 
 class Command(BaseCommand):

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from simulator import EXIT_BAD_INPUT, EXIT_BUG, simulate
+from simulator.headless import EXIT_BAD_INPUT, EXIT_BUG, simulate
 
 
 class Command(BaseCommand):

@@ -1,0 +1,129 @@
+"""A run without a page: what `manage.py simulate` and `manage.py scenarios` do, and what a script or notebook may call.
+
+Rules: the exit codes are a contract (0 fine, 1 a check was violated, 2 bad input; 3, our bug, is what the command makes of
+any other exception); the answer goes to `out` and nothing else does; progress and complaints go to `err`. The run is cut
+into slices for the progress bar only, which does not change a byte of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+from simulator.report_text import readable_summary
+from simulator.scenarios.builtin import scenario_names
+from simulator.scenarios.expectations import broken_expectations
+from simulator.scenarios.loader import load_scenario, parse_overrides
+from simulator.scenarios.problems import Problem, ScenarioError, Wrong
+from simulator.scenarios.units import parse_duration
+from simulator.trace.files import SUFFIXES, write_trace
+from simulator.world import ENGINE_VERSION, World
+
+EXIT_FINE, EXIT_VIOLATED, EXIT_BAD_INPUT, EXIT_BUG = 0, 1, 2, 3
+
+ROWS_MAX = 50_000_000
+"""Rows of a run without a page, about 2 GB of trace: ten times a lab's, and still a bound."""
+BAR_CHARACTERS = 40
+
+
+def simulate(
+    scenario: str, out: TextIO, err: TextIO, *, seed: int | None = None, until: str | None = None,
+    sets: Sequence[str] = (), trace_path: str | None = None, as_json: bool = False, progress: bool = False,
+) -> int:
+    """Run a scenario (name, file or text) to its end, print its summary to `out`, write its trace; gives the exit code."""
+    try:
+        loaded = load_scenario(scenario, seed=seed, until_us=_instant(until), overrides=parse_overrides(sets))
+        _check_trace_path(trace_path)
+    except ScenarioError as error:
+        err.write(f"{error}\n")
+        return EXIT_BAD_INPUT
+    world = World.from_scenario(loaded, rows_max=ROWS_MAX)
+    _run(world, loaded.until_us, _Bar(err) if progress else None)
+    summary = world.summary()
+    if trace_path is not None:
+        try:
+            write_trace(trace_path, world.trace, trace_meta(world))
+        except OSError as error:
+            err.write(f"{trace_path}: cannot be written: {error.strerror}\n")
+            return EXIT_BAD_INPUT
+    broken = broken_expectations(loaded.expect, summary) if _as_written(seed, until, sets) else None
+    out.write(json.dumps(summary, indent=2, ensure_ascii=False) + "\n" if as_json else readable_summary(loaded, summary, broken))
+    if world.limit_reached:
+        err.write(f"{world.limit_reached}\n")
+        return EXIT_BAD_INPUT
+    return EXIT_VIOLATED if summary["violations"] else EXIT_FINE
+
+
+def list_scenarios(out: TextIO, *, as_json: bool = False) -> int:
+    """Print the built-in scenarios to `out`."""
+    rows = [load_scenario(name) for name in scenario_names()]
+    if as_json:
+        shown = [{"name": row.name, "title": row.title, "family": row.family, "watch": row.watch} for row in rows]
+        out.write(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
+        return EXIT_FINE
+    width = max((len(row.name) for row in rows), default=0)
+    for row in rows:
+        out.write(f"{row.name:<{width}}  {row.title} [{row.family}]\n{'':<{width}}    {' '.join(row.watch.split())}\n")
+    return EXIT_FINE
+
+
+def trace_meta(world: World) -> dict[str, Any]:
+    """What a trace file says about the run that made it: enough to replay it."""
+    return {
+        "engine_version": ENGINE_VERSION,
+        "scenario": world.scenario.canonical_text,
+        "seed": world.seed,
+        "commands": world.command_log,
+        "until_us": world.now_us,
+    }
+
+
+class _Bar:
+    """A progress bar on a terminal, redrawn when its percentage changes."""
+
+    def __init__(self, err: TextIO) -> None:
+        self._err, self._shown = err, -1
+
+    def show(self, done_us: int, until_us: int) -> None:
+        percent = 100 * done_us // until_us
+        if percent != self._shown:
+            self._shown = percent
+            filled = BAR_CHARACTERS * percent // 100
+            self._err.write(f"\r{'█' * filled}{'░' * (BAR_CHARACTERS - filled)} {percent:3d} %  {done_us / 1e6:,.1f} s simulated")
+            self._err.flush()
+
+    def clear(self) -> None:
+        self._err.write("\r\x1b[K")
+        self._err.flush()
+
+
+def _run(world: World, until_us: int, bar: _Bar | None) -> None:
+    if bar is None:
+        world.run(until_us)
+        return
+    while world.advance(until_us):
+        bar.show(world.now_us, until_us)
+    bar.clear()
+
+
+def _instant(until: str | None) -> int | None:
+    if until is None:
+        return None
+    try:
+        until_us = parse_duration(until)
+        if until_us == 0:
+            raise Wrong("0s is too small", "at least 1us")
+    except Wrong as wrong:
+        raise ScenarioError([Problem("--until", None, None, "", wrong.what, wrong.right)]) from None
+    return until_us
+
+
+def _check_trace_path(path: str | None) -> None:
+    if path is not None and not path.endswith(SUFFIXES):
+        raise ScenarioError([Problem(f"--trace {path}", None, None, "", "unknown kind of file", f"name a file that ends in {' or '.join(SUFFIXES)}")])
+
+
+def _as_written(*changes: Any) -> bool:
+    """Whether the run is the file's own, so that its expectations speak of it."""
+    return all(change is None or change == () or change == [] for change in changes)

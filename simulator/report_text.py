@@ -1,0 +1,101 @@
+"""A run's summary for people to read in a terminal. Everything in it is in the summary's JSON too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from simulator.scenarios.model import Scenario
+
+_FAILOVER_FIGURES = ("duplicates", "redeliveries", "lost", "stranded", "stranded_unprocessed", "reordered", "expired", "skipped")
+
+
+def readable_summary(scenario: Scenario, summary: dict[str, Any], broken: list[str] | None) -> str:
+    """`broken` are the scenario's expectations that were not met; None when the run was not the file's own."""
+    lines = [
+        f"{scenario.title} ({scenario.name}), seed {summary['seed']}",
+        f"{seconds(summary['simulated_us'])} simulated, {summary['events']:,} events, trace {summary['trace_sha256'][:16]}…",
+        "",
+        *_topics(summary),
+        *_subscriptions(summary),
+        *_snapshots(summary),
+    ]
+    for failover in summary["failovers"]:
+        lines += _failover(failover)
+    refused = [command for command in summary["commands"] if not command["ok"]]
+    lines += [f"Refused at {seconds(command['at_us'])}: {command['command']}: {command['error']}" for command in refused]
+    lines += _verdict(summary, scenario, broken)
+    return "\n".join(lines) + "\n"
+
+
+def seconds(at_us: int | None) -> str:
+    return "never" if at_us is None else f"{at_us / 1e6:,.3f} s"
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+    """Columns as wide as their widest cell: numbers to the right, words to the left."""
+    if not rows:
+        return []
+    cells = [[f"{cell:,}" if type(cell) is int else "-" if cell is None else str(cell) for cell in row] for row in rows]
+    widths = [max(len(line[column]) for line in [list(heads), *cells]) for column in range(len(heads))]
+    right = [all(type(row[column]) is int for row in rows) for column in range(len(heads))]
+
+    def line(texts: Sequence[str]) -> str:
+        padded = (text.rjust(width) if to_right else text.ljust(width) for text, width, to_right in zip(texts, widths, right, strict=True))
+        return "  ".join(padded).rstrip()
+
+    return [line(heads), *(line(row) for row in cells), ""]
+
+
+def _topics(summary: dict[str, Any]) -> list[str]:
+    rows = [
+        [cluster, topic, found["last_position"], found["entries"], found["messages"], sum(found["markers"].values())]
+        for cluster, values in summary["clusters"].items()
+        for topic, found in values["topics"].items()
+    ]
+    return table(("cluster", "topic", "last position", "entries", "messages", "markers"), rows)
+
+
+def _subscriptions(summary: dict[str, Any]) -> list[str]:
+    rows = [
+        [name, cluster, found["mark_delete"], _short(found["individually_deleted"]), found["delivered"], found["acknowledged"],
+         found["repeated"], found["backlog"]]
+        for name, clusters in summary["subscriptions"].items()
+        for cluster, found in clusters.items()
+    ]
+    return table(("subscription", "cluster", "mark-delete", "individually deleted", "delivered", "acknowledged", "repeated", "backlog"), rows)
+
+
+def _short(text: str | None) -> str:
+    return "-" if text is None else text if len(text) <= 40 else f"{text[:39]}…"
+
+
+def _snapshots(summary: dict[str, Any]) -> list[str]:
+    rows = [[cluster, *(found[name] for name in ("requested", "completed", "timed_out", "pending"))] for cluster, found in summary["snapshots"].items()]
+    return table(("snapshots of", "requested", "completed", "timed out", "pending"), rows)
+
+
+def _failover(failover: dict[str, Any]) -> Iterator[str]:
+    yield f"Failover of {failover['subscription']} from {failover['from']} to {failover['to']} ({failover['mode']}) at {seconds(failover['at_us'])}"
+    figures = ", ".join(f"{failover[name]:,} {name.replace('_', ' ')}" for name in _FAILOVER_FIGURES if failover[name] or name in ("duplicates", "lost"))
+    yield f"  {figures}"
+    for title, causes in (("duplicates", failover["by_cause"]), ("lost", failover["lost_by_cause"])):
+        shown = ", ".join(f"{count:,} {cause}" for cause, count in causes.items() if count)
+        if shown:
+            yield f"  {title} by cause: {shown}"
+    outage = "nothing delivered there" if failover["outage_us"] is None else f"outage {seconds(failover['outage_us'])}"
+    yield f"  {outage}, caught up: {seconds(failover['caught_up_us'])}"
+    window = failover["dedup_window"]
+    yield f"  an idempotent consumer must remember {window['messages']:,} ids, {seconds(window['us'])}"
+    yield ""
+
+
+def _verdict(summary: dict[str, Any], scenario: Scenario, broken: list[str] | None) -> Iterator[str]:
+    for violation in summary["violations"]:
+        yield f"VIOLATED at {seconds(violation['at_us'])} (row {violation['seq']}): {violation['claim']}: {violation['reason']}"
+    if not summary["violations"]:
+        yield "No check was violated."
+    if broken is not None and scenario.expect:
+        yield from (f"NOT AS EXPECTED: {sentence}" for sentence in broken)
+        if not broken:
+            yield f"All {len(scenario.expect)} expectations of the scenario are met."
