@@ -157,6 +157,10 @@ class Cursor:
             return 0
         return self._batches.get(index, (1 << size) - 1)
 
+    def partly_acknowledged(self) -> dict[int, int]:
+        """Entries of which some messages are acknowledged: index -> bit set of the batch indexes that remain."""
+        return dict(self._batches)
+
     def next_unacknowledged(self, index: int) -> int:
         """The first index, from `index` on, that is not acknowledged."""
         if index <= self.mark_delete:

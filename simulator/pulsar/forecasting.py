@@ -1,18 +1,23 @@
-"""What a failover at this very instant would bring: gathers the present state for the pure function in `counting.forecast`.
+"""What a failover at this very instant would bring: gathers the present state for the pure function `counting.forecast`.
 
 Rules: reads, never writes. A subscription is forecast from the cluster where its consumers are to every other cluster of
-its topic; partitions add up.
+its topic; partitions add up. Cost: what lies above the remote's mark-delete, and set operations on bitmaps.
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
 from pyroaring import BitMap
 
+from simulator.counting.forecast import Flags, Places, RemoteCursor
+from simulator.counting.forecast import forecast as foretell
+
 if TYPE_CHECKING:
     from simulator.pulsar.runtime import Runtime
+    from simulator.pulsar.subscription import Subscription
     from simulator.pulsar.topic import Topic
 
 FIGURES = ("duplicates", "redeliveries", "lost", "stranded", "stranded_unprocessed")
@@ -28,66 +33,97 @@ def source_of(runtime: Runtime, subscription: str) -> str | None:
 def forecast(runtime: Runtime, subscription: str, source: str | None = None) -> dict[str, dict[str, int]]:
     """Per remote cluster: duplicates, redeliveries, lost, stranded, stranded_unprocessed if `source` failed now."""
     source = source or source_of(runtime, subscription)
-    spec = runtime.subscriptions[subscription]
+    base = runtime.subscriptions[subscription].topic
     if source is None:
         return {}
-    remotes = [name for name in runtime.scenario.topics[spec.topic].clusters if name != source]
     result = {}
-    for remote in sorted(remotes):
+    for remote in sorted(name for name in runtime.scenario.topics[base].clusters if name != source):
         total = dict.fromkeys(FIGURES, 0)
         for topic in runtime.clusters[source].topics.values():
-            if topic.base == spec.topic and topic.name in runtime.clusters[remote].topics:
-                for name, value in _one(runtime, subscription, topic, runtime.clusters[remote].topics[topic.name]).items():
+            there = runtime.clusters[remote].topics.get(topic.name)
+            if topic.base == base and there is not None:
+                for name, value in _one(runtime, subscription, topic, there).items():
                     total[name] += value
         result[remote] = total
     return result
 
 
-def _messages(runtime: Runtime, topic: Topic, first: int) -> BitMap:
-    """Message numbers in the log from index `first` on."""
-    records = topic.log.records.view(max(first, topic.log.first_kept), topic.log.length)
-    records = records[records >= 0]
-    found = BitMap(records.astype(np.uint32))
-    for record in records[np.frombuffer(runtime.messages.batch, dtype=np.int64)[records] > 1].tolist() if len(records) else ():
-        found.add_range(record, record + runtime.messages.batch[record])
-    return found
-
-
 def _one(runtime: Runtime, name: str, here: Topic, there: Topic) -> dict[str, int]:
-    acknowledged, delivered, settled = runtime.acknowledged[name], runtime.delivered[name], runtime.settled[name]
+    """One topic partition."""
+    copies = [cluster.topics[here.name] for cluster in runtime.clusters.values() if here.name in cluster.topics]
+    receipted = BitMap.union(*(topic.present for topic in copies))
     subscription = there.subscriptions.get(name)
-    present = _messages(runtime, there, 0)
+    first = there.log.first_kept
     if subscription is not None:
-        deliverable = _deliverable(runtime, there, subscription.cursor)
-    elif runtime.subscriptions[name].initial_position == "Earliest":
-        deliverable = present
-    else:
-        deliverable = BitMap()
-    unreachable = present - deliverable - acknowledged - settled
-    stranded = _messages(runtime, here, 0) - present
-    return {
-        "duplicates": len(deliverable & acknowledged),
-        "redeliveries": len((deliverable & delivered) - acknowledged),
-        "lost": len(unreachable) + len(_given_up(runtime, here, there, stranded - acknowledged - settled)),
-        "stranded": len(stranded),
-        "stranded_unprocessed": len(stranded - acknowledged),
-    }
+        first = max(first, min(subscription.cursor.mark_delete + 1, there.log.length))
+    log, entry = _window(runtime, there, first)
+    flags = Flags(receipted, runtime.acknowledged[name], runtime.delivered[name], runtime.settled[name] | _not_owed(name, copies, receipted))
+    found = foretell(
+        log, _cursor(runtime, subscription), flags, _places(runtime, here, there, copies, receipted),
+        log_from=first, first_kept=there.log.first_kept, entry=entry, earliest=runtime.subscriptions[name].initial_position == "Earliest",
+    )  # fmt: skip
+    return asdict(found)
 
 
-def _deliverable(runtime: Runtime, topic: Topic, cursor) -> BitMap:
-    """Message numbers that the cursor does not cover."""
-    found = _messages(runtime, topic, cursor.mark_delete + 1)
-    covered = cursor.acknowledged()
-    for index in covered:
-        record = topic.log.records[index]
-        if record >= 0:
-            found.remove_range(record, record + runtime.messages.batch[record])
-    return found
+def _window(runtime: Runtime, topic: Topic, first: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """First messages of the entries from index `first` on; with batches one element per message, and its entry's index."""
+    log = topic.log.records.view(first, topic.log.length)
+    batch = np.array([1 if record < 0 else runtime.messages.batch[record] for record in log.tolist()]) if topic.batched else None
+    if batch is None or (batch <= 1).all():
+        return log, None
+    offsets = np.concatenate([np.arange(count) for count in batch])
+    return np.repeat(log, batch) + offsets * (np.repeat(log, batch) >= 0), np.repeat(np.arange(first, first + len(log)), batch)
 
 
-def _given_up(runtime: Runtime, here: Topic, there: Topic, stranded: BitMap) -> BitMap:
-    """Stranded messages that no replication cursor still has to send: it began after them, or passed them over."""
-    replicator = here.replicators.get(there.cluster.name)
-    if replicator is None or not stranded:
-        return stranded
-    return stranded - _deliverable(runtime, here, replicator.cursor)
+def _cursor(runtime: Runtime, subscription: Subscription | None) -> RemoteCursor | None:
+    if subscription is None:
+        return None
+    cursor, log = subscription.cursor, subscription.topic.log
+    parts = BitMap()
+    for index, remaining in cursor.partly_acknowledged().items():
+        first = log.records[index]
+        parts.update(first + offset for offset in range(runtime.messages.batch[first]) if not remaining >> offset & 1)
+    return RemoteCursor(cursor.mark_delete, cursor.acknowledged(), parts)
+
+
+def _not_owed(name: str, copies: list[Topic], receipted: BitMap) -> BitMap:
+    """Messages that were there before a consumer or a person opened the subscription, in every cluster where one did."""
+    owed = BitMap()
+    for topic in copies:
+        if name in topic.owed_from:
+            owed |= receipted - topic.owed_from[name]
+    return receipted - owed
+
+
+def _places(runtime: Runtime, here: Topic, there: Topic, copies: list[Topic], receipted: BitMap) -> Places:
+    """Where messages are that the target does not have: on the way from others, or given up by every replication cursor."""
+    missing = np.array((receipted - there.present).to_array(), dtype=np.int64)
+    origins = np.frombuffer(runtime.messages.origin, dtype=np.int64)[missing] if len(missing) else missing
+    passed_over, coming = BitMap(), BitMap()
+    for origin in copies if len(missing) else ():
+        native = BitMap(missing[origins == origin.cluster.index])
+        to_send = _to_send(origin, there.cluster.name) & native
+        passed_over |= native - to_send
+        if origin is not here and origin.cluster.up:
+            coming |= to_send
+    return Places(_in_log(runtime, here), there.present, passed_over, coming)
+
+
+def _to_send(origin: Topic, peer: str) -> BitMap:
+    """Messages that the replication cursor towards `peer` has not passed; none when there is no such cursor any more."""
+    replicator = origin.replicators.get(peer)
+    if replicator is None or origin.cluster.state == "lost":
+        return BitMap()
+    return _messages_from(origin.runtime, origin, replicator.settled_mark_delete() + 1)
+
+
+def _in_log(runtime: Runtime, topic: Topic) -> BitMap:
+    """Messages that the topic's log holds now."""
+    if topic.cluster.state == "lost":
+        return BitMap()
+    return topic.present if topic.log.first_kept == 0 else _messages_from(runtime, topic, topic.log.first_kept)
+
+
+def _messages_from(runtime: Runtime, topic: Topic, first: int) -> BitMap:
+    window, _entry = _window(runtime, topic, max(first, topic.log.first_kept))
+    return BitMap(window[window >= 0].astype(np.uint32))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyroaring import BitMap
+
 from simulator.log.columns import SharedColumn
 from simulator.log.ledgers import TopicLog
 from simulator.pulsar import upkeep
@@ -47,6 +49,9 @@ class Topic:
         self.loaded = False
         self.epoch = 0  # counts loads: a timer of an earlier load is stale
         self.producers_seen: dict[str, tuple[int, int]] = {}  # deduplication: highest id by producer or replicator
+        self.present = BitMap()  # numbers of the messages ever appended here
+        self.owed_from: dict[str, BitMap] = {}  # subscription -> what was here when a consumer or a person opened it first
+        self.batched = any(spec.batch > 1 for spec in runtime.scenario.producers.values() if spec.topic == base)
         self.counts = {"messages": 0, "snapshot_request": 0, "snapshot_response": 0, "snapshot": 0, "subscription_update": 0}
         self.marker_bytes = 0
 
@@ -148,6 +153,10 @@ class Topic:
             runtime.emit((_STORED, now_us, cause, cluster, source, topic, messages.producer[message], messages.sequence_id[message],
                           ledger, entry, offset, 0))  # fmt: skip
         self.stored_seqs.append_at(index, seq)
+        if count == 1:
+            self.present.add(first)
+        else:
+            self.present.add_range(first, first + count)
         self.counts["messages"] += count
         self.data_timestamp_ms = now_us // 1000
         self.roll_over_if_full(seq)
@@ -208,12 +217,23 @@ class Topic:
 
     def add_subscription(self, name: str, type_: str, mark_delete: int, replicated: bool, reason: str, cause: int) -> Subscription:
         """Open a cursor with this mark-delete index."""
+        if reason != "update":
+            self._note_owed(name, mark_delete)
         subscription = Subscription(self, name, type_, mark_delete, replicated)
         self.subscriptions[name] = subscription
         self.subscriptions = {key: self.subscriptions[key] for key in sorted(self.subscriptions)}
         self.runtime.note("subscription.created", cause, self.cluster.number, self.number, name,
                           *self.log.position(mark_delete), reason, int(replicated))  # fmt: skip
         return subscription
+
+    def _note_owed(self, name: str, mark_delete: int) -> None:
+        """What lies at or below the opening mark-delete was never promised to the subscription here; the earliest opening counts."""
+        records = self.log.records.view(self.log.first_kept, mark_delete + 1) if mark_delete >= self.log.first_kept else ()
+        below = BitMap()
+        for record in records:
+            if record >= 0:
+                below.add_range(int(record), int(record) + self.runtime.messages.batch[int(record)])
+        self.owed_from[name] = below & self.owed_from[name] if name in self.owed_from else below
 
     # --- timers
 
