@@ -1,0 +1,117 @@
+"""`script/server` as a person starts it: it serves, keeps its worker alive, says what is missing, and ends without leftovers."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+START_LIMIT_S, STOP_LIMIT_S = 90, 10
+
+pytestmark = pytest.mark.xdist_group("server")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def bare_environment(tmp_path):
+    """Nothing but Python and what a shell script needs: no Java, no Node, no Redis, no setting."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    base = Path(sys._base_executable).resolve()
+    (programs / "python3").symlink_to(base)
+    (programs / "dirname").symlink_to(shutil.which("dirname"))
+    return {"HOME": str(tmp_path), "PATH": str(programs), "FAILOVER_LAB_DATA": str(tmp_path / "data")}
+
+
+class Server:
+    """A running `script/server`, leader of its own process group, as in a terminal."""
+
+    def __init__(self, environment: dict[str, str], log: Path) -> None:
+        self.port = free_port()
+        self.log = log
+        with log.open("wb") as stream:
+            self.process = subprocess.Popen(
+                [str(ROOT / "script" / "server"), "--no-install", "--port", str(self.port)],
+                env=environment, stdout=stream, stderr=stream, start_new_session=True,
+            )  # fmt: skip
+
+    def wait_for(self, pattern: str) -> None:
+        end = time.monotonic() + START_LIMIT_S
+        while not re.search(pattern, self.log.read_text()):
+            assert self.process.poll() is None and time.monotonic() < end, self.log.read_text()
+            time.sleep(0.1)
+
+    def children(self) -> dict[int, str]:
+        """Command lines of the processes that the server's own process started."""
+        found = {}
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                    if parent == self.process.pid:
+                        found[int(entry.name)] = (entry / "cmdline").read_text().replace("\0", " ")
+                except (FileNotFoundError, ProcessLookupError):
+                    continue  # it ended while we looked
+        return found
+
+    def stop(self, number: int) -> float:
+        """Seconds until the process has ended; raises when it takes longer than promised."""
+        started = time.monotonic()
+        self.process.send_signal(number)
+        self.process.wait(timeout=STOP_LIMIT_S)
+        return time.monotonic() - started
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_the_server_serves_and_leaves_nothing_behind(bare_environment, tmp_path, number):
+    server = Server(bare_environment, tmp_path / "log")
+    try:
+        server.wait_for(r"Failover Lab is at http://127\.0\.0\.1:\d+/")
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/", timeout=20) as answer:
+            assert answer.status == 200
+        children = server.children()
+        assert sorted("db_worker" in command for command in children.values()) == [False, True], children
+    finally:
+        server.stop(number)
+    assert [pid for pid in children if Path(f"/proc/{pid}").exists()] == []
+    assert "openjdk-17-jre-headless" in server.log.read_text(), "it did not say what to install for reports"
+
+
+def test_a_dead_worker_is_started_again(bare_environment, tmp_path):
+    server = Server(bare_environment, tmp_path / "log")
+    try:
+        server.wait_for("Failover Lab is at")
+        worker = next(pid for pid, command in server.children().items() if "db_worker" in command)
+        os.kill(worker, signal.SIGKILL)
+        server.wait_for("starting it again")
+        end = time.monotonic() + 20
+        while not any("db_worker" in command for pid, command in server.children().items() if pid != worker):
+            assert time.monotonic() < end, "no new worker came"
+            time.sleep(0.1)
+    finally:
+        server.stop(signal.SIGTERM)
+
+
+def test_a_taken_port_is_said_in_words(bare_environment):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        answer = subprocess.run([str(ROOT / "script" / "server"), "--port", str(port)], env=bare_environment, capture_output=True, text=True, timeout=60, check=False)
+    assert answer.returncode == 2
+    assert f"Cannot listen at 127.0.0.1 port {port}" in answer.stderr
