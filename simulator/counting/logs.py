@@ -15,7 +15,7 @@ _MESSAGE_BITS = 28
 
 
 class Log:
-    """Copies of one topic partition in one cluster: `message`, `position`, `seq`, `at_us`, `native` (published here)."""
+    """Copies of one topic partition in one cluster: `message`, `position`, `seq`, `at_us`, `native` (published here), `gone_seq`."""
 
     def __init__(self, history: History, cluster: int, topic: int) -> None:
         stored = history.table("message.stored", cluster=cluster, topic=topic)
@@ -64,7 +64,8 @@ class Log:
             places = np.minimum(np.searchsorted(known, ledger_of(self.position)), len(known) - 1)
             gone = np.where(known[places] == ledger_of(self.position), seqs[order][first][places], NEVER)
         lost = history.table("cluster.lost", cluster=cluster).seq
-        return np.minimum(gone, lost[0]) if len(lost) else gone
+        self.lost_seq = int(lost[0]) if len(lost) else NEVER
+        return np.minimum(gone, self.lost_seq)
 
     def _number_heads(self, history: History, cluster: int, topic: int) -> None:
         """The last position at each append, markers included."""

@@ -57,7 +57,7 @@ def stranded(facts: Facts, window: Window, topic: int, known: MessageFacts) -> d
     source, target = facts.log(window.source, topic), facts.log(window.target, topic)
     opened_seq, count = window.opened_seq, facts.history.message_count
     here = np.zeros(count, dtype=bool)
-    here[source.message[(source.seq <= opened_seq) & (source.gone_seq > facts.end_of(window.source, opened_seq).seq)]] = True
+    here[source.message[(source.seq <= opened_seq) & (source.gone_seq >= facts.end_of(window.source, opened_seq).seq)]] = True
     there = np.zeros(count, dtype=bool)
     there[target.message[target.seq <= opened_seq]] = True
     left = here & ~there & (known.receipted <= opened_seq)
@@ -85,6 +85,7 @@ def going(facts: Facts, window: Window, topic: int) -> Going:
     began = np.isin(gone[chosen], cursor.created.seq)
     cause = np.where(removed[chosen] <= covered[chosen], _REMOVED, np.where(began, _BEGAN_AFTER, _MOVED_PAST))
     why = np.array(["cursor-opened-later", "mark-delete-passed-it", "", "ledger-deleted"], dtype=object)[cause]
+    why[(cause == _REMOVED) & (gone[chosen] == log.lost_seq)] = "cluster-lost"
     return Going(log.message[rows][chosen], gone[chosen], cause, why, log.seq[rows][chosen])
 
 
