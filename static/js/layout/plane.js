@@ -1,0 +1,76 @@
+/**
+ * The plane of the lanes: where each log lies and how large things are. Numbers only, in px.
+ * Two axes, so that the diagram can turn a quarter: `along` grows from the oldest entry to the newest, `offset` grows from a
+ * strip's far side (0) through its body (cell height) to the rail and the labels beyond it. Landscape: along is x and
+ * offset is down. Turned (narrow pages): along is y and offset runs to the left, so that labels stand left of a column.
+ */
+
+/** Pages narrower than this are turned, in px. */
+export const TURN_BELOW_PX = 800;
+
+/**
+ * @typedef {object} Plane
+ * @property {boolean} turned
+ * @property {number} width of the whole picture
+ * @property {number} height
+ * @property {number} scale 1, or more on a projector
+ * @property {number} a0 where strips begin, along
+ * @property {number} a1 where strips end: the newest entry's far edge
+ * @property {number} port where links begin, along
+ * @property {number} cell breadth of a strip
+ * @property {number} lift how far a held message stands out
+ * @property {{name: string, base: number}[]} lanes base: offset 0 on the cross axis
+ */
+
+/**
+ * @param {{width: number, scale: number, names: string[], room: number}} given room: height to fill when turned
+ * @returns {Plane}
+ */
+export function makePlane({ width, scale, names, room }) {
+  return width < TURN_BELOW_PX ? turnedPlane(width, names, room) : landscapePlane(width, scale, names);
+}
+
+function landscapePlane(width, scale, names) {
+  const cell = 30 * scale;
+  const top = 64 * scale;
+  const pitch = (names.length <= 2 ? 140 : 124) * scale;
+  const lanes = names.map((name, at) => ({ name, base: top + at * pitch }));
+  const a1 = width - marginForLinks(names.length) * scale;
+  return {
+    turned: false,
+    width,
+    height: top + (names.length - 1) * pitch + cell + 56 * scale,
+    scale,
+    a0: 148 * scale,
+    a1,
+    port: a1 + 14 * scale,
+    cell,
+    lift: 8 * scale,
+    lanes,
+  };
+}
+
+function turnedPlane(width, names, room) {
+  const cell = names.length > 3 ? 24 : 34;
+  const column = width / names.length;
+  const lanes = names.map((name, at) => ({ name, base: (at + 1) * column - 12 }));
+  const links = names.length > 1 ? 34 + reachOf(names.length - 1, true) : 20;
+  return { turned: true, width, height: room, scale: 1, a0: 58, a1: room - links, port: room - links + 10, cell, lift: 7, lanes };
+}
+
+/** How far a link's arc stands out from the ports: farther lanes wider, one direction outside the other. */
+export const reachOf = (lanes_apart, outer) => 20 + 44 * (lanes_apart - 1) + (outer ? 18 : 0);
+
+const marginForLinks = (lanes) => (lanes < 2 ? 40 : 14 + reachOf(lanes - 1, true) + 68);
+
+/** @returns {number} x in px of a point of a lane */
+export const xOf = (plane, lane, along, offset) => (plane.turned ? lane.base - offset : along);
+
+/** @returns {number} y in px of a point of a lane */
+export const yOf = (plane, lane, along, offset) => (plane.turned ? along : lane.base + offset);
+
+/** Fills a box of a lane; the hot path of the page, so no object is made. */
+export function fillBox(context, plane, lane, along, offset, length, breadth) {
+  if (plane.turned) context.fillRect(lane.base - offset - breadth, along, breadth, length);
+  else context.fillRect(along, lane.base + offset, length, breadth);
+}

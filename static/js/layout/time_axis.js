@@ -1,0 +1,55 @@
+/**
+ * The time window of the space-time diagram and its ticks. The window stands still while the now line crosses it, then turns
+ * a page: nothing scrolls, so a reader's eye keeps its place and the chart below needs few updates.
+ */
+
+/** Shortest window, µs, and how many seconds of the wall clock one page lasts at least. */
+export const SHORTEST_US = 50_000;
+const PAGE_S = 5;
+const DEFAULT_US = 2_500_000;
+
+/** @typedef {{start_us: number, span_us: number, held: boolean}} TimeWindow */
+
+/** @returns {number} the span that suits a speed */
+export const spanFor = (speed) => Math.max(DEFAULT_US, PAGE_S * speed * 1e6);
+
+/**
+ * @param {TimeWindow | null} window
+ * @param {number} now_us
+ * @param {number} wanted_us span when no person chose one
+ * @returns {TimeWindow} the same object while the now line stays inside
+ */
+export function turned(window, now_us, wanted_us) {
+  const span_us = window?.held ? window.span_us : wanted_us;
+  if (window && window.span_us === span_us) {
+    const share = (now_us - window.start_us) / span_us;
+    const at_start = window.start_us === 0 && share >= 0;
+    if (share <= 0.92 && (share >= 0.3 || at_start)) return window;
+  }
+  const share = window && now_us > window.start_us ? 0.55 : 0.75;
+  return { start_us: Math.max(0, Math.round(now_us - share * span_us)), span_us, held: window?.held ?? false };
+}
+
+/** @param {1 | -1} direction 1 magnifies */
+export function timeZoomed(window, direction, now_us) {
+  const span_us = Math.max(SHORTEST_US, direction > 0 ? window.span_us / 2 : window.span_us * 2);
+  return { start_us: Math.max(0, Math.round(now_us - 0.7 * span_us)), span_us, held: true };
+}
+
+/**
+ * @param {number} start_us
+ * @param {number} span_us
+ * @param {number} most ticks
+ * @returns {{at_us: number, text: string}[]} round instants
+ */
+export function ticksOf(start_us, span_us, most) {
+  const rough = span_us / Math.max(1, most);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= rough);
+  const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / 1e6) - 1e-9)));
+  const ticks = [];
+  for (let at = Math.ceil(start_us / step); at * step <= start_us + span_us; at++) {
+    ticks.push({ at_us: at * step, text: `${((at * step) / 1e6).toFixed(digits)} s` });
+  }
+  return ticks;
+}

@@ -1,0 +1,52 @@
+/**
+ * How much of the logs the page shows. By itself the window reaches from just before the slowest cursor to the head, in a few
+ * fixed widths so that it does not breathe; a person's zoom or drag holds until they let it follow again.
+ */
+
+/** Widths of a message that the window chooses from by itself, in px. */
+export const WIDTHS_PX = [16, 14, 12, 10, 8, 6, 5, 4, 3];
+/** Widths that a person may choose, in px. */
+export const ZOOM_PX = [44, 30, 22, 16, 12, 8, 5, 3, 2, 1, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001];
+
+/** @typedef {{unit_px: number, back: number, held: boolean}} Window held: a person chose the width */
+
+/** @returns {Window} */
+export const followingWindow = (unit_px = 12) => ({ unit_px, back: 0, held: false });
+
+/**
+ * @param {Window} window
+ * @param {number} needed_units from before the slowest cursor to the head
+ * @param {number} room_px along
+ * @param {number} scale
+ * @returns {Window} the same object when nothing changes
+ */
+export function fitted(window, needed_units, room_px, scale) {
+  if (window.held || needed_units <= 0) return window;
+  const widths = WIDTHS_PX.map((width) => width * scale);
+  const wanted = room_px / needed_units;
+  const best = widths.find((width) => width <= wanted) ?? widths[widths.length - 1];
+  const current = window.unit_px;
+  // narrower at once, since the cursor would leave the picture; wider only when there is room to spare
+  if (best < current || (best > current && wanted > current * 1.5) || !widths.includes(current)) return { ...window, unit_px: best };
+  return window;
+}
+
+/** @param {1 | -1} direction 1 magnifies @returns {Window} */
+export function zoomed(window, direction, scale) {
+  const widths = ZOOM_PX.map((width) => width * scale);
+  const at = nearest(widths, window.unit_px);
+  const next = widths[Math.min(widths.length - 1, Math.max(0, at - direction))];
+  return { ...window, unit_px: next, held: true };
+}
+
+function nearest(widths, width) {
+  let best = 0;
+  for (let at = 1; at < widths.length; at++) if (Math.abs(Math.log(widths[at] / width)) < Math.abs(Math.log(widths[best] / width))) best = at;
+  return best;
+}
+
+/** @param {number} by_px positive drags older entries into view @param {number} longest the longest log */
+export function dragged(window, by_px, longest) {
+  const back = Math.round(window.back + by_px / window.unit_px);
+  return { ...window, back: Math.max(0, Math.min(longest, back)), held: true };
+}

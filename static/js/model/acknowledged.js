@@ -1,0 +1,39 @@
+/** Which entries a cursor has let go: everything up to the mark-delete, and single ranges beyond it. */
+
+/**
+ * @param {{mark_delete_index: number, ranges: [number, number][]} | undefined} cursor
+ * @param {number} index ordinal in the log
+ */
+export function isAcknowledged(cursor, index) {
+  if (!cursor) return false;
+  if (index <= cursor.mark_delete_index) return true;
+  return inRanges(cursor.ranges, index);
+}
+
+/** @param {[number, number][]} ranges first and last, both inside, in order */
+export function inRanges(ranges, index) {
+  let low = 0;
+  let high = ranges.length - 1;
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    if (index < ranges[middle][0]) high = middle - 1;
+    else if (index > ranges[middle][1]) low = middle + 1;
+    else return true;
+  }
+  return false;
+}
+
+/**
+ * Holes: entries beyond the mark-delete that later acknowledgements stand in front of. Only the first of each gap.
+ * @returns {[number, number][]} gaps between the mark-delete and the last range, at most `limit`
+ */
+export function gapsOf(cursor, limit = 8) {
+  const gaps = [];
+  let next = cursor.mark_delete_index + 1;
+  for (const [first, last] of cursor.ranges) {
+    if (first > next) gaps.push([next, first - 1]);
+    if (gaps.length >= limit) break;
+    next = last + 1;
+  }
+  return gaps;
+}

@@ -1,0 +1,43 @@
+/** Numbers as people read them. Nothing here knows the page. */
+
+/** @param {number} us @param {number} digits @returns {string} seconds, "12.235" */
+export const seconds = (us, digits = 3) => (us / 1e6).toFixed(digits);
+
+/** @param {number} us @returns {string} "235 ms", "1.2 s", "40 µs", "3 min" */
+export function span(us) {
+  const size = Math.abs(us);
+  if (size < 1000) return `${us} µs`;
+  if (size < 1e6) return `${trimmed(us / 1000, size < 10_000 ? 1 : 0)} ms`;
+  if (size < 120e6) return `${trimmed(us / 1e6, size < 10e6 ? 1 : 0)} s`;
+  return `${trimmed(us / 60e6, 1)} min`;
+}
+
+const trimmed = (value, digits) => value.toFixed(digits).replace(/\.0$/, "");
+
+/** @returns {string} thousands apart by a thin space */
+export const whole = (value) => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, "\u2009");
+
+/** @returns {string} "1 message", "2 messages" */
+export const counted = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;
+
+/** @returns {string} bytes, "1.2 KB" */
+export function bytes(count) {
+  if (count < 1000) return `${count} B`;
+  if (count < 1e6) return `${trimmed(count / 1000, 1)} KB`;
+  return `${trimmed(count / 1e6, 1)} MB`;
+}
+
+const UNITS_US = { us: 1, µs: 1, ms: 1000, s: 1e6, m: 60e6, min: 60e6, h: 3600e6 };
+
+/**
+ * Reads an instant or a span as typed: "12.5", "12.5 s", "300ms", "1:05.250". Plain numbers are seconds.
+ * @returns {number | null} microseconds, null when it is none
+ */
+export function parseSpan(text) {
+  const clock = /^\s*(\d+):(\d{1,2}(?:\.\d+)?)\s*$/.exec(text);
+  if (clock) return Math.round((Number(clock[1]) * 60 + Number(clock[2])) * 1e6);
+  const plain = /^\s*(\d+(?:[.,]\d+)?)\s*([a-zµ]*)\s*$/i.exec(text);
+  if (!plain) return null;
+  const unit_us = UNITS_US[plain[2] === "" ? "s" : plain[2].toLowerCase()];
+  return unit_us === undefined ? null : Math.round(Number(plain[1].replace(",", ".")) * unit_us);
+}

@@ -1,0 +1,33 @@
+/** Commands and faults as marks on the time axis: those that happened (from rows) and those the scenario has still planned. */
+
+const WORDS = {
+  "cluster.crashed": (row) => `${row.cluster} crashes`,
+  "cluster.restarted": (row) => `${row.cluster} is back`,
+  "cluster.lost": (row) => `${row.cluster} lost`,
+  "link.cut": (row) => `link cut`,
+  "link.healed": () => "link heals",
+  "link.slowed": () => "link slows",
+  "failover.started": (row) => `to ${row.peer}`,
+};
+
+/**
+ * @param {import("./state.js").LabState} state
+ * @returns {{at_us: number, text: string, done: boolean, seq?: number}[]} ascending instants
+ */
+export function marksOf(state) {
+  const marks = [];
+  for (const row of state.rows) {
+    const words = WORDS[row.type];
+    if (words) marks.push({ at_us: row.at_us, text: words(row), done: true, seq: row.seq });
+  }
+  for (const command of state.welcome?.commands ?? []) {
+    if (command.at_us > (state.view?.furthest_us ?? state.at_us)) marks.push({ at_us: command.at_us, text: plannedText(command), done: false });
+  }
+  return marks.sort((a, b) => a.at_us - b.at_us);
+}
+
+function plannedText(command) {
+  const target = command.arguments ?? command;
+  const names = { "cluster.crash": `${target.cluster} crashes`, "subscription.fail-over": `to ${target.to}`, "cluster.restart": `${target.cluster} is back` };
+  return names[command.do] ?? command.do;
+}

@@ -1,0 +1,38 @@
+/**
+ * What stood at the instant of the latest failover: which messages were acknowledged anywhere and where the target's
+ * cursor was. From it the lanes tell what *has come* twice from what *will*.
+ */
+
+import { acknowledgedIdentities } from "./standing.js";
+import { clustersOf, topicView } from "./state.js";
+
+/**
+ * @param {import("./state.js").LabState} before the state just before the frame
+ * @param {object[]} rows the frame's fresh rows
+ * @param {object} frame
+ * @returns {object | null} kept from before when no failover began in these rows
+ */
+export function standingAtFailover(before, rows, frame) {
+  const row = rows.findLast((one) => one.type === "failover.started");
+  if (!row) return before.moved;
+  const topic = topicHolding(before.view ?? frame.view, row.subscription);
+  if (!topic || !before.view) return { ...namesOf(row), topic, known: false };
+  const cursor = topicView(before, row.peer, topic)?.subscriptions?.[row.subscription];
+  return {
+    ...namesOf(row),
+    topic,
+    known: true,
+    mark_delete_index: cursor?.mark_delete_index ?? -1,
+    ranges: cursor?.ranges ?? [],
+    acknowledged: acknowledgedIdentities(before, topic, row.subscription, clustersOf(before)),
+  };
+}
+
+const namesOf = (row) => ({ subscription: row.subscription, from: row.cluster, to: row.peer, mode: row.reason, at_us: row.at_us, seq: row.seq });
+
+function topicHolding(view, subscription) {
+  for (const cluster of Object.values(view?.clusters ?? {})) {
+    for (const [topic, held] of Object.entries(cluster.topics ?? {})) if (held.subscriptions?.[subscription]) return topic;
+  }
+  return null;
+}

@@ -1,0 +1,109 @@
+/**
+ * One line in words per event type, as parts: plain text and {strong} or {harm}. A type without a line falls back to its
+ * own name and subjects; tests/js/test_registry.py asserts that every control event has a line.
+ */
+
+import { span } from "./format.js";
+
+const b = (text) => ({ strong: String(text) });
+const h = (text) => ({ harm: String(text) });
+const snap = (row) => b(`S${row.snapshot}`);
+const at = (row) => `${row.ledger}:${row.entry}`;
+const there = (row) => `${row.to_ledger}:${row.to_entry}`;
+const message = (row) => b(`${row.producer}/${row.sequence_id}`);
+const MARKER_WORDS = { snapshot_request: "request", snapshot_response: "response", snapshot: "snapshot marker", subscription_update: "update" };
+const marker = (row) => `${MARKER_WORDS[row.reason] ?? row.reason}${row.snapshot !== undefined ? ` of S${row.snapshot}` : ""}${row.subscription ? ` for ${row.subscription}` : ""}`;
+
+/** @type {Object<string, (row: object) => Array<string | object>>} */
+export const ROW_WORDS = {
+  "run.started": (row) => ["the run begins: ", row.detail ?? ""],
+  "command.applied": (row) => [h(row.reason), ` ${row.detail ?? ""}`],
+  "command.refused": (row) => [b(row.reason), ` refused: ${row.detail ?? ""}`],
+  "cluster.crashed": (row) => [h(`${row.cluster} crashes`)],
+  "cluster.restarted": (row) => [b(row.cluster), " is back"],
+  "cluster.lost": (row) => [h(`${row.cluster} is lost for good`)],
+  "link.cut": (row) => [h(`link ${row.cluster} → ${row.peer} is cut`)],
+  "link.healed": (row) => [`link ${row.cluster} → ${row.peer} works again`],
+  "link.slowed": (row) => [h(`link ${row.cluster} → ${row.peer} now takes ${span(row.duration_us)}`)],
+  "setting.changed": (row) => [b(row.reason), ` is now ${row.detail} in ${row.cluster}`],
+  "topic.loaded": (row) => [`${row.topic} loaded in `, b(row.cluster)],
+  "topic.unloaded": (row) => [`${row.topic} left its broker in `, b(row.cluster), ` (${row.reason})`],
+  "ledger.opened": (row) => [`${row.cluster} opens ledger `, b(row.ledger)],
+  "ledger.closed": (row) => [`${row.cluster} closes ledger ${row.ledger} with ${row.count} entries`],
+  "ledger.trimmed": (row) => [`${row.cluster} deletes ledger ${row.ledger} with ${row.count} entries`],
+  "message.held": (row) => [message(row), ` stays unacknowledged with ${row.client}${row.duration_us === undefined ? "" : ` for ${span(row.duration_us)}`}`],
+  "message.published": (row) => [message(row), ` published in ${row.cluster}`],
+  "message.stored": (row) => [message(row), ` stored at ${at(row)} in ${row.cluster}`],
+  "message.receipted": (row) => [message(row), " is safe, its producer hears"],
+  "message.replicated": (row) => [message(row), ` leaves ${row.cluster} for ${row.peer}`],
+  "message.delivered": (row) => [message(row), ` delivered to ${row.client} in ${row.cluster}`],
+  "message.acknowledged": (row) => [message(row), ` acknowledged by ${row.client}`],
+  "message.registered": (row) => [message(row), ` acknowledgement reaches the broker of ${row.cluster}`],
+  "marker.written": (row) => (row.reason === "snapshot_response" ? [b(row.cluster), ` answers S${row.snapshot} at ${at(row)}`] : [b(row.cluster), ` writes the ${marker(row)} at ${at(row)}`]),
+  "marker.sent": (row) => [`${marker(row)} leaves ${row.cluster} for ${row.peer}`],
+  "marker.stored": (row) => [`${marker(row)} lands in `, b(row.cluster), ` at ${at(row)}`],
+  "marker.handled": (row) => [b(row.cluster), ` reads the ${marker(row)} from ${row.peer}`],
+  "marker.lost": (row) => [h(`${marker(row)} is lost`), ` between ${row.cluster} and ${row.peer}`],
+  "marker.delayed": (row) => [h(`${marker(row)} is delayed`), ` by ${span(row.duration_us)} on its way to ${row.peer}`],
+  "marker.dropped": (row) => [h(`${marker(row)} is dropped`), ` on its way to ${row.peer}`],
+  "controller.started": (row) => ["snapshot controller starts in ", b(row.cluster), row.reason === "forced" ? ", forced by a remote marker" : ""],
+  "controller.stopped": (row) => [`snapshot controller stops in ${row.cluster} (${row.reason})`],
+  "snapshot.requested": (row) => [b(row.cluster), " asks for ", snap(row), `, round ${row.count ?? 1}`],
+  "snapshot.refused": (row) => [b(row.cluster), ` asks for no snapshot: ${REFUSED[row.reason] ?? row.reason}`],
+  "snapshot.answered": (row) => ["answer of ", b(row.peer), ` to S${row.snapshot}: up to ${there(row)}`],
+  "snapshot.answer-ignored": (row) => [`answer of ${row.peer} comes too late: ${row.reason}`],
+  "snapshot.completed": (row) => [snap(row), row.reason === "partial" ? " finished without everybody" : " complete", ` in ${span(row.duration_us ?? 0)}, here up to ${at(row)}`],
+  "snapshot.position": (row) => [`S${row.snapshot} names ${there(row)} in ${row.peer}`],
+  "snapshot.timed-out": (row) => [h(`S${row.snapshot} timed out`)],
+  "snapshot.abandoned": (row) => [h(`S${row.snapshot} abandoned`), ` (${row.reason})`],
+  "snapshot.cached": (row) => [snap(row), ` kept for ${row.subscription}, usable at ${at(row)}`],
+  "snapshot.evicted": (row) => [`S${row.snapshot} thrown out unused (${row.reason})`],
+  "snapshot.used": (row) => [snap(row), ` used: the mark-delete of ${row.subscription} passed ${at(row)}`],
+  "update.written": (row) => [b(row.cluster), ` tells everyone: ${row.subscription} is through S${row.snapshot}`],
+  "update.position": (row) => [`the update names ${there(row)} in ${row.peer}`],
+  "update.applied": (row) => [b(row.cluster), ` moves ${row.subscription} to ${there(row)}, as ${row.peer} said`],
+  "update.refused": (row) => [`${row.cluster} does not move ${row.subscription}: ${row.reason}`],
+  "subscription.created": (row) => [b(row.subscription), ` created in ${row.cluster} after ${at(row)} (${row.reason})`],
+  "subscription.deleted": (row) => [h(`${row.subscription} deleted`), ` in ${row.cluster}`],
+  "subscription.replication-switched": (row) => [`replication of ${row.subscription} switched ${row.count ? "on" : "off"} in ${row.cluster}`],
+  "cursor.moved": (row) => [`mark-delete of ${row.subscription} in ${row.cluster}: ${at(row)} → `, b(there(row)), ` (${row.reason})`],
+  "cursor.recovered": (row) => [`cursor of ${row.subscription} in ${row.cluster} reopened at ${at(row)}`],
+  "consumer.connected": (row) => [b(row.client), ` subscribes in ${row.cluster}`],
+  "consumer.disconnected": (row) => [b(row.client), ` leaves ${row.cluster} (${row.reason})`],
+  "consumer.activated": (row) => [b(row.client), ` is the active consumer in ${row.cluster}`],
+  "consumer.blocked": (row) => [h(`dispatch stops`), ` at ${row.count} unacknowledged${row.client ? ` with ${row.client}` : ""}`],
+  "consumer.unblocked": (row) => [`dispatch goes on${row.client ? ` to ${row.client}` : ""}`],
+  "client.changed": (row) => [b(row.client), ` ${row.reason} in ${row.cluster}`],
+  "replicator.created": (row) => [`replication ${row.cluster} → ${row.peer} begins after ${at(row)}`],
+  "replicator.removed": (row) => [h(`replication ${row.cluster} → ${row.peer} taken off the list`)],
+  "replicator.started": (row) => [`replicator ${row.cluster} → ${row.peer} connected`],
+  "replicator.disconnected": (row) => [h(`replicator ${row.cluster} → ${row.peer} disconnected`), ` (${row.reason})`],
+  "replicator.rewound": (row) => [`replicator ${row.cluster} → ${row.peer} reads again after ${at(row)}`],
+  "failover.started": (row) => [h(`${row.subscription} moves from ${row.cluster} to ${row.peer}`), ` (${row.reason})`],
+  "failover.finished": (row) => [`consumers of ${row.subscription} have subscribed in `, b(row.peer)],
+  "check.violated": (row) => [h(`a check broke: ${row.reason}`), ` ${row.detail ?? ""}`],
+};
+
+const REFUSED = {
+  pending: "one is still pending and none ever succeeded",
+  "no-new-data": "nothing new since the last",
+  "replicator-disconnected": "a replicator is not connected",
+};
+
+/** @returns {Array<string | object>} the row in words */
+export function wordsOfRow(row) {
+  const words = ROW_WORDS[row.type];
+  if (words) return words(row);
+  const subjects = [row.cluster, row.peer, row.subscription, row.client].filter(Boolean).join(" ");
+  return [b(row.type.replace(/[.-]/g, " ")), ` ${subjects}`, row.producer === undefined ? "" : ` ${row.producer}/${row.sequence_id}`];
+}
+
+/** Glyph that stands before a row: a marker's own, or one for harm, a snapshot, a cursor, anything else. */
+export function glyphOfRow(row) {
+  if (row.type.startsWith("marker.")) return row.reason;
+  if (row.type.startsWith("snapshot.")) return { "snapshot.requested": "snapshot_request", "snapshot.answered": "snapshot_response" }[row.type] ?? "snapshot";
+  if (row.type.startsWith("update.")) return "subscription_update";
+  if (row.type.startsWith("cursor.")) return "pin";
+  if (/crashed|lost|cut|failover\.started|violated|timed-out/.test(row.type)) return "cross";
+  return "dot";
+}

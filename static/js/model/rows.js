@@ -1,0 +1,18 @@
+/** The rows of the trace that the page keeps for its event list: in order of seq, no row twice, the oldest let go. */
+
+/** Rows kept; the list asks the server for older ones by seq. */
+export const ROWS_KEPT = 1500;
+
+/**
+ * @param {object[]} kept ascending seq
+ * @param {object[]} added ascending seq
+ * @returns {object[]} a new list, or `kept` itself when nothing was new
+ */
+export function addRows(kept, added) {
+  if (!added || added.length === 0) return kept;
+  const last_seq = kept.length ? kept[kept.length - 1].seq : -1;
+  const fresh = added.filter((row) => row.seq > last_seq);
+  if (fresh.length === 0) return kept;
+  const all = kept.concat(fresh);
+  return all.length > ROWS_KEPT ? all.slice(all.length - ROWS_KEPT) : all;
+}

@@ -1,0 +1,12 @@
+/** Finding a scenario by words: every word must occur in its name, title, family or texts. */
+
+const TEXTS = ["name", "title", "family", "watch", "about"];
+
+/** @returns {boolean} */
+export function matches(scenario, typed) {
+  const text = TEXTS.map((field) => scenario[field] ?? "").join(" ").toLowerCase();
+  return typed.toLowerCase().split(/\s+/).filter(Boolean).every((word) => text.includes(word));
+}
+
+/** @returns {string} "Replicated subscriptions" */
+export const familyName = (name) => name.charAt(0).toUpperCase() + name.slice(1).replace(/-/g, " ");

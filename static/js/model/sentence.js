@@ -1,0 +1,85 @@
+/**
+ * The one sentence that the page proves, as parts: plain text, {strong}, {harm}, {soft} and {pick} (the target, which a
+ * viewer may choose). Every figure comes from the engine's own counting, never from the drawing.
+ */
+
+import { counted, whole } from "./format.js";
+
+/** @typedef {string | {strong: string} | {harm: string} | {soft: string} | {pick: string, choices: string[]}} Part */
+
+/**
+ * @param {import("./state.js").LabState} state
+ * @param {object | null} watched
+ * @returns {Part[]}
+ */
+export function sentenceOf(state, watched) {
+  if (!state.view || !watched) return ["Connecting…"];
+  const over = latestFailover(state, watched.subscription);
+  if (over) return afterwards(state, over);
+  return forecastSentence(state, watched) ?? quiet(state, watched);
+}
+
+/** @returns {object | null} the newest failover of the subscription so far */
+export function latestFailover(state, subscription) {
+  const all = (state.view?.failovers ?? []).filter((one) => one.subscription === subscription);
+  return all.length ? all[all.length - 1] : null;
+}
+
+/** @returns {object | null} figures of the forecast for the watched target */
+export function forecastFigures(state, watched, peer = watched.target) {
+  return state.view?.forecast?.[watched.subscription]?.to?.[peer] ?? null;
+}
+
+function forecastSentence(state, watched) {
+  const figures = watched.target && forecastFigures(state, watched);
+  if (!figures) return null;
+  const from = state.view.forecast[watched.subscription].from;
+  return [
+    `If ${from} failed now, `,
+    { pick: watched.target, choices: watched.peers },
+    " would deliver ",
+    ...harmOf(figures.duplicates, "twice"),
+    ". ",
+    ...restOf(figures),
+  ];
+}
+
+function harmOf(count, word) {
+  if (count === 0) return [{ strong: `nothing ${word}` }];
+  return [{ harm: `${counted(count, "message")} ${word}` }];
+}
+
+function restOf({ stranded = 0, lost = 0 }) {
+  if (lost > 0) return [{ soft: `${whole(stranded)} stranded, ` }, { harm: `${whole(lost)} lost` }, { soft: "." }];
+  return [{ soft: `${whole(stranded)} stranded, 0 lost.` }];
+}
+
+function afterwards(state, over) {
+  const down = state.view.clusters[over.from]?.state !== "up";
+  const opening = down ? `${over.from} failed. ` : `${over.subscription} moved from ${over.from}. `;
+  return [
+    opening,
+    { strong: over.to },
+    " has delivered ",
+    ...harmOf(over.duplicates ?? 0, "twice"),
+    ". ",
+    ...restOf(over),
+  ];
+}
+
+function quiet(state, watched) {
+  const known = watched.clusters.filter((cluster) => state.view.clusters[cluster]?.topics?.[watched.topic]?.subscriptions?.[watched.subscription]);
+  if (!watched.subscription || known.length === 0) return ["Nobody has subscribed yet. ", { soft: "Press play." }];
+  const cluster = state.view.clusters[watched.subject];
+  if (cluster?.state !== "up") return [{ strong: watched.subject }, ` is ${cluster?.state ?? "gone"}. `, { soft: `Nobody reads ${watched.subscription}.` }];
+  return [{ strong: watched.subscription }, ` reads in ${watched.subject}. `, { soft: "There is nowhere to fail over to." }];
+}
+
+/** The line under the sentence after a failover: the forecast for the next one, since life goes on. */
+export function secondSentence(state, watched) {
+  if (!state.view || !watched || !latestFailover(state, watched.subscription)) return null;
+  return forecastSentence(state, watched);
+}
+
+/** @returns {string} the parts as one plain sentence, for the live region and the title */
+export const plainSentence = (parts) => parts.map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft ?? part.pick))).join("");

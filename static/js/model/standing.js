@@ -1,0 +1,98 @@
+/**
+ * How each entry of a window stands, for one subscription: done, to do, in hand, about to come twice, come twice,
+ * stranded. Numbers only; the renderer turns bits into looks.
+ */
+
+import { identityOf, originOf, markerKind } from "./cells.js";
+import { inRanges, isAcknowledged } from "./acknowledged.js";
+import { topicView } from "./state.js";
+
+export const DONE = 1; // acknowledged here or anywhere else
+export const HERE = 2; // let go by this cluster's own cursor
+export const HELD = 4; // in a consumer's hands here
+export const TWICE = 8; // would be delivered here again
+export const CAME_TWICE = 16; // has been delivered here again
+export const STRANDED = 32; // only in the cluster that failed
+export const OURS = 64; // a marker of the subject cluster's own questions
+export const READ = 128; // read by the dispatcher
+
+/** Entries looked at per cluster when asking what was acknowledged anywhere; twice the widest window. */
+const LOOKED_AT = 12_000;
+
+/** @returns {Set<number>} identities of messages that some cluster's cursor of the subscription has let go */
+export function acknowledgedIdentities(state, topic, subscription, clusters) {
+  const known = new Set();
+  for (const cluster of clusters) {
+    const store = state.cells[`${cluster}/${topic}`];
+    const cursor = topicView(state, cluster, topic)?.subscriptions?.[subscription];
+    if (!store || !cursor) continue;
+    for (let at = Math.max(0, store.count - LOOKED_AT); at < store.count; at++) {
+      if (store.columns.kind[at] < 100 && isAcknowledged(cursor, store.first + at)) known.add(identityOf(store.columns, at));
+    }
+  }
+  return known;
+}
+
+/** @returns {Set<number>} identities that a cluster's log holds, over its newest entries */
+function identitiesIn(store) {
+  const known = new Set();
+  for (let at = Math.max(0, store.count - LOOKED_AT); at < store.count; at++) {
+    if (store.columns.kind[at] < 100) known.add(identityOf(store.columns, at));
+  }
+  return known;
+}
+
+/**
+ * @param {import("./state.js").LabState} state
+ * @param {object} watched topic, subscription, subject (the cluster whose consumers read now), clusters (sorted)
+ * @returns {(cluster: string, from: number, to: number) => Uint8Array} bits per entry of [from, to)
+ */
+export function makeStanding(state, watched) {
+  const { topic, subscription, subject, clusters } = watched;
+  const anywhere = acknowledgedIdentities(state, topic, subscription, clusters);
+  const moved = state.moved && state.moved.topic === topic && state.moved.subscription === subscription ? state.moved : null;
+  const failed = moved && state.view.clusters[moved.from]?.state !== "up" ? moved.from : null;
+  const target_store = failed ? state.cells[`${moved.to}/${topic}`] : undefined;
+  const reached = target_store ? identitiesIn(target_store) : null;
+  const subject_number = clusters.indexOf(subject);
+  const forecast = state.view.forecast?.[subscription];
+
+  return function standing(cluster, from, to) {
+    const bits = new Uint8Array(Math.max(0, to - from));
+    const store = state.cells[`${cluster}/${topic}`];
+    const cursor = topicView(state, cluster, topic)?.subscriptions?.[subscription];
+    if (!store) return bits;
+    const held = new Set(Object.values(cursor?.consumers ?? {}).flatMap((consumer) => consumer.in_hand ?? []));
+    const read_index = cursor?.read_index ?? 0;
+    // where the subscription is missing it would be created: the engine's forecast says whether at the beginning
+    const would_come = cluster !== subject && (cursor !== undefined || forecast?.to?.[cluster]?.duplicates > 0);
+    for (let index = Math.max(from, store.first); index < Math.min(to, store.first + store.count); index++) {
+      const at = index - store.first;
+      const here = isAcknowledged(cursor, index);
+      let bit = (here ? HERE | DONE : 0) | (held.has(index) ? HELD : 0) | (index < read_index ? READ : 0);
+      const kind = store.columns.kind[at];
+      if (kind >= 100) {
+        bits[index - from] = bit | (isOurs(state.owners, kind, store.columns.snapshot[at], subject_number) ? OURS : 0);
+        continue;
+      }
+      const identity = identityOf(store.columns, at);
+      if (!here && anywhere.has(identity)) bit |= would_come || (moved?.to === cluster && !held.has(index)) ? DONE | TWICE : DONE;
+      if (moved?.known && moved.to === cluster && cameTwice(moved, identity, index, bit)) bit = (bit & ~TWICE) | CAME_TWICE;
+      if (cluster === failed && !here && reached && !reached.has(identity)) bit |= STRANDED;
+      bits[index - from] = bit;
+    }
+    return bits;
+  };
+}
+
+function cameTwice(moved, identity, index, bit) {
+  if (index <= moved.mark_delete_index || inRanges(moved.ranges, index)) return false;
+  return (bit & (HERE | HELD)) !== 0 && moved.acknowledged.has(identity);
+}
+
+/** A marker is ours when the subject asked the question it belongs to, or wrote it (an update names no snapshot). */
+export function isOurs(owners, kind, snapshot, subject_number) {
+  if (markerKind(kind) === 113) return originOf(kind) === subject_number;
+  const owner = owners.get(snapshot);
+  return owner === undefined ? originOf(kind) === subject_number : owner === subject_number;
+}

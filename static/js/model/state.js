@@ -1,0 +1,81 @@
+/**
+ * What the page knows of its lab, as one plain value. Only `reduce` makes a new one.
+ *
+ * @typedef {object} LabState
+ * @property {object | null} welcome the server's welcome: title, scenario, clusters, owner…
+ * @property {number} epoch -1 before the first frame
+ * @property {number} number
+ * @property {number} at_us instant of the newest frame
+ * @property {boolean} playing
+ * @property {number} speed simulated seconds per second of the wall clock
+ * @property {object | null} view `world.view()` as of the newest frame
+ * @property {Object<string, import("./cells.js").CellStore>} cells by "cluster/topic"
+ * @property {import("./names.js").NameTable} names
+ * @property {Map<number, number>} owners snapshot number to the number of the cluster that asked
+ * @property {object[]} flights things on the wire
+ * @property {Object<string, number>} flights_total by "a -> b"
+ * @property {boolean} sampled fewer cells or flights came than there are
+ * @property {object[]} rows the trace's rows kept for the list
+ * @property {Map<number, import("./snapshots.js").Snapshot>} snapshots
+ * @property {Map<number, import("./markers.js").Marker>} markers
+ * @property {import("./forecast.js").Point[]} forecast
+ * @property {object | null} moved what stood at the latest failover's instant, for marks of what came twice
+ * @property {object[]} branches
+ * @property {number} viewers
+ * @property {number} missed frames that this page was too slow for
+ * @property {number} gaps times the page had to ask for a snapshot
+ */
+
+import { makeNames } from "./names.js";
+import { noMarkers } from "./markers.js";
+import { noSnapshots } from "./snapshots.js";
+
+/** @returns {LabState} */
+export function emptyLab() {
+  return {
+    welcome: null,
+    epoch: -1,
+    number: 0,
+    at_us: 0,
+    playing: false,
+    speed: 1,
+    view: null,
+    cells: {},
+    names: makeNames(),
+    owners: new Map(),
+    flights: [],
+    flights_total: {},
+    sampled: false,
+    rows: [],
+    snapshots: noSnapshots(),
+    markers: noMarkers(),
+    forecast: [],
+    moved: null,
+    branches: [],
+    viewers: 0,
+    missed: 0,
+    gaps: 0,
+  };
+}
+
+/** Clusters in the scenario's sorted order: the number of a cell's origin is a place in this list. */
+export const clustersOf = (state) => state.welcome?.names?.clusters ?? Object.keys(state.view?.clusters ?? {});
+
+/** @returns {object | undefined} the view of one topic in one cluster */
+export const topicView = (state, cluster, topic) => state.view?.clusters?.[cluster]?.topics?.[topic];
+
+/** @returns {string[]} topics of every cluster, sorted, each once */
+export function topicsOf(state) {
+  const names = new Set();
+  for (const cluster of Object.values(state.view?.clusters ?? {})) for (const topic of Object.keys(cluster.topics ?? {})) names.add(topic);
+  return [...names].sort();
+}
+
+/** @returns {string[]} subscriptions of a topic, in any cluster, sorted, each once */
+export function subscriptionsOf(state, topic) {
+  const names = new Set();
+  for (const cluster of Object.values(state.view?.clusters ?? {})) {
+    for (const name of Object.keys(cluster.topics?.[topic]?.subscriptions ?? {})) names.add(name);
+  }
+  return [...names].sort();
+}

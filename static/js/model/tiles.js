@@ -1,0 +1,109 @@
+/**
+ * Tiles of the logs as the server gives them: 512 cells each, level k one cell for 4^k entries. Full ones are kept, unfinished
+ * ones asked for again when the log has grown enough to matter; a few requests at a time.
+ */
+
+import { originOf } from "./cells.js";
+
+export const TILE_CELLS = 512;
+const HIGHEST_LEVEL = 8;
+/** Tiles kept, least recently used first out; about 20 MB at most. */
+const KEPT = 400;
+const AT_ONCE = 3;
+/** An unfinished tile is asked for again when the log has grown by this share of a tile. */
+const STALE_SHARE = 1 / 16;
+
+/**
+ * @param {object} parts
+ * @param {(path: string) => Promise<object>} parts.get
+ * @param {string} parts.base path of the lab, ending in "/"
+ * @param {() => void} parts.onTile a tile came
+ */
+export function makeTiles({ get, base, onTile }) {
+  const tiles = new Map();
+  const asked = new Set();
+  const refused = new Set();
+  const queue = [];
+  let version = 0;
+
+  function want(key, path) {
+    if (asked.has(key) || refused.has(key)) return;
+    asked.add(key);
+    queue.push([key, path]);
+    pump();
+  }
+
+  function pump() {
+    while (queue.length && asked.size - queue.length <= AT_ONCE) {
+      const [key, path] = queue.pop(); // the newest wish first: the window may have moved on
+      get(path)
+        .then((tile) => keep(key, tile))
+        .catch(() => refused.add(key)) // not there on this branch: the strip stays neutral
+        .finally(() => {
+          asked.delete(key);
+          pump();
+        });
+    }
+  }
+
+  function keep(key, tile) {
+    tiles.delete(key);
+    tiles.set(key, tile);
+    if (tiles.size > KEPT) tiles.delete(tiles.keys().next().value);
+    version += 1;
+    onTile();
+  }
+
+  return {
+    /** Grows with each tile, so that a picture knows when to be drawn again. */
+    version: () => version,
+    /** Forgets everything: another branch, another past. */
+    clear() {
+      tiles.clear();
+      refused.clear();
+      queue.length = 0;
+      asked.clear();
+    },
+    /**
+     * @param {{branch: number, cluster: string, topic: string, length: number, clusters: number}} log
+     * @returns {(from: number, to: number) => import("./density.js").Shares | null}
+     */
+    density({ branch, cluster, topic, length, clusters }) {
+      return (from, to) => {
+        const level = levelFor(to - from);
+        const span = 4 ** level;
+        const index = Math.floor(from / (span * TILE_CELLS));
+        const key = `${branch}/${cluster}/${topic}/${level}/${index}`;
+        const tile = tiles.get(key);
+        const stale = tile && !tile.full && length - tile.length > span * TILE_CELLS * STALE_SHARE;
+        if (!tile || stale) want(key, `${base}tiles/${branch}/${encodeURIComponent(cluster)}/${encodeURIComponent(topic)}/${level}/${index}.json?version=${tile ? length : 0}`);
+        return tile ? sharesOf(tile, Math.floor(from / span) - index * TILE_CELLS, clusters) : null;
+      };
+    },
+  };
+}
+
+/** @returns {number} the finest level of which one cell covers no more than the stretch */
+export const levelFor = (entries) => Math.max(0, Math.min(HIGHEST_LEVEL, Math.floor(Math.log(Math.max(1, entries)) / Math.log(4))));
+
+/** @returns {import("./density.js").Shares | null} shares of one cell of a tile */
+export function sharesOf(tile, cell, clusters) {
+  const origins = new Array(clusters).fill(0);
+  let markers = 0;
+  if (tile.level === 0) {
+    const kind = tile.kind?.[cell];
+    if (kind === undefined) return null;
+    if (kind < 100) origins[kind] = 1;
+    else markers = 1;
+    return { origins, markers };
+  }
+  let whole = 0;
+  for (const [text, counts] of Object.entries(tile.counts ?? {})) {
+    const kind = Number(text);
+    whole += counts[cell];
+    if (kind < 100) origins[originOf(kind)] += counts[cell];
+    else markers += counts[cell];
+  }
+  if (whole === 0) return null;
+  return { origins: origins.map((count) => count / whole), markers: markers / whole };
+}

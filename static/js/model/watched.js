@@ -1,0 +1,37 @@
+/**
+ * What the page looks at: one topic, one subscription of it, the cluster whose consumers read now (the subject) and the
+ * one that would take over (the target). A viewer's wishes hold while they exist; else the lab's own sentence decides.
+ */
+
+import { clustersOf, subscriptionsOf, topicsOf, topicView } from "./state.js";
+
+/**
+ * @param {import("./state.js").LabState} state
+ * @param {{topic?: string, subscription?: string, target?: string}} wish what the viewer chose
+ * @returns {{topic: string, subscription: string, subject: string, target: string | null, clusters: string[], peers: string[]} | null}
+ */
+export function whatIsWatched(state, wish) {
+  if (!state.view) return null;
+  const clusters = clustersOf(state);
+  const topics = topicsOf(state);
+  const subscription_wish = wish.subscription ?? state.view.sentence?.subscription;
+  const topic = topics.includes(wish.topic) ? wish.topic : (topics.find((name) => subscriptionsOf(state, name).includes(subscription_wish)) ?? topics[0]);
+  const subscriptions = subscriptionsOf(state, topic);
+  const subscription = subscriptions.includes(subscription_wish) ? subscription_wish : subscriptions[0];
+  const subject = subjectOf(state, topic, subscription, clusters);
+  const forecast = state.view.forecast?.[subscription];
+  const peers = Object.keys(forecast?.to ?? {});
+  const target = [wish.target, state.view.sentence?.to, peers[0]].find((name) => name && name !== subject && clusters.includes(name)) ?? null;
+  return { topic, subscription, subject, target, clusters, peers };
+}
+
+/** Where the consumers are; without any, where the forecast starts; without that, the first cluster that has it. */
+function subjectOf(state, topic, subscription, clusters) {
+  const reading = clusters.filter((cluster) => {
+    const consumers = topicView(state, cluster, topic)?.subscriptions?.[subscription]?.consumers;
+    return consumers && Object.keys(consumers).length > 0 && state.view.clusters[cluster].state === "up";
+  });
+  const named = state.view.forecast?.[subscription]?.from;
+  if (reading.includes(named)) return named;
+  return reading[0] ?? named ?? clusters.find((cluster) => topicView(state, cluster, topic)?.subscriptions?.[subscription]) ?? clusters[0];
+}

@@ -1,0 +1,59 @@
+/** The list of events with its answers: rows of data that frames do not carry, and the chain of causes under a chosen row. */
+
+import { becauseOf } from "../render/because.js";
+import { makeEvents } from "../render/events.js";
+import { addRows } from "../model/rows.js";
+import { required } from "../render/dom.js";
+
+/** Data rows fetched at once for the tabs that show messages. */
+const FETCHED = 400;
+
+export function makeEventPanel({ document, root, link, requests, base, getState, say, looks, wake }) {
+  const list = makeEvents(document, root, { onChoose: choose, onFilter: wake });
+  const box = required(root, "[data-part=events]");
+  let data = { seq: -1, rows: [], asking: false };
+
+  async function choose(row) {
+    if (list.chosen() === row.seq) {
+      list.open(null, null);
+      return;
+    }
+    try {
+      const answer = await requests.get(`${base}row/${row.seq}.json`);
+      const mayGo = getState().welcome?.owner === true;
+      list.open(row.seq, becauseOf(document, answer, { mayGo, onGo: (one) => link.seekSeq(one.seq), onMarker: looks.showMarker }));
+    } catch (reason) {
+      say({ error: reason.message, hint: reason.hint });
+    }
+  }
+
+  /** Frames carry control rows only; the other tabs ask for the newest data rows when the lab stands still. */
+  async function fetchData(seq) {
+    data = { ...data, asking: true };
+    try {
+      const answer = await requests.get(`${base}rows.json?first=${Math.max(0, seq - FETCHED)}&last=${seq}&control=0&limit=${FETCHED}`);
+      data = { seq, rows: addRows([], answer.rows), asking: false };
+    } catch (reason) {
+      data = { seq, rows: [], asking: false };
+      say({ error: reason.message, hint: reason.hint });
+    }
+    wake();
+  }
+
+  function move(by) {
+    const buttons = [...box.querySelectorAll("button.event")];
+    if (buttons.length === 0) return;
+    const at = buttons.indexOf(document.activeElement);
+    buttons[Math.max(0, Math.min(buttons.length - 1, at + by))].focus();
+  }
+
+  return {
+    acts: { olderEvent: () => move(1), newerEvent: () => move(-1), toEvents: () => (box.querySelector("button.event") ?? box).focus() },
+    update(state, theme, ratio, wall_ms) {
+      if (list.filter() === "protocol") return list.update(state.rows, theme, ratio, wall_ms);
+      const seq = state.view.seq;
+      if (!state.playing && data.seq !== seq && !data.asking) fetchData(seq);
+      return list.update(data.rows, theme, ratio, wall_ms);
+    },
+  };
+}

@@ -1,0 +1,43 @@
+/** The scrub bar and what only it can do: drag to an instant, jump from snapshot to snapshot, back to before the last command. */
+
+import { listenToScrub, paintScrub, scrubWords } from "../render/scrub.js";
+import { marksOf } from "../model/marks.js";
+import { required } from "../render/dom.js";
+
+export function makeFooter(document, root, link, getState, getWatched) {
+  const slider = required(root, "[data-part=scrub]");
+  const canvas = required(slider, "canvas");
+  const endUs = () => Math.max(getState().welcome?.until_us ?? 0, getState().view?.furthest_us ?? 0, 1);
+  listenToScrub(slider, { endUs, nowUs: () => getState().at_us, onSeek: (at_us) => link.seek(at_us) });
+  let shown = "";
+
+  function toSnapshot(direction) {
+    const state = getState();
+    const subject = getWatched()?.subject;
+    const instants = [...state.snapshots.values()].filter((one) => one.cluster === subject && one.state === "completed").map((one) => one.ended_us);
+    const wanted = direction < 0 ? Math.max(...instants.filter((us) => us < state.at_us), 0) : Math.min(...instants.filter((us) => us > state.at_us));
+    if (Number.isFinite(wanted)) link.seek(wanted);
+    else link.step("control");
+  }
+
+  return {
+    acts: {
+      nextSnapshot: () => toSnapshot(1),
+      previousSnapshot: () => toSnapshot(-1),
+      undo: () => {
+        const row = getState().rows.findLast((one) => one.type === "command.applied");
+        if (row) link.seekSeq(row.seq);
+      },
+    },
+    update(state, watched, theme, now_us, ratio) {
+      const width = slider.clientWidth;
+      const key = [now_us, state.epoch, state.number, width, theme.ink.bg, theme.scale, watched.target, ratio].join("|");
+      if (key === shown) return;
+      shown = key;
+      paintScrub(canvas, state, watched, theme, { width, ratio, end_us: endUs(), furthest_us: Math.max(now_us, state.view.furthest_us), now_us, marks: marksOf(state) });
+      slider.setAttribute("aria-valuemax", String(Math.round(endUs() / 1000)));
+      slider.setAttribute("aria-valuenow", String(Math.round(now_us / 1000)));
+      slider.setAttribute("aria-valuetext", scrubWords(now_us));
+    },
+  };
+}

@@ -1,0 +1,64 @@
+/** The head of the page: who watches, sharing, the report, keys, the legend. */
+
+import { KEYS } from "../transport/keys.js";
+import { element, required, setText } from "../render/dom.js";
+import { writeLegend } from "../render/legend.js";
+
+export function makeHeader(document, root, { window, requests, base, token, getState, say, appearance }) {
+  const viewers = required(root, "[data-part=viewers]");
+  const seed = required(root, "[data-part=seed]");
+  const watch = required(root, "[data-part=watch]");
+  const legend = required(root, "[data-part=legend]");
+  const help = required(root, "[data-part=help]");
+  const words_button = required(root, "[data-act=words]");
+  let legend_key = "";
+  help.querySelector("dl").replaceChildren(
+    ...KEYS.flatMap(({ shown, says }) => [element(document, "dt", {}, [element(document, "kbd", { text: shown })]), element(document, "dd", { text: says })]),
+  );
+  const acts = { help: () => (help.open ? help.close() : help.showModal()) };
+  required(root, "[data-act=help]").addEventListener("click", acts.help);
+  required(help, "[data-act=help-close]").addEventListener("click", () => help.close());
+  required(root, "[data-act=share]").addEventListener("click", share);
+  required(root, "[data-act=report]").addEventListener("click", report);
+
+  async function share() {
+    const link = window.location.origin + window.location.pathname;
+    try {
+      await window.navigator.clipboard.writeText(link);
+      say({ error: "The viewing link is copied.", hint: "Whoever has it can watch this lab with you; only you can control it.", tone: "plain" });
+    } catch {
+      say({ error: "This is the viewing link:", hint: link, tone: "plain" });
+    }
+  }
+
+  async function report() {
+    if (!getState().welcome?.owner) {
+      say({ error: "Only who opened this lab can ask for its report.", hint: "Open the scenario from the gallery to have a lab of your own.", tone: "plain" });
+      return;
+    }
+    try {
+      const made = await requests.post(`${base}reports/`, { token }, { "X-Lab-Token": token ?? "" });
+      if (made?.url) window.location.assign(made.url);
+      else say({ error: "The report is queued.", tone: "plain" });
+    } catch (reason) {
+      say({ error: reason.message, hint: reason.hint });
+    }
+  }
+
+  return {
+    acts,
+    wordsShown: (open) => words_button.setAttribute("aria-expanded", String(open)),
+    update(state, watched, theme, ratio) {
+      const others = state.viewers - 1;
+      setText(viewers, others > 0 ? `${others} more watching` : "");
+      if (state.welcome) {
+        setText(seed, `seed ${state.welcome.seed}`);
+        if (state.welcome.watch && !watch.textContent.trim()) setText(watch, state.welcome.watch);
+        root.classList.toggle("watching-only", !state.welcome.owner);
+      }
+      const key = [theme.ink.bg, theme.scale, ratio, watched.clusters.length].join("|");
+      if (key !== legend_key) writeLegend(document, legend, theme, { ratio, clusters: watched.clusters });
+      legend_key = key;
+    },
+  };
+}

@@ -1,0 +1,109 @@
+/**
+ * One lab on one page: messages come in, the reducer makes a state, the loop draws it. Knows the parts and how they hang together,
+ * and nothing of how they work. `document`, socket, clock and chance are parameters.
+ */
+
+import { openConnection } from "../wire/connection.js";
+import { makeRequests } from "../wire/http.js";
+import { ownerToken } from "../wire/token.js";
+import { emptyLab } from "../model/state.js";
+import { reduce } from "../model/reduce.js";
+import { makeTiles } from "../model/tiles.js";
+import { whatIsWatched } from "../model/watched.js";
+import { instantShown, stoppedClock, tookFrame } from "../playback/clock.js";
+import { makeLoop } from "../playback/loop.js";
+import { makeLabLink } from "../transport/lab_link.js";
+import { makeView } from "./lab_view.js";
+
+/**
+ * @param {object} parts
+ * @param {Document} parts.document
+ * @param {HTMLElement} parts.root carries data-lab-id, data-socket-path, data-api-base
+ * @param {Window} parts.window
+ * @param {(path: string) => WebSocket} parts.makeSocket
+ * @param {typeof fetch} parts.fetcher
+ * @param {() => number} parts.now ms
+ * @param {() => number} parts.random
+ */
+export function openLab({ document, root, window, makeSocket, fetcher, now, random }) {
+  const lab_id = root.dataset.labId;
+  const base = root.dataset.apiBase.endsWith("/") ? root.dataset.apiBase : `${root.dataset.apiBase}/`;
+  const token = ownerToken(lab_id, window.location, storageOf(window), window.history);
+  const requests = makeRequests(fetcher, root.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "");
+  let state = emptyLab();
+  let wish = {};
+  let clock = stoppedClock();
+  let fresh_hello = false;
+
+  const tiles = makeTiles({ get: requests.get, base, onTile: () => loop.wake() });
+  const link = makeLabLink({ send: (message) => connection.send(message), isOwner: () => state.welcome?.owner === true, say: (notice) => view.say(notice) });
+  const watched = () => whatIsWatched(state, wish);
+  const view = makeView({
+    document,
+    root,
+    window,
+    link,
+    requests,
+    tiles,
+    base,
+    token,
+    getState: () => state,
+    getWatched: watched,
+    choose: (more) => {
+      wish = { ...wish, ...more };
+      view.redraw();
+      loop.wake();
+    },
+    wake: () => loop.wake(),
+    now,
+  });
+
+  const loop = makeLoop({
+    request: (run) => window.requestAnimationFrame(run),
+    now,
+    tick: (wall_ms) => view.draw(state, watched(), instantShown(clock, wall_ms), wall_ms) || state.playing,
+  });
+
+  function take(message) {
+    if (message.type === "result" || message.type === "error") link.answered(message);
+    view.heard(message);
+    const before = state;
+    state = reduce(state, message);
+    if (message.type === "frame") {
+      if (state.gaps > before.gaps) {
+        fresh_hello = true;
+        connection.resynchronise();
+        return;
+      }
+      connection.send({ type: "seen", epoch: message.epoch, number: message.number });
+      if (state.epoch !== before.epoch || state.view?.branch !== before.view?.branch) tiles.clear();
+      clock = tookFrame(clock, state, now());
+    }
+    loop.wake();
+  }
+
+  const connection = openConnection({
+    makeSocket: () => makeSocket(root.dataset.socketPath),
+    hello: () => {
+      const resume = !fresh_hello && state.epoch >= 0 ? { epoch: state.epoch, number: state.number } : {};
+      fresh_hello = false;
+      return { ...(token ? { token } : {}), ...resume };
+    },
+    onFrame: take,
+    onState: (word, wait_ms) => view.connection(word, wait_ms),
+    onError: (reason) => view.say({ error: reason.message }),
+    later: (run, wait_ms) => window.setTimeout(run, wait_ms),
+    random,
+  });
+
+  loop.wake();
+  return { getState: () => state, getWatched: watched, link, frame_times_ms: loop.times_ms, wake: loop.wake, close: () => connection.close() };
+}
+
+function storageOf(window) {
+  try {
+    return window.localStorage;
+  } catch {
+    return null; // a private window may refuse; the token then lasts as long as the page
+  }
+}

@@ -1,0 +1,119 @@
+/** All that the lab page shows, put together: who is told of a state, in which order, and what a click on it leads to. */
+
+import { makeBuilding } from "../render/building.js";
+import { makeCaches } from "../render/caches.js";
+import { setText, required } from "../render/dom.js";
+import { makeMirror } from "../render/mirror.js";
+import { makeNotices } from "../render/notices.js";
+import { makeRisk } from "../render/risk.js";
+import { makeSentence } from "../render/sentence.js";
+import { makeStage } from "../render/stage.js";
+import { makeTimeSection } from "../render/time_section.js";
+import { makeControls } from "../transport/controls.js";
+import { listenToKeys } from "../transport/keys.js";
+import { makeAppearance } from "./appearance.js";
+import { makeChoices } from "./choices.js";
+import { makeEventPanel } from "./event_panel.js";
+import { makeFaults } from "./faults.js";
+import { makeFooter } from "./footer.js";
+import { makeHeader } from "./header.js";
+import { makeLooks } from "./looks.js";
+import { lazyPlotly } from "./plotly.js";
+
+/** @param {object} parts see lab_page.js */
+export function makeView(parts) {
+  const { document, root, window, link, tiles, getState, getWatched, choose, wake } = parts;
+  const notices = makeNotices(document, root);
+  const say = (notice) => notices.say(notice);
+  const redraw = () => {
+    stage.redraw();
+    time.forget();
+    wake();
+  };
+  const appearance = makeAppearance(document, root, window, redraw);
+  const looks = makeLooks({ ...parts, say, onFollow: (producer, number) => controls.followMessage(producer, number) });
+  const faults = makeFaults({ ...parts, say });
+  const stage = makeStage(document, root, { ...faults.on, onThing: looks.showThing, onChange: wake }, tiles);
+  const plotly = lazyPlotly(document, window, root.dataset.plotly, wake);
+  const time = makeTimeSection(document, root, { onMarker: looks.showMarker, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, plotly);
+  const controls = makeControls(root, link, say);
+  const footer = makeFooter(document, root, link, getState, getWatched);
+  const events = makeEventPanel({ ...parts, say, looks });
+  const sentence = makeSentence(document, root, (target) => choose({ target }));
+  const risk = makeRisk(document, root);
+  const building = makeBuilding(document, root);
+  const caches = makeCaches(document, root);
+  const mirror = makeMirror(document, root);
+  const choices = makeChoices(document, root, { choose, onBranch: (number) => link.branch(number) });
+  const header = makeHeader(document, root, { ...parts, say, appearance });
+  const side = required(root, "[data-part=side]");
+
+  listenToKeys(
+    document,
+    { ...controls.acts, ...footer.acts, ...stage.acts, ...time.acts, ...faults.acts, ...events.acts, ...header.acts, words: () => header.wordsShown(mirror.toggle()) },
+    new window.AbortController().signal,
+  );
+  required(root, "[data-act=words]").addEventListener("click", () => header.wordsShown(mirror.toggle()));
+  for (const act of ["magnify", "reduce", "follow"]) required(root, `[data-act=${act}]`).addEventListener("click", stage.acts[act]);
+  required(root, "[data-act=time-in]").addEventListener("click", () => time.zoom(1, getState().at_us));
+  required(root, "[data-act=time-out]").addEventListener("click", () => time.zoom(-1, getState().at_us));
+  new window.ResizeObserver(redraw).observe(required(root, "main"));
+
+  function draw(state, watched, shown_us, wall_ms) {
+    if (!state.view || !watched) return false;
+    const theme = appearance.theme();
+    const ratio = window.devicePixelRatio || 1;
+    const at_us = appearance.calm() ? state.at_us : shown_us;
+    stage.update(state, watched, theme, ratio);
+    const flying = stage.animate(state, watched, theme, at_us, ratio);
+    const plane = stage.scene().plane;
+    const curve_owed = time.update(state, watched, theme, { now_us: at_us, plane, ratio, wall_ms, spare: appearance.spare() });
+    footer.update(state, watched, theme, at_us, ratio);
+    controls.update(state, at_us);
+    sentence.update(state, watched, wall_ms);
+    const width = side.clientWidth;
+    risk.update(state, watched);
+    building.update(state, watched, theme, ratio, width);
+    caches.update(state, watched, theme, ratio, width);
+    choices.update(state, watched);
+    header.update(state, watched, theme, ratio);
+    mirror.update(state, watched, wall_ms);
+    const owed = events.update(state, theme, ratio, wall_ms);
+    banners(state);
+    return (state.playing && flying) || owed || curve_owed;
+  }
+
+  function banners(state) {
+    const broken = state.view.violations?.[0];
+    notices.banner("check", broken ? `A check broke at ${(broken.at_us / 1e6).toFixed(3)} s: ${broken.claim}. ${broken.reason}` : null);
+    notices.banner("limit", state.view.limit_reached || null);
+    notices.banner("missed", state.missed ? `This page was too slow for ${state.missed} frames and was given the present state instead.` : null, "plain");
+  }
+
+  function heard(message) {
+    if (message.type === "frame") {
+      const busy = message.busy;
+      const words = { rebuild: "The lab is being run again to where it stood", seek: "Going there", step: "Looking for the next step" };
+      notices.banner("busy", busy ? `${words[busy.doing] ?? "Working"}: at ${((busy.at_us ?? message.at_us) / 1e6).toFixed(2)} s${busy.to_us ? ` of ${(busy.to_us / 1e6).toFixed(2)} s` : ""}…` : null, "plain");
+    }
+    if (message.type === "error" && message.code === "engine-bug") {
+      notices.banner("bug", `${message.error} ${message.hint ?? ""} Seed ${message.seed}, at ${(message.at_us / 1e6).toFixed(6)} s.`);
+    }
+    if (message.type === "bye") notices.banner("bye", `The server closed this page: ${message.reason ?? "no reason given"}.`);
+    if (message.type === "welcome") {
+      notices.banner("bye", null);
+      setText(document.querySelector("title"), `${message.title ?? message.scenario} · Failover Lab`);
+    }
+  }
+
+  return {
+    draw,
+    heard,
+    say,
+    redraw,
+    connection(word, wait_ms) {
+      const words = { connecting: getState().view ? "Connecting again…" : null, waiting: `The line to the server is down. Trying again in ${((wait_ms ?? 0) / 1000).toFixed(1)} s.`, open: null, closed: "Closed." };
+      notices.banner("line", words[word] ?? null);
+    },
+  };
+}

@@ -1,0 +1,32 @@
+/** What a row of the list rests on: the chain of causes back to its root, asked of the server, under the row. */
+
+import { seconds } from "../model/format.js";
+import { wordsOfRow } from "../model/row_words.js";
+import { element, putParts } from "./dom.js";
+
+/** Links of the chain shown; the root is always among them. */
+const SHOWN = 7;
+
+/**
+ * @param {Document} document
+ * @param {object} answer of `/labs/<id>/row/<seq>.json`: `row`, and its causes nearest first
+ * @param {{onGo: (row: object) => void, onMarker: (number: number) => void, mayGo: boolean}} on
+ */
+export function becauseOf(document, answer, { onGo, onMarker, mayGo }) {
+  const row = answer.row ?? answer;
+  const causes = (answer.causes ?? []).filter((one) => one.seq !== row.seq);
+  const shown = causes.length > SHOWN ? [...causes.slice(0, SHOWN - 1), causes[causes.length - 1]] : causes;
+  const lines = shown.map((cause) => {
+    const words = element(document, "span");
+    putParts(document, words, wordsOfRow(cause));
+    return element(document, "li", {}, [element(document, "time", { text: seconds(cause.at_us) }), words]);
+  });
+  const acts = [];
+  if (mayGo) acts.push(element(document, "button.plain", { type: "button", text: "Go to this instant", onclick: () => onGo(row) }));
+  if (row.marker !== undefined) acts.push(element(document, "button.plain", { type: "button", text: "Look inside the marker", onclick: () => onMarker(row.marker) }));
+  return element(document, "div.because", {}, [
+    causes.length ? element(document, "b", { text: "because" }) : element(document, "span.quiet", { text: "It rests on nothing earlier." }),
+    element(document, "ol", {}, lines),
+    element(document, "p.acts", {}, acts),
+  ]);
+}

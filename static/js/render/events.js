@@ -1,0 +1,105 @@
+/**
+ * The list of what happened, newest first: one line each, keyed by seq so that only new lines are made. Choosing one opens
+ * "because…" under it and tells the page, which lights the instant and, for the owner, offers to go there.
+ */
+
+import { seconds } from "../model/format.js";
+import { glyphOfRow, wordsOfRow } from "../model/row_words.js";
+import { element, putParts, required } from "./dom.js";
+import { prepared } from "./canvas.js";
+import { glyph } from "./glyphs.js";
+
+/** Lines in the page at once; older ones are asked for. */
+const LINES = 220;
+const REDRAW_EVERY_MS = 200;
+
+/** Rows whose story another row tells better: a marker's writing and travels, the positions of a snapshot. */
+const TOLD_ELSEWHERE = new Set(["marker.sent", "marker.handled", "marker.stored", "snapshot.position", "update.position", "cursor.persisted"]);
+const isTold = (row) => TOLD_ELSEWHERE.has(row.type) || (row.type === "marker.written" && row.reason !== "snapshot_response");
+
+const FILTERS = {
+  protocol: (row) => (!row.type.startsWith("message.") || row.type === "message.held") && !isTold(row),
+  messages: (row) => row.type.startsWith("message."),
+  all: () => true,
+};
+
+/**
+ * @param {Document} document
+ * @param {HTMLElement} root
+ * @param {{onChoose: (row: object) => void, onFilter: () => void}} on
+ */
+export function makeEvents(document, root, on) {
+  const list = required(root, "[data-part=events]");
+  const tabs = [...root.querySelectorAll("[data-filter]")];
+  const lines = new Map();
+  let filter = "protocol";
+  let drawn_ms = -Infinity;
+  let drawn_rows = null;
+  let drawn_theme = "";
+  let chosen_seq = null;
+
+  for (const tab of tabs) {
+    tab.addEventListener("click", () => {
+      filter = tab.dataset.filter;
+      for (const other of tabs) other.setAttribute("aria-pressed", String(other === tab));
+      drawn_rows = null;
+      on.onFilter();
+    });
+  }
+
+  function lineOf(row, theme, ratio) {
+    const mark = element(document, "canvas.mark", { "aria-hidden": "true" });
+    const words = element(document, "span.words");
+    putParts(document, words, wordsOfRow(row));
+    const line = element(document, "button.event", { type: "button", "data-seq": row.seq, onclick: () => on.onChoose(row) }, [element(document, "time", { text: seconds(row.at_us) }), mark, words]);
+    const context = prepared(mark, 13, 13, ratio);
+    const kind = glyphOfRow(row);
+    glyph(context, kind, 6.5, 6.5, 4, kind === "cross" ? theme.ink.harm : theme.ink.proto, theme.ink.bg);
+    return element(document, "li", {}, [line]);
+  }
+
+  return {
+    filter: () => filter,
+    /** @param {object[]} rows @returns {boolean} whether the list still owes a redraw */
+    update(rows, theme, ratio, wall_ms) {
+      if (rows === drawn_rows && theme.ink.bg === drawn_theme) return false;
+      if (wall_ms - drawn_ms < REDRAW_EVERY_MS && drawn_rows !== null) return true;
+      if (theme.ink.bg !== drawn_theme) lines.clear();
+      drawn_theme = theme.ink.bg;
+      drawn_rows = rows;
+      drawn_ms = wall_ms;
+      const wanted = rows.filter((row) => FILTERS[filter](row)).slice(-LINES).reverse();
+      const seqs = new Set(wanted.map((row) => row.seq));
+      for (const seq of lines.keys()) if (!seqs.has(seq) && seq !== chosen_seq) lines.delete(seq);
+      const nodes = wanted.map((row) => {
+        if (!lines.has(row.seq)) lines.set(row.seq, lineOf(row, theme, ratio));
+        return lines.get(row.seq);
+      });
+      syncChildren(list, nodes);
+      return false;
+    },
+    /** Shows what a row rests on under its line. @param {Node | null} details */
+    open(seq, details) {
+      const before = lines.get(chosen_seq);
+      before?.querySelector(".because")?.remove();
+      before?.firstChild.removeAttribute("aria-expanded");
+      chosen_seq = seq;
+      const now = lines.get(seq);
+      if (!now || !details) return;
+      now.firstChild.setAttribute("aria-expanded", "true");
+      now.append(details);
+    },
+    chosen: () => chosen_seq,
+  };
+}
+
+/** Makes the list's children be `nodes` in order, moving as few as may be: the focus and the scroll place stay. */
+function syncChildren(list, nodes) {
+  const wanted = new Set(nodes);
+  for (const child of [...list.children]) if (!wanted.has(child)) child.remove();
+  let at = list.firstChild;
+  for (const node of nodes) {
+    if (node === at) at = at.nextSibling;
+    else list.insertBefore(node, at);
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * What the lanes want to say beside their marks, as requests to the collision pass: which text, how important, and the
+ * places it may stand. Landscape puts words above and below a strip, the turned plane left of it.
+ */
+
+import { farEdge, nearEdge } from "../layout/strip.js";
+import { PRIORITY } from "../layout/labels.js";
+import { xOf, yOf } from "../layout/plane.js";
+import { gapsOf } from "../model/acknowledged.js";
+import { CAUSE_WORDS } from "../model/causes.js";
+import { span, whole } from "../model/format.js";
+import { STRANDED } from "../model/standing.js";
+import { pointsOf } from "./threads.js";
+
+/** @typedef {{text: string, weight: number, colour: string}} Run a piece of a label in one weight and colour (a theme ink) */
+
+const THREAD_WORDS = { used: "applied", ready: "ready, waiting", building: "being built", "timed-out": "timed out", evicted: "thrown out" };
+
+/**
+ * @param {import("../layout/scene.js").Scene} scene
+ * @param {import("../model/state.js").LabState} state
+ * @param {(runs: Run[]) => number} measure width of a label, px
+ * @param {number} line height of a label, px
+ * @returns {import("../layout/labels.js").LabelRequest[]} each with `label` = runs
+ */
+export function labelRequests(scene, state, measure, line) {
+  const requests = [];
+  const ask = (priority, runs, anchor, ways) => {
+    const width = measure(runs);
+    requests.push({ priority, width, height: line, places: ways.map((way) => WAYS[way](anchor, width, line)), label: runs });
+  };
+  scene.plane.lanes.forEach((lane) => {
+    askCursor(scene, lane, ask);
+    askHoles(scene, state, lane, ask);
+    askCauses(scene, state, lane, ask);
+    askStranded(scene, lane, ask);
+  });
+  for (const thread of scene.threads) askThread(scene, thread, ask);
+  askWash(scene, ask);
+  return requests;
+}
+
+/** Where a label stands beside its anchor. */
+const WAYS = {
+  below: (p, width) => ({ x: p.x - width / 2, y: p.y }),
+  belowLeft: (p, width) => ({ x: p.x - width + 4, y: p.y }),
+  belowRight: (p) => ({ x: p.x - 4, y: p.y }),
+  above: (p, width, line) => ({ x: p.x - width / 2, y: p.y - line }),
+  aboveLeft: (p, width, line) => ({ x: p.x - width, y: p.y - line }),
+  aboveRight: (p, _width, line) => ({ x: p.x, y: p.y - line }),
+  left: (p, width, line) => ({ x: p.x - width, y: p.y - line / 2 }),
+  leftLower: (p, width, line) => ({ x: p.x - width, y: p.y + line * 0.6 }),
+  leftHigher: (p, width, line) => ({ x: p.x - width, y: p.y - line * 1.6 }),
+  right: (p, _width, line) => ({ x: p.x, y: p.y - line / 2 }),
+};
+
+const anchorAt = (plane, lane, along, offset) => ({ x: xOf(plane, lane, along, offset), y: yOf(plane, lane, along, offset) });
+
+function askCursor(scene, lane, ask) {
+  const { plane } = scene;
+  const { strip, cursor } = scene.lanes[lane.name];
+  if (!cursor) return;
+  const mark = farEdge(strip, cursor.mark_delete_index);
+  const runs = [{ text: plane.turned ? cursor.mark_delete : `mark-delete ${cursor.mark_delete}`, weight: 600, colour: "ink" }];
+  if (mark >= plane.a0 - 1) {
+    const anchor = anchorAt(plane, lane, mark, plane.cell + (plane.turned ? 22 : 17 * plane.scale));
+    ask(PRIORITY.cursor, runs, anchor, plane.turned ? ["left", "leftHigher", "leftLower"] : ["belowRight", "belowLeft", "below"]);
+  } else if (!plane.turned) {
+    ask(PRIORITY.cursor, [{ text: `‹ mark-delete ${cursor.mark_delete}`, weight: 600, colour: "ink" }], anchorAt(plane, lane, plane.a0, plane.cell + 17 * plane.scale), ["belowRight"]);
+  }
+  if (scene.watched.subject !== lane.name) return;
+  const read = nearEdge(strip, cursor.read_index);
+  if (read > plane.a0 && read - mark > 6 && !plane.turned) {
+    ask(PRIORITY.range, [{ text: "read position", weight: 400, colour: "ink2" }], anchorAt(plane, lane, read + 8 * plane.scale, plane.cell + 8 * plane.scale), ["belowRight", "belowLeft"]);
+  }
+  const last = cursor.ranges[cursor.ranges.length - 1];
+  if (last && !plane.turned && strip.fine) {
+    const middle = (Math.max(plane.a0, nearEdge(strip, cursor.ranges[0][0])) + farEdge(strip, last[1])) / 2;
+    const text = cursor.ranges_total === 1 ? cursor.individually_deleted.replace(/^\[|\]$/g, "") : "acknowledged one by one";
+    ask(PRIORITY.range, [{ text, weight: 400, colour: "ink2" }], anchorAt(plane, lane, middle, plane.cell + 12 * plane.scale), ["below"]);
+  }
+}
+
+function askHoles(scene, state, lane, ask) {
+  const { plane } = scene;
+  const { strip, cursor, store } = scene.lanes[lane.name];
+  if (!cursor || !strip.fine || scene.watched.subject !== lane.name || cursor.ranges.length === 0) return;
+  for (const [first] of gapsOf(cursor, 3)) {
+    if (first < strip.from || !store || first < store.first || first >= store.first + store.count) continue;
+    const at = first - store.first;
+    if (store.columns.kind[at] >= 100) continue;
+    const name = nameOfMessage(state, store, at);
+    const since_us = heldSince(state, name);
+    const runs = [{ text: name, weight: 600, colour: "ink" }];
+    if (since_us !== null) runs.push({ text: plane.turned ? ` ${span(state.at_us - since_us)}` : ` held for ${span(state.at_us - since_us)}`, weight: 400, colour: "ink" });
+    const middle = (nearEdge(strip, first) + farEdge(strip, first)) / 2;
+    if (plane.turned) ask(PRIORITY.hole, runs, anchorAt(plane, lane, middle, -plane.lift - 4), ["right", "leftHigher"]);
+    else ask(PRIORITY.hole, runs, anchorAt(plane, lane, middle, -plane.lift - 6 * plane.scale), ["above", "aboveRight", "aboveLeft"]);
+  }
+}
+
+/** @returns {string} "web/98" */
+export const nameOfMessage = (state, store, at) => `${state.names.list[store.columns.producer[at]] ?? "?"}/${store.columns.number[at]}`;
+
+function heldSince(state, name) {
+  const row = state.rows.findLast((one) => one.type === "message.held" && `${one.producer}/${one.sequence_id}` === name);
+  return row ? row.at_us : null;
+}
+
+function askCauses(scene, state, lane, ask) {
+  const { plane } = scene;
+  const { strip, stretches } = scene.lanes[lane.name];
+  const hole = firstHoleName(scene, state);
+  for (const stretch of stretches) {
+    const from = Math.max(plane.a0, nearEdge(strip, stretch.first));
+    const to = farEdge(strip, stretch.last);
+    if (to <= plane.a0) continue;
+    const count = { text: `${whole(stretch.messages)} twice`, weight: 650, colour: "harm" };
+    const reason = { text: `: ${CAUSE_WORDS[stretch.cause](hole)}`, weight: 400, colour: "harm" };
+    const middle = (from + to) / 2;
+    if (plane.turned) {
+      ask(PRIORITY.harm, [count], anchorAt(plane, lane, middle, plane.cell + 22), ["left"]);
+    } else {
+      const anchor = anchorAt(plane, lane, middle, plane.cell + 30 * plane.scale);
+      ask(PRIORITY.harm, [count, reason], anchor, ["below", "belowRight", "belowLeft"]);
+    }
+  }
+}
+
+function firstHoleName(scene, state) {
+  const { cursor, store } = scene.lanes[scene.watched.subject] ?? {};
+  if (!cursor || !store) return null;
+  const index = cursor.mark_delete_index + 1;
+  const at = index - store.first;
+  return at >= 0 && at < store.count && store.columns.kind[at] < 100 ? nameOfMessage(state, store, at) : null;
+}
+
+function askStranded(scene, lane, ask) {
+  const { plane } = scene;
+  const { strip, bits } = scene.lanes[lane.name];
+  const first = bits.findIndex((bit) => bit & STRANDED);
+  if (first < 0) return;
+  const count = bits.reduce((sum, bit) => sum + (bit & STRANDED ? 1 : 0), 0);
+  const runs = [
+    { text: `${whole(count)} stranded`, weight: 650, colour: "harm" },
+    { text: plane.turned ? "" : `: never left ${lane.name}`, weight: 400, colour: "harm" },
+  ];
+  ask(PRIORITY.harm, runs, anchorAt(plane, lane, nearEdge(strip, strip.from + first), plane.cell + 12 * plane.scale), plane.turned ? ["left"] : ["belowLeft", "below"]);
+}
+
+function askThread(scene, thread, ask) {
+  const { plane } = scene;
+  const points = pointsOf(scene, thread);
+  const point = points[0]?.loose ? (points[1] ?? points[0]) : points[0];
+  if (!point) return;
+  const colour = thread.state === "used" || thread.state === "evicted" ? "soft" : thread.state === "timed-out" ? "harm" : "proto";
+  const runs = [{ text: `S${thread.snapshot}`, weight: 650, colour: colour === "soft" ? "proto" : colour }];
+  if (!plane.turned) runs.push({ text: ` ${THREAD_WORDS[thread.state]}`, weight: 400, colour: colour === "soft" ? "proto" : colour });
+  const ways = plane.turned ? ["leftHigher", "left", "leftLower"] : ["above", "aboveLeft", "aboveRight"];
+  ask(PRIORITY.thread, runs, anchorAt(plane, point.lane, point.along, plane.turned ? plane.cell + 12 : -23 * plane.scale), ways);
+}
+
+function askWash(scene, ask) {
+  const { plane } = scene;
+  if (plane.turned || !scene.threads.some((thread) => thread.state === "used" && pointsOf(scene, thread).length > 1)) return;
+  ask(PRIORITY.quiet, [{ text: "known everywhere", weight: 400, colour: "ink3" }], anchorAt(plane, plane.lanes[0], plane.a0, -25 * plane.scale), ["aboveRight"]);
+}

@@ -1,0 +1,54 @@
+/**
+ * Paints the lanes: everything but what flies. The order is from back to front: wash, strips, rails, threads, words.
+ */
+
+import { densityOf } from "../model/density.js";
+import { placeLabels } from "../layout/labels.js";
+import { prepared } from "./canvas.js";
+import { drawDown } from "./down.js";
+import { drawLabels, makeMeasure } from "./labels.js";
+import { labelRequests } from "./label_requests.js";
+import { drawArcs } from "./links.js";
+import { drawBrackets, drawFlags, drawPins, drawRail, drawTwice } from "./rails.js";
+import { drawShares, drawStrip } from "./strip.js";
+import { drawThreads, drawWash } from "./threads.js";
+
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {import("../layout/scene.js").Scene} scene
+ * @param {import("../model/state.js").LabState} state
+ * @param {import("./theme.js").Theme} theme
+ * @param {{ratio: number, tiles: (cluster: string) => ((from: number, to: number) => object | null) | null}} given
+ */
+export function paintLanes(canvas, scene, state, theme, { ratio, tiles }) {
+  const { plane } = scene;
+  const context = prepared(canvas, plane.width, plane.height, ratio);
+  drawWash(context, scene, theme);
+  for (const lane of plane.lanes) {
+    const held = scene.lanes[lane.name];
+    if (held.strip.fine) drawStrip(context, scene, lane, theme);
+    else drawShares(context, scene, lane, theme, densityOf(held.store, tiles(lane.name), scene.watched.clusters.length));
+    drawRail(context, scene, lane, theme);
+    drawDown(context, scene, lane, theme);
+    drawTwice(context, scene, lane, theme);
+    drawBrackets(context, scene, lane, theme);
+    drawFlags(context, scene, lane, theme);
+  }
+  drawThreads(context, scene, theme);
+  for (const lane of plane.lanes) drawPins(context, scene, lane, theme);
+  drawArcs(context, scene, theme, state.view);
+  paintLabels(context, scene, state, theme);
+}
+
+function paintLabels(context, scene, state, theme) {
+  const { plane } = scene;
+  const measure = makeMeasure(context, theme);
+  const line = Math.round(theme.label * 1.25);
+  const strips = plane.lanes.map((lane) =>
+    plane.turned
+      ? { x: lane.base - plane.cell, y: plane.a0, width: plane.cell, height: plane.a1 - plane.a0 }
+      : { x: plane.a0, y: lane.base - plane.lift, width: plane.a1 - plane.a0, height: plane.cell + plane.lift },
+  );
+  const placed = placeLabels(labelRequests(scene, state, measure, line), plane, strips);
+  drawLabels(context, placed, theme, measure);
+}

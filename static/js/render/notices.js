@@ -1,0 +1,41 @@
+/**
+ * What went wrong or was refused, in words with a hint, on the page until dismissed; and lasting states (connection lost,
+ * a broken check, a bound reached) as banners that go when the state goes.
+ */
+
+import { element, required } from "./dom.js";
+
+const SHOWN = 3;
+
+export function makeNotices(document, root) {
+  const list = required(root, "[data-part=notices]");
+  const banners = required(root, "[data-part=banners]");
+  const standing = new Map();
+
+  return {
+    /** @param {{error: string, hint?: string, tone?: "harm" | "plain"}} notice */
+    say({ error, hint = "", tone = "harm" }) {
+      const close = element(document, "button.close", { type: "button", "aria-label": "dismiss", text: "×", onclick: () => item.remove() });
+      const item = element(document, `li.notice.${tone}`, {}, [element(document, "p", {}, [element(document, "b", { text: error }), hint ? ` ${hint}` : ""]), close]);
+      list.prepend(item);
+      while (list.children.length > SHOWN) list.lastChild.remove();
+    },
+    /** @param {string} name of the lasting state @param {string | null} words null takes it away */
+    banner(name, words, tone = "harm") {
+      const old = standing.get(name);
+      if (!words) {
+        old?.remove();
+        standing.delete(name);
+        return;
+      }
+      if (old) {
+        if (old.textContent !== words) old.textContent = words;
+        return;
+      }
+      const made = element(document, `p.banner.${tone}`, { text: words });
+      standing.set(name, made);
+      banners.append(made);
+    },
+    clear: () => list.replaceChildren(),
+  };
+}

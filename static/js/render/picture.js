@@ -1,0 +1,117 @@
+/**
+ * A scenario's small picture: the newest cells of each cluster with the cursor under them, from a real run. Same marks as the
+ * lab, fewer words: none.
+ */
+
+import { markerKind, originOf } from "../model/cells.js";
+import { isAcknowledged } from "../model/acknowledged.js";
+import { prepared } from "./canvas.js";
+import { glyph, laneCell, MARKER_WORDS, pin } from "./glyphs.js";
+import { ORIGINS } from "./theme.js";
+
+/** Widest and narrowest message, px. */
+const WIDEST_PX = 13;
+const NARROWEST_PX = 4;
+
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {{lanes: object[]}} picture as the server passes it
+ * @param {import("./theme.js").Theme} theme
+ * @param {{ratio: number, width: number, height: number}} given
+ */
+export function paintPicture(canvas, picture, theme, { ratio, width, height }) {
+  const context = prepared(canvas, width, height, ratio);
+  const { lanes } = picture;
+  if (!lanes?.length) return;
+  const subscription = watchedOf(lanes);
+  const acknowledged = identities(lanes, subscription);
+  const pitch = height / lanes.length;
+  const cell = Math.min(22, pitch * 0.5);
+  const unit_px = Math.max(NARROWEST_PX, Math.min(WIDEST_PX, width / Math.max(...lanes.map((lane) => lane.cells.kind.length * 0.8), 1)));
+  lanes.forEach((lane, at) => {
+    const base = at * pitch + Math.max(6, (pitch - cell - 10) / 2);
+    paintLane(context, lane, theme, { base, cell, unit_px, width, cursor: lane.subscriptions?.[subscription], acknowledged });
+  });
+}
+
+function watchedOf(lanes) {
+  for (const lane of lanes) for (const name of Object.keys(lane.subscriptions ?? {})) return name;
+  return null;
+}
+
+const identityAt = (cells, at) => `${cells.names[cells.producer[at]]}/${cells.number[at]}`;
+
+function identities(lanes, subscription) {
+  const known = new Set();
+  for (const { cells, subscriptions } of lanes) {
+    const cursor = subscriptions?.[subscription];
+    cells.kind.forEach((kind, at) => {
+      if (kind < 100 && isAcknowledged(cursor, cells.first + at)) known.add(identityAt(cells, at));
+    });
+  }
+  return known;
+}
+
+function paintLane(context, lane, theme, { base, cell, unit_px, width, cursor, acknowledged }) {
+  const { cells } = lane;
+  const plane = { turned: false, cell, scale: cell / 30 };
+  let along = width;
+  let mark = 0;
+  let twice_from = null;
+  let twice_to = 0;
+  for (let at = cells.kind.length - 1; at >= 0; at--) {
+    const kind = cells.kind[at];
+    const length = kind < 100 ? unit_px : unit_px * 0.62;
+    along -= length;
+    if (along < -length) break;
+    const here = isAcknowledged(cursor, cells.first + at);
+    if (cursor && cells.first + at <= cursor.mark_delete_index) mark = Math.max(mark, along + length);
+    if (kind >= 100) {
+      paintMarker(context, theme, kind, { x: along + length / 2, y: base + cell / 2, radius: Math.min(3.6, unit_px * 0.34), here });
+      continue;
+    }
+    const done = here || acknowledged.has(identityAt(cells, at));
+    context.fillStyle = (done ? theme.done : theme.origin)[originOf(kind) % ORIGINS];
+    laneCell(context, plane, { base }, originOf(kind), along, 0, length - 0.8, theme.ink.bg);
+    if (cursor && done && !here) {
+      twice_from = along;
+      twice_to = Math.max(twice_to, along + length);
+    }
+  }
+  paintCursor(context, theme, { y: base + cell + 3, mark, twice_from, twice_to, cursor });
+  if (lane.state !== "up") hatch(context, theme, base - 2, width, cell + 4);
+}
+
+function paintMarker(context, theme, kind, { x, y, radius, here }) {
+  glyph(context, MARKER_WORDS[markerKind(kind)], x, y, radius, here ? theme.ink.soft : theme.ink.proto, theme.ink.bg);
+}
+
+function paintCursor(context, theme, { y, mark, twice_from, twice_to, cursor }) {
+  if (!cursor) return;
+  context.fillStyle = theme.ink.ink;
+  context.fillRect(0, y, mark, 2.2);
+  if (mark > 0) pin(context, mark, y + 1, 0, -1, 6, theme.ink.ink, theme.ink.bg, false);
+  if (twice_from === null) return;
+  context.fillStyle = theme.ink.harm;
+  context.fillRect(twice_from, y, twice_to - twice_from, 1.2);
+  context.fillRect(twice_from, y + 2.8, twice_to - twice_from, 1.2);
+}
+
+function hatch(context, theme, y, width, height) {
+  context.save();
+  context.beginPath();
+  context.rect(0, y, width, height);
+  context.clip();
+  context.globalAlpha = 0.55;
+  context.fillStyle = theme.ink.bg;
+  context.fillRect(0, y, width, height);
+  context.strokeStyle = theme.ink.strong;
+  context.lineWidth = 1;
+  context.beginPath();
+  for (let x = -height; x < width; x += 6) {
+    context.moveTo(x, y + height);
+    context.lineTo(x + height, y);
+  }
+  context.stroke();
+  context.restore();
+}

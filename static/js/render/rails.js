@@ -1,0 +1,139 @@
+/**
+ * What stands beside a strip: the mark-delete as a rail drawn as the cursor is stored, pins, what comes or came twice, and the
+ * flags of the replication cursors. Labels are only asked for here; the collision pass places them.
+ */
+
+import { CAME_TWICE, TWICE } from "../model/standing.js";
+import { farEdge, nearEdge } from "../layout/strip.js";
+import { fillBox, xOf, yOf } from "../layout/plane.js";
+import { pin } from "./glyphs.js";
+import { ORIGINS } from "./theme.js";
+import { laneCell } from "./glyphs.js";
+
+/** Offset of the rail under a strip, and of the brackets under the rail, in px at scale 1. */
+const RAIL_PX = 5;
+export const BRACKET_PX = 24;
+
+/** @returns {number} offset of the rail's near side */
+export const railOffset = (plane) => plane.cell + RAIL_PX * plane.scale;
+
+export function drawRail(context, scene, lane, theme) {
+  const { plane } = scene;
+  const { strip, cursor } = scene.lanes[lane.name];
+  if (!cursor) return;
+  const offset = railOffset(plane);
+  context.fillStyle = theme.ink.ink;
+  const end = clamped(plane, farEdge(strip, cursor.mark_delete_index));
+  if (end > plane.a0) fillBox(context, plane, lane, plane.a0 - 8, offset, end - plane.a0 + 8, theme.rail);
+  for (const [first, last] of cursor.ranges) {
+    const from = clamped(plane, nearEdge(strip, first));
+    const to = clamped(plane, farEdge(strip, last));
+    if (to > from) fillBox(context, plane, lane, from, offset, Math.max(to - from, 1), theme.rail);
+  }
+}
+
+export function drawPins(context, scene, lane, theme) {
+  const { plane } = scene;
+  const { strip, cursor } = scene.lanes[lane.name];
+  if (!cursor) return;
+  const size = 8 * plane.scale;
+  const offset = railOffset(plane) + theme.rail / 2;
+  const [dx, dy] = plane.turned ? [1, 0] : [0, -1];
+  const mark = farEdge(strip, cursor.mark_delete_index);
+  const read = nearEdge(strip, cursor.read_index);
+  if (read > plane.a0 && read - mark > 6 && scene.watched.subject === lane.name) {
+    pin(context, xOf(plane, lane, read, offset), yOf(plane, lane, read, offset), dx, dy, size, theme.ink.ink, theme.ink.bg, true);
+  }
+  if (mark >= plane.a0 - 1) pin(context, xOf(plane, lane, mark, offset - 1), yOf(plane, lane, mark, offset - 1), dx, dy, size, theme.ink.ink, theme.ink.bg, false);
+}
+
+/** The double line where the rail would be: these entries come twice. Filled: they have come. */
+export function drawTwice(context, scene, lane, theme) {
+  const { plane } = scene;
+  const { strip, bits } = scene.lanes[lane.name];
+  const offset = railOffset(plane) - 1 * plane.scale;
+  const line = 1.5 * plane.scale;
+  for (const [bit, draw] of [
+    [TWICE, doubleLine],
+    [CAME_TWICE, fullBar],
+  ]) {
+    forRuns(bits, bit, (first, last) => {
+      const from = clamped(plane, nearEdge(strip, strip.from + first));
+      const to = clamped(plane, farEdge(strip, strip.from + last)) - 1;
+      if (to > from) draw(context, plane, lane, from, to - from, offset, line, theme);
+    });
+  }
+}
+
+function doubleLine(context, plane, lane, along, length, offset, line, theme) {
+  context.fillStyle = theme.ink.harm;
+  fillBox(context, plane, lane, along, offset, length, line);
+  fillBox(context, plane, lane, along, offset + line * 2.4, length, line);
+}
+
+function fullBar(context, plane, lane, along, length, offset, line, theme) {
+  context.fillStyle = theme.ink.harm;
+  fillBox(context, plane, lane, along, offset - 1, length, line * 3.8);
+}
+
+/** Calls back for each run of entries with the bit, markers between them included in the run. */
+function forRuns(bits, bit, run) {
+  let first = -1;
+  let last = -1;
+  for (let at = 0; at < bits.length; at++) {
+    if (bits[at] & bit) {
+      if (first < 0) first = at;
+      last = at;
+    } else if (first >= 0 && at - last > 3) {
+      run(first, last);
+      first = -1;
+    }
+  }
+  if (first >= 0) run(first, last);
+}
+
+/** A bracket per cause under the double line. */
+export function drawBrackets(context, scene, lane, theme) {
+  const { plane } = scene;
+  const { strip, stretches } = scene.lanes[lane.name];
+  context.strokeStyle = theme.ink.harm;
+  context.lineWidth = 1;
+  const offset = (plane.turned ? plane.cell + 13 : plane.cell + BRACKET_PX * plane.scale) + theme.rail;
+  for (const stretch of stretches) {
+    const from = clamped(plane, nearEdge(strip, stretch.first));
+    const to = clamped(plane, farEdge(strip, stretch.last)) - 1;
+    if (to - from < 3) continue;
+    const rise = 4 * plane.scale;
+    context.beginPath();
+    for (const [at, [along, depth]] of [[from, offset - rise], [from, offset], [to, offset], [to, offset - rise]].entries()) {
+      const x = xOf(plane, lane, along, depth);
+      const y = yOf(plane, lane, along, depth);
+      if (at === 0) context.moveTo(x, y);
+      else context.lineTo(x, y);
+    }
+    context.stroke();
+  }
+}
+
+/** Flags above the strip: what stands right of a flag is not confirmed in the region whose shape the cloth bears. */
+export function drawFlags(context, scene, lane, theme) {
+  const { plane } = scene;
+  const { strip, topic } = scene.lanes[lane.name];
+  const places = [];
+  for (const [peer, replicator] of Object.entries(topic?.replicators ?? {})) {
+    if (replicator.mark_delete_index >= topic.length - 1) continue;
+    const along = farEdge(strip, replicator.mark_delete_index);
+    if (along < plane.a0) continue;
+    const crowd = places.filter((other) => Math.abs(other - along) < 12).length;
+    places.push(along);
+    const height = (14 + 11 * crowd) * plane.scale;
+    context.fillStyle = theme.ink.ink3;
+    fillBox(context, plane, lane, along - 0.5, -height, 1, height);
+    const origin = scene.watched.clusters.indexOf(peer) % ORIGINS;
+    context.fillStyle = theme.origin[origin];
+    const cloth = { ...plane, cell: 8 * plane.scale, scale: 0.6 * plane.scale };
+    laneCell(context, cloth, lane, origin, along + 0.5, -height, 7 * plane.scale, theme.ink.bg);
+  }
+}
+
+const clamped = (plane, along) => Math.min(plane.a1, Math.max(plane.a0, along));

@@ -1,0 +1,64 @@
+/** The table of figures: per region that would take over, what would come twice, again, never; or what the failover did. */
+
+import { latestFailover } from "../model/sentence.js";
+import { seconds, span, whole } from "../model/format.js";
+import { element, required } from "./dom.js";
+
+const FORECAST_LINES = [
+  ["seen twice", "duplicates", true],
+  ["redelivered", "redeliveries", false],
+  ["stranded", "stranded", true],
+  ["of these unread", "stranded_unprocessed", false],
+  ["lost", "lost", true],
+];
+
+const FAILOVER_LINES = [
+  ["seen twice", (one) => whole(one.duplicates ?? 0), "duplicates"],
+  ["redelivered", (one) => whole(one.redeliveries ?? 0), null],
+  ["stranded", (one) => whole(one.stranded ?? 0), "stranded"],
+  ["came back later", (one) => whole(one.stranded_returned ?? 0), null],
+  ["lost", (one) => whole(one.lost ?? 0), "lost"],
+  ["out of service", (one) => (one.outage_us === null || one.outage_us === undefined ? "–" : span(one.outage_us)), null],
+  ["caught up at", (one) => (one.caught_up_us === null || one.caught_up_us === undefined ? "not yet" : `${seconds(one.caught_up_us)} s`), null],
+];
+
+export function makeRisk(document, root) {
+  const box = required(root, "[data-part=risk]");
+  let shown = "";
+  return {
+    update(state, watched) {
+      if (!state.view || !watched) return;
+      const over = latestFailover(state, watched.subscription);
+      const forecast = state.view.forecast?.[watched.subscription];
+      const key = JSON.stringify([over, forecast, watched.target]);
+      if (key === shown) return;
+      shown = key;
+      box.replaceChildren(...[over && failoverTable(document, over), forecast && forecastTable(document, forecast, watched)].filter(Boolean));
+      if (!over && !forecast) box.replaceChildren(element(document, "p.quiet", { text: "No region could take over yet." }));
+    },
+  };
+}
+
+function forecastTable(document, forecast, watched) {
+  const peers = Object.keys(forecast.to);
+  const head = element(document, "tr", {}, [
+    element(document, "th", { text: `If ${forecast.from} failed now`, scope: "col" }),
+    ...peers.map((peer) => element(document, `th${peer === watched.target ? ".on" : ""}`, { text: peer, scope: "col" })),
+  ]);
+  const rows = FORECAST_LINES.map(([name, field, harm]) => lineOf(document, name, peers.map((peer) => ({ text: whole(forecast.to[peer][field] ?? 0), harm: harm && forecast.to[peer][field] > 0, on: peer === watched.target, zero: !forecast.to[peer][field] }))));
+  return element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
+}
+
+function failoverTable(document, over) {
+  const head = element(document, "tr", {}, [
+    element(document, "th", { text: `${over.from} → ${over.to}, ${over.mode}, ${seconds(over.at_us)} s`, scope: "col" }),
+    element(document, "th.on", { text: "so far", scope: "col" }),
+  ]);
+  const rows = FAILOVER_LINES.map(([name, say, harm]) => lineOf(document, name, [{ text: say(over), harm: harm && over[harm] > 0, on: true }]));
+  return element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
+}
+
+function lineOf(document, name, cells) {
+  const classes = (cell) => ["", cell.harm && "harm-text", cell.on && "on", cell.zero && "zero"].filter(Boolean).map((word) => `.${word}`).join("");
+  return element(document, "tr", {}, [element(document, "th", { text: name, scope: "row" }), ...cells.map((cell) => element(document, `td${classes(cell)}`, { text: cell.text }))]);
+}

@@ -1,0 +1,122 @@
+/**
+ * The scrub bar: the whole run with the risk curve in miniature, dots for snapshots, dotted strokes for commands and faults, what
+ * has not been run yet beyond. Dragging or arrow keys seek.
+ */
+
+import { curveOf } from "../model/forecast.js";
+import { seconds } from "../model/format.js";
+import { prepared } from "./canvas.js";
+import { fontOf } from "./theme.js";
+
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {object} given width, ratio, end_us (right edge), furthest_us, now_us, marks
+ */
+export function paintScrub(canvas, state, watched, theme, given) {
+  const { width, ratio, end_us, furthest_us, now_us, marks } = given;
+  const height = 34 * theme.scale;
+  const context = prepared(canvas, width, height, ratio);
+  const xAt = (us) => Math.min(1, us / Math.max(1, end_us)) * (width - 12) + 6;
+  const base = height - 6 * theme.scale;
+  context.fillStyle = theme.ink.line;
+  context.fillRect(6, base - 0.5, width - 12, 1.5);
+  paintCurve(context, state, watched, theme, { xAt, base, height });
+  context.fillStyle = theme.ink.ink;
+  context.fillRect(6, base - theme.rail / 2, xAt(Math.min(furthest_us, end_us)) - 6, theme.rail);
+  for (const snapshot of state.snapshots.values()) {
+    if (snapshot.cluster !== watched?.subject || snapshot.ended_us === null || snapshot.state !== "completed") continue;
+    context.fillStyle = theme.ink.bg;
+    context.beginPath();
+    context.arc(xAt(snapshot.ended_us), base, 1.4 * theme.scale, 0, 7);
+    context.fill();
+  }
+  paintMarks(context, theme, marks, { xAt, base, width });
+  if (furthest_us < end_us * 0.9) {
+    context.font = fontOf(theme);
+    context.fillStyle = theme.ink.ink3;
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    context.fillText("not run yet", width - 6, base - 10 * theme.scale);
+  }
+  context.fillStyle = theme.ink.ink;
+  context.strokeStyle = theme.ink.bg;
+  context.lineWidth = 2;
+  context.beginPath();
+  context.arc(xAt(now_us), base, 5.5 * theme.scale, 0, 7);
+  context.fill();
+  context.stroke();
+}
+
+function paintCurve(context, state, watched, theme, { xAt, base, height }) {
+  if (!watched?.target) return;
+  const { x, y } = curveOf(state.forecast, watched.subscription, watched.target);
+  if (x.length < 2) return;
+  const top = Math.max(4, ...y);
+  context.strokeStyle = theme.ink.harmSoft;
+  context.lineWidth = 1;
+  context.beginPath();
+  for (let at = 0; at < x.length; at++) {
+    const px = xAt(x[at] * 1e6);
+    const py = base - 4 - (y[at] / top) * (height - 18);
+    if (at === 0) context.moveTo(px, py);
+    else context.lineTo(px, py);
+  }
+  context.stroke();
+}
+
+function paintMarks(context, theme, marks, { xAt, base, width }) {
+  context.font = fontOf(theme, theme.label, 600);
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  let free = 0;
+  for (const mark of marks) {
+    const x = xAt(mark.at_us);
+    context.strokeStyle = mark.done ? theme.ink.harm : theme.ink.harmSoft;
+    context.lineWidth = 1.6;
+    context.setLineDash([2, 2]);
+    context.beginPath();
+    context.moveTo(x, base - 20 * theme.scale);
+    context.lineTo(x, base - 2);
+    context.stroke();
+    context.setLineDash([]);
+    const wide = context.measureText(mark.text).width;
+    if (x < free || x + wide + 8 > width) continue;
+    context.fillStyle = theme.ink.harm;
+    context.fillText(mark.text, x + 5, base - 18 * theme.scale);
+    free = x + wide + 14;
+  }
+}
+
+/**
+ * @param {HTMLElement} slider holds the canvas, role slider
+ * @param {{endUs: () => number, nowUs: () => number, onSeek: (at_us: number) => void, onNext: () => void, onPrevious: () => void}} on
+ */
+export function listenToScrub(slider, on) {
+  let last_sent_ms = 0;
+  const at = (event) => {
+    const box = slider.getBoundingClientRect();
+    return Math.max(0, Math.min(1, (event.clientX - box.left - 6) / (box.width - 12))) * on.endUs();
+  };
+  slider.addEventListener("pointerdown", (event) => {
+    slider.setPointerCapture(event.pointerId);
+    on.onSeek(at(event));
+  });
+  slider.addEventListener("pointermove", (event) => {
+    if (!slider.hasPointerCapture(event.pointerId) || event.timeStamp - last_sent_ms < 80) return;
+    last_sent_ms = event.timeStamp;
+    on.onSeek(at(event));
+  });
+  slider.addEventListener("pointerup", (event) => {
+    if (slider.hasPointerCapture(event.pointerId)) on.onSeek(at(event));
+  });
+  slider.addEventListener("keydown", (event) => {
+    const step_us = event.shiftKey ? 1_000_000 : 100_000;
+    const to = { ArrowRight: on.nowUs() + step_us, ArrowLeft: on.nowUs() - step_us, Home: 0, End: on.endUs(), PageUp: on.nowUs() + 1e6, PageDown: on.nowUs() - 1e6 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    on.onSeek(Math.max(0, to));
+  });
+}
+
+/** @returns {string} for aria-valuetext */
+export const scrubWords = (now_us) => `${seconds(now_us)} seconds`;

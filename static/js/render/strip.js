@@ -1,0 +1,113 @@
+/** Draws one log as a strip: entries one by one while they can be told apart, else a column of shares per pixel. */
+
+import { markerKind, originOf } from "../model/cells.js";
+import { CAME_TWICE, DONE, HELD, HERE, OURS, STRANDED } from "../model/standing.js";
+import { fillBox, xOf, yOf } from "../layout/plane.js";
+import { glyph, laneCell, MARKER_WORDS } from "./glyphs.js";
+import { fontOf, ORIGINS } from "./theme.js";
+
+/** Entries at least this wide carry their number, in px. */
+const NAMED_PX = 30;
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {import("../layout/scene.js").Scene} scene
+ * @param {{name: string, base: number}} lane
+ * @param {import("./theme.js").Theme} theme
+ */
+export function drawStrip(context, scene, lane, theme) {
+  const held = scene.lanes[lane.name];
+  if (held.strip.fine) drawEntries(context, scene.plane, lane, held, theme);
+}
+
+function drawEntries(context, plane, lane, held, theme) {
+  const { strip, bits, store } = held;
+  const gap = strip.unit_px >= 5 ? 1 : 0.4;
+  for (let index = strip.from; index < strip.to; index++) {
+    const along = strip.edges[index - strip.from];
+    const length = strip.edges[index - strip.from + 1] - along;
+    const at = store ? index - store.first : -1;
+    if (at < 0 || at >= store.count) {
+      context.fillStyle = theme.ink.line; // not held by this page: there, but unread
+      fillBox(context, plane, lane, along, plane.cell * 0.25, length - gap, plane.cell * 0.5);
+      continue;
+    }
+    const kind = store.columns.kind[at];
+    if (kind < 100) drawMessage(context, plane, lane, theme, { along, length: length - gap, kind, bits: bits[index - strip.from], number: store.columns.number[at] });
+    else drawMarker(context, plane, lane, theme, { along, length, kind, bits: bits[index - strip.from] });
+  }
+}
+
+function drawMessage(context, plane, lane, theme, { along, length, kind, bits, number }) {
+  const origin = originOf(kind) % ORIGINS;
+  const raised = (bits & HELD) !== 0;
+  const pale = !raised && (bits & (DONE | CAME_TWICE)) !== 0;
+  const offset = raised ? -plane.lift : 0;
+  context.fillStyle = pale ? theme.done[origin] : theme.origin[origin];
+  laneCell(context, plane, lane, origin, along, offset, length, theme.ink.bg);
+  if (bits & STRANDED) outline(context, plane, lane, along, offset, length, theme);
+  if (length >= NAMED_PX && !plane.turned) {
+    context.fillStyle = pale ? theme.ink.ink2 : theme.ink.bg;
+    context.font = fontOf(theme, theme.label, 600);
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.fillText(String(number), along + length / 2, lane.base + offset + plane.cell / 2 + 0.5, length);
+  }
+}
+
+function outline(context, plane, lane, along, offset, length, theme) {
+  context.save();
+  context.strokeStyle = theme.ink.harm;
+  context.lineWidth = 1.5;
+  context.setLineDash([2, 2]);
+  const x = plane.turned ? lane.base - offset - plane.cell : along;
+  const y = plane.turned ? along : lane.base + offset;
+  const [width, height] = plane.turned ? [plane.cell, length] : [length, plane.cell];
+  context.strokeRect(x - 1, y - 2, width + 2, height + 4);
+  context.restore();
+}
+
+function drawMarker(context, plane, lane, theme, { along, length, kind, bits }) {
+  const middle = along + length / 2;
+  if (!(bits & OURS)) {
+    context.fillStyle = theme.ink.strong;
+    context.globalAlpha = 0.75;
+    fillBox(context, plane, lane, middle - 0.6, plane.cell / 2 - 5 * plane.scale, 1.2, 10 * plane.scale);
+    context.globalAlpha = 1;
+    return;
+  }
+  const radius = Math.min(4.6 * plane.scale, Math.max(1.6, length * 0.42));
+  const spent = (bits & HERE) !== 0;
+  const offset = plane.cell / 2;
+  glyph(context, MARKER_WORDS[markerKind(kind)], xOf(plane, lane, middle, offset), yOf(plane, lane, middle, offset), radius, spent ? theme.ink.soft : theme.ink.proto, theme.ink.bg);
+}
+
+/**
+ * A log too long for single entries: per pixel the share of each origin, what is left to do in full colour, what is done
+ * receded; the shares come from `density`, which knows the page's cells and the server's tiles.
+ * @param {(from: number, to: number) => import("../model/density.js").Shares | null} density
+ */
+export function drawShares(context, scene, lane, theme, density) {
+  const { plane } = scene;
+  const { strip, cursor } = scene.lanes[lane.name];
+  const step = 2;
+  const begin = Math.max(plane.a0, plane.a1 - (strip.to - strip.from) * strip.unit_px);
+  for (let along = begin; along < plane.a1; along += step) {
+    const from = Math.floor(strip.to - (plane.a1 - along) / strip.unit_px);
+    const to = Math.max(from + 1, Math.floor(strip.to - (plane.a1 - along - step) / strip.unit_px));
+    const shares = density(from, to);
+    if (!shares) {
+      context.fillStyle = theme.ink.line;
+      fillBox(context, plane, lane, along, plane.cell * 0.25, step, plane.cell * 0.5);
+      continue;
+    }
+    const done = cursor && to - 1 <= cursor.mark_delete_index;
+    let offset = 0;
+    shares.origins.forEach((share, origin) => {
+      const breadth = share * plane.cell;
+      context.fillStyle = (done ? theme.done : theme.origin)[origin % ORIGINS];
+      if (breadth > 0) fillBox(context, plane, lane, along, offset, step, breadth);
+      offset += breadth;
+    });
+  }
+}

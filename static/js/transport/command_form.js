@@ -1,0 +1,95 @@
+/** The dialog for commands with arguments: any command from the catalogue, its fields chosen from the lab's own names. */
+
+import { element, required } from "../render/dom.js";
+import { clustersOf, topicsOf, subscriptionsOf } from "../model/state.js";
+import { COMMANDS, commandOf } from "./commands.js";
+
+const HINTS = {
+  duration: "such as 300ms or 2s",
+  distribution: "such as 200ms",
+  share: "such as 5%",
+  messages: "such as web/5, web/7",
+  position: "ledger:entry, earliest or latest",
+  integer: "a whole number",
+  "setting-name": "Pulsar's own name",
+  "setting-value": "its new value",
+};
+
+/**
+ * @param {Document} document
+ * @param {HTMLDialogElement} dialog
+ * @param {{getState: () => object, getWatched: () => object, onCommand: (command: object) => void}} on
+ */
+export function makeCommandForm(document, dialog, { getState, getWatched, onCommand }) {
+  const title = required(dialog, "[data-part=form-title]");
+  const chooser = required(dialog, "[data-part=form-command]");
+  const fields = required(dialog, "[data-part=form-fields]");
+  chooser.replaceChildren(...Object.entries(COMMANDS).map(([name, command]) => element(document, "option", { value: name, text: `${command.says}  ·  ${name}` })));
+  chooser.addEventListener("change", () => fill(chooser.value, {}));
+  required(dialog, "[data-act=form-cancel]").addEventListener("click", () => dialog.close());
+  required(dialog, "form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const given = {};
+    for (const field of fields.querySelectorAll("[name]")) given[field.name] = field.type === "checkbox" ? field.checked : field.value.trim();
+    dialog.close();
+    onCommand(commandOf(chooser.value, given));
+  });
+
+  function fill(name, preset) {
+    title.textContent = COMMANDS[name].says;
+    fields.replaceChildren(...COMMANDS[name].arguments.map((argument) => fieldOf(argument, preset[argument.name])));
+  }
+
+  function fieldOf(argument, preset) {
+    const choices = choicesOf(argument);
+    const begin = preset ?? argument.begin ?? "";
+    const label = `${argument.name}${argument.required ? "" : " (may be left out)"}`;
+    if (argument.kind === "boolean") {
+      const box = element(document, "input", { type: "checkbox", name: argument.name });
+      box.checked = begin === true;
+      return element(document, "label.field.check", {}, [box, element(document, "span", { text: argument.name })]);
+    }
+    const input = choices
+      ? element(document, "select", { name: argument.name }, [...(argument.required ? [] : [""]), ...choices].map((one) => element(document, "option", { value: one, text: one === "" ? "any" : one, selected: one === begin })))
+      : element(document, "input", { name: argument.name, required: argument.required, placeholder: HINTS[argument.kind] ?? "", autocomplete: "off", value: String(begin) });
+    return element(document, "label.field", {}, [element(document, "span", { text: label }), input]);
+  }
+
+  function choicesOf(argument) {
+    const state = getState();
+    const watched = getWatched();
+    const names = state.welcome?.names ?? {};
+    const clusters = clustersOf(state);
+    switch (argument.kind) {
+      case "choice":
+        return argument.choices;
+      case "cluster":
+        return clusters;
+      case "topic":
+        return names.topics ?? topicsOf(state);
+      case "topic-or-partition":
+        return topicsOf(state);
+      case "subscription":
+        return names.subscriptions ?? subscriptionsOf(state, watched.topic);
+      case "consumer":
+        return names.consumers ?? null;
+      case "producer":
+        return names.producers ?? Object.keys(state.view?.producers ?? {});
+      case "client":
+        return [...(names.consumers ?? []), ...(names.producers ?? [])];
+      case "link":
+        return clusters.flatMap((a, at) => clusters.slice(at + 1).flatMap((b) => [`${a} <-> ${b}`, `${a} -> ${b}`, `${b} -> ${a}`]));
+      default:
+        return null;
+    }
+  }
+
+  return {
+    show(name = "producer.publish", preset = {}) {
+      chooser.value = name;
+      fill(name, preset);
+      dialog.showModal();
+      fields.querySelector("input, select")?.focus();
+    },
+  };
+}

@@ -1,0 +1,86 @@
+/** The buttons of the foot: play, step, speed, the instant as typed. Shows the lab's state; asks through the lab link. */
+
+import { parseSpan, seconds } from "../model/format.js";
+import { required, setText } from "../render/dom.js";
+import { placeOfSpeed, SPEEDS, speedText, speedWords } from "./speeds.js";
+
+/**
+ * @param {HTMLElement} root
+ * @param {ReturnType<import("./lab_link.js").makeLabLink>} link
+ * @param {(notice: object) => void} say
+ */
+export function makeControls(root, link, say) {
+  const play = required(root, "[data-act=play]");
+  const now = required(root, "[data-part=now]");
+  const speed = required(root, "[data-part=speed]");
+  const speed_text = required(root, "[data-part=speed-text]");
+  const filter = required(root, "[data-part=filter]");
+  let state = null;
+  let wanted_speed = null;
+
+  const chosenSpeed = () => SPEEDS[Number(speed.value)];
+  const stepFilter = () => {
+    if (filter.value.startsWith("{")) return JSON.parse(filter.value);
+    return filter.value;
+  };
+
+  function setSpeed(at) {
+    speed.value = String(Math.max(0, Math.min(SPEEDS.length - 1, at)));
+    wanted_speed = chosenSpeed();
+    saySpeed();
+    link.speed(chosenSpeed());
+  }
+
+  function saySpeed() {
+    setText(speed_text, speedText(chosenSpeed()));
+    speed.setAttribute("aria-valuetext", speedWords(chosenSpeed()));
+  }
+
+  const acts = {
+    playPause: () => (state?.playing ? link.pause() : link.play(chosenSpeed())),
+    step: () => link.step(stepFilter()),
+    stepBack: () => link.stepBack(stepFilter()),
+    slower: () => setSpeed(Number(speed.value) - 1),
+    faster: () => setSpeed(Number(speed.value) + 1),
+    goTo: () => {
+      now.focus();
+      now.select();
+    },
+  };
+  play.addEventListener("click", acts.playPause);
+  required(root, "[data-act=step]").addEventListener("click", acts.step);
+  required(root, "[data-act=step-back]").addEventListener("click", acts.stepBack);
+  speed.addEventListener("input", () => setSpeed(Number(speed.value)));
+  now.addEventListener("change", () => {
+    const at_us = parseSpan(now.value);
+    if (at_us === null) say({ error: `“${now.value}” is not an instant.`, hint: "Write seconds (12.5), with a unit (300ms, 2m) or as minutes (1:05.2)." });
+    else link.seek(at_us);
+    now.blur();
+  });
+
+  return {
+    acts,
+    /** A message to follow becomes a choice of the step filter and is chosen. */
+    followMessage(producer, number) {
+      const value = JSON.stringify({ message: [producer, number] });
+      if (![...filter.options].some((option) => option.value === value)) {
+        filter.append(Object.assign(filter.ownerDocument.createElement("option"), { value, textContent: `message ${producer}/${number}` }));
+      }
+      filter.value = value;
+    },
+    update(next, shown_us) {
+      state = next;
+      play.setAttribute("aria-pressed", String(next.playing));
+      play.setAttribute("aria-label", next.playing ? "Pause" : "Play");
+      if (now.ownerDocument.activeElement !== now) {
+        const text = seconds(shown_us);
+        if (now.value !== text) now.value = text;
+      }
+      if (wanted_speed !== null && next.speed === wanted_speed) wanted_speed = null;
+      if (wanted_speed === null && chosenSpeed() !== next.speed) {
+        speed.value = String(placeOfSpeed(next.speed));
+        saySpeed();
+      }
+    },
+  };
+}

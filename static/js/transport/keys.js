@@ -1,0 +1,58 @@
+/**
+ * The keyboard, as one table: key → what it does. Keys are not taken from someone who types, and a button keeps its own space
+ * and enter. Listed on the page by `?` from the same table.
+ */
+
+export const KEYS = [
+  { keys: [" "], shown: "space", says: "play, pause", act: "playPause" },
+  { keys: ["ArrowRight"], shown: "→", says: "step", act: "step" },
+  { keys: ["ArrowLeft"], shown: "←", says: "step back", act: "stepBack" },
+  { keys: ["Shift+ArrowRight"], shown: "⇧→", says: "next snapshot", act: "nextSnapshot" },
+  { keys: ["Shift+ArrowLeft"], shown: "⇧←", says: "previous snapshot", act: "previousSnapshot" },
+  { keys: [","], shown: ",", says: "slower", act: "slower" },
+  { keys: ["."], shown: ".", says: "faster", act: "faster" },
+  { keys: ["ArrowDown"], shown: "↓", says: "older event in the list", act: "olderEvent" },
+  { keys: ["ArrowUp"], shown: "↑", says: "newer event in the list", act: "newerEvent" },
+  { keys: ["b", "B"], shown: "B", says: "break something", act: "breakSomething" },
+  { keys: ["o", "O"], shown: "O", says: "fail over", act: "failOver" },
+  { keys: ["z", "Z"], shown: "Z", says: "back to before the last command", act: "undo" },
+  { keys: ["g", "G"], shown: "G", says: "go to an instant", act: "goTo" },
+  { keys: ["+", "="], shown: "+", says: "magnify the logs", act: "magnify" },
+  { keys: ["-"], shown: "−", says: "show more of the logs", act: "reduce" },
+  { keys: ["0"], shown: "0", says: "let the window follow again", act: "follow" },
+  { keys: ["1"], shown: "1", says: "to the logs", act: "toLogs" },
+  { keys: ["2"], shown: "2", says: "to the time diagram", act: "toTime" },
+  { keys: ["3"], shown: "3", says: "to the events", act: "toEvents" },
+  { keys: ["t", "T"], shown: "T", says: "this instant in words", act: "words" },
+  { keys: ["?"], shown: "?", says: "all keys", act: "help" },
+];
+
+const TABLE = new Map(KEYS.flatMap((entry) => entry.keys.map((key) => [key, entry.act])));
+
+/**
+ * @param {EventTarget} target the document
+ * @param {Object<string, () => void>} acts by name
+ * @param {AbortSignal} signal removes the listener
+ */
+export function listenToKeys(target, acts, signal) {
+  target.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || typing(event.target, event.key)) return;
+      const name = event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
+      const act = acts[TABLE.get(name)];
+      if (!act) return;
+      event.preventDefault();
+      act();
+    },
+    { signal },
+  );
+}
+
+function typing(element, key) {
+  if (!element?.closest) return false;
+  if (element.closest("dialog[open]")) return true;
+  if (element.closest("input:not([type=range]), textarea, select, [contenteditable]")) return true;
+  if (element.closest("[role=slider], input[type=range]") && key.startsWith("Arrow")) return true;
+  return key === " " && element.closest("button, a, summary") !== null;
+}

@@ -1,0 +1,52 @@
+/**
+ * What a person asks, as messages on the socket. Every way of asking (button, key, click on a thing) ends here; refusals come
+ * back as notices in words. Without the owner's token nothing is sent and the page says why.
+ */
+
+/**
+ * @param {object} parts
+ * @param {(message: object) => boolean} parts.send false when the line is down
+ * @param {() => boolean} parts.isOwner
+ * @param {(notice: {error: string, hint?: string, tone?: string}) => void} parts.say
+ */
+export function makeLabLink({ send, isOwner, say }) {
+  let next_id = 1;
+  const waiting = new Map();
+
+  function ask(message) {
+    if (!isOwner()) {
+      say({ error: "You are watching this lab.", hint: "Only who opened it can play, stop or break it. Open the scenario from the gallery to have one of your own.", tone: "plain" });
+      return false;
+    }
+    if (send(message)) return true;
+    say({ error: "The line to the server is down.", hint: "The page connects again by itself; then try once more." });
+    return false;
+  }
+
+  return {
+    play: (speed) => ask({ type: "play", speed }),
+    pause: () => ask({ type: "pause" }),
+    speed: (speed) => ask({ type: "speed", speed }),
+    seek: (at_us) => ask({ type: "seek", at_us: Math.max(0, Math.round(at_us)) }),
+    seekSeq: (seq) => ask({ type: "seek", seq: Math.max(0, seq) }),
+    step: (filter) => ask({ type: "step", ...(filter ? { filter } : {}) }),
+    stepBack: (filter) => ask({ type: "step-back", ...(filter ? { filter } : {}) }),
+    branch: (number) => ask({ type: "branch", number }),
+    /** @param {object} command @param {() => void} [done] called when it took effect */
+    command(command, done) {
+      const id = next_id++;
+      if (!ask({ type: "command", id, command })) return;
+      waiting.set(id, { command, done });
+    },
+    /** A `result` or `error` frame came in. */
+    answered(frame) {
+      const asked = waiting.get(frame.id);
+      waiting.delete(frame.id);
+      if (frame.type === "result" && frame.ok) {
+        asked?.done?.();
+        return;
+      }
+      say({ error: asked ? `${asked.command.do} was refused: ${frame.error}` : (frame.error ?? "Refused."), hint: frame.hint ?? "" });
+    },
+  };
+}

@@ -1,0 +1,78 @@
+/** A menu beside the thing it is about: arrows, letters, escape; the focus goes back where it came from. */
+
+import { element } from "../render/dom.js";
+
+/**
+ * @param {Document} document
+ * @param {HTMLElement} home element that holds the open menu
+ * @param {(item: import("./fault_menus.js").Item) => void} onItem
+ */
+export function makeMenu(document, home, onItem) {
+  let open = null;
+  let came_from = null;
+
+  function close(refocus = true) {
+    open?.remove();
+    open = null;
+    if (refocus) came_from?.focus?.();
+    came_from = null;
+  }
+
+  function choose(item) {
+    close();
+    onItem(item);
+  }
+
+  function show(groups, anchor) {
+    close(false);
+    came_from = anchor;
+    const buttons = [];
+    const children = groups
+      .filter((group) => group.items.length)
+      .flatMap((group) => [
+        element(document, "p.menu-title", { text: group.title, role: "presentation" }),
+        ...group.items.map((item) => {
+          const button = element(document, `button.menu-item${item.harm ? ".harm" : ""}`, { type: "button", role: "menuitem", tabindex: -1, onclick: () => choose(item) }, [
+            element(document, "span", { text: item.says }),
+            ...(item.key ? [element(document, "kbd", { text: item.key, "aria-hidden": "true" })] : []),
+          ]);
+          buttons.push([button, item]);
+          return button;
+        }),
+      ]);
+    open = element(document, "div.menu", { role: "menu", onkeydown: (event) => onKey(event, buttons) }, children);
+    home.append(open);
+    place(open, anchor, home);
+    buttons[0]?.[0].focus();
+  }
+
+  function onKey(event, buttons) {
+    const at = buttons.findIndex(([button]) => button === document.activeElement);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
+    const letter = buttons.find(([, item]) => item.key && item.key.toLowerCase() === event.key.toLowerCase());
+    if (event.key === "Escape" || event.key === "Tab") close();
+    else if (to !== undefined) buttons[(to + buttons.length) % buttons.length][0].focus();
+    else if (letter) choose(letter[1]);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  document.addEventListener("pointerdown", (event) => {
+    if (open && !open.contains(event.target)) close(false);
+  });
+  return { show, close, isOpen: () => open !== null };
+}
+
+/** Under the anchor where it fits, else above; never outside the page. */
+function place(menu, anchor, home) {
+  const frame = home.getBoundingClientRect();
+  const box = anchor.getBoundingClientRect();
+  const view = home.ownerDocument.documentElement;
+  const left = Math.max(8, Math.min(box.left, view.clientWidth - menu.offsetWidth - 8));
+  const under = box.bottom + 4;
+  const fits = under + menu.offsetHeight <= view.clientHeight - 8;
+  const top = fits ? under : Math.max(8, box.top - menu.offsetHeight - 4);
+  menu.style.left = `${left - frame.left}px`;
+  menu.style.top = `${top - frame.top}px`;
+}

@@ -1,0 +1,75 @@
+/**
+ * The socket of one page: connects, says hello with the last frame seen, and connects again when the line is lost.
+ * Rules: one socket at a time; nothing is sent before the hello; a closed connection never opens again.
+ * Knows nothing of what frames mean: the page decides with `placeOf` and calls `resynchronise` on a gap.
+ */
+
+import { decode, WireError } from "./decode.js";
+import { waitBefore } from "./backoff.js";
+
+/**
+ * @param {object} parts
+ * @param {() => WebSocket} parts.makeSocket a fresh socket to the lab
+ * @param {() => object} parts.hello token, epoch and number to resume from
+ * @param {(frame: object) => void} parts.onFrame each decoded frame, in order
+ * @param {(state: "connecting" | "open" | "waiting" | "closed", wait_ms?: number) => void} parts.onState
+ * @param {(error: Error) => void} parts.onError a frame that could not be understood, in words
+ * @param {(run: () => void, wait_ms: number) => unknown} parts.later
+ * @param {() => number} parts.random
+ */
+export function openConnection({ makeSocket, hello, onFrame, onState, onError, later, random }) {
+  let socket = null;
+  let attempt = 0;
+  let closed = false;
+
+  function open() {
+    if (closed) return;
+    onState("connecting");
+    const mine = makeSocket();
+    socket = mine;
+    mine.onopen = () => {
+      attempt = 0;
+      mine.send(JSON.stringify({ type: "hello", ...hello() }));
+      onState("open");
+    };
+    mine.onmessage = (event) => {
+      if (mine === socket) take(event.data);
+    };
+    mine.onclose = () => {
+      if (mine !== socket) return;
+      socket = null;
+      if (closed) return;
+      const wait_ms = waitBefore(attempt++, random);
+      onState("waiting", wait_ms);
+      later(open, wait_ms);
+    };
+  }
+
+  function take(text) {
+    try {
+      onFrame(decode(text));
+    } catch (reason) {
+      if (!(reason instanceof WireError)) throw reason;
+      onError(reason);
+    }
+  }
+
+  open();
+  return {
+    /** @returns {boolean} false when the line is down: the caller says so, nothing is queued for later */
+    send(message) {
+      if (!socket || socket.readyState !== 1) return false;
+      socket.send(JSON.stringify(message));
+      return true;
+    },
+    /** Drops the line and says hello again; the page's `hello` then names an epoch the server cannot resume. */
+    resynchronise() {
+      if (socket) socket.close();
+    },
+    close() {
+      closed = true;
+      if (socket) socket.close();
+      onState("closed");
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/** Requests beside the socket: JSON in, JSON out, failures in words. Addresses are always this server's own paths. */
+
+/** A refused or failed request; `hint` says what would be right when the server said so. */
+export class RequestError extends Error {
+  constructor(message, hint = "", status = 0) {
+    super(message);
+    this.hint = hint;
+    this.status = status;
+  }
+}
+
+/**
+ * @param {typeof fetch} fetcher
+ * @param {string} csrf_token Django's token for unsafe methods
+ */
+export function makeRequests(fetcher, csrf_token) {
+  async function ask(path, options) {
+    let response;
+    try {
+      response = await fetcher(path, { credentials: "same-origin", ...options });
+    } catch {
+      throw new RequestError("The server cannot be reached.", "Look whether it is still running, then try again.");
+    }
+    const body = await bodyOf(response);
+    if (!response.ok) throw new RequestError(wordsOf(body, response), body?.hint ?? "", response.status);
+    return body;
+  }
+  return {
+    get: (path) => ask(path, { headers: { Accept: "application/json" } }),
+    post: (path, body, headers = {}) =>
+      ask(path, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", Accept: "application/json", "X-CSRFToken": csrf_token, ...headers },
+        body: JSON.stringify(body),
+      }),
+  };
+}
+
+async function bodyOf(response) {
+  const kind = response.headers.get("Content-Type") ?? "";
+  return kind.includes("json") ? response.json() : null;
+}
+
+function wordsOf(body, response) {
+  if (typeof body?.error === "string") return body.error;
+  if (Array.isArray(body?.problems)) return body.problems.map((problem) => problem.message ?? String(problem)).join(" ");
+  return `The server answered ${response.status} ${response.statusText}`.trim() + ".";
+}
