@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from simulator.pulsar.hot_settings import HotSettings
 from simulator.pulsar.topic import Topic
 from simulator.scenarios.settings import SETTINGS
 
@@ -43,6 +44,12 @@ class Cluster:
         if topic is not None and name in topic.policies:
             return topic.policies[name]
         return self.settings[name] if name in self.settings else SETTINGS[name].default
+
+    def change_setting(self, name: str, value: Any) -> None:
+        """A broker setting from now on; static ones are read again when a topic is loaded or a controller starts."""
+        self.settings = {**self.settings, name: value}
+        for topic in self.topics.values():
+            topic.hot = HotSettings.of(topic)
 
     def take_ledger(self) -> int:
         """A new ledger id."""

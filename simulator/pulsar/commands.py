@@ -149,7 +149,7 @@ def change_setting(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     cause = begin()
     for name in names:
         cluster = runtime.clusters[name]
-        cluster.settings = {**cluster.settings, arguments["setting"]: arguments["value"]}
+        cluster.change_setting(arguments["setting"], arguments["value"])
         runtime.note("setting.changed", cause, name, arguments["setting"], str(arguments["value"]))
 
 

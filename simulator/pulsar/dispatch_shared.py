@@ -84,7 +84,7 @@ class SharedDispatcher(Dispatcher):
 
     def postponed(self, index: int, record: int) -> bool:
         due_us = self.runtime.messages.deliver_at_us[record]
-        if due_us <= self.runtime.now_us or not self.topic.cluster.setting("delayedDeliveryEnabled", self.topic):
+        if due_us <= self.runtime.now_us or not self.topic.hot.delays:
             return False
         heappush(self.delayed, (due_us, index))
         self.runtime.schedule(due_us, self.topic.rank, self, "delay_over")
@@ -104,7 +104,7 @@ class SharedDispatcher(Dispatcher):
         session, left = None, 0
         while not self.blocked:
             if session is None or left <= 0 or not session.ready:
-                session, left = self._next_session(), self.topic.cluster.setting("dispatcherMaxRoundRobinBatchSize", self.topic)
+                session, left = self._next_session(), self.topic.hot.turn_messages
             if session is None:
                 break
             index = self._next_index(cause)
@@ -126,7 +126,7 @@ class SharedDispatcher(Dispatcher):
 
     def _give_turn_back(self, session: Session, left: int) -> None:
         """A consumer that was chosen and got nothing keeps its turn."""
-        if left == self.topic.cluster.setting("dispatcherMaxRoundRobinBatchSize", self.topic):
+        if left == self.topic.hot.turn_messages:
             self.turn = self.sessions.index(session)
 
     def _next_index(self, cause: int) -> int | None:
@@ -142,11 +142,11 @@ class SharedDispatcher(Dispatcher):
         sent = session.push(index, self.redeliveries.get(index, 0), cause)
         session.unacked += sent
         self.unacked += sent
-        limit = self.topic.cluster.setting("maxUnackedMessagesPerConsumer", self.topic)
+        limit = self.topic.hot.unacked_per_consumer
         if limit and session.unacked >= limit and not session.blocked:
             session.blocked = True
             self._note_block("consumer.blocked", session, session.unacked, cause)
-        limit = self.topic.cluster.setting("maxUnackedMessagesPerSubscription", self.topic)
+        limit = self.topic.hot.unacked_per_subscription
         if limit and self.unacked >= limit:
             self.blocked = True
             self._note_block("consumer.blocked", None, self.unacked, cause)
@@ -182,13 +182,13 @@ class SharedDispatcher(Dispatcher):
     def _unblock(self, cause: int) -> bool:
         """Lift limits that are down to half; True when one was lifted."""
         lifted = False
-        half = self.topic.cluster.setting("maxUnackedMessagesPerConsumer", self.topic) // 2
+        half = self.topic.hot.unacked_per_consumer // 2
         for session in self.sessions:
             if session.blocked and session.unacked < half:
                 session.blocked = False
                 lifted = True
                 self._note_block("consumer.unblocked", session, session.unacked, cause)
-        if self.blocked and self.unacked < self.topic.cluster.setting("maxUnackedMessagesPerSubscription", self.topic) // 2:
+        if self.blocked and self.unacked < self.topic.hot.unacked_per_subscription // 2:
             self.blocked = False
             lifted = True
             self._note_block("consumer.unblocked", None, self.unacked, cause)

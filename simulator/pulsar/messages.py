@@ -15,25 +15,32 @@ class MessageTable:
     """Columns by message number: producer (name number), sequence_id, published_us, size_bytes, key (NULL: none), batch
     (messages of the entry that starts here), deliver_at_us (0: at once), origin (cluster index), replicate_to (bit per cluster index, -1: all)."""
 
-    __slots__ = _COLUMNS
+    __slots__ = (*_COLUMNS, "_appends")
 
     def __init__(self) -> None:
         for name in _COLUMNS:
             setattr(self, name, array("q"))
+        self._bind()
+
+    def _bind(self) -> None:
+        """Keep the columns' append methods at hand: one is called for every column of every message."""
+        self._appends = tuple(getattr(self, name).append for name in _COLUMNS)
 
     def __len__(self) -> int:
         return len(self.producer)
 
     def put(self, number: int, values: tuple[int, ...]) -> None:
         """Write message `number`; numbers skipped are reserved (a batch in the making). A replay writes the same again."""
+        missing = number - len(self.producer)
+        if missing == 0:
+            for append, value in zip(self._appends, values, strict=True):
+                append(value)
+            return
         for name, value in zip(_COLUMNS, values, strict=True):
             column = getattr(self, name)
-            if number == len(column):
-                column.append(value)
-            else:
-                if number > len(column):
-                    column.extend([0] * (number + 1 - len(column)))
-                column[number] = value
+            if missing > 0:
+                column.extend([0] * (missing + 1))
+            column[number] = value
 
     def set_batch(self, number: int, count: int) -> None:
         """Say that the entry that starts with message `number` holds `count` messages."""
@@ -44,4 +51,5 @@ class MessageTable:
         copy = MessageTable()
         for name in _COLUMNS:
             setattr(copy, name, getattr(self, name)[:count])
+        copy._bind()
         return copy

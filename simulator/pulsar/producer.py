@@ -197,7 +197,7 @@ class Producer:
 
     def _store(self, topic: Topic, first: int, count: int, cause: int) -> None:
         runtime, messages = self.runtime, self.runtime.messages
-        if topic.cluster.setting("brokerDeduplicationEnabled", topic):
+        if topic.hot.deduplicates:
             highest = topic.producers_seen.get(self.name, (-1, -1))
             if (messages.sequence_id[first], 0) <= highest:
                 seq = runtime.note("message.deduplicated", cause, topic.cluster.number, None, topic.number, self.number, messages.sequence_id[first])

@@ -12,8 +12,6 @@ from simulator.pulsar.markers import SNAPSHOT, Marker
 if TYPE_CHECKING:
     from simulator.pulsar.replicator import Replicator
 
-_SECOND_US = 1_000_000
-
 
 def marker_entry(replicator: Replicator, index: int, marker: Marker) -> None:
     """A marker met while reading: handled, passed over or sent."""
@@ -73,8 +71,8 @@ def message_wanted(replicator: Replicator, index: int, record: int) -> bool:
 
 
 def _expired(replicator: Replicator, published_us: int) -> bool:
-    ttl_s = replicator.topic.cluster.setting("ttlDurationDefaultInSeconds", replicator.topic)
-    return ttl_s > 0 and published_us + ttl_s * _SECOND_US < replicator.runtime.now_us
+    ttl_us = replicator.topic.hot.ttl_us
+    return ttl_us > 0 and published_us + ttl_us < replicator.runtime.now_us
 
 
 def store_at_peer(replicator: Replicator, index: int, cause: int) -> None:
@@ -86,7 +84,7 @@ def store_at_peer(replicator: Replicator, index: int, cause: int) -> None:
         target.wake(target.append_marker(runtime.markers[-record - 1], source.cluster.name, cause))
         return
     messages, count = runtime.messages, runtime.messages.batch[record]
-    if target.cluster.setting("brokerDeduplicationEnabled", target):
+    if target.hot.deduplicates:
         name = "pulsar.repl." + source.cluster.name
         position = source.log.position(index)
         if position <= target.producers_seen.get(name, (-1, -1)):

@@ -167,7 +167,7 @@ class Replicator:
         if self.reading or self.state != STARTED:
             return
         self.reading = True
-        log, size_max = self.topic.log, self.topic.cluster.setting("replicationProducerQueueSize", self.topic)
+        log, size_max = self.topic.log, self.topic.hot.replicator_queue_entries
         while self.read_index < log.length and self.state == STARTED:
             if len(self.wire) + len(self.receipts) >= size_max:
                 self.settle()
@@ -265,7 +265,7 @@ class Replicator:
         if connection != self.connection or not self.stalled:
             return
         self.settle()
-        if self.in_flight < self.topic.cluster.setting("replicationProducerQueueSize", self.topic) * 9 // 10 or not self.in_flight:
+        if self.in_flight < self.topic.hot.replicator_queue_entries * 9 // 10 or not self.in_flight:
             self.stalled = False
             self.read()
 

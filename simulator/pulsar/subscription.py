@@ -173,11 +173,10 @@ class Subscription:
 
     def persist_if_due(self, cause: int) -> None:
         """Write the cursor when the rate limit allows, else see that a flush comes."""
-        rate = self.topic.cluster.setting("managedLedgerDefaultMarkDeleteRateLimit", self.topic)
         now_us = self.runtime.now_us
         if not self.cursor.dirty:
             return
-        if rate == 0 or now_us - self.cursor.last_persist_us >= _SECOND_US // rate:
+        if now_us - self.cursor.last_persist_us >= self.topic.hot.persist_interval_us:
             self.persist(cause)
         elif not self.flush_due:
             self.flush_due = True

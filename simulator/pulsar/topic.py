@@ -14,6 +14,7 @@ from simulator.log.columns import SharedColumn
 from simulator.log.ledgers import TopicLog
 from simulator.pulsar import upkeep
 from simulator.pulsar.controller import SnapshotController
+from simulator.pulsar.hot_settings import HotSettings
 from simulator.pulsar.markers import Marker
 from simulator.pulsar.ranks import TOPIC, rank
 from simulator.pulsar.replicator import Replicator
@@ -40,6 +41,7 @@ class Topic:
         self.number = runtime.name(name)
         self.rank = rank(TOPIC, sorted(runtime.scenario.topics).index(base), cluster.index * 1024 + partition)
         self.policies = dict(runtime.scenario.topics[base].settings)
+        self.hot = HotSettings.of(self)
         self.log = TopicLog()
         self.stored_seqs = SharedColumn()
         self.subscriptions: dict[str, Subscription] = {}
@@ -62,6 +64,7 @@ class Topic:
         runtime = self.runtime
         self.loaded = True
         self.epoch += 1
+        self.hot = HotSettings.of(self)
         seq = runtime.note("topic.loaded", cause, self.cluster.number, self.number)
         self._open_ledger(seq)
         self.data_timestamp_ms = 0

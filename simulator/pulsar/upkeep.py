@@ -117,7 +117,7 @@ def pass_over(subscription: Subscription, last: int, event: str, cause: int, *mo
 
 def expire(topic: Topic) -> None:
     """TTL: each cursor moves over its oldest entries as long as they are past it; no Update is triggered."""
-    ttl_us = topic.cluster.setting("ttlDurationDefaultInSeconds", topic) * _SECOND_US
+    ttl_us = topic.hot.ttl_us
     if ttl_us == 0:
         return
     limit_us = topic.runtime.now_us - ttl_us
