@@ -1,8 +1,8 @@
-"""This process's labs: opens rooms, holds leases, runs the pump, exchanges messages with other server processes.
+"""This process's labs: opens rooms, holds leases, runs the pump.
 
 Rules: one hub per event loop; whatever runs in the background is supervised, so a bug is logged and shown instead of
 vanishing; once a second each room is looked after (leases, positions, watchers, idleness). Without Redis this process
-is the only one. Messages between processes are in `docs/websocket.md`.
+is the only one.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ import weakref
 from collections.abc import Awaitable, Coroutine
 from typing import Any
 
-from channels.layers import get_channel_layer
 from django.conf import settings
 from redis.exceptions import RedisError
 
 from visualizer import store
 from visualizer.definitions import scenario_of
-from visualizer.frames import Frame
+from visualizer.exchange import Exchange
 from visualizer.lease import LEASE_MS, Leases, OnlyProcess, RedisLeases
 from visualizer.models import Lab
 from visualizer.pump import Pump
 from visualizer.relaying import Relay
-from visualizer.rooms import Reply, Room
+from visualizer.rooms import Room
 from visualizer.running import Runner
 from visualizer.wire import Refused
 
@@ -38,9 +37,6 @@ IDLE_TICKS = 60
 
 ROOMS = 200
 """Labs that this process runs or shows at once; each may hold five million rows."""
-
-OUTBOX = 2_000
-"""Messages to other processes that wait for Redis; beyond it frames are dropped, and relays ask for a snapshot."""
 
 _hubs: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = weakref.WeakKeyDictionary()
 
@@ -58,13 +54,11 @@ class Hub:
     def __init__(self) -> None:
         self.rooms: dict[str, Room] = {}
         self.pump = Pump(self._engine_failed)
-        self.channel = ""
-        self.leases: Leases
-        self._layer: Any = None
+        self.exchange: Exchange | None = None  # None: this is the only process
+        self.leases: Leases = OnlyProcess()
         self._starting: asyncio.Task[None] | None = None
         self._opening: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Future[Any]] = set()
-        self._outbox: asyncio.Queue[tuple[bool, str, dict[str, Any]]] = asyncio.Queue(OUTBOX)
         self._failed_renewals = 0
 
     # --- tasks
@@ -99,14 +93,10 @@ class Hub:
 
     async def _start(self) -> None:
         if settings.REDIS_URL:
-            self._layer = get_channel_layer()
-            self.channel = await self._layer.new_channel("lab-process.")
-            self.leases = RedisLeases(settings.REDIS_URL, self.channel)
-            self._for_ever(self._receive(), "receiving from other processes")
-            self._for_ever(self._send(), "sending to other processes")
-        else:
-            self.channel = "only-process"
-            self.leases = OnlyProcess(self.channel)
+            self.exchange = await Exchange.opened(self)
+            self.leases = RedisLeases(settings.REDIS_URL, self.exchange.channel)
+            self._for_ever(self.exchange.receive(), "receiving from other processes")
+            self._for_ever(self.exchange.send(), "sending to other processes")
         self._for_ever(self.pump.run(), "running the pump")
         self._for_ever(self._look_after(), "looking after the labs")
 
@@ -142,8 +132,8 @@ class Hub:
             raise Refused("not-found", f"There is no lab {lab_id}.", "Open a new one from the gallery.")
         await scenario_of(lab.scenario_text, lab.seed)
         room = Room(lab)
-        if self._layer is not None:
-            await self._layer.group_add(_group(lab_id), self.channel)
+        if self.exchange is not None:
+            await self.exchange.join(lab_id)
         await self._cast(room)
         self.rooms[lab_id] = room
         return room
@@ -151,8 +141,8 @@ class Hub:
     async def _cast(self, room: Room) -> None:
         """Give the room its part: run the lab when its lease is free, else relay it."""
         holder = await self.leases.take(room.lab.pk)
-        if holder != self.channel:
-            room.part = Relay(self, room, holder)
+        if self.exchange is not None and holder != self.exchange.channel:
+            room.part = Relay(self.exchange, room, holder)
             return
         stored = await store.take(room.lab.pk)
         room.part = Runner(self, room, stored)
@@ -165,7 +155,7 @@ class Hub:
     async def _recast(self, room: Room) -> None:
         async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
             room.part.close()
-            if self._layer is None:
+            if self.exchange is None:
                 for viewer in list(room.viewers.values()):
                     viewer.close("Another server process has taken this lab. With REDIS_URL set, processes share labs.")
                 self.rooms.pop(room.lab.pk, None)
@@ -217,8 +207,8 @@ class Hub:
             del self.rooms[lab_id]
             was_running = isinstance(room.part, Runner)
             room.part.close()
-            if self._layer is not None:
-                await self._layer.group_discard(_group(lab_id), self.channel)
+            if self.exchange is not None:
+                await self.exchange.leave(lab_id)
             if was_running:
                 await self.leases.release(lab_id)
         self._opening.pop(lab_id, None)
@@ -230,94 +220,3 @@ class Hub:
         """Answer a question about a lab as JSON text, wherever the lab runs. Raises `Refused`."""
         room = await self.room(lab_id)
         return await room.part.ask(what, arguments)
-
-    # --- messages between processes
-
-    def post(self, channel: str, message: dict[str, Any]) -> None:
-        """To one process, in order, soon."""
-        self._put((False, channel, message))
-
-    def send_frame(self, lab_id: str, frame: Frame, snapshot: Frame | None) -> None:
-        """To every other process that shows the lab: one message."""
-        text = frame.text
-        other = snapshot.text if snapshot is not None and snapshot is not frame else None
-        self._put((True, _group(lab_id), {"type": "lab.frame", "lab": lab_id, "from": self.channel, "at": [frame.epoch, frame.number, frame.snapshot], "text": text, "snapshot": other}))
-
-    def send_notice(self, lab_id: str, message: dict[str, Any], failure: bool = False) -> None:
-        self._put((True, _group(lab_id), {"type": "lab.notice", "lab": lab_id, "from": self.channel, "message": message, "failure": failure}))
-
-    def _put(self, item: tuple[bool, str, dict[str, Any]]) -> None:
-        try:
-            self._outbox.put_nowait(item)
-        except asyncio.QueueFull:
-            logger.warning("Redis is too slow: a message to other server processes was dropped")
-
-    async def _send(self) -> None:
-        while True:
-            to_group, name, message = await self._outbox.get()
-            try:
-                await (self._layer.group_send if to_group else self._layer.send)(name, message)
-            except (OSError, RedisError) as error:
-                logger.warning("A message to other server processes was lost: %s", error)
-
-    async def _receive(self) -> None:
-        while True:
-            message = await self._layer.receive(self.channel)
-            if message["from"] == self.channel:
-                continue
-            room = self.rooms.get(message["lab"])
-            if room is not None:
-                self._take(room, message)
-
-    def _take(self, room: Room, message: dict[str, Any]) -> None:
-        """One message of another process. What no longer fits the room's part is out of date: the lease has moved."""
-        kind, sender, part = message["type"], message["from"], room.part
-        if isinstance(part, Runner):
-            if kind == "lab.watch":
-                part.watch(sender, message["viewers"], message["snapshot"])
-            elif kind == "lab.ask":
-                self._take_request(part, message, self._reply_to(message))
-            elif kind == "lab.question":
-                self.soon(self._answer(part, message), "answering another process")
-        elif isinstance(part, Relay) and sender == part.runner:
-            if kind == "lab.frame":
-                part.take(*_frames_of(message))
-            elif kind == "lab.notice":
-                (room.fail if message["failure"] else room.say_to_all)(message["message"])
-            elif kind == "lab.reply":
-                part.replied(message["number"], message["message"])
-            elif kind == "lab.answer":
-                part.answered(message["number"], message["text"], message["refused"])
-
-    def _reply_to(self, message: dict[str, Any]) -> Reply:
-        def reply(answer: dict[str, Any]) -> None:
-            self.post(message["from"], {"type": "lab.reply", "lab": message["lab"], "from": self.channel, "number": message["number"], "message": answer})
-
-        return reply
-
-    def _take_request(self, runner: Runner, message: dict[str, Any], reply: Reply) -> None:
-        try:
-            runner.handle(message["message"], reply)
-        except Refused as refused:
-            reply(refused.answer())
-
-    async def _answer(self, runner: Runner, message: dict[str, Any]) -> None:
-        text, refused = None, None
-        try:
-            text = await runner.ask(message["what"], message["arguments"])
-        except Refused as why:
-            refused = [why.code, why.error, why.hint]
-        answer = {"type": "lab.answer", "lab": message["lab"], "from": self.channel, "number": message["number"], "text": text, "refused": refused}
-        self.post(message["from"], answer)
-
-
-def _group(lab_id: str) -> str:
-    return f"lab.{lab_id}"
-
-
-def _frames_of(message: dict[str, Any]) -> tuple[Frame, Frame | None]:
-    epoch, number, is_snapshot = message["at"]
-    frame = Frame(epoch, number, is_snapshot, message["text"])
-    if message["snapshot"] is not None:
-        return frame, Frame(epoch, number, True, message["snapshot"])
-    return frame, frame if is_snapshot else None

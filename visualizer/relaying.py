@@ -14,7 +14,7 @@ from visualizer.rooms import Reply, Room
 from visualizer.wire import Refused
 
 if TYPE_CHECKING:
-    from visualizer.hub import Hub
+    from visualizer.exchange import Exchange
 
 ANSWER_S = 15
 """How long another process may take to answer a question."""
@@ -23,8 +23,8 @@ ANSWER_S = 15
 class Relay:
     """`runner` is the channel of the process that runs the lab."""
 
-    def __init__(self, hub: Hub, room: Room, runner: str) -> None:
-        self.hub, self.room, self.runner = hub, room, runner
+    def __init__(self, exchange: Exchange, room: Room, runner: str) -> None:
+        self.exchange, self.room, self.runner = exchange, room, runner
         self._last: tuple[int, int] | None = None
         self._waiting: dict[int, Reply] = {}
         self._questions: dict[int, asyncio.Future[str]] = {}
@@ -95,4 +95,4 @@ class Relay:
                 future.set_exception(Refused("moved", "The lab is moving to another server process.", "Try again in a few seconds."))
 
     def _send(self, message: dict[str, Any]) -> None:
-        self.hub.post(self.runner, {**message, "lab": self.room.lab.pk, "from": self.hub.channel})
+        self.exchange.post(self.runner, self.room.lab.pk, message)

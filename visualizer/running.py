@@ -51,14 +51,14 @@ class Runner:
         self.session.want_frame(snapshot=True)
 
     def _not_rebuilt(self, refused: Refused) -> None:
-        raise refused
+        """The room was closed before the lab stood: there is nobody to tell."""
 
     # --- listening to the session
 
     def publish(self, frame: Frame, snapshot: Frame | None) -> None:
         self.room.deliver(frame, snapshot)
-        if self._watchers:
-            self.hub.send_frame(self.stored.lab_id, frame, snapshot)
+        if self._watchers and self.hub.exchange is not None:
+            self.hub.exchange.send_frame(self.stored.lab_id, frame, snapshot)
 
     def watched(self) -> bool:
         return bool(self.room.viewers) or bool(self._watchers)
@@ -72,8 +72,6 @@ class Runner:
     def handle(self, message: dict[str, Any], reply: Reply) -> None:
         session = self.session
         kind = message["type"]
-        if session.world is None:
-            raise Refused("not-ready", "The lab is still being rebuilt.", "Try again when the first frame is there.")
         if kind == "play":
             self._play(message.get("speed"))
         elif kind == "pause":
@@ -158,7 +156,7 @@ class Runner:
         if snapshot:
             self.want_snapshot()
             if self.room.failure is not None:
-                self.hub.send_notice(self.stored.lab_id, self.room.failure, failure=True)
+                self._notify(self.room.failure, failure=True)
         self.viewers_changed()
 
     def viewers_changed(self) -> None:
@@ -169,8 +167,12 @@ class Runner:
 
     def _say_everywhere(self, message: dict[str, Any]) -> None:
         self.room.say_to_all(message)
-        if self._watchers:
-            self.hub.send_notice(self.stored.lab_id, message)
+        self._notify(message)
+
+    def _notify(self, message: dict[str, Any], failure: bool = False) -> None:
+        """Pages in other processes."""
+        if self._watchers and self.hub.exchange is not None:
+            self.hub.exchange.send_notice(self.stored.lab_id, message, failure)
 
     # --- once a second
 
@@ -225,8 +227,7 @@ class Runner:
         }
         self.session.playing = False
         self.room.fail(failure)
-        if self._watchers:
-            self.hub.send_notice(self.stored.lab_id, failure, failure=True)
+        self._notify(failure, failure=True)
         self.session.give_up(Refused("engine-bug", failure["error"], failure["hint"]))
         self.hub.soon(store.keep_failure(self.stored, failure), "keeping a failure")
 

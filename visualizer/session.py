@@ -28,6 +28,9 @@ FRAME_S = 0.050
 BUSY_AFTER_S = 0.2
 """A job that takes longer says so on the page."""
 
+LONGEST_JUMP_S = 0.15
+"""What one frame makes up for at most when the process was held up; playback is late then, but never jumps."""
+
 PATIENCE_S = 0.1
 """How long a frame waits for the engine; then it shows where the engine is, and playback slows down to it."""
 
@@ -77,6 +80,7 @@ class Session:
         self._next_frame_s = 0.0
         self._target_us: int | None = None
         self._target_since_s = 0.0
+        self._last_due_s = 0.0
         self._anchor: tuple[float, int] | None = None  # (wall second, simulated µs) that playback counts from
 
     # --- asked from outside, returns at once
@@ -160,12 +164,10 @@ class Session:
             return True
         if self.world is None:
             return False
-        if self.playing and self._play_slice(now_s):
-            return True
         if self._frame_wanted and now_s >= self._next_frame_s:
             self._emit(now_s)
             return True
-        return False
+        return self.playing and self._play_slice(now_s)
 
     def due_s(self, now_s: float) -> float | None:
         """When the next turn has something to do; None when only a request can change that."""
@@ -253,6 +255,11 @@ class Session:
         """The instant that playback has reached by the wall clock. Stops once at the scenario's end; going on is a new play."""
         if self._anchor is None:
             self._anchor = (now_s - FRAME_S, self.world.now_us)
+            self._last_due_s = now_s
+        held_up_s = now_s - self._last_due_s - LONGEST_JUMP_S
+        if held_up_s > 0:
+            self._anchor = (self._anchor[0] + held_up_s, self._anchor[1])
+        self._last_due_s = now_s
         since_s, from_us = self._anchor
         due_us = from_us + max(1, int((now_s - since_s) * self.speed * 1_000_000))
         return min(due_us, self.until_us) if from_us < self.until_us else due_us
@@ -289,7 +296,8 @@ class Session:
     @property
     def at_limit(self) -> str | None:
         """Why the lab cannot run further from here; going back is always possible."""
-        return self.world.limit_reached if self.world.seq == len(self.world.trace) else None
+        world = self.world
+        return world.limit_reached if world is not None and world.seq == len(world.trace) else None
 
     def position(self) -> dict[str, Any]:
         """Where the lab stands, as the database keeps it."""

@@ -47,16 +47,16 @@ class Viewer:
         if self.closing:
             return
         if len(self._waiting) >= TEXTS_WAITING:
+            self._waiting.clear()
             self.close("This page has stopped reading.")
             return
         self._waiting.append(text)
         self._wake.set()
 
     def close(self, reason: str) -> None:
-        """Say goodbye and close; what still waits is let go."""
+        """Say goodbye, after what still waits, and close."""
         if self.closing:
             return
-        self._waiting.clear()
         self._waiting.append(encode({"type": "bye", "reason": reason}))
         self.closing = True
         self._wake.set()

@@ -49,7 +49,7 @@ class Page:
 
     async def open(self, epoch: int | None = None, number: int | None = None) -> dict[str, Any]:
         """Connect and say hello; returns welcome."""
-        connected, _ = await self.socket.connect(timeout=5)
+        connected, _ = await self.socket.connect(timeout=20)
         assert connected
         hello = {"type": "hello", "token": self.token, "epoch": epoch, "number": number}
         await self.send({name: value for name, value in hello.items() if value is not None})
@@ -58,7 +58,7 @@ class Page:
     async def send(self, message: dict[str, Any]) -> None:
         await self.socket.send_to(text_data=json.dumps(message))
 
-    async def receive(self, timeout: float = 5) -> dict[str, Any]:
+    async def receive(self, timeout: float = 20) -> dict[str, Any]:
         message = json.loads(await self.socket.receive_from(timeout=timeout))
         if message["type"] == "frame":
             self.frames.append(message)
