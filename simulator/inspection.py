@@ -144,15 +144,15 @@ def stats_internal(runtime: Runtime, cluster: str, topic_name: str) -> dict:
         "ledgers": [{"ledgerId": ledger.id, "entries": ledger.entries if ledger.closed_us is not None else 0,
                      "size": ledger.size_bytes if ledger.closed_us is not None else 0} for ledger in topic.log.ledgers],
         "cursors": {
-            **{name: _cursor_stats(topic, s.cursor, s.dispatcher.read_index, s.replicated) for name, s in topic.subscriptions.items()},
-            **{f"pulsar.repl.{peer}": _cursor_stats(topic, r.cursor, r.read_index, False) for peer, r in topic.replicators.items()},
+            **{name: _cursor_stats(topic, s.cursor, s.mark_delete_text, s.dispatcher.read_index, s.replicated) for name, s in topic.subscriptions.items()},
+            **{f"pulsar.repl.{peer}": _cursor_stats(topic, r.cursor, topic.log.text(r.cursor.mark_delete), r.read_index, False) for peer, r in topic.replicators.items()},
         },
     }  # fmt: skip
 
 
-def _cursor_stats(topic: Topic, cursor, read_index: int, replicated: bool) -> dict:
+def _cursor_stats(topic: Topic, cursor, mark_delete: str, read_index: int, replicated: bool) -> dict:
     return {
-        "markDeletePosition": topic.log.text(cursor.mark_delete),
+        "markDeletePosition": mark_delete,
         "readPosition": read_position_text(topic, read_index),
         "messagesConsumedCounter": cursor.mark_delete + 1 + cursor.deleted_count,
         "individuallyDeletedMessages": cursor.text(topic.log),

@@ -85,7 +85,7 @@ def _one_topic(subscription: Subscription, counted: SubscriptionCounts | None) -
     return {
         "type": subscription.type,
         "topic": subscription.topic.name,
-        "mark_delete": log.text(subscription.cursor.mark_delete),
+        "mark_delete": subscription.mark_delete_text,
         "individually_deleted": subscription.cursor.text(log),
         **subscription_summary(counted or SubscriptionCounts()),
         "backlog": subscription.backlog,

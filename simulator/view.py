@@ -93,7 +93,7 @@ def _subscription(subscription: Subscription) -> dict[str, Any]:
         "type": subscription.type,
         "replicated": subscription.replicated,
         "mark_delete_index": cursor.mark_delete,
-        "mark_delete": log.text(cursor.mark_delete),
+        "mark_delete": subscription.mark_delete_text,
         "read_index": subscription.dispatcher.read_index,
         "read_position": read_position_text(subscription.topic, subscription.dispatcher.read_index),
         "ranges": [list(pair) for pair in cursor.ranges(RANGES_MAX)],

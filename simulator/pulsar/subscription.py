@@ -39,6 +39,7 @@ class Subscription:
         self.last_update_us: int | None = None
         self.last_applied_us: int | None = None
         self.flush_due = False
+        self.rolled_to: tuple[int, int] | None = None  # (mark-delete index, ledger): caught up when that ledger was opened
 
     def _new_cache(self) -> SnapshotCache:
         rule = self.runtime.option("snapshotCacheRule")
@@ -155,11 +156,31 @@ class Subscription:
             self.look_up_snapshot(seq)
         upkeep.trim_if_passed(self.topic, before, after, seq)
 
+    def position_of(self, mark_delete: int) -> tuple[int, int]:
+        """A mark-delete as a position. A cursor that was caught up at a rollover stands at `<new ledger>:-1` (fact sheet B2)."""
+        if self.rolled_to is not None and self.rolled_to[0] == mark_delete:
+            return self.rolled_to[1], -1
+        return self.topic.log.position(mark_delete)
+
+    @property
+    def mark_delete_text(self) -> str:
+        """The mark-delete as Pulsar prints it."""
+        ledger, entry = self.position_of(self.cursor.mark_delete)
+        return f"{ledger}:{entry}"
+
     def note_moved(self, before: int, reason: str, cause: int) -> int:
         """The `cursor.moved` row from `before` to the present mark-delete."""
-        position = self.topic.log.position
         return self.runtime.note("cursor.moved", cause, self.topic.cluster.number, self.topic.number, self.number,
-                                 *position(before), *position(self.cursor.mark_delete), reason)  # fmt: skip
+                                 *self.position_of(before), *self.position_of(self.cursor.mark_delete), reason)  # fmt: skip
+
+    def ledger_rolled_over(self, ledger: int, cause: int) -> None:
+        """A new ledger was opened: a cursor that was caught up moves to its beginning."""
+        mark_delete = self.cursor.mark_delete
+        if mark_delete == self.topic.log.length - 1:
+            before = self.position_of(mark_delete)
+            self.rolled_to = (mark_delete, ledger)
+            self.runtime.note("cursor.moved", cause, self.topic.cluster.number, self.topic.number, self.number,
+                              *before, ledger, -1, "rollover")  # fmt: skip
 
     def reset(self, mark_delete: int, reason: str, cause: int) -> None:
         """A person's seek or reset: ranges and batch sets are cleared; no Update follows (fact sheet section 9)."""
@@ -192,11 +213,12 @@ class Subscription:
         kept = topic.cluster.setting("managedLedgerMaxUnackedRangesToPersist", topic)
         cursor.persist(self.runtime.now_us, kept, topic.log)
         self.runtime.note("cursor.persisted", cause, topic.cluster.number, topic.number, self.number,
-                          *topic.log.position(cursor.mark_delete), cursor.deleted_count)  # fmt: skip
+                          *self.position_of(cursor.mark_delete), cursor.deleted_count)  # fmt: skip
 
     def flush(self, _argument: None) -> None:
         """The timer that bounds how long a cursor stays dirty."""
         self.flush_due = False
+        self.rolled_to: tuple[int, int] | None = None  # (mark-delete index, ledger): caught up when that ledger was opened
         if self.cursor.dirty and self.topic.loaded and self.topic.subscriptions.get(self.name) is self:
             self.persist(NULL)
 
@@ -214,7 +236,7 @@ class Subscription:
         topic, before = self.topic, self.cursor.mark_delete
         self.cursor.recover()
         seq = self.runtime.note("cursor.recovered", cause, topic.cluster.number, topic.number, self.number,
-                                *topic.log.position(self.cursor.mark_delete), self.cursor.deleted_count)  # fmt: skip
+                                *self.position_of(self.cursor.mark_delete), self.cursor.deleted_count)  # fmt: skip
         if self.cursor.mark_delete != before:
             seq = self.note_moved(before, "recovery", seq)
         self.dispatcher.restart_reading(seq)

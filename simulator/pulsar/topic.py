@@ -134,6 +134,8 @@ class Topic:
         """The entry that reaches a limit is the last of its ledger; the next is opened at once."""
         if self.log.full(self.runtime.now_us, *self._full):
             self._open_ledger(cause)
+            for subscription in self.subscriptions.values():
+                subscription.ledger_rolled_over(self.log.ledgers[-1].id, cause)
             upkeep.trim(self, cause)
 
     # --- appends
