@@ -6,6 +6,7 @@ are left to `test_counting_causes`; every other number of a failover is here.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any
 
 Message = tuple[str, int]
@@ -174,8 +175,12 @@ class PlainRecount:
 
     def _set(self, row, mark: tuple[int, int] | None) -> None:
         cursor = self._cursor(row)
+        copies = self.copies.get((row["cluster"], row["topic"]), [])
+        # Copies are in the order of positions: only those between the old mark and the new one can change.
+        low, high = sorted((cursor.mark or (-1, -1), mark or (-1, -1)))
+        first, last = (bisect_right(copies, place, key=lambda copy: copy["place"]) for place in (low, high))
         cursor.mark = mark
-        self._pass(cursor, self.copies.get((row["cluster"], row["topic"]), []), row["seq"])
+        self._pass(cursor, copies[first:last], row["seq"])
 
     def _pass(self, cursor: PlainCursor, copies: list[dict[str, Any]], seq: int) -> None:
         for copy in copies:
