@@ -84,3 +84,27 @@ subscriptions:
 consumers:
   billing-1: {{subscription: billing, cluster: a, processing: 500us, hold: {{share: 5%, for: 25s}}}}
 """
+
+
+def crowded(regions: int, latency_s: int) -> str:
+    """For the page: every log full of entries, the links full of things in flight."""
+    names = [f"region-{number:02}" for number in range(1, regions + 1)]
+    return f"""
+format: 1
+name: benchmark-crowded
+title: Crowded lanes
+family: replicated-subscriptions
+seed: 1
+until: 600s
+clusters: {{{', '.join(f'{name}: {{}}' for name in names)}}}
+links:
+  default: {{latency: {latency_s}s}}
+topics:
+  orders: {{clusters: [{', '.join(names)}]}}
+producers:
+  web: {{topic: orders, cluster: {names[0]}, start: 1ms, rate: 300/s}}
+subscriptions:
+  billing: {{topic: orders, type: Shared, replicateSubscriptionState: true, initialPosition: Earliest}}
+consumers:
+  billing-1: {{subscription: billing, cluster: {names[0]}, processing: 2ms, hold: {{share: 2%, for: 5s}}}}
+"""

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 
 from script.support import system
-from script.support.environment import PYTHON, ROOT, SetUpFailed, ensure_environment, run_command
+from script.support.browsing import chromium, open_at, wait_until
+from script.support.environment import PYTHON, ROOT, ensure_environment, run_command
 from script.support.processes import Supervisor
 
 SETTLE_MS = 1500
-"""After the seek: the page draws its last frames and charts."""
+"""After the pause: the page draws its last frames and charts."""
 
 
 def main() -> int:
@@ -38,16 +38,8 @@ def _enter(supervisor: Supervisor) -> int:
     return supervisor.run([str(PYTHON), "-m", "script.support.screenshot", *sys.argv[1:]], {**os.environ, "PYTHONUNBUFFERED": "1"})
 
 
-def chromium() -> str:
-    """The path of the system's Chromium."""
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        if found := shutil.which(name):
-            return found
-    raise SetUpFailed(system.HOW_TO_INSTALL["chromium"])
-
-
 def take(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
-    """Opens the lab as its owner, seeks, waits until it stands there, and takes the picture."""
+    """Opens the lab as its owner, plays it to the instant, pauses, and takes the picture."""
     from playwright.sync_api import sync_playwright
 
     from script.support.temporary_site import temporary_site
@@ -56,8 +48,11 @@ def take(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
         lab = site.open_lab(scenario=arguments.scenario)
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": arguments.width, "height": arguments.height}, color_scheme=arguments.theme)
-        page.goto(f"{site.address}{lab['url']}")
-        page.wait_for_load_state("networkidle")
+        open_at(page, f"{site.address}{lab['url']}#token={lab['token']}", 0)
+        page.evaluate("() => globalThis.failoverLab.link.play(1)")
+        wait_until(page, "at_us => globalThis.failoverLab.getState().at_us >= at_us", round(arguments.at * 1_000_000))
+        page.evaluate("() => globalThis.failoverLab.link.pause()")
+        page.wait_for_timeout(SETTLE_MS)
         page.screenshot(path=arguments.out)
         browser.close()
     return 0

@@ -1,0 +1,96 @@
+"""The lab page in real Chromium: script time per animation frame with 5,000 cells shown and 500 things in flight.
+
+Script time is what Chromium's own profiler charges to JavaScript (decoding frames, reducing, drawing), over all animation
+frames of the round. Two ways to show 5,000 cells: three long logs seen whole, and twelve regions with every cell drawn on its own.
+The server thins a frame to 32 KiB, which is fewer than 500 things; on its way to the page each frame is filled up to 500.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from script.benchmarks import scenarios
+from script.benchmarks.measure import REPEATS, Figure, median
+from script.support.browsing import chromium, open_at
+from script.support.processes import Supervisor
+from script.support.temporary_site import Site, temporary_site
+
+ROUND_MS, SETTLE_MS = 3000, 2000
+IN_FLIGHT = 500
+LIMIT_MS = 16.0
+ANIMATION_FRAMES = "window.animationFrames = 0; (function count() { window.animationFrames += 1; requestAnimationFrame(count); })();"
+SHOWN = """() => {
+  const state = globalThis.failoverLab.getState();
+  const lengths = Object.values(state.view.clusters).map((cluster) => cluster.topics.orders.length);
+  if (!state.playing) throw new Error("the page does not play");
+  return { entries: lengths.reduce((sum, length) => sum + length, 0), flights: state.flights.length };
+}"""
+
+CROWDS = {
+    # name: (scenario text, instant to start from, presses of the key that shows more of the logs, height of the window)
+    "three logs seen whole": (scenarios.crowded(3, 2), 8_000_000, 4, 900),
+    "twelve regions, each cell drawn": (scenarios.crowded(12, 1), 4_000_000, 0, 2400),
+}
+
+
+def measure() -> list[Figure]:
+    from playwright.sync_api import sync_playwright
+
+    figures = []
+    with Supervisor() as supervisor, temporary_site(supervisor) as site, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        quiet, _shown = _script_ms_per_frame(browser, site, site.open_lab(yaml=scenarios.crowded(2, 1).replace("300/s", "10/s")), 0, None, 900)
+        for name, (text, from_us, presses, height) in CROWDS.items():
+            figure, shown = _script_ms_per_frame(browser, site, site.open_lab(yaml=text), from_us, presses, height)
+            title = f"script time per frame, {name} ({shown['entries']:,} entries, {shown['flights']} in flight)"
+            figures.append(Figure("page", title, figure, "ms", "two regions, 10 messages/s", quiet, f"under {LIMIT_MS:g} ms", figure < LIMIT_MS))
+        browser.close()
+    return figures
+
+
+def _script_ms_per_frame(browser: Any, site: Site, lab: dict[str, str], from_us: int, presses: int | None, height: int) -> tuple[float, dict[str, int]]:
+    """The median over the rounds, and what the page held at the end."""
+    page = browser.new_page(viewport={"width": 1440, "height": height})
+    page.add_init_script(ANIMATION_FRAMES)
+    if presses is not None:
+        page.route_web_socket("**/ws/labs/**", _fill_up)
+    open_at(page, f"{site.address}{lab['url']}#token={lab['token']}", from_us)
+    for _ in range(presses or 0):
+        page.keyboard.press("-")
+    page.evaluate("() => globalThis.failoverLab.link.play(1)")
+    page.wait_for_timeout(SETTLE_MS)
+    profiler = page.context.new_cdp_session(page)
+    profiler.send("Performance.enable")
+    times = []
+    for _ in range(REPEATS):
+        before = _script_seconds(profiler), page.evaluate("window.animationFrames")
+        page.wait_for_timeout(ROUND_MS)
+        after = _script_seconds(profiler), page.evaluate("window.animationFrames")
+        times.append((after[0] - before[0]) * 1000 / (after[1] - before[1]))
+    shown = page.evaluate(SHOWN)
+    page.close()
+    return median(times), shown
+
+
+def _fill_up(socket: Any) -> None:
+    """Between server and page: copies of what flies, a little later each, until a frame holds `IN_FLIGHT` things."""
+    server = socket.connect_to_server()
+    server.on_message(lambda text: socket.send(_filled(text)))
+
+
+def _filled(text: str) -> str:
+    message = json.loads(text)
+    flights = message.get("flights")
+    if message["type"] != "frame" or not flights:
+        return text
+    copies = [{**flights[place % len(flights)], "number": 1_000_000 + place} for place in range(IN_FLIGHT - len(flights))]
+    for place, copy in enumerate(copies):
+        share = (copy["due_us"] - copy["sent_us"]) * place // IN_FLIGHT
+        copy["sent_us"], copy["due_us"] = copy["sent_us"] - share, copy["due_us"] + share
+    return json.dumps({**message, "flights": [*flights, *copies]})
+
+
+def _script_seconds(profiler: Any) -> float:
+    metrics = {metric["name"]: metric["value"] for metric in profiler.send("Performance.getMetrics")["metrics"]}
+    return metrics["ScriptDuration"]
