@@ -5,6 +5,8 @@ Rules: only what stood by X's end counts. Of several that cover p the first (the
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from simulator.counting.causes import Batch, Verdict
@@ -30,6 +32,7 @@ def _words(values: list[str], chosen: np.ndarray) -> np.ndarray:
 
 # --- 7
 
+
 def update_in_flight(batch: Batch) -> Verdict:
     """7. An Update that covers p was written at X, and B had not applied it (in time)."""
     subscription, opened_seq = batch.window.subscription, batch.window.opened_seq
@@ -39,22 +42,27 @@ def update_in_flight(batch: Batch) -> Verdict:
     applied = {row["marker"]: row["seq"] for row in batch.facts.history.table("update.applied", **where).dicts()}
     in_time = np.array([applied.get(marker, opened_seq + 1) <= opened_seq for marker in named.marker.tolist()], dtype=bool)
     late = named.take(~in_time) if len(named) else named
-    verdict = _covered_by_updates(batch, late, written, [_whereabouts(batch, marker) for marker in late.marker.tolist()])
+    verdict = _covered_by_updates(batch, late, written, lambda marker: _whereabouts(batch, marker))
     early = _covered_at_delivery(batch) & ~_impossible(batch) & ~verdict.holds
     if early.any():
         prompt = named.take(in_time)
-        second = _covered_by_updates(batch, prompt, written, [("already-dispatched", applied[marker]) for marker in prompt.marker.tolist()])
+        second = _covered_by_updates(batch, prompt, written, lambda marker: ("already-dispatched", applied[marker]))
         verdict = _either(verdict, second, early & second.holds)
     return verdict
 
 
-def _covered_by_updates(batch: Batch, named: Table, written: dict[int, int], places: list[tuple[str, int]]) -> Verdict:
+def _covered_by_updates(batch: Batch, named: Table, written: dict[int, int], place_of: Callable[[int], tuple[str, int]]) -> Verdict:
+    """Verdict for p's that one of the `update.position` rows covers; `place_of` tells where a marker was, by which row."""
     chosen = first_reaching(named.to_position, batch.position)
-    if not len(named) or not (chosen >= 0).any():
+    if not (chosen >= 0).any():
         return nothing(batch)
-    rows = [written.get(marker, seq) for marker, seq in zip(named.marker.tolist(), named.seq.tolist(), strict=True)]
-    evidence = {"update": _picked(rows, chosen), "position": _picked(named.seq.tolist(), chosen), "whereabouts": _picked([seq for _, seq in places], chosen)}
-    return Verdict(chosen >= 0, _words([word for word, _ in places], chosen), evidence)
+    markers, seqs = named.marker.tolist(), named.seq.tolist()
+    words, places = [""] * len(named), [NULL] * len(named)
+    for row in np.unique(chosen[chosen >= 0]).tolist():
+        words[row], places[row] = place_of(markers[row])
+    rows = [written.get(marker, seq) for marker, seq in zip(markers, seqs, strict=True)]
+    evidence = {"update": _picked(rows, chosen), "position": _picked(seqs, chosen), "whereabouts": _picked(places, chosen)}
+    return Verdict(chosen >= 0, _words(words, chosen), evidence)
 
 
 def _either(first: Verdict, second: Verdict, use_second: np.ndarray) -> Verdict:
