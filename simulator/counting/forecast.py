@@ -104,9 +104,10 @@ def _deliverable(log: np.ndarray, cursor: RemoteCursor | None, log_from: int, fi
     start = first - log_from if entry is None else int(np.searchsorted(entry, first))
     window = log[start:]
     keep = window >= 0
-    if cursor is not None and cursor.deleted:
-        indices = np.arange(first, first + len(window)) if entry is None else entry[start:]
-        deleted = np.array(cursor.deleted & BitMap(range(first, int(indices[-1]) + 1)), dtype=np.int64) if len(indices) else indices
-        keep &= ~np.isin(indices, deleted, assume_unique=entry is None)
+    if cursor is not None and cursor.deleted and len(window):
+        last = first + len(window) - 1 if entry is None else int(entry[-1])
+        deleted = np.zeros(last - first + 1, dtype=bool)
+        deleted[np.array((cursor.deleted & BitMap(range(first, last + 1))).to_array(), dtype=np.int64) - first] = True
+        keep &= ~(deleted if entry is None else deleted[entry[start:] - first])
     messages = BitMap(window[keep].astype(np.uint32))
     return messages - cursor.deleted_messages if cursor is not None else messages
