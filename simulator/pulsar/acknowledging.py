@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyroaring import BitMap
 
+from simulator.kernel.random import draw, stream_key
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _ACKNOWLEDGED = CODE["message.acknowledged"]
 _NEGATIVE = CODE["message.negatively-acknowledged"]
+MILLION = 1_000_000
 ACK_GROUP_SIZE_MAX = 1000  # the Java client's maxAcknowledgmentGroupSize
 
 Key = tuple[str, int, int]
@@ -33,6 +35,8 @@ class Acknowledger:
         self.in_hand: dict[Key, tuple[Item, int]] = {}
         self.ack_pending: dict[Key, tuple[int, int]] = {}  # key -> (ack's seq, message)
         self.flush_due = False
+        self.hold_stream = stream_key(self.runtime.seed, f"hold/{spec.subscription}")
+        self.negative_stream = stream_key(self.runtime.seed, f"negative/{spec.subscription}")
         self.holds: list[tuple] = [self._selection(spec.hold)] if spec.hold else []
         self.negatives: list[tuple] = [self._selection(spec.negative_acknowledge)] if spec.negative_acknowledge else []
         self.negatively_acknowledged = BitMap()
@@ -74,19 +78,21 @@ class Acknowledger:
         """Hold, negatively acknowledge or acknowledge a processed message."""
         if self.spec.acknowledge == "never":
             return
-        if self.negatives and self._falls_in(self.negatives, item, "negative") and item[2] not in self.negatively_acknowledged:
+        if self.negatives and self._falls_in(self.negatives, item, self.negative_stream) and item[2] not in self.negatively_acknowledged:
             self.negatively_acknowledge(item, delivered_seq)
-        elif self.holds and (hold := self._falls_in(self.holds, item, "hold")):
+        elif self.holds and (hold := self._falls_in(self.holds, item, self.hold_stream)):
             self._hold(item, delivered_seq, hold[2])
         else:
             self.acknowledge(item, delivered_seq)
 
-    def _falls_in(self, selections: list[tuple], item: Item, what: str) -> tuple | None:
-        messages = self.runtime.messages
-        identity = (self.runtime.trace.names[messages.producer[item[2]]], messages.sequence_id[item[2]])
+    def _falls_in(self, selections: list[tuple], item: Item, stream: int) -> tuple | None:
+        """The first selection that the message is in, by name or by its own draw."""
+        messages, message = self.runtime.messages, item[2]
         for selection in selections:
             named, share_millionths, _for_us = selection
-            if identity in named or self.runtime.chance(f"{what}/{self.spec.subscription}", item[2], share_millionths):
+            if share_millionths and draw(stream, message) % MILLION < share_millionths:
+                return selection
+            if named and (self.runtime.trace.names[messages.producer[message]], messages.sequence_id[message]) in named:
                 return selection
         return None
 

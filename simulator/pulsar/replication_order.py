@@ -58,6 +58,8 @@ def message_wanted(replicator: Replicator, index: int, record: int) -> bool:
     runtime, topic = replicator.runtime, replicator.topic
     reason = None
     replicate_to = runtime.messages.replicate_to[record]
+    if replicate_to == -1 and not topic.hot.ttl_us:
+        return True
     if replicate_to != -1 and not replicate_to & replicator.peer_bit:
         reason = "replicate_to"
     elif _expired(replicator, runtime.messages.published_us[record]):

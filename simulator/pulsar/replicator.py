@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _REPLICATED = CODE["message.replicated"]
 DISCONNECTED, STARTING, STARTED = "disconnected", "starting", "started"
 BACKOFF_FIRST_US, BACKOFF_MAX_US, JITTER_PERCENT = 100_000, 60_000_000, 5
+_PERSIST_INTERVAL_US = 1_000_000  # cursor writes are limited to one per second (fact sheet B6)
 
 
 class Replicator:
@@ -168,6 +169,7 @@ class Replicator:
             return
         self.reading = True
         log, size_max = self.topic.log, self.topic.hot.replicator_queue_entries
+        values, origins, origin_index = log.records.values, self.runtime.messages.origin, self.origin_index
         while self.read_index < log.length and self.state == STARTED:
             if len(self.wire) + len(self.receipts) >= size_max:
                 self.settle()
@@ -178,16 +180,18 @@ class Replicator:
             self.read_index = index + 1
             if index < self.read_to and self.cursor.is_acknowledged(index):
                 continue
-            self._entry(index)
+            record = values[index]
+            if record < 0:
+                replication_order.marker_entry(self, index, self.runtime.markers[-record - 1])
+            elif origins[record] != origin_index:
+                self.acknowledge(index)  # came from another cluster: never forwarded on
+            else:
+                self._send_message(index, record)
         self.read_to = max(self.read_to, self.read_index)
         self.reading = False
 
-    def _entry(self, index: int) -> None:
-        record = self.topic.log.records[index]
-        if record < 0:
-            replication_order.marker_entry(self, index, self.runtime.markers[-record - 1])
-            return
-        if self.runtime.messages.origin[record] != self.origin_index or not replication_order.message_wanted(self, index, record):
+    def _send_message(self, index: int, record: int) -> None:
+        if not replication_order.message_wanted(self, index, record):
             self.acknowledge(index)
             return
         runtime, messages = self.runtime, self.runtime.messages
@@ -203,11 +207,13 @@ class Replicator:
 
     def acknowledge(self, index: int) -> None:
         """The replication cursor passes an entry (receipt, or nothing to send)."""
-        self.cursor.acknowledge(index)
-        self._persist_if_due(self.runtime.now_us)
+        cursor = self.cursor
+        cursor.acknowledge(index)
+        if self.runtime.now_us - cursor.last_persist_us >= _PERSIST_INTERVAL_US:
+            cursor.persist(self.runtime.now_us)
 
     def _persist_if_due(self, now_us: int) -> None:
-        if now_us - self.cursor.last_persist_us >= 1_000_000:
+        if now_us - self.cursor.last_persist_us >= _PERSIST_INTERVAL_US:
             self.cursor.persist(now_us)
 
     def send(self, index: int, size_bytes: int, seq: int, extra_us: int = 0) -> None:

@@ -53,13 +53,16 @@ class Trace:
     def append(self, row: tuple[int, ...]) -> None:
         """Add one row, `(type code, at_us, cause_seq, *fields)`."""
         self._open.append(row)
-        self.length += 1
-        if len(self._open) == BLOCK_ROWS:
-            block = Block(self._open)
-            self._blocks.append(block)
-            block.feed(self._sealed_digest)
-            self._sealed_rows += BLOCK_ROWS
-            self._open = []
+        self.length = length = self.length + 1
+        if length - self._sealed_rows == BLOCK_ROWS:
+            self._seal()
+
+    def _seal(self) -> None:
+        block = Block(self._open)
+        self._blocks.append(block)
+        block.feed(self._sealed_digest)
+        self._sealed_rows += BLOCK_ROWS
+        self._open = []
 
     def prefix(self, seq: int) -> "Trace":
         """An independent trace of the rows before `seq`: sealed blocks shared, the rest copied."""
