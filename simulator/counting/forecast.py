@@ -7,6 +7,7 @@ to B at once. Cost: the entries above B's mark-delete, and set operations on bit
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -109,5 +110,5 @@ def _deliverable(log: np.ndarray, cursor: RemoteCursor | None, log_from: int, fi
         deleted = np.zeros(last - first + 1, dtype=bool)
         deleted[np.array((cursor.deleted & BitMap(range(first, last + 1))).to_array(), dtype=np.int64) - first] = True
         keep &= ~(deleted if entry is None else deleted[entry[start:] - first])
-    messages = BitMap(window[keep].astype(np.uint32))
+    messages = BitMap(array("I", window[keep].astype(np.uint32).tobytes()))  # an array is taken whole, numpy's one by one
     return messages - cursor.deleted_messages if cursor is not None else messages
