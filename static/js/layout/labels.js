@@ -9,10 +9,8 @@ export const PRIORITY = { hole: 0, thread: 1, cursor: 2, harm: 3, flag: 4, range
 /**
  * @typedef {object} LabelRequest
  * @property {number} priority one of PRIORITY
- * @property {number} width
  * @property {number} height
- * @property {{x: number, y: number}[]} places wanted, best first: top left corners
- * @property {object} [label] anything the renderer needs back
+ * @property {{width: number, label: object, places: {x: number, y: number}[]}[]} forms longest first; places best first, top left corners
  */
 
 const overlap = (a, b, gap) => a.x < b.x + b.width + gap && b.x < a.x + a.width + gap && a.y < b.y + b.height && b.y < a.y + a.height;
@@ -22,21 +20,28 @@ const overlap = (a, b, gap) => a.x < b.x + b.width + gap && b.x < a.x + a.width 
  * @param {{width: number, height: number}} bounds of the picture
  * @param {{x: number, y: number, width: number, height: number}[]} taken places that no label may cover
  * @param {number} gap between neighbours on a line, px
- * @returns {(LabelRequest & {x: number, y: number})[]} those that found a place
+ * @returns {{x: number, y: number, width: number, height: number, label: object}[]} those that found a place, in the form that fitted
  */
 export function placeLabels(requests, bounds, taken = [], gap = 6) {
   const boxes = [...taken];
   const placed = [];
   const ordered = requests.map((request, at) => ({ request, at })).sort((a, b) => a.request.priority - b.request.priority || a.at - b.at);
   for (const { request } of ordered) {
-    for (const place of request.places) {
-      const box = { x: place.x, y: place.y, width: request.width, height: request.height };
-      const inside = box.x >= 0 && box.x + box.width <= bounds.width && box.y >= 0 && box.y + box.height <= bounds.height;
-      if (!inside || boxes.some((other) => overlap(box, other, gap))) continue;
-      boxes.push(box);
-      placed.push({ ...request, x: box.x, y: box.y });
-      break;
-    }
+    const found = firstFree(request, bounds, boxes, gap);
+    if (!found) continue;
+    boxes.push(found);
+    placed.push(found);
   }
   return placed;
+}
+
+function firstFree({ forms, height }, bounds, boxes, gap) {
+  for (const { width, label, places } of forms) {
+    for (const { x, y } of places) {
+      const box = { x, y, width, height, label };
+      const inside = x >= 0 && x + width <= bounds.width && y >= 0 && y + height <= bounds.height;
+      if (inside && !boxes.some((other) => overlap(box, other, gap))) return box;
+    }
+  }
+  return null;
 }

@@ -23,23 +23,28 @@ export const TURN_BELOW_PX = 800;
  */
 
 /**
- * @param {{width: number, scale: number, names: string[], room: number}} given room: height to fill when turned
+ * @param {{width: number, scale: number, names: string[], room: number}} given room: height there is for the picture
  * @returns {Plane}
  */
 export function makePlane({ width, scale, names, room }) {
-  return width < TURN_BELOW_PX ? turnedPlane(width, names, room) : landscapePlane(width, scale, names);
+  return width < TURN_BELOW_PX ? turnedPlane(width, names, room) : landscapePlane(width, scale, names, room);
 }
 
-function landscapePlane(width, scale, names) {
+/** Between two lanes there must be room for a rail, a bracket and its words; more than this is a waste. */
+const NARROWEST_PITCH_PX = 98;
+const WIDEST_PITCH_PX = 136;
+
+function landscapePlane(width, scale, names, room) {
   const cell = 30 * scale;
   const top = 64 * scale;
-  const pitch = (names.length <= 2 ? 140 : 124) * scale;
+  const wanted = (room - top - cell - 50 * scale) / Math.max(1, names.length - 1);
+  const pitch = Math.min(WIDEST_PITCH_PX * scale, Math.max(NARROWEST_PITCH_PX * scale, wanted));
   const lanes = names.map((name, at) => ({ name, base: top + at * pitch }));
   const a1 = width - marginForLinks(names.length) * scale;
   return {
     turned: false,
     width,
-    height: top + (names.length - 1) * pitch + cell + 56 * scale,
+    height: top + (names.length - 1) * pitch + cell + 50 * scale,
     scale,
     a0: 148 * scale,
     a1,
@@ -51,11 +56,11 @@ function landscapePlane(width, scale, names) {
 }
 
 function turnedPlane(width, names, room) {
-  const cell = names.length > 3 ? 24 : 34;
+  const cell = names.length > 3 ? 22 : 31;
   const column = width / names.length;
-  const lanes = names.map((name, at) => ({ name, base: (at + 1) * column - 12 }));
+  const lanes = names.map((name, at) => ({ name, base: (at + 1) * column - 8 }));
   const links = names.length > 1 ? 34 + reachOf(names.length - 1, true) : 20;
-  return { turned: true, width, height: room, scale: 1, a0: 58, a1: room - links, port: room - links + 10, cell, lift: 7, lanes };
+  return { turned: true, width, height: room, scale: 1, a0: 64, a1: room - links, port: room - links + 10, cell, lift: 7, lanes };
 }
 
 /** How far a link's arc stands out from the ports: farther lanes wider, one direction outside the other. */

@@ -11,38 +11,52 @@ export const THREADS_DRAWN = 5;
 /**
  * @typedef {object} Thread
  * @property {number} snapshot
- * @property {"used" | "ready" | "building" | "timed-out" | "evicted"} state
+ * @property {"applied" | "used" | "ready" | "building" | "timed-out" | "evicted"} state used: the update has not arrived everywhere
  * @property {Object<string, number>} index by cluster: the last entry included
  */
 
 /**
  * @param {import("../model/state.js").LabState} state
  * @param {object} watched
- * @returns {Thread[]} the newest used one, those ready, those being built, the newest that failed
+ * @returns {Thread[]} the newest applied one, a newer used one, those ready, those being built, the newest that failed
  */
 export function threadsOf(state, watched) {
   const topic = topicView(state, watched.subject, watched.topic);
   const pending = new Map((topic?.controller?.pending ?? []).map((one) => [one.snapshot, one]));
   const cached = new Set((topic?.subscriptions?.[watched.subscription]?.cache ?? []).map((one) => one.snapshot));
-  const groups = { used: [], ready: [], building: [], "timed-out": [], evicted: [] };
-  for (const snapshot of state.snapshots.values()) {
-    if (snapshot.cluster !== watched.subject || snapshot.topic !== watched.topic) continue;
-    const word = stateOf(snapshot, watched.subscription, pending, cached);
-    if (word) groups[word].push(toThread(state, watched, snapshot, word, pending.get(snapshot.number)));
+  const groups = { applied: [], used: [], ready: [], building: [], "timed-out": [], evicted: [] };
+  const ours = [...state.snapshots.values()].filter((one) => one.cluster === watched.subject && one.topic === watched.topic);
+  const newest_used = Math.max(0, ...ours.filter((one) => one.kept[watched.subscription]?.state === "used").map((one) => one.number));
+  for (const snapshot of ours) {
+    const word = stateOf(snapshot, watched.subscription, { pending, cached, newest_used });
+    if (!word) continue;
+    const thread = toThread(state, watched, snapshot, word, pending.get(snapshot.number));
+    if (word === "used" && isApplied(state, watched, thread)) thread.state = "applied";
+    groups[thread.state].push(thread);
   }
   const newest = (word, count) => groups[word].sort((a, b) => b.snapshot - a.snapshot).slice(0, count);
-  return [...newest("used", 1), ...newest("building", 2), ...newest("ready", 2), ...newest("timed-out", 1), ...newest("evicted", 1)]
+  return [...newest("applied", 1), ...newest("used", 1).filter((thread) => thread.snapshot > (groups.applied[0]?.snapshot ?? 0)), ...newest("building", 2), ...newest("ready", 2), ...newest("timed-out", 1), ...newest("evicted", 1)]
     .filter((thread) => Object.keys(thread.index).length > 0)
     .slice(0, THREADS_DRAWN);
 }
 
-function stateOf(snapshot, subscription, pending, cached) {
+function stateOf(snapshot, subscription, { pending, cached, newest_used }) {
   const kept = snapshot.kept[subscription];
   if (kept?.state === "used") return "used";
   if (snapshot.state === "pending") return pending.has(snapshot.number) ? "building" : null;
   if (snapshot.state === "timed-out" || snapshot.state === "abandoned") return "timed-out";
-  if (cached.has(snapshot.number) || !kept) return "ready";
-  return kept.state === "evicted" ? "evicted" : "ready";
+  if (cached.has(snapshot.number)) return "ready";
+  if (snapshot.number < newest_used) return null; // a newer one was used: nothing waits for it any more
+  if (!kept) return "ready"; // complete, and the dispatcher has yet to read its marker
+  return kept.state === "evicted" && kept.reason === "cache-rule" ? "evicted" : null;
+}
+
+/** Every cluster that the snapshot names has moved its cursor as far. */
+function isApplied(state, watched, thread) {
+  return Object.entries(thread.index).every(([cluster, index]) => {
+    const cursor = topicView(state, cluster, watched.topic)?.subscriptions?.[watched.subscription];
+    return cursor !== undefined && cursor.mark_delete_index >= index;
+  });
 }
 
 function toThread(state, watched, snapshot, word, pending) {

@@ -66,7 +66,7 @@ export const ROW_WORDS = {
   "subscription.created": (row) => [b(row.subscription), ` created in ${row.cluster} after ${at(row)} (${row.reason})`],
   "subscription.deleted": (row) => [h(`${row.subscription} deleted`), ` in ${row.cluster}`],
   "subscription.replication-switched": (row) => [`replication of ${row.subscription} switched ${row.count ? "on" : "off"} in ${row.cluster}`],
-  "cursor.moved": (row) => [`mark-delete of ${row.subscription} in ${row.cluster}: ${at(row)} → `, b(there(row)), ` (${row.reason})`],
+  "cursor.moved": (row) => [`mark-delete of ${row.subscription} in ${row.cluster} → `, b(there(row)), row.reason === "acknowledgement" ? "" : ` (${row.reason})`],
   "cursor.recovered": (row) => [`cursor of ${row.subscription} in ${row.cluster} reopened at ${at(row)}`],
   "consumer.connected": (row) => [b(row.client), ` subscribes in ${row.cluster}`],
   "consumer.disconnected": (row) => [b(row.client), ` leaves ${row.cluster} (${row.reason})`],
@@ -101,7 +101,7 @@ export function wordsOfRow(row) {
 /** Glyph that stands before a row: a marker's own, or one for harm, a snapshot, a cursor, anything else. */
 export function glyphOfRow(row) {
   if (row.type.startsWith("marker.")) return row.reason;
-  if (row.type.startsWith("snapshot.")) return { "snapshot.requested": "snapshot_request", "snapshot.answered": "snapshot_response" }[row.type] ?? "snapshot";
+  if (row.type.startsWith("snapshot.")) return { "snapshot.requested": "snapshot_request", "snapshot.answered": "snapshot_response", "snapshot.refused": "dot" }[row.type] ?? "snapshot";
   if (row.type.startsWith("update.")) return "subscription_update";
   if (row.type.startsWith("cursor.")) return "pin";
   if (/crashed|lost|cut|failover\.started|violated|timed-out/.test(row.type)) return "cross";

@@ -54,6 +54,8 @@ export function makeStanding(state, watched) {
   const failed = moved && state.view.clusters[moved.from]?.state !== "up" ? moved.from : null;
   const target_store = failed ? state.cells[`${moved.to}/${topic}`] : undefined;
   const reached = target_store ? identitiesIn(target_store) : null;
+  // jumped over the failover: the cursor of the cluster that is down still says what it had let go
+  const then = moved?.known ? (moved.acknowledged ?? acknowledgedIdentities(state, topic, subscription, [moved.from])) : null;
   const subject_number = clusters.indexOf(subject);
   const forecast = state.view.forecast?.[subscription];
 
@@ -77,7 +79,7 @@ export function makeStanding(state, watched) {
       }
       const identity = identityOf(store.columns, at);
       if (!here && anywhere.has(identity)) bit |= would_come || (moved?.to === cluster && !held.has(index)) ? DONE | TWICE : DONE;
-      if (moved?.known && moved.to === cluster && cameTwice(moved, identity, index, bit)) bit = (bit & ~TWICE) | CAME_TWICE;
+      if (then && moved.to === cluster && cameTwice(moved, then, identity, index, bit)) bit = (bit & ~TWICE) | CAME_TWICE;
       if (cluster === failed && !here && reached && !reached.has(identity)) bit |= STRANDED;
       bits[index - from] = bit;
     }
@@ -85,9 +87,9 @@ export function makeStanding(state, watched) {
   };
 }
 
-function cameTwice(moved, identity, index, bit) {
+function cameTwice(moved, then, identity, index, bit) {
   if (index <= moved.mark_delete_index || inRanges(moved.ranges, index)) return false;
-  return (bit & (HERE | HELD)) !== 0 && moved.acknowledged.has(identity);
+  return (bit & (HERE | HELD)) !== 0 && then.has(identity);
 }
 
 /** A marker is ours when the subject asked the question it belongs to, or wrote it (an update names no snapshot). */

@@ -21,8 +21,14 @@ export function whatIsWatched(state, wish) {
   const subject = subjectOf(state, topic, subscription, clusters);
   const forecast = state.view.forecast?.[subscription];
   const peers = Object.keys(forecast?.to ?? {});
-  const target = [wish.target, state.view.sentence?.to, peers[0]].find((name) => name && name !== subject && clusters.includes(name)) ?? null;
+  const target = [wish.target, plannedTarget(state, subscription), state.view.sentence?.to, peers[0]].find((name) => name && name !== subject && clusters.includes(name)) ?? null;
   return { topic, subscription, subject, target, clusters, peers };
+}
+
+/** Where the scenario itself will move the subscription next: what it is about. */
+function plannedTarget(state, subscription) {
+  const next = (state.welcome?.commands ?? []).find((command) => command.do === "subscription.fail-over" && command.subscription === subscription && command.at_us >= state.at_us);
+  return next?.to;
 }
 
 /** Where the consumers are; without any, where the forecast starts; without that, the first cluster that has it. */

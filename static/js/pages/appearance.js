@@ -3,6 +3,8 @@
 import { readTheme } from "../render/theme.js";
 import { required, setText } from "../render/dom.js";
 
+/** As in the stylesheet: narrower pages turn the diagram. */
+const NARROW_PX = 800;
 const KEY = "failover-lab.appearance";
 
 export function makeAppearance(document, root, window, onChange) {
@@ -42,8 +44,15 @@ export function makeAppearance(document, root, window, onChange) {
   return {
     theme: () => (theme ??= readTheme(window.getComputedStyle(html))),
     calm: () => calm.matches,
-    /** Height left for the curve on a tall page, px. */
-    spare: () => Math.max(0, window.innerHeight - 780),
+    /** Height there is for the lanes so that the sentence, the time diagram and the foot stay in view, px. */
+    room: (theme, lanes) => {
+      const above = required(root, ".logs").offsetTop + (html.clientWidth < NARROW_PX ? 0 : 34 * theme.scale);
+      const foot = required(root, ".transport").offsetHeight;
+      if (html.clientWidth < NARROW_PX) return Math.max(430, window.innerHeight - above - foot);
+      return window.innerHeight - above - foot - (34 + (lanes - 1) * 31 + 22 + 104 + 64) * theme.scale;
+    },
+    /** Height in view from the time section's top to the foot, px. */
+    spare: () => window.innerHeight - required(root, "[data-part=time]").offsetTop - required(root, ".transport").offsetHeight,
   };
 }
 

@@ -64,7 +64,7 @@ export function makeView(parts) {
     const theme = appearance.theme();
     const ratio = window.devicePixelRatio || 1;
     const at_us = appearance.calm() ? state.at_us : shown_us;
-    stage.update(state, watched, theme, ratio);
+    stage.update(state, watched, theme, ratio, appearance.room(theme, watched.clusters.length));
     const flying = stage.animate(state, watched, theme, at_us, ratio);
     const plane = stage.scene().plane;
     const curve_owed = time.update(state, watched, theme, { now_us: at_us, plane, ratio, wall_ms, spare: appearance.spare() });

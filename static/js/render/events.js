@@ -5,6 +5,7 @@
 
 import { seconds } from "../model/format.js";
 import { glyphOfRow, wordsOfRow } from "../model/row_words.js";
+import { foldedRuns } from "../model/row_runs.js";
 import { element, putParts, required } from "./dom.js";
 import { prepared } from "./canvas.js";
 import { glyph } from "./glyphs.js";
@@ -47,10 +48,10 @@ export function makeEvents(document, root, on) {
     });
   }
 
-  function lineOf(row, theme, ratio) {
+  function lineOf(row, times, theme, ratio) {
     const mark = element(document, "canvas.mark", { "aria-hidden": "true" });
     const words = element(document, "span.words");
-    putParts(document, words, wordsOfRow(row));
+    putParts(document, words, times > 1 ? [...wordsOfRow(row), { soft: ` ×${times}` }] : wordsOfRow(row));
     const line = element(document, "button.event", { type: "button", "data-seq": row.seq, onclick: () => on.onChoose(row) }, [element(document, "time", { text: seconds(row.at_us) }), mark, words]);
     const context = prepared(mark, 13, 13, ratio);
     const kind = glyphOfRow(row);
@@ -68,11 +69,11 @@ export function makeEvents(document, root, on) {
       drawn_theme = theme.ink.bg;
       drawn_rows = rows;
       drawn_ms = wall_ms;
-      const wanted = rows.filter((row) => FILTERS[filter](row)).slice(-LINES).reverse();
-      const seqs = new Set(wanted.map((row) => row.seq));
+      const wanted = foldedRuns(rows.filter(FILTERS[filter])).slice(-LINES).reverse();
+      const seqs = new Set(wanted.map(({ row }) => row.seq));
       for (const seq of lines.keys()) if (!seqs.has(seq) && seq !== chosen_seq) lines.delete(seq);
-      const nodes = wanted.map((row) => {
-        if (!lines.has(row.seq)) lines.set(row.seq, lineOf(row, theme, ratio));
+      const nodes = wanted.map(({ row, times }) => {
+        if (!lines.has(row.seq)) lines.set(row.seq, lineOf(row, times, theme, ratio));
         return lines.get(row.seq);
       });
       syncChildren(list, nodes);

@@ -64,7 +64,7 @@ export function makeHeadings(document, layer, on) {
 function place(box, plane, lane) {
   if (plane.turned) {
     const column = plane.width / plane.lanes.length;
-    Object.assign(box.style, { left: `${lane.base + 12 - column}px`, top: "0px", width: `${column}px`, height: `${plane.a0 - 4}px` });
+    Object.assign(box.style, { left: `${lane.base + 8 - column}px`, top: "0px", width: `${column}px`, height: `${plane.a0 - 4}px` });
   } else {
     Object.assign(box.style, { left: "0px", top: `${lane.base - 6 * plane.scale}px`, width: `${plane.a0 - 14}px`, height: "auto" });
   }
@@ -75,7 +75,7 @@ function fill(document, made, scene, state, lane) {
   const held = scene.lanes[lane.name];
   const names = Object.keys(held.cursor?.consumers ?? {});
   const reads = names.length > 0;
-  setText(made.role, reads ? `${watched.subscription} reads here` : held.cursor ? "standby" : `no ${watched.subscription ?? "subscription"} here`);
+  setText(made.role, reads ? (scene.plane.turned ? "reads here" : `${watched.subscription} reads here`) : held.cursor ? "standby" : scene.plane.turned ? "none here" : `no ${watched.subscription ?? "subscription"} here`);
   setText(made.consumers.firstChild, names.length === 1 ? names[0] : `${names.length} consumers`);
   made.consumers.hidden = !reads;
   setText(made.trouble, troubleOf(state, held, names));

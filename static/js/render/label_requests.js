@@ -14,20 +14,23 @@ import { pointsOf } from "./threads.js";
 
 /** @typedef {{text: string, weight: number, colour: string}} Run a piece of a label in one weight and colour (a theme ink) */
 
-const THREAD_WORDS = { used: "applied", ready: "ready, waiting", building: "being built", "timed-out": "timed out", evicted: "thrown out" };
+const THREAD_WORDS = { applied: "applied", used: "used, update on its way", ready: "ready, waiting", building: "being built", "timed-out": "timed out", evicted: "thrown out" };
 
 /**
  * @param {import("../layout/scene.js").Scene} scene
  * @param {import("../model/state.js").LabState} state
  * @param {(runs: Run[]) => number} measure width of a label, px
  * @param {number} line height of a label, px
- * @returns {import("../layout/labels.js").LabelRequest[]} each with `label` = runs
+ * @returns {import("../layout/labels.js").LabelRequest[]} whose labels are runs
  */
 export function labelRequests(scene, state, measure, line) {
   const requests = [];
-  const ask = (priority, runs, anchor, ways) => {
-    const width = measure(runs);
-    requests.push({ priority, width, height: line, places: ways.map((way) => WAYS[way](anchor, width, line)), label: runs });
+  const ask = (priority, runs, anchor, ways, shorter = []) => {
+    const forms = [runs, ...shorter].map((label) => {
+      const width = measure(label);
+      return { width, label, places: ways.map((way) => WAYS[way](anchor, width, line)) };
+    });
+    requests.push({ priority, height: line, forms });
   };
   scene.plane.lanes.forEach((lane) => {
     askCursor(scene, lane, ask);
@@ -42,7 +45,7 @@ export function labelRequests(scene, state, measure, line) {
 
 /** Where a label stands beside its anchor. */
 const WAYS = {
-  below: (p, width) => ({ x: p.x - width / 2, y: p.y }),
+  below: (p, width) => ({ x: Math.min(p.x - width / 2, (p.end ?? Infinity) - width), y: p.y }),
   belowLeft: (p, width) => ({ x: p.x - width + 4, y: p.y }),
   belowRight: (p) => ({ x: p.x - 4, y: p.y }),
   above: (p, width, line) => ({ x: p.x - width / 2, y: p.y - line }),
@@ -115,16 +118,29 @@ function askCauses(scene, state, lane, ask) {
     const from = Math.max(plane.a0, nearEdge(strip, stretch.first));
     const to = farEdge(strip, stretch.last);
     if (to <= plane.a0) continue;
-    const count = { text: `${whole(stretch.messages)} twice`, weight: 650, colour: "harm" };
-    const reason = { text: `: ${CAUSE_WORDS[stretch.cause](hole)}`, weight: 400, colour: "harm" };
+    const count = harmRun(`${whole(stretch.messages)} twice`, 650);
+    const reason = harmRun(`: ${CAUSE_WORDS[stretch.cause](hole)}`);
+    const bare = harmRun(whole(stretch.messages), 650);
     const middle = (from + to) / 2;
-    if (plane.turned) {
-      ask(PRIORITY.harm, [count], anchorAt(plane, lane, middle, plane.cell + 22), ["left"]);
-    } else {
-      const anchor = anchorAt(plane, lane, middle, plane.cell + 30 * plane.scale);
-      ask(PRIORITY.harm, [count, reason], anchor, ["below", "belowRight", "belowLeft"]);
-    }
+    if (plane.turned) ask(PRIORITY.harm, [count], anchorAt(plane, lane, middle, plane.cell + 19), ["left"], [[bare]]);
+    else ask(PRIORITY.harm, [count, reason], { ...anchorAt(plane, lane, middle, plane.cell + 30 * plane.scale), end: plane.a1 }, ["below", "belowRight", "belowLeft"], [[count], [bare]]);
   }
+  if (!plane.turned) askRest(scene, state, lane, ask);
+}
+
+const harmRun = (text, weight = 400) => ({ text, weight, colour: "harm" });
+
+/** What the forecast counts beyond the brackets: acknowledged by the application, and the broker has not heard of it. */
+function askRest(scene, state, lane, ask) {
+  const { plane, watched } = scene;
+  const { strip, stretches, cursor } = scene.lanes[lane.name];
+  const figures = state.view.forecast?.[watched.subscription];
+  const counted = figures?.from === watched.subject ? figures.to[lane.name]?.duplicates : undefined;
+  if (counted === undefined || !cursor || strip.from > cursor.mark_delete_index + 1 || scene.window.back > 0) return;
+  const rest = counted - stretches.reduce((sum, stretch) => sum + stretch.messages, 0);
+  if (rest <= 0) return;
+  const ways = ["belowLeft", "below", "belowRight"];
+  ask(PRIORITY.harm, [harmRun(`${whole(rest)} more`, 650), harmRun(": the broker has not heard of the ack")], anchorAt(plane, lane, plane.a1, plane.cell + 30 * plane.scale), ways, [[harmRun(`+${whole(rest)}`, 650)]]);
 }
 
 function firstHoleName(scene, state) {
@@ -153,7 +169,7 @@ function askThread(scene, thread, ask) {
   const points = pointsOf(scene, thread);
   const point = points[0]?.loose ? (points[1] ?? points[0]) : points[0];
   if (!point) return;
-  const colour = thread.state === "used" || thread.state === "evicted" ? "soft" : thread.state === "timed-out" ? "harm" : "proto";
+  const colour = thread.state === "applied" || thread.state === "evicted" ? "soft" : thread.state === "timed-out" ? "harm" : "proto";
   const runs = [{ text: `S${thread.snapshot}`, weight: 650, colour: colour === "soft" ? "proto" : colour }];
   if (!plane.turned) runs.push({ text: ` ${THREAD_WORDS[thread.state]}`, weight: 400, colour: colour === "soft" ? "proto" : colour });
   const ways = plane.turned ? ["leftHigher", "left", "leftLower"] : ["above", "aboveLeft", "aboveRight"];
@@ -162,6 +178,6 @@ function askThread(scene, thread, ask) {
 
 function askWash(scene, ask) {
   const { plane } = scene;
-  if (plane.turned || !scene.threads.some((thread) => thread.state === "used" && pointsOf(scene, thread).length > 1)) return;
+  if (plane.turned || !scene.threads.some((thread) => thread.state === "applied" && pointsOf(scene, thread).length > 1)) return;
   ask(PRIORITY.quiet, [{ text: "known everywhere", weight: 400, colour: "ink3" }], anchorAt(plane, plane.lanes[0], plane.a0, -25 * plane.scale), ["aboveRight"]);
 }

@@ -27,10 +27,13 @@ export function paintPicture(canvas, picture, theme, { ratio, width, height }) {
   const acknowledged = identities(lanes, subscription);
   const pitch = height / lanes.length;
   const cell = Math.min(22, pitch * 0.5);
-  const unit_px = Math.max(NARROWEST_PX, Math.min(WIDEST_PX, width / Math.max(...lanes.map((lane) => lane.cells.kind.length * 0.8), 1)));
+  const ours = ownMarkers(lanes, subjectOf(lanes, subscription));
+  const units = Math.max(1, ...lanes.map((lane) => lane.cells.kind.reduce((sum, kind, at) => sum + unitsOf(lane.cells, at, ours), 0)));
+  const unit_px = Math.max(NARROWEST_PX, Math.min(WIDEST_PX * (height / 112), width / units));
+  const head = Math.min(width - 5, units * unit_px + 2);
   lanes.forEach((lane, at) => {
     const base = at * pitch + Math.max(6, (pitch - cell - 10) / 2);
-    paintLane(context, lane, theme, { base, cell, unit_px, width, cursor: lane.subscriptions?.[subscription], acknowledged });
+    paintLane(context, lane, theme, { base, cell, unit_px, width: head, cursor: lane.subscriptions?.[subscription], acknowledged, ours });
   });
 }
 
@@ -52,7 +55,30 @@ function identities(lanes, subscription) {
   return known;
 }
 
-function paintLane(context, lane, theme, { base, cell, unit_px, width, cursor, acknowledged }) {
+const unitsOf = (cells, at, ours) => (cells.kind[at] < 100 ? 1 : ours(cells, at) ? 0.8 : 0.36);
+
+/** The lane whose cursor has let go the largest part of its log: there the consumers are. */
+function subjectOf(lanes, subscription) {
+  const share = (lane) => {
+    const cursor = lane.subscriptions?.[subscription];
+    if (!cursor || lane.state !== "up") return -1;
+    return (cursor.mark_delete_index + 1 + cursor.ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0)) / Math.max(1, lane.length);
+  };
+  return lanes.reduce((best, lane, at) => (share(lane) > share(lanes[best]) ? at : best), 0);
+}
+
+/** @returns {(cells: object, at: number) => boolean} whether a marker belongs to the subject's own questions */
+function ownMarkers(lanes, subject) {
+  const owners = new Map();
+  for (const { cells } of lanes) {
+    cells.kind.forEach((kind, at) => {
+      if (markerKind(kind) === 110 || markerKind(kind) === 112) owners.set(cells.snapshot[at], originOf(kind));
+    });
+  }
+  return (cells, at) => (owners.get(cells.snapshot[at]) ?? originOf(cells.kind[at])) === subject;
+}
+
+function paintLane(context, lane, theme, { base, cell, unit_px, width, cursor, acknowledged, ours }) {
   const { cells } = lane;
   const plane = { turned: false, cell, scale: cell / 30 };
   let along = width;
@@ -61,13 +87,13 @@ function paintLane(context, lane, theme, { base, cell, unit_px, width, cursor, a
   let twice_to = 0;
   for (let at = cells.kind.length - 1; at >= 0; at--) {
     const kind = cells.kind[at];
-    const length = kind < 100 ? unit_px : unit_px * 0.62;
+    const length = unitsOf(cells, at, ours) * unit_px;
     along -= length;
     if (along < -length) break;
     const here = isAcknowledged(cursor, cells.first + at);
     if (cursor && cells.first + at <= cursor.mark_delete_index) mark = Math.max(mark, along + length);
     if (kind >= 100) {
-      paintMarker(context, theme, kind, { x: along + length / 2, y: base + cell / 2, radius: Math.min(3.6, unit_px * 0.34), here });
+      paintMarker(context, theme, kind, { x: along + length / 2, y: base + cell / 2, radius: Math.min(3.8, unit_px * 0.36), here, own: ours(cells, at) });
       continue;
     }
     const done = here || acknowledged.has(identityAt(cells, at));
@@ -78,18 +104,23 @@ function paintLane(context, lane, theme, { base, cell, unit_px, width, cursor, a
       twice_to = Math.max(twice_to, along + length);
     }
   }
-  paintCursor(context, theme, { y: base + cell + 3, mark, twice_from, twice_to, cursor });
+  paintCursor(context, theme, { y: base + cell + 3, begin: Math.max(0, along), mark, twice_from, twice_to, cursor });
   if (lane.state !== "up") hatch(context, theme, base - 2, width, cell + 4);
 }
 
-function paintMarker(context, theme, kind, { x, y, radius, here }) {
+function paintMarker(context, theme, kind, { x, y, radius, here, own }) {
+  if (!own) {
+    context.fillStyle = theme.ink.line;
+    context.fillRect(x - 0.5, y - 4, 1, 8);
+    return;
+  }
   glyph(context, MARKER_WORDS[markerKind(kind)], x, y, radius, here ? theme.ink.soft : theme.ink.proto, theme.ink.bg);
 }
 
-function paintCursor(context, theme, { y, mark, twice_from, twice_to, cursor }) {
+function paintCursor(context, theme, { y, begin, mark, twice_from, twice_to, cursor }) {
   if (!cursor) return;
   context.fillStyle = theme.ink.ink;
-  context.fillRect(0, y, mark, 2.2);
+  if (mark > begin) context.fillRect(begin, y, mark - begin, 2.2);
   if (mark > 0) pin(context, mark, y + 1, 0, -1, 6, theme.ink.ink, theme.ink.bg, false);
   if (twice_from === null) return;
   context.fillStyle = theme.ink.harm;

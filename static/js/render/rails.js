@@ -98,7 +98,7 @@ export function drawBrackets(context, scene, lane, theme) {
   const { strip, stretches } = scene.lanes[lane.name];
   context.strokeStyle = theme.ink.harm;
   context.lineWidth = 1;
-  const offset = (plane.turned ? plane.cell + 13 : plane.cell + BRACKET_PX * plane.scale) + theme.rail;
+  const offset = (plane.turned ? plane.cell + 11 : plane.cell + BRACKET_PX * plane.scale) + theme.rail;
   for (const stretch of stretches) {
     const from = clamped(plane, nearEdge(strip, stretch.first));
     const to = clamped(plane, farEdge(strip, stretch.last)) - 1;

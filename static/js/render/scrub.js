@@ -31,7 +31,7 @@ export function paintScrub(canvas, state, watched, theme, given) {
     context.fill();
   }
   paintMarks(context, theme, marks, { xAt, base, width });
-  if (furthest_us < end_us * 0.9) {
+  if (furthest_us < end_us * 0.9 && width > 600) {
     context.font = fontOf(theme);
     context.fillStyle = theme.ink.ink3;
     context.textAlign = "right";

@@ -50,6 +50,7 @@ export function makeSentence(document, root, onTarget) {
       const more = secondSentence(state, watched);
       if (more) putParts(document, second, more.map((part) => (part.pick ? { strong: part.pick } : part)));
       second.hidden = !more;
+      root.classList.toggle("moved", more !== null); // the scenario's hint then gives its place to the next forecast
       if (wall_ms - told_ms >= TOLD_EVERY_MS) {
         told_ms = wall_ms;
         setText(told, plainSentence(parts));

@@ -57,7 +57,7 @@ function paintGrid(context, theme, { window, xAt, x0, x1, height, lanes, yAt }) 
   for (const cluster of lanes) {
     context.fillStyle = theme.ink.ink2;
     context.font = fontOf(theme, theme.label + 0.5);
-    context.fillText(narrow ? cluster.slice(0, 8) : cluster, narrow ? 0 : 16 * theme.scale, yAt(cluster), x0 - (narrow ? 4 : 24));
+    context.fillText(cluster, narrow ? 0 : 16 * theme.scale, yAt(cluster), x0 - (narrow ? 4 : 24));
   }
 }
 

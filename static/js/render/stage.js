@@ -5,7 +5,6 @@
 
 import { makeScene } from "../layout/scene.js";
 import { dragged, followingWindow, zoomed } from "../layout/window.js";
-import { TURN_BELOW_PX } from "../layout/plane.js";
 import { thingAt } from "../layout/hit.js";
 import { prepared } from "./canvas.js";
 import { required } from "./dom.js";
@@ -74,12 +73,11 @@ export function makeStage(document, root, on, tiles) {
       toLogs: () => stage.focus(),
     },
     /** Draws what stands when something changed. */
-    update(state, watched, theme, ratio) {
+    update(state, watched, theme, ratio, room) {
       const width = stage.clientWidth;
-      const key = [state.epoch, state.number, watched.topic, watched.subscription, watched.target, watched.subject, width, theme.ink.bg, theme.scale, ratio, window.unit_px, window.back, tiles.version()].join("|");
+      const key = [state.epoch, state.number, watched.topic, watched.subscription, watched.target, watched.subject, width, theme.ink.bg, theme.scale, ratio, room, window.unit_px, window.back, tiles.version()].join("|");
       if (key === drawn) return;
       drawn = key;
-      const room = width < TURN_BELOW_PX ? 560 : 0;
       scene = makeScene(state, watched, { width, room, scale: theme.scale, window });
       window = scene.window;
       stage.style.height = `${scene.plane.height}px`;

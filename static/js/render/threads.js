@@ -1,6 +1,6 @@
 /**
- * A snapshot as a thread from lane to lane with a closing bracket at each position (inclusive). Soft: used. Solid: ready.
- * Dashed: being built, its loose end at the asking region's head. Crossed: timed out or thrown out. Left of the used
+ * A snapshot as a thread from lane to lane with a closing bracket at each position (inclusive). Soft: applied. Solid: ready.
+ * Dashed: being built, its loose end at the asking region's head. Crossed: timed out or thrown out. Left of the applied
  * thread a wash: known everywhere.
  */
 
@@ -9,7 +9,8 @@ import { xOf, yOf } from "../layout/plane.js";
 import { glyph } from "./glyphs.js";
 
 const LOOKS = {
-  used: { colour: "soft", dash: [] },
+  applied: { colour: "soft", dash: [] },
+  used: { colour: "proto", dash: [8, 3] },
   ready: { colour: "proto", dash: [] },
   building: { colour: "proto", dash: [4, 4] },
   "timed-out": { colour: "harm", dash: [2, 3] },
@@ -45,7 +46,7 @@ export function pointsOf(scene, thread) {
 }
 
 export function drawWash(context, scene, theme) {
-  const used = scene.threads.find((thread) => thread.state === "used");
+  const used = scene.threads.find((thread) => thread.state === "applied");
   const points = used ? pointsOf(scene, used) : [];
   if (points.length < 2) return;
   const { plane } = scene;

@@ -6,7 +6,9 @@ import { makeCurve } from "./curve.js";
 import { required } from "./dom.js";
 import { paintSpacetime, spacetimeHeight } from "./spacetime.js";
 
-const CURVE_PX = 118;
+/** The curve takes what the page has left, between these heights. */
+const LOWEST_CURVE_PX = 72;
+const HIGHEST_CURVE_PX = 200;
 
 /**
  * @param {Document} document
@@ -50,16 +52,16 @@ export function makeTimeSection(document, root, on, plotly) {
       const lanes = watched.clusters;
       const width = section.clientWidth;
       const narrow = plane.turned;
-      const x0 = narrow ? 56 : plane.a0;
+      const x0 = narrow ? 72 : plane.a0;
       const x1 = narrow ? width - 10 : Math.min(width - 8, plane.a1 + 40 * theme.scale);
       const strip_px = spacetimeHeight(lanes.length, theme.scale);
-      const curve_px = Math.max(CURVE_PX * theme.scale, Math.min(spare ?? 0, 220 * theme.scale));
+      const curve_px = Math.max(LOWEST_CURVE_PX * theme.scale, Math.min(spare - strip_px - 18, HIGHEST_CURVE_PX * theme.scale));
       const height = strip_px + curve_px;
       axis = { x0, x1 };
-      window = turned(window, now_us, spanFor(state.speed));
+      window = turned(window, now_us, spanFor(state.playing ? state.speed : 0));
       section.style.height = `${height + 8}px`;
       chart.style.top = `${strip_px + 8}px`;
-      caption.style.top = `${strip_px + 16}px`;
+      caption.style.top = `${narrow ? strip_px - 8 : strip_px + 16}px`;
       caption.style.width = narrow ? "auto" : `${x0 - 40}px`;
       places = paintSpacetime(canvas, state, watched, theme, {
         width,

@@ -1,0 +1,30 @@
+/**
+ * Rows of a list with their repetitions folded: a cursor that moves with every acknowledgement, or a tick that is refused for
+ * the same reason again, is one line with a count.
+ */
+
+const FOLDS = {
+  "cursor.moved": (row) => row.reason === "acknowledgement" && `${row.cluster}|${row.topic}|${row.subscription}`,
+  "snapshot.refused": (row) => `${row.cluster}|${row.topic}|${row.reason}`,
+};
+
+/** How many lines back a repetition is looked for; between them other clusters' rows may stand. */
+const LOOKED_BACK = 4;
+
+/**
+ * @param {object[]} rows ascending seq
+ * @returns {{row: object, times: number}[]} ascending; the newest row stands for its run
+ */
+export function foldedRuns(rows) {
+  const lines = [];
+  for (const row of rows) {
+    const key = FOLDS[row.type]?.(row);
+    const full_key = key ? `${row.type}|${key}` : null;
+    const at = full_key === null ? -1 : lines.findLastIndex((line, index) => index >= lines.length - LOOKED_BACK && line.key === full_key);
+    if (at >= 0) {
+      const [line] = lines.splice(at, 1);
+      lines.push({ row, times: line.times + 1, key: full_key });
+    } else lines.push({ row, times: 1, key: full_key });
+  }
+  return lines;
+}
