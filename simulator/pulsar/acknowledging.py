@@ -34,6 +34,7 @@ class Acknowledger:
         spec = self.spec
         self.in_hand: dict[Key, tuple[Item, int]] = {}
         self.ack_pending: dict[Key, tuple[int, int]] = {}  # key -> (ack's seq, message)
+        self.whole_entries: dict[tuple[str, int], dict[Key, tuple[int, int]]] = {}  # acks that wait for the rest of their batch
         self.flush_due = False
         self.hold_stream = stream_key(self.runtime.seed, f"hold/{spec.subscription}")
         self.negative_stream = stream_key(self.runtime.seed, f"negative/{spec.subscription}")
@@ -50,6 +51,7 @@ class Acknowledger:
         """The process died."""
         self.in_hand.clear()
         self.ack_pending.clear()
+        self.whole_entries.clear()
         self.held.clear()
         self.flush_due = False
 
@@ -166,10 +168,31 @@ class Acknowledger:
         self.held.pop(key, None)
         seq = self.last_seq = self._row(_ACKNOWLEDGED, cause, item, self.runtime.name(kind))
         self.runtime.acknowledged[session.subscription.name].add(message)
-        self.ack_pending[key] = (seq, message)
+        if batch_index == NULL or self._acks_in_batches(session):
+            self.ack_pending[key] = (seq, message)
+        else:
+            self._wait_for_entry(key, seq, message)
+
+    def _acks_in_batches(self, session: Session) -> bool:
+        """Whether acks of single messages of a batch go to the broker and are kept there."""
+        return self.spec.batch_index_acknowledgment and session.topic.cluster.setting("acknowledgmentAtBatchIndexLevelEnabled", session.topic)
+
+    def _wait_for_entry(self, key: Key, seq: int, message: int) -> None:
+        """Without batch-index acks an entry is acknowledged when all its messages are."""
+        waiting = self.whole_entries.setdefault(key[:2], {})
+        waiting[key] = (seq, message)
+        if len(waiting) == self.runtime.messages.batch[message - key[2]]:
+            self.ack_pending.update(self.whole_entries.pop(key[:2]))
+
+    def forget_whole_entry(self, item: Item) -> None:
+        """The entry comes anew: acks of its earlier delivery were for that one."""
+        if self.whole_entries:
+            self.whole_entries.pop((item[0].topic.name, item[1]), None)
 
     def _send_or_wait(self) -> None:
         group_us = self.spec.acknowledgment_group_time_us
+        if not self.ack_pending:
+            return
         if group_us == 0 or len(self.ack_pending) >= ACK_GROUP_SIZE_MAX:
             self.flush_acks()
         elif not self.flush_due:

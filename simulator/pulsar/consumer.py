@@ -61,7 +61,7 @@ class Consumer(Acknowledger):
     def start(self, _argument: None = None) -> None:
         """Subscribe, for the first time or again."""
         if self.state not in ALIVE:
-            self.state = RUNNING
+            self.state = PAUSED if self.spec.paused and self.state == WAITING else RUNNING
             self.epoch += 1
             connecting.connect(self, -1)
 
@@ -129,6 +129,8 @@ class Consumer(Acknowledger):
         if self.ack_pending and self.is_ack_pending(item):
             item[0].take(1, item[5])  # the client itself drops what it has acknowledged but not yet told
             return
+        if item[3] == 0:
+            self.forget_whole_entry(item)
         self.queue.append(item)
         if self.current is None and not self.taking:
             self.work(item[5])

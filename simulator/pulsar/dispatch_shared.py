@@ -75,9 +75,9 @@ class SharedDispatcher(Dispatcher):
     def restart_reading(self, cause: int) -> None:
         for session in self.sessions:
             session.consumer.forget(session)
-            session.unacked = 0
+            session.unacked, session.blocked = 0, False
         self.pending.clear()
-        self.unacked = 0
+        self.unacked, self.blocked = 0, False
         super().restart_reading(cause)
 
     # --- sending
