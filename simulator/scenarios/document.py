@@ -28,7 +28,8 @@ most of the format; [`scenario.schema.json`](scenario.schema.json) lets an edito
 - Unknown keys are errors. Every problem of a file is reported at once, with line and column, what is wrong and what would be right; nothing is run.
 - Durations carry a unit (`us ms s m h`), sizes too (`B KB MB GB`, thousands; `KiB MiB`, powers of two); rates are `100/s`, shares `1%`.
 - Names match `[a-z0-9][a-z0-9-]*`. A message is `producer/number`, from 0; a link is `a -> b`, or `a <-> b` for both ways.
-- Plain YAML only: no anchors, merges or tags. `--set dotted.path=value` changes the file before it is checked (`commands[0].at` for an item of a list).
+- Plain YAML only: no anchors, merges or tags. `--set dotted.path=value` changes the file before it is checked (`commands[0].at` for an item of a list),
+  `--set dotted.path=` takes the key out.
 - All chance comes from `seed`. The same file, seed and commands give the same trace, byte for byte.
 """
 

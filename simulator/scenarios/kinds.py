@@ -54,6 +54,8 @@ def _read_text(node: Node, key: Key, path: str, reader: Reader) -> str:
     text = node.value if isinstance(node.value, str) else str(_scalar(node, (int, float), "text"))
     if any(unicodedata.category(character) in ("Cc", "Cs") and character not in "\n\t" for character in text):
         raise Wrong("holds a control character", "write plain text")
+    if key.required and not text.strip():
+        raise Wrong("is empty", f"give it: {key.says}")
     return text.strip()
 
 

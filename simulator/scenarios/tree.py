@@ -31,6 +31,8 @@ _SCALARS = {
     "float": float,
     "timestamp": str,
 }
+NOTHING = object()
+"""The value of an override that takes its key out."""
 _STEP = re.compile(r"([^.\[\]]+)((?:\[\d+\])*)")
 
 
@@ -90,12 +92,13 @@ def read_tree(text: str, source: str) -> tuple[Node, list[Problem]]:
 
 
 def apply_overrides(root: Node, overrides: Sequence[tuple[str, str]]) -> list[Problem]:
-    """Puts each `path=value` into the tree, the value read as YAML; returns what could not be put."""
+    """Puts each `path=value` into the tree, the value read as YAML, or takes out what stands there when the value is empty;
+    returns what could not be done."""
     problems: list[Problem] = []
     for path, text in overrides:
         source = f"--set {path}={text}"
         try:
-            value, found = read_tree(text, source) if text.strip() else (Node(None, source), [])
+            value, found = read_tree(text, source) if text.strip() else (Node(NOTHING, source), [])
         except ScenarioError as error:
             problems.extend(error.problems)
             continue
@@ -184,12 +187,16 @@ def _put(root: Node, path: str, value: Node) -> Problem | None:
         if place.value is None and isinstance(step, str):
             place.value = {}
         if isinstance(step, str) and isinstance(place.value, dict):
-            if last:
+            if last and value.value is NOTHING:
+                place.value.pop(step, None)
+            elif last:
                 place.value[step] = value
             else:
                 place = place.value.setdefault(step, Node(None, value.source))
         elif isinstance(step, int) and isinstance(place.value, list) and step < len(place.value):
-            if last:
+            if last and value.value is NOTHING:
+                del place.value[step]
+            elif last:
                 place.value[step] = value
             else:
                 place = place.value[step]

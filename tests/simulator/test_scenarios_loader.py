@@ -207,6 +207,7 @@ def test_a_problem_prints_place_path_what_and_right():
     ("until: 5s", "until: 0s", "until", "too small"),
     ("format: 1", "format: 2", "format", "too large"),
     ("title: Two clusters", 'title: "\\aTwo"', "title", "control character"),
+    ("title: Two clusters", 'title: " "', "title", "is empty"),
     ("until: 5s", "until: 5s\nlinks: []", "links", "not a mapping"),
     ("until: 5s", "until: 5s\ncommands: {}", "commands", "not a list"),
     ("until: 5s", "until: 5s\ncommands: [1]", "commands[0]", "not a command"),

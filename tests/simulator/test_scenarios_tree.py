@@ -67,12 +67,12 @@ def test_an_alias_cannot_unfold():
 
 
 def test_overrides_make_way_and_replace():
-    root = tree("a: {b: 1}\nc: [1, 2]\nd:\n")
-    pairs = [("a.b", "x"), ("a.new.deep", "[1, 2]"), ("c[1]", "7"), ("d.e", "40ms"), ("links.us-west -> us-east.latency", "1ms"), ("f", "")]
+    root = tree("a: {b: 1}\nc: [1, 2]\nd:\ng: 1\n")
+    pairs = [("a.b", "x"), ("a.new.deep", "[1, 2]"), ("c[1]", "7"), ("d.e", "40ms"), ("links.us-west -> us-east.latency", "1ms"), ("g", "")]
     assert apply_overrides(root, pairs) == []
     assert root.plain() == {
         "a": {"b": "x", "new": {"deep": [1, 2]}}, "c": [1, 7], "d": {"e": "40ms"},
-        "links": {"us-west -> us-east": {"latency": "1ms"}}, "f": None,
+        "links": {"us-west -> us-east": {"latency": "1ms"}},
     }
 
 

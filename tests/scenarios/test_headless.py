@@ -1,0 +1,187 @@
+"""Runs without a page: exit codes, what goes to which stream, files, and the two commands on top."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from simulator import headless, scenario_names
+from simulator.trace.files import read_trace
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "docs" / "scenario-example.yaml"
+SUMMARY_KEYS = {
+    "scenario", "seed", "engine_version", "trace_sha256", "simulated_us", "events", "clusters", "subscriptions", "snapshots",
+    "failovers", "commands", "violations",
+}  # fmt: skip
+
+
+def simulate(scenario, **options):
+    out, err = io.StringIO(), io.StringIO()
+    code = headless.simulate(str(scenario), out, err, **options)
+    return code, out.getvalue(), err.getvalue()
+
+
+def test_json_is_the_contracts_object_and_nothing_else():
+    code, out, err = simulate("figure-4", as_json=True)
+    summary = json.loads(out)
+    assert code == 0 and err == ""
+    assert set(summary) >= SUMMARY_KEYS
+    assert summary["scenario"] == "figure-4" and summary["simulated_us"] == 3_000_000
+
+
+def test_the_readable_summary_says_what_happened():
+    code, out, err = simulate("region-down")
+    assert code == 0 and err == ""
+    assert "7 duplicates" in out and "after_newest_snapshot" in out and "No check was violated." in out
+    assert "expectations of the scenario are met" in out
+
+
+def test_broken_expectations_are_told_but_are_no_violation(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(EXAMPLE.read_text(encoding="utf-8").replace("failovers[0].lost: 0", "failovers[0].lost: 5"), encoding="utf-8")
+    code, out, _ = simulate(path)
+    assert code == 0
+    assert "NOT AS EXPECTED: failovers[0].lost: expected 5, saw 0" in out
+
+
+def test_a_changed_run_is_not_measured_by_the_files_expectations():
+    _, out, _ = simulate("region-down", until="2s")
+    assert "expect" not in out.lower()
+
+
+def test_the_documented_example_comes_out_as_it_says():
+    _, out, _ = simulate(EXAMPLE)
+    assert "All 3 expectations of the scenario are met." in out
+
+
+def test_seed_until_and_sets_reach_the_run():
+    code, out, _ = simulate("two-regions", seed=99, until="3s", sets=["producers.shop.every=500ms"], as_json=True)
+    summary = json.loads(out)
+    assert code == 0
+    assert summary["seed"] == 99 and summary["simulated_us"] == 3_000_000
+    assert summary["clusters"]["us-west"]["topics"]["orders"]["messages"] == 6  # 0.05 s, 0.55 s … 2.55 s
+
+
+@pytest.mark.parametrize(("scenario", "options", "words"), [
+    ("two-region", {}, "did you mean two-regions?"),
+    ("missing.yaml", {}, "cannot be read"),
+    ("two-regions", {"seed": -1}, "seed"),
+    ("two-regions", {"until": "soon"}, "--until: \"soon\" is not a duration"),
+    ("two-regions", {"until": "0s"}, "--until: 0s is too small"),
+    ("two-regions", {"sets": ["nonsense"]}, "has no ="),
+    ("two-regions", {"sets": ["clusters.us-east.setting.x=1"]}, "did you mean settings?"),
+    ("two-regions", {"trace_path": "trace.csv"}, ".parquet or .jsonl"),
+])
+def test_bad_input_is_2_and_nothing_runs(scenario, options, words):
+    code, out, err = simulate(scenario, **options)
+    assert code == 2 and out == ""
+    assert words in err
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
+def test_the_trace_file_is_the_run(tmp_path, suffix):
+    path = tmp_path / f"run{suffix}"
+    code, out, _ = simulate("region-down", as_json=True, trace_path=str(path))
+    summary = json.loads(out)
+    file = read_trace(path)
+    assert code == 0
+    assert len(file.trace) == summary["events"]
+    assert file.trace.digest() == summary["trace_sha256"] == file.meta["trace_sha256"]
+    assert file.meta["seed"] == 1 and file.meta["until_us"] == 10_000_000
+    again, out_again, _ = simulate(file.meta["scenario"], as_json=True)
+    assert again == 0 and json.loads(out_again)["trace_sha256"] == summary["trace_sha256"]
+
+
+def test_a_file_that_cannot_be_written_is_2(tmp_path):
+    code, _, err = simulate("figure-4", trace_path=str(tmp_path / "no-such-folder" / "run.jsonl"))
+    assert code == 2 and "cannot be written" in err
+
+
+def test_a_violated_check_is_1(monkeypatch):
+    real = headless.World.summary
+
+    def with_violation(world):
+        violation = {"claim": "a claim", "seq": 3, "at_us": 1_000_000, "reason": "a reason"}
+        return {**real(world), "violations": [violation]}
+
+    monkeypatch.setattr(headless.World, "summary", with_violation)
+    code, out, _ = simulate("figure-4")
+    assert code == 1
+    assert "VIOLATED at 1.000 s (row 3): a claim: a reason" in out
+
+
+def test_a_run_over_the_row_bound_says_so(monkeypatch):
+    monkeypatch.setattr(headless, "ROWS_MAX", 100)
+    code, out, err = simulate("slow-consumer-spread", as_json=True)
+    assert code == 2 and "100" in err
+    assert json.loads(out)["simulated_us"] < 45_000_000
+
+
+def test_progress_goes_to_the_terminal_and_changes_nothing():
+    _, plain, _ = simulate("slow-consumer-spread", as_json=True)
+    _, out, err = simulate("slow-consumer-spread", as_json=True, progress=True)
+    assert out == plain
+    assert "%" in err and "simulated" in err and err.endswith("\r\x1b[K")
+
+
+def test_scenarios_are_listed_both_ways():
+    out = io.StringIO()
+    assert headless.list_scenarios(out) == 0
+    assert all(name in out.getvalue() for name in scenario_names())
+    as_json = io.StringIO()
+    headless.list_scenarios(as_json, as_json=True)
+    rows = json.loads(as_json.getvalue())
+    assert [row["name"] for row in rows] == list(scenario_names())
+    assert all(set(row) == {"name", "title", "family", "watch"} and all(row.values()) for row in rows)
+
+
+# --- the commands, as a script sees them
+
+
+def manage(*arguments):
+    return subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_the_commands_print_json_on_standard_output_only(tmp_path):
+    trace = tmp_path / "run.parquet"
+    done = manage("simulate", "figure-4", "--json", "--seed", "5", "--until", "2s", "--set", "producers.shop.count=3", "--trace", str(trace))
+    assert (done.returncode, done.stderr) == (0, "")
+    summary = json.loads(done.stdout)
+    assert summary["seed"] == 5 and summary["clusters"]["cluster-a"]["topics"]["orders"]["messages"] == 3
+    assert trace.is_file()
+    listed = manage("scenarios", "--json")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    assert len(json.loads(listed.stdout)) == len(scenario_names())
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["simulate"], "NAME_OR_FILE"),
+    (["simulate", "nothing-like-it"], "no built-in scenario"),
+    (["simulate", "figure-4", "--seed", "x"], "--seed"),
+    (["simulate", "figure-4", "--trace", "no-such-folder/run.jsonl"], "there is no folder"),
+])
+def test_the_command_exits_with_2_on_bad_input(arguments, words):
+    done = manage(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == "" and words in done.stderr and "Traceback" not in done.stderr
+
+
+def test_our_own_bug_is_3(monkeypatch, capsys):
+    from django.core.management import call_command
+
+    from visualizer.management.commands import simulate as command
+
+    def broken(*arguments, **options):
+        raise RuntimeError("the engine is broken")
+
+    monkeypatch.setattr(command, "simulate", broken)
+    with pytest.raises(SystemExit) as caught:
+        call_command("simulate", "figure-4")
+    assert caught.value.code == 3
+    assert "A bug in Failover Lab" in capsys.readouterr().err

@@ -1,0 +1,131 @@
+"""The built-in scenarios: each is well-formed, and each comes out as its `expect` block says and why.
+
+The expectations are derived in comments beside them, so a broken one names either a bug of the engine or of the reasoning.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from simulator import World, load_scenario, scenario_names
+from simulator.scenarios import broken_expectations, builtin_text, parse_overrides
+
+ASKED_FOR = (
+    "two-regions", "three-regions", "local-subscription-latest", "local-subscription-earliest", "unsafe-partial-snapshot", "figure-4",
+    "figure-5-and-8", "periodic-snapshots", "ack-hole-delayed-message", "backlog-blocks-snapshots", "one-way-replication", "region-down",
+    "region-down-twice", "consumer-drains-backlog", "slow-consumer-oldest-first", "slow-consumer-spread", "issue-10054", "issue-20767",
+    "enabled-on-backlog", "fail-over-and-back", "crash-returns-stranded", "failover-before-first-update", "update-in-flight",
+    "producers-everywhere", "overhead",
+)  # fmt: skip
+LARGEST_EVENTS = 100_000
+"""A built-in scenario is run by many tests: none may be longer than a second or two."""
+
+
+@cache
+def summary_of(name: str, *sets: str) -> dict:
+    """The summary of a scenario's run, with overrides."""
+    world = World.from_scenario(load_scenario(name, overrides=parse_overrides(sets)))
+    world.run()
+    assert world.limit_reached is None
+    return world.summary()
+
+
+def failover_of(name: str, *sets: str, number: int = 0) -> dict:
+    return summary_of(name, *sets)["failovers"][number]
+
+
+def test_all_that_are_asked_for_are_there():
+    assert sorted(ASKED_FOR) == sorted(scenario_names())
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_scenario_comes_out_as_expected(name):
+    scenario = load_scenario(name)
+    summary = summary_of(name)
+    assert summary["violations"] == []
+    broken = broken_expectations(scenario.expect, summary)
+    assert not broken, "\n" + "\n".join(broken)
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_scenario_is_well_formed(name):
+    scenario = load_scenario(name)
+    assert scenario.name == name
+    assert scenario.family == "replicated-subscriptions"
+    assert scenario.title and scenario.about and scenario.watch
+    assert scenario.expect.get("violations") == [] and len(scenario.expect) >= 4
+    assert all(command["ok"] for command in summary_of(name)["commands"])
+    assert summary_of(name)["events"] <= LARGEST_EVENTS
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_canonical_text_is_the_same_run(name):
+    scenario = load_scenario(name)
+    again = load_scenario(scenario.canonical_text)
+    assert again == scenario
+    world = World.from_scenario(again)
+    world.run()
+    assert world.digest() == summary_of(name)["trace_sha256"]
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_expectations_say_why(name):
+    block = builtin_text(name).split("\nexpect:\n")[1]
+    assert "#" in block or name == "issue-10054", "say in a comment how the numbers follow"
+
+
+# --- what a scenario's text claims beyond its own run: one thing changed
+
+
+def test_the_two_round_snapshot_does_not_lose_what_the_partial_one_loses():
+    assert failover_of("unsafe-partial-snapshot")["lost"] == 1
+    safe = failover_of("unsafe-partial-snapshot", "options.unsafePartialSnapshotAfter=0s")
+    assert safe["lost"] == 0
+    assert safe["duplicates"] == 50  # shop/0 to shop/49: c was never told anything
+
+
+def test_a_shorter_period_costs_fewer_duplicates():
+    assert failover_of("periodic-snapshots")["duplicates"] == 19
+    # The snapshot of 3 s covers shop/0 to shop/29: shop/30 to shop/38 come twice.
+    assert failover_of("periodic-snapshots", "settings.replicatedSubscriptionsSnapshotFrequencyMillis=1000")["duplicates"] == 9
+
+
+def test_without_the_delayed_message_there_is_no_hole():
+    # The snapshot of 5 s covers shop/0 to shop/49; acknowledged up to shop/58.
+    plain = failover_of("ack-hole-delayed-message", "producers.shop.delay=")
+    assert plain["duplicates"] == 9 and plain["by_cause"]["ack_hole"] == 0
+
+
+def test_both_ways_costs_less_than_one_way():
+    # All was acknowledged and covered by the snapshot of 14 s, long before the failover of 15 s.
+    assert failover_of("one-way-replication", "topics.orders.replication=")["duplicates"] == 0
+
+
+def test_the_newer_cache_rule_serves_a_slow_consumer_better():
+    older, newer = failover_of("slow-consumer-oldest-first"), failover_of("slow-consumer-spread")
+    assert newer["duplicates"] * 2 < older["duplicates"]
+
+
+def test_all_ten_acknowledged_means_none_again():
+    assert failover_of("issue-10054", "consumers.billing-1.hold=")["duplicates"] == 0
+
+
+def test_the_mended_broker_loses_nothing():
+    mended = failover_of("issue-20767", "options.missingSubscriptionCreation=earliest")
+    assert mended["lost"] == 0 and mended["duplicates"] == 0
+
+
+def test_waiting_until_the_backlog_is_passed_makes_the_failover_cheap():
+    # The backlog of 200 is drained at 8.01 s; the snapshots at its end are passed, and us-east is told.
+    assert failover_of("enabled-on-backlog", "commands[1].at=12s")["duplicates"] == 0
+
+
+def test_an_update_in_time_spares_all():
+    assert failover_of("update-in-flight", "commands[0].by=0s")["duplicates"] == 0
+
+
+def test_a_region_that_stays_on_the_list_keeps_the_third_failover_dear():
+    kept = failover_of("region-down-twice", "commands[3]=", number=2)
+    assert kept["duplicates"] > 5 * failover_of("region-down-twice", number=2)["duplicates"]
