@@ -1,0 +1,130 @@
+"""The report's words: what each cause, figure and event is called, and how numbers are written.
+
+Rules: plain sentences a person can repeat; the definitions are those by which Spark counts (`transforms/`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+CAUSES: dict[str, tuple[str, str]] = {
+    # cause: heading, what it means
+    "resent_copy": ("Stored twice", "A producer or replicator sent the message again, and {to} had already moved past the first copy."),
+    "subscription_missing": ("The subscription did not exist there", "No update had created it at {to} when the consumers moved, so they began at their own initial position."),
+    "not_replicated": ("Not replicated from there", "The subscription was not flagged, the feature was off, or the topic had fewer than two clusters at {x}."),
+    "cursor_went_back": ("The cursor went back", "{to} had already passed these messages and fell back: a reset, or a crash that forgot recent acknowledgements."),
+    "ack_not_registered": ("The acknowledgement had not arrived", "The application had acknowledged, and {x}'s broker had not heard of it in time."),
+    "not_in_target_yet": ("Not in {to} yet", "They reached {to} only after the consumers had moved; no snapshot could have covered them."),
+    "ack_hole": ("Held back by an unacknowledged message", "Only the mark-delete is replicated. At {x} it had stopped below these, at a message that was not acknowledged."),
+    "update_in_flight": ("The update was still on its way", "{x} had written an update that covers them; {to} had not applied it when they were delivered."),
+    "snapshot_evicted": ("The snapshot had been thrown out", "A usable snapshot covered them, and the cache rule had removed it."),
+    "snapshot_unused": ("The snapshot was not used", "A usable snapshot covered them; it was lost at an unload, not read yet, or no acknowledgement followed it."),
+    "snapshot_incomplete": ("The snapshot was not complete in time", "A snapshot asked for in time would have covered them, had it taken its nominal time."),
+    "after_newest_snapshot": ("Newer than the newest snapshot", "Acknowledged after the newest snapshot that could cover them: the price of the period."),
+}
+
+LOSSES: dict[str, str] = {
+    "subscription_began_after": "the subscription began after them at {to}",
+    "cursor_moved_past": "{to}'s cursor had been moved past them",
+    "never_replicated": "they were never replicated to {to}",
+    "removed": "{to} had removed them",
+}
+
+DEFINITIONS: tuple[tuple[str, str], ...] = (
+    ("Message", "One publish: producer name and sequence id, the same through retries, resends and in every cluster. Markers are not messages."),
+    ("Twice (duplicate)", "Delivered at the target inside the window after the application had acknowledged it, anywhere. Each message is judged once, at its first delivery there."),
+    ("Redelivered", "Delivered before, anywhere, and not acknowledged before this delivery. Never added to the duplicates."),
+    ("Extra deliveries", "Later repeats of the same message inside the window."),
+    ("Stranded", "Receipted to its producer, in the source's log, not in the target's when the consumers moved."),
+    ("Lost", "Receipted, owed, never acknowledged, not expired or skipped, and at the end of the window the target cannot deliver it any more."),
+    ("Outage", "From the crash of the source, or the move if that came first, to the first delivery at the target."),
+    ("Caught up", "Every message that the target's log held at the move is acknowledged, expired, skipped or lost."),
+    ("Reordered", "Delivered in the window after a newer message of the same producer and key."),
+    ("Dedup window", "The fewest most recent ids, and the span, that an idempotent consumer must remember from their acknowledgement so that no duplicate gets through."),
+)
+
+_EVENTS: dict[str, str] = {
+    "message.published": "published at {cluster}",
+    "message.resent": "sent again by its producer at {cluster}",
+    "message.stored": "stored in {cluster} at {ledger}:{entry}",
+    "message.deduplicated": "taken for a repeat at {cluster} and not stored",
+    "message.receipted": "its producer was told that {cluster} has it",
+    "message.replicated": "left {cluster} for {peer}",
+    "message.not-replicated": "passed over by the replicator {cluster} → {peer}",
+    "message.delivered": "delivered at {cluster} to {client}",
+    "message.acknowledged": "acknowledged by {client} at {cluster}",
+    "message.negatively-acknowledged": "refused by {client} at {cluster}",
+    "message.held": "kept unacknowledged by {client} at {cluster}",
+    "message.registered": "acknowledgement registered at {cluster}",
+    "message.expired": "expired at {cluster}",
+    "message.skipped": "skipped at {cluster}",
+    "message.removed": "removed from {cluster} with its ledger",
+    "cluster.crashed": "{cluster} fails",
+    "cluster.lost": "{cluster} is lost for good",
+    "cluster.restarted": "{cluster} comes back",
+    "failover.started": "{subscription} moves from {cluster} to {peer}",
+    "cursor.moved": "mark-delete of {subscription} at {cluster} goes from {ledger}:{entry} to {to_ledger}:{to_entry}",
+    "cursor.recovered": "{subscription} at {cluster} reopens at {ledger}:{entry}",
+    "subscription.created": "{subscription} is created at {cluster}, at {ledger}:{entry}",
+    "snapshot.requested": "snapshot S{snapshot} asked for at {cluster}",
+    "snapshot.refused": "{cluster} takes no snapshot: {reason}",
+    "snapshot.completed": "snapshot S{snapshot} complete at {cluster}, up to {ledger}:{entry}",
+    "snapshot.evicted": "snapshot S{snapshot} leaves the cache of {subscription} at {cluster}: {reason}",
+    "update.position": "{cluster} writes an update: {peer} may go to {to_ledger}:{to_entry}",
+    "update.applied": "{cluster} applies {peer}'s update, to {to_ledger}:{to_entry}",
+}
+
+
+class _Gaps(dict):
+    def __missing__(self, name: str) -> str:
+        return "?"
+
+
+def event_words(row: dict[str, Any]) -> str:
+    """A trace row as a clause."""
+    return _EVENTS.get(row["type"], row["type"].replace(".", " ")).format_map(_Gaps({name: value for name, value in row.items() if value is not None}))
+
+
+def seconds(at_us: int | None, digits: int = 3) -> str:
+    """An instant or a span in seconds, without unit; a dash for none."""
+    return "–" if at_us is None else f"{at_us / 1_000_000:.{digits}f}"
+
+
+def span(us: int | None) -> str:
+    """A span with the unit that reads best."""
+    if us is None:
+        return "never"
+    if abs(us) < 1_000_000:
+        return f"{us / 1000:.0f} ms"
+    return f"{us / 1_000_000:.2f} s" if abs(us) < 600_000_000 else f"{us / 60_000_000:.1f} min"
+
+
+def number(value: int | None) -> str:
+    """With a thin space between thousands; a dash for none."""
+    return "–" if value is None else f"{value:,}".replace(",", " ")
+
+
+def size(count: int) -> str:
+    """Bytes in the largest unit that keeps them above one."""
+    for unit, step in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
+        if count >= step:
+            return f"{count / step:.1f} {unit}"
+    return f"{count} B"
+
+
+def plural(count: int, one: str, many: str) -> str:
+    """The number and its noun."""
+    return f"{number(count)} {one if count == 1 else many}"
+
+
+def message_name(producer: str, sequence_id: int) -> str:
+    """A message as people write it."""
+    return f"{producer}/{sequence_id}"
+
+
+def position(place: int | None) -> str:
+    """A place as ledger:entry."""
+    if place is None:
+        return "–"
+    ledger, entry = divmod(place + 1, 1 << 32)
+    return f"{ledger}:{entry - 1}"
