@@ -105,7 +105,7 @@ def _in_order(problems: list[Problem]) -> list[Problem]:
     return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0))
 
 
-_UNREADABLE_HEAD = {"name": "", "title": "", "family": "", "until_us": 1}
+_UNREADABLE_HEAD = {"name": "", "title": "", "family": shape.FAMILIES[0], "until_us": 1}
 """Stands in while the rest is checked; a scenario with it is never returned."""
 
 

@@ -57,11 +57,14 @@ def default_of(section_model: type, key: Key) -> Any:
 LARGEST_INTEGER = 2**53
 """Whole numbers stay exact in JSON readers."""
 
+FAMILIES = ("replicated-subscriptions",)
+"""Each family brings its own causes of a duplicate; a test compares with those that are registered."""
+
 HEAD = (
     Key("format", "integer", "version of the format; this is 1", required=True, minimum=1, maximum=1),
     Key("name", "name", "name of the scenario", required=True),
     Key("title", "text", "one line for lists and headings", required=True),
-    Key("family", "name", "which protocol it shows, such as replicated-subscriptions", required=True),
+    Key("family", "choice", "which protocol it shows", required=True, choices=FAMILIES),
     Key("about", "text", "what happens, for a reader who has not run it"),
     Key("watch", "text", "what to look at while it runs"),
     Key("seed", "integer", "the one number that all chance comes from", minimum=0, maximum=LARGEST_INTEGER),

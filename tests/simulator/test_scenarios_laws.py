@@ -90,7 +90,7 @@ def test_a_scenario_comes_back_from_its_canonical_text(title, processing, share,
 format: 1
 name: law
 title: {flow(title)}
-family: f
+family: replicated-subscriptions
 until: 1h
 clusters: {{a: {{firstLedger: {first_ledger}}}, b: {{}}}}
 links: {{a -> b: {{latency: {latency}}}}}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from simulator.counting.causes import CAUSE_TABLES
 from simulator.scenarios import ScenarioError, load_scenario, load_scenario_text, parse_overrides, shape
 from simulator.scenarios.compound import KINDS
 from simulator.scenarios.model import Distribution, Scenario, Selection
@@ -108,7 +109,7 @@ BROKEN = """\
 format: 1
 name: Bad Name
 titel: x
-family: f
+family: replicated-subscription
 until: 20
 settings: {replicatedSubscriptionsSnapshotFreqencyMillis: 1000, brokerDeduplicationEnabled: 3}
 clusters:
@@ -142,6 +143,7 @@ EXPECTED = [
     (1, "title", "is missing"),
     (2, "name", "is not a name"),
     (3, "titel", "unknown key"),
+    (4, "family", "not one of the choices"),
     (5, "until", "no unit"),
     (6, "settings.replicatedSubscriptionsSnapshotFreqencyMillis", "unknown broker setting"),
     (6, "settings.brokerDeduplicationEnabled", "not true or false"),
@@ -264,6 +266,10 @@ def test_shape_and_model_cover_each_other(section):
     declared = {key.field for key in section.keys}
     assert declared == {field.name for field in fields(section.model)} - {"name"}
     assert all(key.kind in KINDS and key.says for key in section.keys)
+
+
+def test_every_family_has_its_causes():
+    assert set(shape.FAMILIES) == set(CAUSE_TABLES)
 
 
 def test_the_head_covers_the_scenario():
