@@ -89,7 +89,7 @@ class Pump:
         except Exception as error:  # our bug, in this lab: it stops, loudly, and the others go on
             self.remove(session)
             self._failed(session, error)
-            worked = True
+            return True
         took_s = self._clock() - began_s
         if worked:
             session.took(took_s)
