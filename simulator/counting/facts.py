@@ -126,6 +126,11 @@ class Facts:
         link = self.scenario.links.get((self.name(source), self.name(target)))
         return 0 if link is None else link.latency.nominal_us
 
+    def bandwidth_limited(self, source: int, target: int) -> bool:
+        """Whether entries queue on the link for its bandwidth."""
+        link = self.scenario.links.get((self.name(source), self.name(target)))
+        return link is not None and link.bandwidth_bytes_per_s is not None
+
     def replication_list(self, cluster: int, topic: int, seq: int) -> list[int]:
         """The clusters of the topic's replication list as `cluster` saw it at `seq`, itself included, sorted by name."""
         listed = {self.history.number(name) for name in self.scenario.topics[self.base_of(topic)].clusters}

@@ -112,7 +112,7 @@ def _finished_us(batch: Batch, snapshot: int, nominal_end_us: int) -> int:
 
 def _link_failed(batch: Batch, pair: tuple[int, int], snapshot: int, first_us: int, last_us: int) -> bool:
     """Whether the link was cut or slowed in the span, or a marker of the snapshot was late, delayed, dropped or lost on it."""
-    history, (source, target) = batch.facts.history, pair
+    facts, history, (source, target) = batch.facts, batch.facts.history, pair
     if _disturbed(batch, pair, first_us, last_us):
         return True
     if not snapshot:
@@ -120,8 +120,10 @@ def _link_failed(batch: Batch, pair: tuple[int, int], snapshot: int, first_us: i
     where = {"topic": batch.topic, "snapshot": snapshot}
     if any(len(history.table(event, cluster=source, peer=target, **where)) for event in ("marker.lost", "marker.delayed", "marker.dropped")):
         return True
+    if facts.bandwidth_limited(source, target):
+        return False  # what is late there queued behind other entries
     sent = {row["marker"]: row["at_us"] for row in history.table("marker.sent", cluster=source, peer=target, **where).dicts()}
-    latency_us = batch.facts.latency_us(source, target)
+    latency_us = facts.latency_us(source, target)
     stored = history.table("marker.stored", cluster=target, peer=source, **where).dicts()
     return any(row["at_us"] - sent.get(row["marker"], row["at_us"]) > latency_us for row in stored)
 

@@ -290,13 +290,15 @@ def test_snapshot_incomplete_for_a_link():
     assert (only(world).cause, only(world).why) == ("snapshot_incomplete", "link")
 
 
-def test_snapshot_incomplete_for_a_marker_that_took_longer_than_nominal():
+@pytest.mark.parametrize(("bandwidth", "word"), [(None, "link"), (50_000, "backlog")])
+def test_snapshot_incomplete_for_a_marker_that_took_longer_than_nominal(bandwidth: int | None, word: str):
     world = incomplete()
+    world.scenario.links["a", "b"] = replace(world.scenario.links["a", "b"], bandwidth_bytes_per_s=bandwidth)
     where = {"marker": 5, "reason": "snapshot_request", "snapshot": 9}
     world.here("marker.sent", "a", peer="b", **where)
     world.wait(3 * LATENCY_US).here("marker.stored", "b", peer="a", **where)
     after_crash(world).deliver([0], "b")
-    assert (only(world).cause, only(world).why) == ("snapshot_incomplete", "link")
+    assert (only(world).cause, only(world).why) == ("snapshot_incomplete", word)
 
 
 def test_snapshot_incomplete_for_a_cluster_that_was_down():
