@@ -42,7 +42,7 @@ function linesOfCluster(state, watched, cluster) {
     lines.push(`Consumer ${name} is ${consumer.state}: ${counted(consumer.in_hand.length, "message")} in hand, ${consumer.queued} queued.`);
   }
   for (const [peer, replicator] of Object.entries(topic.replicators)) {
-    lines.push(`Replicator to ${peer}: ${replicator.state}, ${replicator.in_flight} on the wire, ${replicator.backlog} waiting.`);
+    lines.push(`Replicator to ${peer}: ${replicator.state}, ${counted(replicator.backlog, "entry", "entries")} not confirmed there.`);
   }
   return lines;
 }

@@ -10,7 +10,7 @@ import { makeSentence } from "../render/sentence.js";
 import { makeStage } from "../render/stage.js";
 import { makeTimeSection } from "../render/time_section.js";
 import { makeControls } from "../transport/controls.js";
-import { listenToKeys } from "../transport/keys.js";
+import { letGoOfClickedButtons, listenToKeys } from "../transport/keys.js";
 import { makeAppearance } from "./appearance.js";
 import { makeChoices } from "./choices.js";
 import { makeEventPanel } from "./event_panel.js";
@@ -48,10 +48,12 @@ export function makeView(parts) {
   const header = makeHeader(document, root, { ...parts, say, appearance });
   const side = required(root, "[data-part=side]");
 
+  const { signal } = new window.AbortController();
+  letGoOfClickedButtons(document, signal);
   listenToKeys(
     document,
     { ...controls.acts, ...footer.acts, ...stage.acts, ...time.acts, ...faults.acts, ...events.acts, ...header.acts, words: () => header.wordsShown(mirror.toggle()) },
-    new window.AbortController().signal,
+    signal,
   );
   required(root, "[data-act=words]").addEventListener("click", () => header.wordsShown(mirror.toggle()));
   for (const act of ["magnify", "reduce", "follow"]) required(root, `[data-act=${act}]`).addEventListener("click", stage.acts[act]);

@@ -9,7 +9,7 @@ import { xOf, yOf } from "../layout/plane.js";
 import { gapsOf } from "../model/acknowledged.js";
 import { CAUSE_WORDS } from "../model/causes.js";
 import { span, whole } from "../model/format.js";
-import { STRANDED } from "../model/standing.js";
+import { HELD, STRANDED } from "../model/standing.js";
 import { pointsOf } from "./threads.js";
 
 /** @typedef {{text: string, weight: number, colour: string}} Run a piece of a label in one weight and colour (a theme ink) */
@@ -86,12 +86,13 @@ function askCursor(scene, lane, ask) {
 
 function askHoles(scene, state, lane, ask) {
   const { plane } = scene;
-  const { strip, cursor, store } = scene.lanes[lane.name];
+  const { strip, cursor, store, bits } = scene.lanes[lane.name];
   if (!cursor || !strip.fine || scene.watched.subject !== lane.name || cursor.ranges.length === 0) return;
   for (const [first] of gapsOf(cursor, 3)) {
     if (first < strip.from || !store || first < store.first || first >= store.first + store.count) continue;
     const at = first - store.first;
-    if (store.columns.kind[at] >= 100) continue;
+    const held = (bits[first - strip.from] & HELD) !== 0;
+    if (store.columns.kind[at] >= 100 || !(held || first === cursor.mark_delete_index + 1)) continue;
     const name = nameOfMessage(state, store, at);
     const since_us = heldSince(state, name);
     const runs = [{ text: name, weight: 600, colour: "ink" }];

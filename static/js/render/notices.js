@@ -16,7 +16,7 @@ export function makeNotices(document, root) {
     /** @param {{error: string, hint?: string, tone?: "harm" | "plain"}} notice */
     say({ error, hint = "", tone = "harm" }) {
       const close = element(document, "button.close", { type: "button", "aria-label": "dismiss", text: "×", onclick: () => item.remove() });
-      const item = element(document, `li.notice.${tone}`, {}, [element(document, "p", {}, [element(document, "b", { text: error }), hint ? ` ${hint}` : ""]), close]);
+      const item = element(document, `li.notice.${tone}`, {}, [element(document, "p", {}, [element(document, "b", { text: sentence(error) }), hint ? ` ${sentence(hint)}` : ""]), close]);
       list.prepend(item);
       while (list.children.length > SHOWN) list.lastChild.remove();
     },
@@ -38,4 +38,10 @@ export function makeNotices(document, root) {
     },
     clear: () => list.replaceChildren(),
   };
+}
+
+/** A refusal may come as a phrase; on the page it is a sentence. */
+function sentence(text) {
+  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?:…]$/.test(begun) ? begun : `${begun}.`;
 }

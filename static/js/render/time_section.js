@@ -55,7 +55,7 @@ export function makeTimeSection(document, root, on, plotly) {
       const x0 = narrow ? 72 : plane.a0;
       const x1 = narrow ? width - 10 : Math.min(width - 8, plane.a1 + 40 * theme.scale);
       const strip_px = spacetimeHeight(lanes.length, theme.scale);
-      const curve_px = Math.max(LOWEST_CURVE_PX * theme.scale, Math.min(spare - strip_px - 18, HIGHEST_CURVE_PX * theme.scale));
+      const curve_px = Math.max(LOWEST_CURVE_PX * theme.scale, Math.min(spare - strip_px - 30, HIGHEST_CURVE_PX * theme.scale));
       const height = strip_px + curve_px;
       axis = { x0, x1 };
       window = turned(window, now_us, spanFor(state.playing ? state.speed : 0));

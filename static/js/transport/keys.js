@@ -49,6 +49,17 @@ export function listenToKeys(target, acts, signal) {
   );
 }
 
+/** A button that was clicked with a pointer gives the focus back, so that space plays and does not press it again. */
+export function letGoOfClickedButtons(target, signal) {
+  target.addEventListener(
+    "click",
+    (event) => {
+      if (event.detail > 0 && !event.target.closest?.("dialog")) event.target.closest?.("button")?.blur();
+    },
+    { signal },
+  );
+}
+
 function typing(element, key) {
   if (!element?.closest) return false;
   if (element.closest("dialog[open]")) return true;

@@ -18,21 +18,22 @@ export function makeMenu(document, home, onItem) {
     came_from = null;
   }
 
-  function choose(item) {
-    close();
+  /** By keyboard the focus goes back; after a pointer it goes nowhere, so that space means play again. */
+  function choose(item, by_pointer) {
+    close(!by_pointer);
     onItem(item);
   }
 
   function show(groups, anchor) {
     close(false);
-    came_from = anchor;
+    came_from = document.activeElement;
     const buttons = [];
     const children = groups
       .filter((group) => group.items.length)
       .flatMap((group) => [
         element(document, "p.menu-title", { text: group.title, role: "presentation" }),
         ...group.items.map((item) => {
-          const button = element(document, `button.menu-item${item.harm ? ".harm" : ""}`, { type: "button", role: "menuitem", tabindex: -1, onclick: () => choose(item) }, [
+          const button = element(document, `button.menu-item${item.harm ? ".harm" : ""}`, { type: "button", role: "menuitem", tabindex: -1, onclick: (event) => choose(item, event.detail > 0) }, [
             element(document, "span", { text: item.says }),
             ...(item.key ? [element(document, "kbd", { text: item.key, "aria-hidden": "true" })] : []),
           ]);
@@ -64,15 +65,16 @@ export function makeMenu(document, home, onItem) {
   return { show, close, isOpen: () => open !== null };
 }
 
-/** Under the anchor where it fits, else above; never outside the page. */
+/** Under the anchor where it fits, else beside it; never outside the page. */
 function place(menu, anchor, home) {
   const frame = home.getBoundingClientRect();
   const box = anchor.getBoundingClientRect();
   const view = home.ownerDocument.documentElement;
-  const left = Math.max(8, Math.min(box.left, view.clientWidth - menu.offsetWidth - 8));
   const under = box.bottom + 4;
   const fits = under + menu.offsetHeight <= view.clientHeight - 8;
-  const top = fits ? under : Math.max(8, box.top - menu.offsetHeight - 4);
+  const beside = box.right + 8 + menu.offsetWidth <= view.clientWidth ? box.right + 8 : box.left - menu.offsetWidth - 8;
+  const left = Math.max(8, Math.min(fits ? box.left : beside, view.clientWidth - menu.offsetWidth - 8));
+  const top = fits ? under : Math.max(8, view.clientHeight - menu.offsetHeight - 8);
   menu.style.left = `${left - frame.left}px`;
   menu.style.top = `${top - frame.top}px`;
 }

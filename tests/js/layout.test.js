@@ -1,0 +1,132 @@
+/** Layout is numbers: strips, windows, labels that never overlap, arcs, axes, and the plane turned a quarter. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { makePlane, xOf, yOf } from "../../static/js/layout/plane.js";
+import { entryAt, farEdge, layStrip, nearEdge } from "../../static/js/layout/strip.js";
+import { dragged, fitted, followingWindow, WIDTHS_PX, zoomed } from "../../static/js/layout/window.js";
+import { placeLabels } from "../../static/js/layout/labels.js";
+import { layLinks, pointOn, shareOf } from "../../static/js/layout/links.js";
+import { SHORTEST_US, spanFor, ticksOf, timeZoomed, turned } from "../../static/js/layout/time_axis.js";
+import { sequence } from "./fixtures/lab.js";
+
+const units = (index) => (index % 3 === 0 ? 0.4 : 1);
+
+test("a strip ends at the head, its edges grow, and every place is an entry", () => {
+  const strip = layStrip({ length: 500, first_kept: 0, back: 0, unit_px: 10, a0: 100, a1: 900, units });
+  assert.equal(strip.to, 500);
+  assert.equal(farEdge(strip, 499), 900);
+  for (let index = strip.from; index < strip.to; index++) {
+    assert.ok(nearEdge(strip, index) < farEdge(strip, index));
+    const middle = (nearEdge(strip, index) + farEdge(strip, index)) / 2;
+    if (middle >= 100) assert.equal(entryAt(strip, middle), index);
+  }
+  assert.ok(nearEdge(strip, strip.from - 5) < 100, "what lies before the window stays outside");
+  assert.equal(entryAt(strip, 901), null);
+});
+
+test("a strip too long for single entries keeps the same places by arithmetic", () => {
+  const strip = layStrip({ length: 5_000_000, first_kept: 0, back: 1000, unit_px: 0.01, a0: 100, a1: 900, units });
+  assert.equal(strip.fine, false);
+  assert.equal(strip.to, 4_999_000);
+  assert.equal(strip.from, 4_999_000 - 80_000);
+  assert.equal(nearEdge(strip, strip.to), 900);
+});
+
+test("trimmed entries are not laid out", () => {
+  const strip = layStrip({ length: 50, first_kept: 45, back: 0, unit_px: 10, a0: 0, a1: 900, units: () => 1 });
+  assert.equal(strip.from, 45);
+});
+
+test("the window shrinks at once, grows only with room to spare, and obeys a person", () => {
+  const wide = { unit_px: 14, back: 0, held: false };
+  const shrunk = fitted(wide, 200, 1000, 1);
+  assert.equal(shrunk.unit_px, 5);
+  assert.equal(fitted(shrunk, 160, 1000, 1), shrunk, "a little more room changes nothing");
+  assert.ok(fitted(shrunk, 60, 1000, 1).unit_px > 5);
+  assert.ok(WIDTHS_PX.includes(fitted(shrunk, 60, 1000, 1).unit_px));
+  const held = zoomed(wide, -1, 1);
+  assert.equal(held.held, true);
+  assert.equal(fitted(held, 1, 1000, 1), held);
+  assert.equal(dragged(wide, 140, 1000).back, 10);
+  assert.equal(dragged(wide, -500, 1000).back, 0);
+  assert.equal(followingWindow().held, false);
+});
+
+test("placed labels never overlap, lie inside, and the important ones win", () => {
+  const random = sequence(7);
+  for (let round = 0; round < 60; round++) {
+    const requests = Array.from({ length: 30 }, (_, at) => ({
+      priority: at % 5,
+      height: 14,
+      forms: [{ width: 20 + random() * 120, label: at, places: [0, 1, 2].map(() => ({ x: random() * 400, y: random() * 200 })) }],
+    }));
+    const placed = placeLabels(requests, { width: 400, height: 200 });
+    assert.ok(placed.length > 0);
+    for (const [at, one] of placed.entries()) {
+      assert.ok(one.x >= 0 && one.y >= 0 && one.x + one.width <= 400 && one.y + one.height <= 200);
+      for (const other of placed.slice(at + 1)) {
+        assert.ok(one.x + one.width <= other.x || other.x + other.width <= one.x || one.y + one.height <= other.y || other.y + other.height <= one.y);
+      }
+    }
+  }
+  const place = { x: 10, y: 10 };
+  const pair = placeLabels([{ priority: 5, height: 10, forms: [{ width: 50, label: "quiet", places: [place] }] }, { priority: 0, height: 10, forms: [{ width: 50, label: "hole", places: [place] }] }], { width: 200, height: 50 });
+  assert.deepEqual(pair.map(({ label }) => label), ["hole"], "dropped, never shrunk");
+});
+
+test("a label that does not fit takes its shorter form", () => {
+  const [placed] = placeLabels([{ priority: 0, height: 10, forms: [{ width: 90, label: "long", places: [{ x: 20, y: 0 }] }, { width: 30, label: "short", places: [{ x: 20, y: 0 }] }] }], { width: 60, height: 20 });
+  assert.equal(placed.label, "short");
+});
+
+test("arcs leave one port and end at the other; what flies is at its share of the time", () => {
+  for (const width of [1200, 390]) {
+    const plane = makePlane({ width, scale: 1, names: ["a", "b", "c"], room: 500 });
+    for (const arc of layLinks(plane, ["a -> b", "b -> a", "a -> c", "x -> a"])) {
+      const from = plane.lanes.find((lane) => lane.name === arc.from);
+      const to = plane.lanes.find((lane) => lane.name === arc.to);
+      assert.deepEqual(pointOn(arc.points, 0), [xOf(plane, from, plane.port, plane.cell / 2), yOf(plane, from, plane.port, plane.cell / 2)]);
+      assert.deepEqual(pointOn(arc.points, 1), [xOf(plane, to, plane.port, plane.cell / 2), yOf(plane, to, plane.port, plane.cell / 2)]);
+    }
+  }
+  const flight = { sent_us: 1000, due_us: 3000 };
+  assert.deepEqual([500, 1000, 2000, 3000, 9000].map((us) => shareOf(flight, us)), [0, 0, 0.5, 1, 1]);
+  assert.equal(shareOf({ sent_us: 5, due_us: 5 }, 5), 1);
+});
+
+test("narrow pages turn the plane: along runs down, lanes stand side by side inside the page", () => {
+  const plane = makePlane({ width: 390, scale: 1, names: ["a", "b", "c"], room: 500 });
+  assert.equal(plane.turned, true);
+  for (const lane of plane.lanes) {
+    assert.ok(xOf(plane, lane, 0, 0) <= 390 && xOf(plane, lane, 0, plane.cell) > 0);
+    assert.equal(yOf(plane, lane, 77, 12), 77);
+  }
+  const wide = makePlane({ width: 1200, scale: 1, names: ["a", "b", "c"], room: 2000 });
+  assert.equal(wide.turned, false);
+  assert.ok(wide.height <= 600, "lanes do not drift apart on a tall page");
+});
+
+test("the time window stands still while now crosses it, then turns a page", () => {
+  let window = turned(null, 0, 1_000_000);
+  const pages = new Set();
+  for (let now_us = 0; now_us < 5_000_000; now_us += 10_000) {
+    window = turned(window, now_us, 1_000_000);
+    pages.add(window.start_us);
+    assert.ok(now_us >= window.start_us && now_us <= window.start_us + window.span_us * 0.93);
+  }
+  assert.ok(pages.size > 4 && pages.size < 16, `${pages.size} pages`);
+  const back = turned(window, 1_000_000, 1_000_000);
+  assert.ok(back.start_us <= 1_000_000, "a seek back is followed");
+});
+
+test("ticks are round and inside; spans follow the speed", () => {
+  const ticks = ticksOf(1_234_567, 2_500_000, 8);
+  assert.ok(ticks.length >= 4 && ticks.length <= 9);
+  assert.ok(ticks.every(({ at_us }) => at_us >= 1_234_567 && at_us <= 3_734_567 && at_us % 500_000 === 0));
+  assert.equal(ticksOf(0, 200, 4)[1].text, "0.00005 s");
+  assert.ok(spanFor(10) > spanFor(1));
+  let window = { start_us: 0, span_us: 1_000_000, held: false };
+  for (let i = 0; i < 20; i++) window = timeZoomed(window, 1, 500_000);
+  assert.equal(window.span_us, SHORTEST_US);
+});

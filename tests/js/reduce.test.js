@@ -1,0 +1,79 @@
+/** The reducer: pure, in order, a snapshot starts over, a gap changes nothing but its count. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { reduce } from "../../static/js/model/reduce.js";
+import { emptyLab } from "../../static/js/model/state.js";
+import { cells, cursor, frame, frozen, topic, view, welcome } from "./fixtures/lab.js";
+
+const small = (length = 3) => view({ a: topic(length, { billing: cursor() }), b: topic(length, { billing: cursor() }) });
+
+const play = (messages, from = emptyLab()) => messages.reduce((state, message) => frozen(reduce(state, message)), frozen(from));
+
+test("frames add up: cells, rows, forecast, instant", () => {
+  const state = play([
+    welcome(),
+    frame(1, { view: small(3), cells: { "a/orders": cells("aab") }, rows: [{ seq: 1, at_us: 1, type: "run.started" }], forecast: [[10, { billing: { b: 1 } }]] }),
+    frame(2, { view: small(5), cells: { "a/orders": cells("aa", { first: 3 }) }, rows: [{ seq: 4, at_us: 9, type: "link.cut" }], forecast: [[20, { billing: { b: 2 } }]] }),
+  ]);
+  assert.equal(state.cells["a/orders"].count, 5);
+  assert.deepEqual(state.rows.map((row) => row.seq), [1, 4]);
+  assert.deepEqual(state.forecast.map(([at_us]) => at_us), [10, 20]);
+  assert.equal(state.at_us, 100_000);
+  assert.equal(state.welcome.title, "A lab");
+});
+
+test("a gap is counted and nothing of the frame is taken in", () => {
+  const before = play([welcome(), frame(1, { view: small() })]);
+  const after = reduce(before, frame(3, { view: small(9) }));
+  assert.equal(after.gaps, 1);
+  assert.equal(after.view, before.view);
+  assert.equal(after.number, 1);
+});
+
+test("an old frame changes nothing at all", () => {
+  const before = play([welcome(), frame(1, { view: small() }), frame(2, { view: small() })]);
+  assert.equal(reduce(before, frame(2, { view: small(9) })), before);
+});
+
+test("a snapshot starts a new past: rows, cells and markers of the old one are gone, the curve before it stays", () => {
+  const later = { epoch: 2, number: 1, snapshot: true };
+  const state = play([
+    welcome(),
+    frame(1, { view: small(), cells: { "a/orders": cells("aaa") }, rows: [{ seq: 9, at_us: 9, type: "snapshot.requested", snapshot: 3, cluster: "a", topic: "orders" }], forecast: [[10, {}], [50, {}]] }),
+    frame(1, { ...later, at_us: 30, view: small(), cells: { "a/orders": cells("a") }, rows: [{ seq: 2, at_us: 2, type: "run.started" }], forecast: [[30, {}]] }),
+  ]);
+  assert.equal(state.cells["a/orders"].count, 1);
+  assert.deepEqual(state.rows.map((row) => row.seq), [2]);
+  assert.equal(state.snapshots.size, 0);
+  assert.deepEqual(state.forecast.map(([at_us]) => at_us), [10, 30], "what lies after the new instant was another future");
+});
+
+test("on another branch the old curve is no past", () => {
+  const state = play([
+    welcome(),
+    frame(1, { view: small(), forecast: [[10, {}]] }),
+    frame(1, { epoch: 2, snapshot: true, view: { ...small(), branch: 1 }, forecast: [[30, {}]] }),
+  ]);
+  assert.deepEqual(state.forecast.map(([at_us]) => at_us), [30]);
+});
+
+test("rows that came before are not added twice", () => {
+  const row = { seq: 5, at_us: 1, type: "link.cut" };
+  const state = play([welcome(), frame(1, { view: small(), rows: [row] }), frame(2, { view: small(), rows: [row, { ...row, seq: 6 }] })]);
+  assert.deepEqual(state.rows.map(({ seq }) => seq), [5, 6]);
+});
+
+test("frames missed and viewers are counted", () => {
+  const state = play([welcome(), { type: "viewers", count: 3 }, { type: "lagged", missed: 12 }, { type: "lagged", missed: 2 }]);
+  assert.equal(state.viewers, 3);
+  assert.equal(state.missed, 14);
+});
+
+test("the same messages give the same state, however often", () => {
+  const messages = [welcome(), frame(1, { view: small(), cells: { "a/orders": cells("abQRS") } }), frame(2, { view: small() })];
+  const one = play(messages);
+  const other = play(messages);
+  assert.deepEqual({ ...one, cells: null }, { ...other, cells: null });
+  assert.deepEqual([...one.owners], [[1, 0]], "the request names who asked for snapshot 1");
+});

@@ -1,0 +1,125 @@
+/** How entries stand, why they would come twice, what is watched, and the sentence over it. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { reduce } from "../../static/js/model/reduce.js";
+import { emptyLab } from "../../static/js/model/state.js";
+import { CAME_TWICE, DONE, HELD, HERE, makeStanding, OURS, STRANDED, TWICE } from "../../static/js/model/standing.js";
+import { stretchesOf } from "../../static/js/model/causes.js";
+import { whatIsWatched } from "../../static/js/model/watched.js";
+import { plainSentence, sentenceOf } from "../../static/js/model/sentence.js";
+import { mirrorOf } from "../../static/js/model/mirror.js";
+import { threadsOf } from "../../static/js/layout/threads.js";
+import { cells, consumer, cursor, frame, topic, view, welcome } from "./fixtures/lab.js";
+
+const forecast = (duplicates) => ({ billing: { from: "a", to: { b: { duplicates, redeliveries: 0, lost: 0, stranded: 1, stranded_unprocessed: 1 } } } });
+
+/** a has let go 0-3, 5 and 7, holds 4; b's cursor stands at 1. Both logs: messages 0-7. */
+function lab({ a = cursor({ mark: 3, ranges: [[5, 5], [7, 7]], read: 8, consumers: { "billing-1": consumer([4]) } }), b = cursor({ mark: 1 }), log = "aaaaaaaa", more = {}, rows = [] } = {}) {
+  const shown = view({ a: topic(log.length, { billing: a }), b: topic(log.length, { billing: b }) }, { forecast: forecast(4), ...more });
+  const first = frame(1, { view: shown, cells: { "a/orders": cells(log), "b/orders": cells(log) }, rows });
+  return [welcome(), first].reduce(reduce, emptyLab());
+}
+
+const bitsOf = (state, cluster, count = 8) => makeStanding(state, whatIsWatched(state, {}))(cluster, 0, count);
+const having = (bits, bit) => [...bits.keys()].filter((index) => bits[index] & bit);
+
+test("in the region that reads: done, in hand, holes", () => {
+  const bits = bitsOf(lab(), "a");
+  assert.deepEqual(having(bits, HERE), [0, 1, 2, 3, 5, 7]);
+  assert.deepEqual(having(bits, HELD), [4]);
+  assert.deepEqual(having(bits, TWICE), []);
+});
+
+test("in the other region: what was acknowledged elsewhere and not here would come twice", () => {
+  const bits = bitsOf(lab(), "b");
+  assert.deepEqual(having(bits, TWICE), [2, 3, 5, 7]);
+  assert.deepEqual(having(bits, DONE), [0, 1, 2, 3, 5, 7]);
+});
+
+test("causes: beyond the mark-delete a hole is to blame, below it no snapshot", () => {
+  const state = lab();
+  const watched = whatIsWatched(state, {});
+  const stretches = stretchesOf(state, watched, "b", 0, bitsOf(state, "b"));
+  assert.deepEqual(stretches, [
+    { first: 2, last: 3, messages: 2, cause: "snapshot" },
+    { first: 5, last: 7, messages: 2, cause: "hole" },
+  ]);
+  assert.equal(stretches.reduce((sum, one) => sum + one.messages, 0), state.view.forecast.billing.to.b.duplicates);
+});
+
+test("causes: what a used snapshot covers waits for its update", () => {
+  const rows = [
+    { seq: 1, at_us: 1, type: "snapshot.completed", cluster: "a", topic: "orders", snapshot: 1, ledger: 3, entry: 2, duration_us: 1 },
+    { seq: 2, at_us: 1, type: "snapshot.position", cluster: "a", topic: "orders", snapshot: 1, peer: "b", to_ledger: 3, to_entry: 2 },
+    { seq: 3, at_us: 2, type: "snapshot.used", cluster: "a", topic: "orders", subscription: "billing", snapshot: 1, ledger: 3, entry: 2 },
+  ];
+  const state = lab({ rows });
+  assert.deepEqual(stretchesOf(state, whatIsWatched(state, {}), "b", 0, bitsOf(state, "b")).map(({ cause }) => cause), ["update", "snapshot", "hole"]);
+  const [thread] = threadsOf(state, whatIsWatched(state, {}));
+  assert.deepEqual([thread.state, thread.index], ["used", { a: 2, b: 2 }], "b has not moved as far: not applied yet");
+});
+
+test("a subscription that is missing in the other region: everything acknowledged would come twice, if the forecast says so", () => {
+  const missing = lab();
+  delete missing.view.clusters.b.topics.orders.subscriptions.billing;
+  assert.deepEqual(having(bitsOf(missing, "b"), TWICE), [0, 1, 2, 3, 5, 7]);
+  missing.view.forecast = forecast(0);
+  assert.deepEqual(having(bitsOf(missing, "b"), TWICE), [], "at Latest nothing comes again");
+});
+
+test("markers are ours when the subject asked, also those that others wrote in answer", () => {
+  const state = lab({ log: "aQRSU" });
+  assert.deepEqual(having(bitsOf(state, "a", 5), OURS), [1, 2, 3, 4]);
+});
+
+test("after a failover: what has come twice, what will, what is stranded", () => {
+  const started = { seq: 9, at_us: 60_000, type: "failover.started", cluster: "a", peer: "b", subscription: "billing", reason: "crash" };
+  const after = view(
+    { a: topic(9, { billing: cursor({ mark: 3, ranges: [[5, 5], [7, 7]] }) }), b: topic(8, { billing: cursor({ mark: 2, read: 5, consumers: { "billing-1": consumer([3]) } }) }) },
+    { forecast: {}, failovers: [{ subscription: "billing", from: "a", to: "b", mode: "crash", at_us: 60_000, duplicates: 2, stranded: 1, lost: 0 }] },
+  );
+  after.clusters.a.state = "down";
+  const state = reduce(lab(), frame(2, { view: after, rows: [started], cells: { "a/orders": cells("b", { first: 8 }) } }));
+  const bits = bitsOf(state, "b");
+  assert.deepEqual(having(bits, CAME_TWICE), [2, 3], "2 acknowledged again, 3 in hand again");
+  assert.deepEqual(having(bits, TWICE), [5, 7]);
+  assert.deepEqual(having(bitsOf(state, "a", 9), STRANDED), [8]);
+  assert.equal(plainSentence(sentenceOf(state, whatIsWatched(state, {}))), "a failed. b has delivered 2 messages twice. 1 stranded, 0 lost.");
+});
+
+test("a page that jumped over the failover finds the same marks from the dead region's cursor and the first move", () => {
+  const rows = [
+    { seq: 9, at_us: 60_000, type: "failover.started", cluster: "a", peer: "b", subscription: "billing", reason: "crash" },
+    { seq: 12, at_us: 70_000, type: "cursor.moved", cluster: "b", topic: "orders", subscription: "billing", ledger: 3, entry: 1, to_ledger: 3, to_entry: 2, reason: "acknowledgement" },
+  ];
+  const shown = view({ a: topic(8, { billing: cursor({ mark: 3, ranges: [[5, 5], [7, 7]] }) }), b: topic(8, { billing: cursor({ mark: 2, consumers: { "billing-1": consumer([3]) } }) }) });
+  shown.clusters.a.state = "down";
+  const log = cells("aaaaaaaa");
+  const state = [welcome(), frame(1, { view: shown, rows, cells: { "a/orders": log, "b/orders": log } })].reduce(reduce, emptyLab());
+  assert.deepEqual(having(bitsOf(state, "b"), CAME_TWICE), [2, 3]);
+});
+
+test("watched: a wish holds while it exists, else the lab decides; the subject is where the consumers are", () => {
+  const state = lab();
+  assert.deepEqual(whatIsWatched(state, { topic: "nothing", target: "nowhere" }), { topic: "orders", subscription: "billing", subject: "a", target: "b", clusters: ["a", "b"], peers: ["b"] });
+  assert.equal(whatIsWatched(emptyLab(), {}), null);
+});
+
+test("the sentence says the engine's figures and names harm only when there is some", () => {
+  const state = lab();
+  const watched = whatIsWatched(state, {});
+  assert.equal(plainSentence(sentenceOf(state, watched)), "If a failed now, b would deliver 4 messages twice. 1 stranded, 0 lost.");
+  state.view.forecast.billing.to.b.duplicates = 0;
+  const parts = sentenceOf(state, watched);
+  assert.ok(!parts.some((part) => part.harm));
+  assert.match(plainSentence(parts), /nothing twice/);
+});
+
+test("the mirror says what the picture shows, in words", () => {
+  const state = lab();
+  const lines = mirrorOf(state, whatIsWatched(state, {})).flatMap((section) => [section.title, ...section.lines]);
+  for (const expected of [/b would deliver 4 messages twice/, /Not acknowledged, and holding the mark-delete back: 3:4\./, /Consumer billing-1 is running: 1 message in hand/, /a to b: up, 40 ms/]) {
+    assert.ok(lines.some((line) => expected.test(line)), `${expected} in\n${lines.join("\n")}`);
+  }
+});

@@ -1,0 +1,117 @@
+/** Decoding, order of frames, waiting, connecting again: what stands between a socket and the reducer. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { decode, WireError } from "../../static/js/wire/decode.js";
+import { placeOf } from "../../static/js/wire/sequence.js";
+import { FIRST_WAIT_MS, LONGEST_WAIT_MS, waitBefore } from "../../static/js/wire/backoff.js";
+import { openConnection } from "../../static/js/wire/connection.js";
+import { ownerToken } from "../../static/js/wire/token.js";
+import { makeRequests, RequestError } from "../../static/js/wire/http.js";
+import { cells, frame, welcome } from "./fixtures/lab.js";
+
+test("decode takes a frame and keeps fields it does not know", () => {
+  const taken = decode(JSON.stringify({ ...frame(3), cells: { "a/orders": cells("aab") }, later: 1 }));
+  assert.equal(taken.number, 3);
+  assert.equal(taken.later, 1);
+});
+
+test("decode says in words what is wrong", () => {
+  const refusals = [
+    ["{", /not JSON/],
+    ["[]", /without a type/],
+    [JSON.stringify({ type: "weather" }), /type “weather”.*Reload/],
+    [JSON.stringify({ ...frame(1), at_us: 1.5 }), /“at_us” is not a whole number of microseconds/],
+    [JSON.stringify(welcome({ wire: 2 })), /wire version 2.*Reload/],
+    [JSON.stringify({ ...frame(1), cells: { "a/orders": { ...cells("aab"), number: [1] } } }), /cells of a\/orders have 3 kinds but not as many of “number”/],
+  ];
+  for (const [text, words] of refusals) assert.throws(() => decode(text), (reason) => reason instanceof WireError && words.test(reason.message));
+});
+
+test("frames of one epoch follow one another; a snapshot may come at any number", () => {
+  const seen = { epoch: 4, number: 10 };
+  const place = (epoch, number, snapshot = false) => placeOf(seen, { epoch, number, snapshot });
+  assert.equal(place(4, 11), "take");
+  assert.equal(place(4, 10), "old");
+  assert.equal(place(4, 12), "gap");
+  assert.equal(place(5, 1), "gap", "a new epoch begins with a snapshot");
+  assert.equal(place(5, 1, true), "take");
+  assert.equal(place(4, 17, true), "take");
+  assert.equal(place(3, 99, true), "old", "a late answer of the epoch before");
+});
+
+test("waits double, stay bounded and are spread", () => {
+  assert.equal(waitBefore(0, () => 0.999999), FIRST_WAIT_MS);
+  assert.equal(waitBefore(0, () => 0), FIRST_WAIT_MS / 2);
+  for (let attempt = 0; attempt < 40; attempt++) assert.ok(waitBefore(attempt, () => 0.99) <= LONGEST_WAIT_MS);
+});
+
+function fakeLine() {
+  const sockets = [];
+  const heard = { frames: [], states: [], errors: [], waits: [] };
+  const connection = openConnection({
+    makeSocket: () => {
+      const socket = { sent: [], readyState: 1, send: (text) => socket.sent.push(JSON.parse(text)), close: () => socket.onclose() };
+      sockets.push(socket);
+      return socket;
+    },
+    hello: () => ({ token: "t", epoch: 2, number: sockets.length }),
+    onFrame: (one) => heard.frames.push(one),
+    onState: (state) => heard.states.push(state),
+    onError: (reason) => heard.errors.push(reason.message),
+    later: (run, wait_ms) => heard.waits.push([run, wait_ms]),
+    random: () => 0.5,
+  });
+  return { sockets, heard, connection };
+}
+
+test("a connection says hello first, and again with what it has seen after a loss", () => {
+  const { sockets, heard, connection } = fakeLine();
+  sockets[0].onopen();
+  assert.deepEqual(sockets[0].sent, [{ type: "hello", token: "t", epoch: 2, number: 1 }]);
+  sockets[0].onmessage({ data: JSON.stringify(welcome()) });
+  sockets[0].onclose();
+  assert.deepEqual(heard.states, ["connecting", "open", "waiting"]);
+  assert.equal(connection.send({ type: "pause" }), false, "nothing is queued while the line is down");
+  heard.waits[0][0]();
+  sockets[1].onopen();
+  assert.equal(sockets[1].sent[0].number, 2);
+  sockets[0].onmessage({ data: JSON.stringify(welcome()) });
+  assert.equal(heard.frames.length, 1, "the old socket is not heard any more");
+});
+
+test("a frame that cannot be understood is told, and the line goes on", () => {
+  const { sockets, heard } = fakeLine();
+  sockets[0].onopen();
+  sockets[0].onmessage({ data: "nonsense" });
+  sockets[0].onmessage({ data: JSON.stringify(welcome()) });
+  assert.match(heard.errors[0], /not JSON/);
+  assert.equal(heard.frames.length, 1);
+});
+
+test("a closed connection never opens again", () => {
+  const { sockets, heard, connection } = fakeLine();
+  sockets[0].onopen();
+  connection.close();
+  assert.equal(heard.waits.length, 0);
+  assert.equal(heard.states.at(-1), "closed");
+});
+
+test("the token comes from the fragment, is kept per lab and leaves the address", () => {
+  const kept = new Map();
+  const storage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value) };
+  const addresses = [];
+  const history = { replaceState: (_state, _title, address) => addresses.push(address) };
+  assert.equal(ownerToken("l1", { hash: "#token=abc", pathname: "/labs/l1/", search: "" }, storage, history), "abc");
+  assert.deepEqual(addresses, ["/labs/l1/"]);
+  assert.equal(ownerToken("l1", { hash: "", pathname: "/labs/l1/", search: "" }, storage, history), "abc");
+  assert.equal(ownerToken("l2", { hash: "", pathname: "/labs/l2/", search: "" }, storage, history), null);
+});
+
+test("a refused request carries the server's words and hint", async () => {
+  const answer = (status, body) => async () => ({ ok: status < 400, status, statusText: "", headers: { get: () => "application/json" }, json: async () => body });
+  const asked = makeRequests(answer(400, { error: "No such row.", hint: "Rows so far are 0 to 9." }), "c");
+  await assert.rejects(asked.get("/x"), (reason) => reason instanceof RequestError && reason.message === "No such row." && reason.hint.includes("0 to 9"));
+  const unreachable = makeRequests(async () => Promise.reject(new TypeError("network")), "c");
+  await assert.rejects(unreachable.get("/x"), /cannot be reached/);
+});
