@@ -109,6 +109,7 @@ def cut(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     for link in links:
         if link.up:
             link.up = False
+            link.free_at_us = 0  # the bytes that waited to go out are gone
             seq = runtime.note("link.cut", cause, link.source, link.target)
             for topic in runtime.clusters[link.source].topics.values():
                 if link.target in topic.replicators:

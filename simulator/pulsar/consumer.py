@@ -18,7 +18,7 @@ from simulator.pulsar import connecting
 from simulator.pulsar.acknowledging import Acknowledger
 from simulator.pulsar.ranks import CONSUMER, rank
 from simulator.pulsar.session import Session
-from simulator.trace.registry import CODE
+from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
     from simulator.pulsar.runtime import Runtime
@@ -50,7 +50,7 @@ class Consumer(Acknowledger):
         self.taking = False
         self.epoch = 0
         self.retries = 0
-        self.last_seq = -1
+        self.last_seq = NULL
         self.connected_us = 0
         self.processing = Sampler(spec.processing, stream_key(runtime.seed, f"processing/{spec.name}"))
         self.on_closed = None  # the failover that waits for the close
@@ -63,7 +63,7 @@ class Consumer(Acknowledger):
         if self.state not in ALIVE:
             self.state = PAUSED if self.spec.paused and self.state == WAITING else RUNNING
             self.epoch += 1
-            connecting.connect(self, -1)
+            connecting.connect(self, NULL)
 
     def stop_as_planned(self, _argument: None) -> None:
         """The scenario's `stop`: finish and close."""
@@ -155,7 +155,7 @@ class Consumer(Acknowledger):
     def reconnect(self, epoch: int) -> None:
         """The timer of `connecting.retry`."""
         if epoch == self.epoch and self.state in ALIVE:
-            connecting.connect(self, -1)
+            connecting.connect(self, NULL)
 
     # --- the application
 

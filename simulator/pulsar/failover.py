@@ -15,6 +15,7 @@ from simulator.pulsar.producer import KILLED as PRODUCER_KILLED
 from simulator.pulsar.producer import RUNNING as PRODUCER_RUNNING
 from simulator.pulsar.producer import STOPPED as PRODUCER_STOPPED
 from simulator.pulsar.ranks import FAILOVER, rank
+from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.pulsar.consumer import Consumer
@@ -36,7 +37,7 @@ class Failover:
         self.limit_us = arguments["limit_us"]
         self.stops_producers = arguments["stop-producers"]
         self.at_us = runtime.now_us
-        self.seq = -1
+        self.seq = NULL
         self.forecast: dict | None = None
         self.waiting: list[str] = []
         self.stopped: list[str] = []
@@ -151,4 +152,4 @@ class AutomaticFailover:
     def _switch(self, source: str, target: str) -> None:
         self.away = not self.away
         self.failed_us = self.healthy_us = None
-        Failover(self.runtime, {**self.arguments, "from": source, "to": target}, "auto").begin(-1)
+        Failover(self.runtime, {**self.arguments, "from": source, "to": target}, "auto").begin(NULL)

@@ -38,7 +38,7 @@ class Replicator:
         self.origin_index = topic.cluster.index
         self.peer_bit = 1 << runtime.cluster_index(peer)
         self.rank = rank(REPLICATOR, runtime.cluster_index(peer), topic.rank & 0xFFFF)
-        self.cursor = Cursor(mark_delete)
+        self.cursor = Cursor(mark_delete, runtime.now_us - _PERSIST_INTERVAL_US)  # so its first write is not held back
         self.link = runtime.links[(topic.cluster.name, peer)]
         self.back = runtime.links[(peer, topic.cluster.name)]
         self.stream = stream_key(runtime.seed, f"backoff/{topic.cluster.name}/{peer}/{topic.name}")
@@ -110,6 +110,7 @@ class Replicator:
     def _started(self, cause: int) -> None:
         self.state = STARTED
         self.retries = 0
+        self.last_arrival_us = self.last_receipt_us = 0  # order holds on a connection: the last one's is no matter
         cluster, topic = self.topic.cluster.number, self.topic.number
         seq = self.runtime.note("replicator.started", cause, cluster, self.peer_number, topic)
         self.read_index = max(self.cursor.next_unacknowledged(self.cursor.mark_delete + 1), self.topic.log.first_kept)
@@ -119,15 +120,14 @@ class Replicator:
         self.read()
 
     def disconnect(self, reason: str, cause: int) -> None:
-        """The connection broke: what was on the wire is lost; try again with backoff."""
+        """The connection broke: what was on the wire is lost; try again with backoff, unless that is going on already."""
+        if self.state == DISCONNECTED:
+            return
         if self.state == STARTED:
             self._break(reason, cause)
-        if self.state != DISCONNECTED:
-            self.state = DISCONNECTED
-            self.connection += 1
+        self.state = DISCONNECTED
+        self.connection += 1
         if self.topic.loaded and not self.removed:
-            self.connection += 1  # an earlier retry is stale: the backoff begins anew
-            self.retries = 0
             self._retry()
 
     def _break(self, reason: str, cause: int) -> None:
@@ -147,10 +147,16 @@ class Replicator:
             self._break(reason, cause)
         self.state = DISCONNECTED
         self.connection += 1
-        if clean:
+        if clean or self._flushed_by_now():
             self.cursor.persist(self.runtime.now_us)
         else:
             self.cursor.recover()
+
+    def _flushed_by_now(self) -> bool:
+        """Whether the flush that bounds how long a cursor stays dirty has been: an ack a second or more after the last
+        write is written itself, so at that flush nothing newer is missing."""
+        flush_us = self.topic.cluster.setting("managedLedgerCursorPositionFlushSeconds", self.topic) * 1_000_000
+        return self.runtime.now_us - self.cursor.last_persist_us >= flush_us
 
     def remove(self, cause: int) -> None:
         """Replication to the peer was taken off the list: the cursor goes with it."""
@@ -204,6 +210,12 @@ class Replicator:
             seq = runtime.emit((_REPLICATED, runtime.now_us, cause, cluster, self.peer_number, topic, messages.producer[message],
                                 messages.sequence_id[message], ledger, entry, NULL if count == 1 else message - record))  # fmt: skip
         self.send(index, messages.size_bytes[record] * count, seq)
+
+    def pass_over_expired(self, index: int) -> None:
+        """The cursor's expiry is about to pass this entry: say so of local messages that were still to be sent."""
+        record = self.topic.log.records[index]
+        if record >= 0 and self.runtime.messages.origin[record] == self.origin_index and not self.cursor.is_acknowledged(index):
+            replication_order.message_wanted(self, index, record)
 
     def acknowledge(self, index: int) -> None:
         """The replication cursor passes an entry (receipt, or nothing to send)."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
+    from simulator.pulsar.replicator import Replicator
     from simulator.pulsar.subscription import Subscription
     from simulator.pulsar.topic import Topic
 
@@ -128,6 +129,24 @@ def expire(topic: Topic) -> None:
         if last > subscription.cursor.mark_delete:
             pass_over(subscription, last, "message.expired", NULL)
             subscription.acknowledge_up_to(last, "expiry", NULL)
+    for replicator in topic.replicators.values():
+        _expire_for(replicator, limit_us)
+
+
+def _expire_for(replicator: Replicator, limit_us: int) -> None:
+    """A replication cursor's own expiry (A5): it passes its oldest entries once they are older than TTL."""
+    replicator.settle()
+    topic, cursor = replicator.topic, replicator.cursor
+    last = cursor.mark_delete
+    while last + 1 < topic.log.length and published_us(topic, last + 1) < limit_us:
+        last += 1
+    first = cursor.mark_delete + 1
+    if replicator.connected:
+        first = max(first, replicator.read_index)  # what was read is on its way
+    for index in range(first, last + 1):
+        replicator.pass_over_expired(index)
+    if cursor.mark_delete_to(last):
+        replicator.read_index = max(replicator.read_index, last + 1)
 
 
 def published_us(topic: Topic, index: int) -> int:
