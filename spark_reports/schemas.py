@@ -60,3 +60,11 @@ SUBSCRIPTIONS = StructType(
 
 FILES = StructType([StructField("uri", StringType(), False), StructField("run", LongType(), False)])
 """Which trace file is which run."""
+
+MESSAGES = StructType(
+    [StructField("run", LongType(), False), StructField("producer", StringType(), False), StructField("sequence_id", LongType(), False)]
+)
+"""Single messages."""
+
+ROWS = StructType([StructField("run", LongType(), False), StructField("seq", LongType(), False)])
+"""Single rows."""

@@ -1,0 +1,75 @@
+"""The command line of reports, the same for `python -m spark_reports` and for spark-submit.
+
+Exit codes: 0; 2 bad input or no Java, in words on standard error; 3 our bug.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from simulator import ScenarioError
+from simulator.trace.files import TraceFileError
+from spark_reports.session import JavaMissing, open_session
+
+
+class Spoken:
+    """Progress as lines on standard error."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+
+    def step(self, number: int, of: int, name: str) -> None:
+        """Say the step."""
+        if not self.quiet:
+            print(f"step {number} of {of}: {name}", file=sys.stderr, flush=True)
+
+    def tasks(self, done: int, of: int) -> None:
+        """Too fine for lines."""
+
+    def cancel_wanted(self) -> bool:
+        """Ctrl-C ends the process itself."""
+        return False
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments."""
+    top = argparse.ArgumentParser(prog="spark_reports", description="Reports over Failover Lab's trace files, made by Spark.")
+    jobs = top.add_subparsers(dest="job", required=True)
+    failover = jobs.add_parser("failover", help="every failover judged: duplicates with causes, losses, outage, snapshots, costs")
+    failover.add_argument("--trace", nargs="+", required=True, metavar="PATH", help="trace files (.parquet, .jsonl) or directories of them; one job reads them all")
+    failover.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder for report.html, report.json, figures.csv and deliveries.parquet")
+    failover.add_argument("--master", metavar="URL", help="Spark master (default: SPARK_REMOTE, SPARK_MASTER, what spark-submit chose, or this machine)")
+    failover.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    return top
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a job; returns the exit code."""
+    given = parser().parse_args(arguments)
+    try:
+        spark = open_session(given.master)
+    except JavaMissing as error:
+        print(error, file=sys.stderr)
+        return 2
+    try:
+        return _failover(spark, given)
+    finally:
+        spark.stop()
+
+
+def _failover(spark: object, given: argparse.Namespace) -> int:
+    from spark_reports.jobs.failover import FailoverReport
+
+    try:
+        report = FailoverReport(spark, given.trace, given.out, Spoken(given.quiet)).make()
+    except (TraceFileError, ScenarioError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    for run in report["runs"]:
+        for failover in run["failovers"]:
+            print(f"{run['scenario']}: {failover['subscription']} {failover['from']} -> {failover['to']}: {failover['duplicates']} twice, "
+                  f"{failover['redeliveries']} redelivered, {failover['stranded']} stranded, {failover['lost']} lost")  # fmt: skip
+    print(given.out / "report.html")
+    return 0

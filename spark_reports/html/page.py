@@ -1,0 +1,119 @@
+"""The report page: one self-contained HTML text from the report's plain values.
+
+Rules: every value is escaped; styles, Plotly and the figures are inlined, so the page opens offline and asks for nothing;
+without scripts all words and tables are still there.
+"""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from plotly.offline import get_plotlyjs
+
+from spark_reports.html import charts, sections
+from spark_reports.html.words import DEFINITIONS, number, plural, span
+
+DRAW = """
+for (const place of document.querySelectorAll("[data-chart]")) {
+  const figure = JSON.parse(document.getElementById(place.dataset.chart).textContent);
+  Plotly.newPlot(place, figure.data, figure.layout, { displayModeBar: false, responsive: true });
+}
+addEventListener("beforeprint", () => { for (const place of document.querySelectorAll("[data-chart]")) Plotly.Plots.resize(place); });
+"""
+DETAILED_MOST = 8
+"""Failovers that are told at length; a job over many traces lists the others in its table."""
+
+
+def page(report: dict[str, Any]) -> str:
+    """The whole page."""
+    pairs = [(run, failover) for run in report["runs"] for failover in run["failovers"]]
+    body = [_kick(report, pairs)]
+    if len(pairs) != 1:
+        body.append(_overview(report, pairs))
+    detailed = [(run, failover) for run, failover in pairs if failover.get("series")][:DETAILED_MOST]
+    body += [_failover(run, failover, place, alone=len(pairs) == 1) for place, (run, failover) in enumerate(detailed)]
+    body.append(_method(report))
+    figures = [_data(f"{name}-{place}", figure) for place, (run, failover) in enumerate(detailed) for name, figure in _figures(run, failover)]
+    title = _title(pairs)
+    style = files("spark_reports.html").joinpath("report.css").read_text(encoding="utf-8")
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)} · Failover Lab report</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main class=\"paper\">\n"
+        + "\n".join(body)
+        + "\n</main>\n"
+        + "\n".join(figures)
+        + (f"\n<script>{get_plotlyjs()}</script>\n<script>{DRAW}</script>" if figures else "")
+        + "\n</body>\n</html>\n"
+    )
+
+
+def _title(pairs: list[tuple[dict, dict]]) -> str:
+    if len(pairs) == 1:
+        failover = pairs[0][1]
+        return f"{failover['subscription']} from {failover['from']} to {failover['to']}"
+    return plural(len(pairs), "failover", "failovers")
+
+
+def _kick(report: dict[str, Any], pairs: list[tuple[dict, dict]]) -> str:
+    runs = report["runs"]
+    what = f"{runs[0]['title']} · seed {runs[0]['seed']}" if len(runs) == 1 else plural(len(runs), "run", "runs")
+    return f'<header class="kick"><b>Failover Lab</b><span>Failover report</span><span class="made">{escape(what)} · made {escape(report["made_at"])}</span></header>'
+
+
+def _overview(report: dict[str, Any], pairs: list[tuple[dict, dict]]) -> str:
+    """The sum over all failovers, and one line each."""
+    if not pairs:
+        return "<h1>Nobody failed over.</h1><p class=\"dek\">The trace holds no failover, so there is nothing to judge. The tables below say what the protocol did and what it cost.</p>" + (
+            "".join(sections.run_tables(run) for run in report["runs"])
+        )
+    twice, lost = (sum(failover[name] for _, failover in pairs) for name in ("duplicates", "lost"))
+    head = f'<h1>{plural(len(pairs), "failover", "failovers")} delivered <span class="harm">{plural(twice, "message", "messages")} twice</span> and lost <b>{number(lost)}</b>.</h1>'
+    rows = "".join(
+        f"<tr><td>{escape(run['scenario'])}</td><td class=\"left\">{escape(failover['subscription'])}</td><td class=\"left\">{escape(failover['from'])} → {escape(failover['to'])}</td>"
+        f"<td>{failover['at_us'] / 1e6:.3f}</td><td class=\"{'harm' if failover['duplicates'] else 'none'}\">{number(failover['duplicates'])}</td>"
+        f"<td>{number(failover['redeliveries'])}</td><td>{number(failover['stranded'])}</td><td class=\"{'harm' if failover['lost'] else 'none'}\">{number(failover['lost'])}</td>"
+        f"<td>{span(failover['outage_us'])}</td></tr>"
+        for run, failover in pairs
+    )
+    return (
+        head + '<section><h2>Every failover</h2><div class="scroll"><table><thead><tr><th>run</th><th class="left">subscription</th><th class="left">moved</th><th>at, s</th>'
+        f"<th>twice</th><th>redelivered</th><th>stranded</th><th>lost</th><th>outage</th></tr></thead><tbody>{rows}</tbody></table></div></section>"
+    )
+
+
+def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: bool) -> str:
+    """One failover from sentence to causal chain."""
+    parts = [
+        sections.headline(run, failover, alone), sections.figures(failover), sections.causes(run, failover), sections.losses(failover),
+        sections.what_if(run, failover),
+        sections.chart("Around the failover", "Deliveries to the subscription's consumers. Below: the messages that would come twice if the consumers moved at that instant and, after the move, those still to come.", f"timeline-{place}", "tall"),
+        sections.chart("Where each cursor stood", "Grey is the end of the log, black the mark-delete, in entries. What lies between is what a consumer starting there reads.", f"positions-{place}", "wide"),
+        sections.chart("How far behind", f"Sync lag: the age of the oldest message that {failover['to']} holds and its cursor does not cover.", f"lag-{place}", "wide"),
+        sections.forecast(failover), sections.snapshots(failover), sections.consumers(failover), sections.keys(failover), sections.stories(failover), sections.run_tables(run),
+        sections.replay(run),
+    ]  # fmt: skip
+    return f'<article class="{"" if alone else "part"}">' + "\n".join(part for part in parts if part) + "</article>"
+
+
+def _figures(run: dict[str, Any], failover: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [("timeline", charts.timeline(failover, run["clusters"])), ("positions", charts.positions(failover)), ("lag", charts.lag(failover))]
+
+
+def _data(name: str, figure: dict[str, Any]) -> str:
+    text = json.dumps(figure, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return f'<script type="application/json" id="{name}">{text}</script>'
+
+
+def _method(report: dict[str, Any]) -> str:
+    terms = "".join(f"<dt>{escape(term)}</dt><dd>{escape(says)}</dd>" for term, says in DEFINITIONS)
+    made = report["made_by"]
+    facts = (("counted by", f"Spark {made['spark']} on {made['master']}"), ("rows", number(sum(run["rows"] for run in report["runs"]))), ("taken", f"{made['seconds']:.1f} s"))
+    told = "".join(f"<dt>{escape(term)}</dt><dd>{escape(str(says))}</dd>" for term, says in facts)
+    return (
+        '<section class="columns"><div><h2>Definitions</h2><dl class="definitions">' + terms + "</dl></div><div><h2>Method</h2><p>Every figure is counted from the rows of the trace alone: "
+        "what happened before something is what has a smaller row number. A cause is the first of an ordered list that holds, so causes never overlap and add up to the total. "
+        f"The counting in Spark and the simulator's own are two programs; a test compares them figure by figure.</p><dl class=\"facts\">{told}</dl></div></section>"
+    )

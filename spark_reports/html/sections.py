@@ -1,0 +1,246 @@
+"""The parts of a failover's report: each a heading, a sentence, and a table or a row of squares.
+
+Rules: a section without anything to say is left out; numbers come ready from the report's values, nothing is counted here.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from spark_reports.html.charts import GREY, region_colour
+from spark_reports.html.words import (
+    CAUSES, LOSSES, event_words, message_name, number, plural, position, seconds, size, span,
+)  # fmt: skip
+
+SQUARES_MOST = 400
+"""Squares drawn for one cause: beyond it one square stands for several messages, and the text says so."""
+BAR_PX = 320
+
+
+def _section(title: str, says: str, body: str) -> str:
+    return f"<section><h2>{escape(title)}</h2><p>{says}</p>{body}</section>"
+
+
+def _table(head: list[str], rows: list[list[str]], classes: list[str] | None = None) -> str:
+    """Cells are HTML; the head is plain. `classes` mark rows."""
+    titles = "".join(f"<th>{escape(title)}</th>" for title in head)
+    marks = classes or [""] * len(rows)
+    lines = "".join(f'<tr class="{mark}">' + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row, mark in zip(rows, marks, strict=True))
+    return f'<div class="scroll"><table><thead><tr>{titles}</tr></thead><tbody>{lines}</tbody></table></div>'
+
+
+def headline(run: dict[str, Any], failover: dict[str, Any], alone: bool) -> str:
+    """The sentence that everything below proves."""
+    source, target = escape(failover["from"]), escape(failover["to"])
+    failed = failover["source_ended_us"] < failover["at_us"] or failover["mode"] in ("crash", "auto")
+    begin = f"{source} failed. " if failed else f"{escape(failover['subscription'])} left {source}. "
+    twice = f'<span class="harm">{plural(failover["duplicates"], "message", "messages")} twice</span>' if failover["duplicates"] else "<b>nothing twice</b>"
+    lost = "<b>none</b> were lost" if not failover["lost"] else f'<span class="harm">{number(failover["lost"])} were lost</span>'
+    tag = "h1" if alone else 'h1 class="part-title"'
+    moved = f"Subscription {escape(failover['subscription'])} moved from {source} to {target} at {seconds(failover['at_us'])} s ({escape(failover['mode'])})."
+    if failover["source_ended_us"] < failover["at_us"]:
+        moved = f"{source} failed at {seconds(failover['source_ended_us'])} s. " + moved
+    first = "No message was delivered there afterwards." if failover["first_delivery_us"] is None else f"The first delivery there came at {seconds(failover['first_delivery_us'])} s."
+    return f"<{tag}>{begin}{target} delivered {twice}, <b>{number(failover['stranded'])}</b> are stranded, {lost}.</{tag.split()[0]}><p class=\"dek\">{escape(run['title'])}: {moved} {first}</p>"
+
+
+def figures(failover: dict[str, Any]) -> str:
+    """The six figures."""
+    told = [
+        (number(failover["duplicates"]), "", "seen twice", "harm" if failover["duplicates"] else "zero"),
+        (number(failover["redeliveries"]), "", "redelivered", "" if failover["redeliveries"] else "zero"),
+        (number(failover["stranded"]), "", f"stranded, {number(failover['stranded_unprocessed'])} of them unprocessed", "harm" if failover["stranded"] else "zero"),
+        (number(failover["lost"]), "", "lost", "harm" if failover["lost"] else "zero"),
+        (seconds(failover["outage_us"], 2), "s", "without deliveries", ""),
+        (seconds(None if failover["caught_up_us"] is None else failover["caught_up_us"] - failover["at_us"], 2), "s", "to catch up, after the move", ""),
+    ]
+    parts = "".join(f'<div class="{kind}"><dt>{words}</dt><dd>{value}{f"<small>{unit}</small>" if value != "–" and unit else ""}</dd></div>' for value, unit, words, kind in told)
+    more = (
+        f"{plural(failover['extra_deliveries'], 'extra delivery', 'extra deliveries')}, {number(failover['reordered'])} reordered, {number(failover['expired'])} expired, "
+        f"{number(failover['skipped'])} skipped; of the stranded {number(failover['stranded_returned'])} reached {escape(failover['to'])} later. "
+    )
+    window = failover["dedup_window"]
+    remember = "" if not failover["duplicates"] else f"An idempotent consumer would have had to remember <b>{plural(window['messages'], 'id', 'ids')}</b>, or <b>{span(window['us'])}</b>, to let no duplicate through."
+    return f'<dl class="figures">{parts}</dl><section><p>{more}{remember}</p></section>'
+
+
+def causes(run: dict[str, Any], failover: dict[str, Any]) -> str:
+    """One row of squares a cause, with a worked example."""
+    if not failover["duplicates"]:
+        return ""
+    shown = []
+    for name, count in sorted(failover["by_cause"].items(), key=lambda pair: -pair[1]):
+        if not count:
+            continue
+        example = failover["examples"].get(name)
+        x = example["x"] if example else failover["from"]
+        heading, says = (words.format(to=failover["to"], x=x) for words in CAUSES[name])
+        shown.append(f"<div class=\"cause\"><b>{number(count)}</b><div><h3>{escape(heading)}</h3><p>{escape(says)} {_worked(example)}</p>{_squares(count, run, example)}{_rows_named(example)}</div></div>")
+    none = [CAUSES[name][0].format(to=failover["to"], x=failover["from"]).lower() for name, count in failover["by_cause"].items() if not count]
+    shown.append(f'<div class="cause none"><b>0</b><span>{escape(" · ".join(none))}</span></div>')
+    return _section("Why they came twice", "One square is one message. Every one has exactly one cause; the causes add up to the total.", "".join(shown))
+
+
+def _worked(example: dict[str, Any] | None) -> str:
+    if example is None:
+        return ""
+    name = escape(message_name(example["producer"], example["sequence_id"]))
+    told = f"For example {name}: acknowledged at {escape(example['x'])} at {seconds(example['ack_us'])} s, delivered again at {seconds(example['at_us'])} s."
+    if example.get("evidence"):
+        told += f" What decided it, at {seconds(example['evidence']['at_us'])} s: {escape(event_words(example['evidence']))}."
+    return told
+
+
+def _squares(count: int, run: dict[str, Any], example: dict[str, Any] | None) -> str:
+    each = -(-count // SQUARES_MOST)
+    drawn = -(-count // each)
+    columns = 44
+    colour = region_colour(example["origin"], run["clusters"]) if example and example.get("origin") else GREY
+    cells = "".join(f'<rect x="{place % columns * 19}" y="{place // columns * 23}" width="17" height="20"/>' for place in range(drawn))
+    width, height = min(drawn, columns) * 19, -(-drawn // columns) * 23
+    note = "" if each == 1 else f'<div class="ids">One square is {each} messages.</div>'
+    return f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" fill="{colour}" role="img" aria-label="{number(count)} messages">{cells}</svg>{note}'
+
+
+def _rows_named(example: dict[str, Any] | None) -> str:
+    if example is None:
+        return ""
+    rows = [("acknowledged", example["ack_seq"]), ("delivered", example["seq"]), ("decided by", example.get("evidence_seq"))]
+    return '<div class="ids">rows of the trace: ' + ", ".join(f"{role} #{seq}" for role, seq in rows if seq is not None) + "</div>"
+
+
+def losses(failover: dict[str, Any]) -> str:
+    """By cause, exclusive."""
+    if not failover["lost"]:
+        return ""
+    rows = [[escape(LOSSES[name].format(to=failover["to"])), f'<span class="harm-text">{number(count)}</span>'] for name, count in failover["lost_by_cause"].items() if count]
+    says = f"Receipted, never acknowledged, and {escape(failover['to'])} cannot deliver them any more. {number(failover['lost_recovered'])} of them were delivered later after all."
+    return _section("Why they were lost", says, _table(["", "lost"], rows))
+
+
+def what_if(run: dict[str, Any], failover: dict[str, Any]) -> str:
+    """The same seed and the same failure, one thing changed at a time."""
+    told = run.get("what_if") or {}
+    if told.get("note"):
+        return _section("What would have helped", escape(told["note"]), "")
+    rows, place = [], failover["number"]
+    most = max([entry["failovers"][place]["duplicates"] for entry in told.get("variants", []) if place < len(entry["failovers"])] or [0]) or 1
+    for entry in told.get("variants", []):
+        if place >= len(entry["failovers"]):
+            rows.append([escape(entry["name"]), "", "the failover did not come about", "", "", "", ""])
+            continue
+        figure = entry["failovers"][place]
+        bar = f'<span class="bar" style="width:{round(BAR_PX * figure["duplicates"] / most)}px"></span>'
+        rows.append([escape(entry["name"]), bar, *(number(figure[name]) for name in ("duplicates", "redeliveries", "stranded", "lost")), number(entry["markers"].get(failover["from"]))])
+    if not rows:
+        return ""
+    head = ["", "", "seen twice", "redelivered", "stranded", "lost", f"markers in {failover['from']}’s logs"]
+    return _section("What would have helped", "The same seed and the same failure, with one thing changed at a time.", _table(head, rows))
+
+
+def chart(title: str, says: str, name: str, kind: str) -> str:
+    """A place where Plotly draws."""
+    return f'<section><h2>{escape(title)}</h2><p>{escape(says)}</p><figure><div class="chart {kind}" data-chart="{name}" role="img" aria-label="{escape(title)}"></div></figure></section>'
+
+
+def forecast(failover: dict[str, Any]) -> str:
+    """What was foretold at the failover, beside what came."""
+    told = failover.get("forecast")
+    if not told:
+        return ""
+    rows = [[words, number(told.get(name)), number(failover[name])] for name, words in (("duplicates", "seen twice"), ("lost", "lost"), ("stranded", "stranded")) if name in told]
+    says = "The forecast counts what would happen if the source crashed at the instant of the move, nothing more left it, and the consumers started at the target at once."
+    return _section("Forecast and outcome", says, _table(["", "forecast", "outcome"], rows))
+
+
+def snapshots(failover: dict[str, Any]) -> str:
+    """The last ones that the source asked for before the move."""
+    told = failover.get("snapshots") or []
+    if not told:
+        return _section(f"Snapshots asked for by {failover['from']}", "None was asked for before the move.", "")
+    target, totals = failover["to"], failover.get("snapshot_totals") or {}
+    usable = [entry for entry in told if entry["applied_us"] is not None]
+    age = "No snapshot had reached it" if not usable else f"The newest that {escape(target)} knew of was <b>S{usable[-1]['snapshot']}</b>, asked for {span(failover['at_us'] - usable[-1]['asked_us'])} before the move"
+    says = (
+        f"<b>{number(totals.get('asked'))}</b> asked for in the whole run, <b>{number(totals.get('completed'))}</b> complete after {span(totals.get('taken_us'))} on average, "
+        f"<b>{number(totals.get('timed_out'))}</b> timed out, <b>{number(totals.get('abandoned'))}</b> cut off, <b>{number(totals.get('evicted'))}</b> evicted by the cache rule. {age}. The last {len(told)}:"
+    )
+    rows, classes = [], []
+    for entry in told:
+        complete = span(entry["taken_us"]) if entry["completed_us"] is not None else f'<span class="harm-text">{escape(entry["ended"] or "pending")}</span>'
+        rows.append([f"S{entry['snapshot']}", seconds(entry["asked_us"]), complete, position(entry["place"]), _or_never(entry["used_us"]), _or_never(entry["evicted_us"]), _or_never(entry["applied_us"])])
+        classes.append("marked" if entry["completed_us"] is not None and entry["applied_us"] is None else "")
+    head = ["", "asked at", "complete after", "here up to", "used at", "evicted at", f"reached {target} at"]
+    return _section(f"Snapshots asked for by {failover['from']}", says, _table(head, rows, classes))
+
+
+def _or_never(at_us: int | None) -> str:
+    return '<span class="none">never</span>' if at_us is None else seconds(at_us)
+
+
+def consumers(failover: dict[str, Any]) -> str:
+    """Each consumer at the source before the move."""
+    told = failover.get("consumers") or []
+    if not told:
+        return ""
+    rows = [[escape(entry["client"] or "?"), *(number(entry[name]) for name in ("delivered", "acknowledged", "in_hand")), span(entry["slowest_us"]) if entry["slowest_us"] is not None else "–",
+             f'<span class="harm-text">{number(entry["came_twice"])}</span>'] for entry in told]  # fmt: skip
+    head = ["", "delivered", "acknowledged", "in hand at the move", "slowest", "of those acknowledged, came twice"]
+    return _section(f"Per consumer at {failover['from']}", "Before the move. “In hand” is delivered and not acknowledged since.", _table(head, rows))
+
+
+def keys(failover: dict[str, Any]) -> str:
+    """Where order and repeats hurt most."""
+    told = failover.get("worst_keys") or []
+    rows = [[escape(entry["producer"]), "–" if entry["key"] is None else str(entry["key"]), number(entry["duplicates"]), number(entry["reordered"])] for entry in told]
+    return _section("The worst keys", "Duplicates and reordered deliveries by producer and key.", _table(["producer", "key", "twice", "reordered"], rows)) if rows else ""
+
+
+def stories(failover: dict[str, Any]) -> str:
+    """A few messages from start to finish."""
+    told = failover.get("stories") or []
+    parts = []
+    for story in told:
+        name = escape(message_name(story["producer"], story["sequence_id"]))
+        key = "" if story["key"] is None else f" (key {story['key']})"
+        lines = "".join(_line(row, row["seq"] == story["seq"]) for row in story["rows"])
+        parts.append(f"<p><b>{name}</b>{key}: {escape(CAUSES[story['cause']][0].format(to=failover['to'], x=failover['from']).lower())}.</p><ol class=\"chain\">{lines}</ol>")
+    return _section("Messages from start to finish", "The last duplicate of each of the worst keys. The number is the row of the trace.", "".join(parts)) if parts else ""
+
+
+def _line(row: dict[str, Any], last: bool) -> str:
+    kind = "harm" if last else "" if row["type"].startswith("message.") else "protocol"
+    words = event_words(row) + (", again" if last else "")
+    return f'<li class="{kind}"><time>{seconds(row["at_us"])}</time><span class="seq">#{row["seq"]}</span><span>{escape(words)}</span></li>'
+
+
+def run_tables(run: dict[str, Any]) -> str:
+    """What holds for the whole run: subscriptions by cluster and partition, and what markers cost."""
+    rows = []
+    for name, clusters in run["subscriptions"].items():
+        for cluster, told in clusters.items():
+            counts = [number(told[kind]) for kind in ("delivered", "acknowledged", "repeated", "expired", "skipped")]
+            rows.append([escape(name), f'<span class="left">{escape(cluster)}</span>', *counts])
+            if len(told["partitions"]) > 1:
+                rows += [[f"&nbsp;&nbsp;{escape(part)}", escape(cluster), *(number(inner[kind]) for kind in ("delivered", "acknowledged", "repeated", "expired", "skipped"))] for part, inner in told["partitions"].items()]
+    parts = []
+    if rows:
+        parts.append(_section("Per subscription, cluster and partition", "Rows of the whole run; repeats outside any window.", _table(["", "cluster", "delivered", "acknowledged", "repeated", "expired", "skipped"], rows)))
+    costs = [[escape(entry["cluster"]), escape(entry["kind"].replace("_", " ")), number(entry["entries"]), size(entry["size_bytes"])] for entry in run["markers"]]
+    if costs:
+        share = run["marker_share"]
+        says = f"Markers take positions and bytes in every log that holds them: {share['entries']:.1%} of the entries and {share['bytes']:.1%} of the bytes of this run."
+        parts.append(_section("What the markers cost", says, _table(["log", "kind", "entries", "bytes"], costs)))
+    return "".join(parts)
+
+
+def replay(run: dict[str, Any]) -> str:
+    """How to have this very run again."""
+    link = f'<a href="{escape(run["replay_url"])}">replay this run in the lab</a>' if run.get("replay_url") else "<code>python manage.py simulate scenario.yaml</code> with the scenario below"
+    commands = "<br>".join(escape(f"{seconds(entry['at_us'])} s {entry['do']} " + " ".join(f"{name}={value}" for name, value in entry.items() if name not in ("at_us", "number", "do"))) for entry in run["commands"])
+    facts = (("again", link), ("engine", escape(run["engine_version"])), ("scenario", escape(run["scenario"])), ("seed", str(run["seed"])), ("until", f"{seconds(run['until_us'])} s"),
+             ("by hand", commands or "no commands"), ("trace", f"{number(run['rows'])} rows<br><span class=\"mono\">sha256 {escape(run['trace_sha256'])}</span>"))  # fmt: skip
+    told = "".join(f"<dt>{term}</dt><dd>{says}</dd>" for term, says in facts)
+    text = f'<details class="screen"><summary>The scenario</summary><pre class="mono">{escape(run["scenario_text"])}</pre></details>'
+    return f'<section><h2>This run, again</h2><dl class="facts">{told}</dl>{text}</section>'

@@ -1,0 +1,124 @@
+"""The failover report: traces in, a folder with page, figures and judged deliveries out.
+
+`python -m spark_reports failover --trace PATH… --out DIR [--master URL]`
+
+Rules: steps by name, in order; between them, and inside Spark's jobs, a cancel is heard. Everything large stays in Spark.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from spark_reports import assemble, publish, timelines, what_if
+from spark_reports.counting import Counting
+from spark_reports.facts import facts_of, scenarios_of
+from spark_reports.html.page import DETAILED_MOST
+from spark_reports.local import from_rows
+from spark_reports.progress import Cancelled, Silent, Watch
+from spark_reports.read import find_traces, trace_rows
+from spark_reports.schemas import MESSAGES, ROWS
+from spark_reports.transforms import protocol, subscriptions
+
+SNAPSHOTS_SHOWN = 12
+
+
+class FailoverReport:
+    """One report being made. `listener` hears of progress (`progress.Silent` says how)."""
+
+    def __init__(self, spark: Any, traces: Iterable[str | Path], out: str | Path, listener: Any = None, replay_url: str | None = None) -> None:
+        self.spark = spark
+        self.paths = list(traces)
+        self.out = Path(out)
+        self.listener = listener or Silent()
+        self.replay_url = replay_url
+        self.counting: Counting | None = None
+
+    def make(self) -> dict[str, Any]:
+        """Make it and return what `report.json` holds. Raises Cancelled, TraceFileError, ScenarioError."""
+        began = time.monotonic()
+        group = f"failover-report-{id(self)}-{time.monotonic_ns()}"
+        try:
+            with Watch(self.spark, self.listener, group) as watch:
+                watch.run(self._steps(began))
+        finally:
+            if self.counting is not None:
+                self.counting.release()
+        return self.report
+
+    def _steps(self, began: float) -> list[tuple[str, Callable[[], None]]]:
+        return [
+            ("reading the traces", self._read),
+            ("finding the failovers", lambda: self.counting.find_failovers()),
+            ("judging every delivery", lambda: self.counting.judge_deliveries()),
+            ("explaining every duplicate", lambda: self.counting.find_causes()),
+            ("following every message to its end", lambda: self.counting.settle_messages()),
+            ("counting by subscription and consumer", self._count_people),
+            ("looking at snapshots and markers", self._look_at_protocol),
+            ("drawing time", self._draw),
+            ("telling single messages", self._tell_stories),
+            ("running it again with one thing changed", self._compare),
+            ("writing the page and the downloads", lambda: self._publish(began)),
+        ]
+
+    def _read(self) -> None:
+        self.inputs = find_traces(self.paths)
+        self.scenarios = scenarios_of(self.inputs)
+        self.rows = trace_rows(self.spark, self.inputs)
+        longest = max(entry.meta["rows"] for entry in self.inputs)
+        self.counting = Counting(self.spark, self.rows, facts_of(self.spark, self.inputs, self.scenarios), longest)
+
+    def _count_people(self) -> None:
+        counting = self.counting
+        counting.count_subscriptions()
+        self.runs = assemble.runs_of(self.inputs, self.scenarios, counting)
+        consumers = subscriptions.consumer_counts(counting.handled, counting.explained, counting.failovers).collect()
+        keys = subscriptions.worst_keys(counting.explained, counting.judged, assemble.KEYS_MOST).collect()
+        assemble.add_people(self.runs, consumers, keys)
+
+    def _look_at_protocol(self) -> None:
+        snapshots = protocol.snapshots(self.rows)
+        totals = protocol.snapshot_totals(snapshots, self.rows).collect()
+        before = protocol.snapshots_before(snapshots, self.rows, self.counting.failovers, SNAPSHOTS_SHOWN).collect()
+        assemble.add_protocol(self.runs, totals, before, protocol.marker_costs(self.rows).collect())
+
+    def _told_at_length(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        return [(run, failover) for run in self.runs for failover in run["failovers"]][:DETAILED_MOST]
+
+    def _draw(self) -> None:
+        timelines.add_series(self.spark, self.counting, self.runs, self._told_at_length())
+
+    def _tell_stories(self) -> None:
+        messages, seqs = assemble.chosen_messages(self.runs)
+        rows = protocol.stories(self.rows, from_rows(self.spark, messages, MESSAGES), from_rows(self.spark, seqs, ROWS)).collect()
+        assemble.add_stories(self.runs, rows)
+
+    def _compare(self) -> None:
+        by_run = {entry.run: entry.meta for entry in self.inputs}
+        for number in dict.fromkeys(run["run"] for run, _ in self._told_at_length()):
+            run = next(run for run in self.runs if run["run"] == number)
+            run["what_if"] = what_if.compare(by_run[number], self._go_on)
+            for failover, foretold in zip(run["failovers"], _foretold(run["what_if"]), strict=False):
+                failover["forecast"] = foretold
+
+    def _go_on(self) -> None:
+        if self.listener.cancel_wanted():
+            raise Cancelled
+
+    def _publish(self, began: float) -> None:
+        if self.replay_url:
+            for run in self.runs:
+                run["replay_url"] = self.replay_url
+        self.out.mkdir(parents=True, exist_ok=True)
+        publish.write_deliveries(publish.delivery_table(self.counting.judged, self.counting.explained), self.out)
+        made_by = {"spark": self.spark.version, "master": self.spark.conf.get("spark.master", "Spark Connect"), "seconds": time.monotonic() - began}
+        self.report = {"format": 1, "made_at": datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"), "made_by": made_by, "runs": self.runs}
+        publish.write_small(self.report, self.out)
+
+
+def _foretold(compared: dict[str, Any]) -> list[dict[str, Any]]:
+    as_it_was = compared["variants"][0]["failovers"] if compared["variants"] else []
+    return [failover["forecast"] for failover in as_it_was]

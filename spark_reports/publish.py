@@ -1,0 +1,59 @@
+"""What a report leaves in its folder: report.html, report.json, figures.csv, and the judged deliveries as Parquet.
+
+Rules: the small files are written whole by the driver; `deliveries.parquet` is written by Spark as one row a delivery, so
+it may be as large as the trace. On a cluster the folder must be one that the executors see.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_reports.html.page import page
+from spark_reports.transforms.places import LEDGER_STEP
+
+HTML, JSON, CSV, PARQUET = "report.html", "report.json", "figures.csv", "deliveries.parquet"
+_PLAIN = (
+    "subscription", "from", "to", "mode", "at_us", "duplicates", "extra_deliveries", "redeliveries", "lost", "lost_recovered", "stranded", "stranded_unprocessed",
+    "stranded_returned", "expired", "skipped", "reordered", "outage_us", "first_delivery_us", "caught_up_us",
+)  # fmt: skip
+
+
+def write_small(report: dict[str, Any], folder: Path) -> None:
+    """The page, the figures, and everything the page was made from."""
+    (folder / JSON).write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    with (folder / CSV).open("w", newline="", encoding="utf-8") as file:
+        rows = [_flat(run, failover) for run in report["runs"] for failover in run["failovers"]]
+        writer = csv.DictWriter(file, list(rows[0]) if rows else ["run", "scenario", "seed", *_PLAIN])
+        writer.writeheader()
+        writer.writerows(rows)
+    (folder / HTML).write_text(page(report), encoding="utf-8")
+
+
+def _flat(run: dict[str, Any], failover: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "run": run["run"], "scenario": run["scenario"], "seed": run["seed"], **{name: failover[name] for name in _PLAIN},
+        **{f"by_cause.{name}": count for name, count in failover["by_cause"].items()},
+        **{f"lost_by_cause.{name}": count for name, count in failover["lost_by_cause"].items()},
+        "dedup_window.messages": failover["dedup_window"]["messages"], "dedup_window.us": failover["dedup_window"]["us"],
+    }  # fmt: skip
+
+
+def delivery_table(judged: DataFrame, explained: DataFrame) -> DataFrame:
+    """One row a delivery: what it was, and for a duplicate why."""
+    causes = explained.select("run", F.col("seq"), "cause", "evidence_seq")
+    ledger = F.floor((F.col("place") + 1) / LEDGER_STEP)
+    return judged.join(causes, ["run", "seq"], "left").select(
+        "run", "seq", "at_us", "subscription", "topic", "cluster", "client", "producer", "sequence_id", "key", ledger.alias("ledger"),
+        (F.col("place") - ledger * LEDGER_STEP).alias("entry"), "failover_seq", "verdict", "cause", "reordered", "ack_seq", "ack_us", "ack_cluster", "evidence_seq",
+    )  # fmt: skip
+
+
+def write_deliveries(table: DataFrame, folder: Path) -> None:
+    """One Parquet file, in a folder as Spark writes it."""
+    table.coalesce(1).write.mode("overwrite").parquet((folder / PARQUET).absolute().as_uri())
