@@ -108,3 +108,15 @@ subscriptions:
 consumers:
   billing-1: {{subscription: billing, cluster: {names[0]}, processing: 2ms, hold: {{share: 2%, for: 5s}}}}
 """
+
+
+def fail_over(messages: int) -> str:
+    """For reports: plain traffic whose region dies half-way; everything afterwards is delivered in the other one."""
+    half_s = messages // RATE_PER_S // 2
+    return (
+        plain(messages).replace("name: benchmark-plain", "name: benchmark-fail-over")
+        + f"""commands:
+  - {{at: {half_s}s, do: cluster.crash, cluster: a}}
+  - {{at: {half_s}s, do: subscription.fail-over, subscription: billing, from: a, to: b, mode: crash, producers: true}}
+"""
+    )

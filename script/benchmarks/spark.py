@@ -1,0 +1,144 @@
+"""The Spark report on five million delivery rows with two local cores, and one query of it in Spark and in DuckDB.
+
+The traces: one run of 250,000 messages whose region fails half-way, copied to as many files as it takes, as a sweep would
+leave them. Sessions are opened before the clock starts. Peak memory is Java's and Python's together, in a process of their own.
+`python -m script.benchmarks.spark report|query|duckdb FOLDER` is one measurement and prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from script.benchmarks import scenarios
+from script.benchmarks.measure import REPEATS, Figure, in_own_process, median, peak_memory_bytes, seconds_of
+
+MESSAGES, DELIVERIES = 250_000, 5_000_000
+FEW_FILES = 4
+"""A fifth of the input, to see whether memory grows with it."""
+
+FLAT = 1.5
+"""Peak memory counts as flat up to this ratio between the whole input and a fifth of it; Java takes memory as it pleases."""
+
+CORES = 2
+
+QUERY = """
+WITH moved AS (SELECT run, seq, subscription, peer FROM trace WHERE type = 'failover.started'),
+acked AS (SELECT run, producer, sequence_id, min(seq) AS seq FROM trace WHERE type = 'message.acknowledged' GROUP BY run, producer, sequence_id),
+seen AS (SELECT trace.run, producer, sequence_id, min(trace.seq) AS seq FROM trace JOIN moved
+         ON trace.run = moved.run AND trace.subscription = moved.subscription AND trace.cluster = moved.peer AND trace.seq > moved.seq
+         WHERE type = 'message.delivered' GROUP BY trace.run, producer, sequence_id)
+SELECT count(*) AS deliveries, sum(CASE WHEN acked.seq < seen.seq THEN 1 ELSE 0 END) AS duplicates
+FROM seen LEFT JOIN acked ON seen.run = acked.run AND seen.producer = acked.producer AND seen.sequence_id = acked.sequence_id
+"""
+
+
+def measure() -> Iterator[Figure]:
+    with tempfile.TemporaryDirectory(prefix="failover-lab-") as folder:
+        many, few = Path(folder) / "many", Path(folder) / "few"
+        made = _make_traces(many, few)
+        reports = [in_own_process(__name__, "report", str(many)) for _ in range(REPEATS)]
+        fifth = in_own_process(__name__, "report", str(few))
+        rounds = [(in_own_process(__name__, "query", str(many)), in_own_process(__name__, "duckdb", str(many))) for _ in range(REPEATS)]
+    answers = {(run["deliveries"], run["duplicates"]) for pair in rounds for run in pair}
+    assert len(answers) == 1, f"Spark and DuckDB disagree: {answers}"
+    duplicates = reports[0]["duplicates"]
+    assert duplicates == rounds[0][0]["duplicates"], f"report and query disagree: {duplicates} and {rounds[0][0]['duplicates']}"
+    seconds = median([run["seconds"] for run in reports])
+    peak, peak_fifth = median([run["peak_bytes"] for run in reports]) / 2**20, fifth["peak_bytes"] / 2**20
+    query, duckdb = ([run[engine]["seconds"] for run in rounds] for engine in (0, 1))
+    query_peak, duckdb_peak = ([run[engine]["peak_bytes"] / 2**20 for run in rounds] for engine in (0, 1))
+    yield Figure("spark", f"whole report on {made['deliveries']:,} deliveries ({made['rows']:,} rows)", seconds, "s", "a fifth of the input", fifth["seconds"])
+    yield Figure("spark", "peak memory of the report", peak, "MiB", "a fifth of the input", peak_fifth, f"at most {FLAT} times", peak <= FLAT * peak_fifth)
+    yield Figure("spark", "one query: duplicates of every failover", median(query), "s", "the same in DuckDB", median(duckdb))
+    yield Figure("spark", "peak memory of the query", median(query_peak), "MiB", "the same in DuckDB", median(duckdb_peak))
+
+
+def _make_traces(many: Path, few: Path) -> dict[str, int]:
+    """Fills the folders; returns how many deliveries and rows `many` holds."""
+    from simulator import World
+    from simulator.headless import trace_meta
+    from simulator.trace.files import write_trace
+
+    world = World.open(scenarios.fail_over(MESSAGES), rows_max=None)
+    world.run()
+    deliveries = len(world.trace.seqs(types=["message.delivered"]))
+    files = -(-DELIVERIES // deliveries)
+    for folder in (many, few):
+        folder.mkdir(parents=True)
+    write_trace(many / "run-000.parquet", world.trace, trace_meta(world))
+    for number in range(1, files):
+        shutil.copyfile(many / "run-000.parquet", many / f"run-{number:03}.parquet")
+    for number in range(min(FEW_FILES, files)):
+        (few / f"run-{number:03}.parquet").hardlink_to(many / f"run-{number:03}.parquet")
+    return {"deliveries": deliveries * files, "rows": len(world.trace) * files}
+
+
+def _report(folder: str) -> dict[str, Any]:
+    from spark_reports.jobs.failover import FailoverReport
+
+    spark = _session()
+    with tempfile.TemporaryDirectory(prefix="failover-lab-") as out:
+        report = FailoverReport(spark, [folder], out)
+        seconds = seconds_of(report.make)
+    duplicates = sum(failover["duplicates"] for run in report.report["runs"] for failover in run["failovers"])
+    return {"seconds": seconds, "duplicates": duplicates, "peak_bytes": peak_memory_bytes() + _java_peak_bytes()}
+
+
+def _query(folder: str) -> dict[str, Any]:
+    spark = _session()
+    spark.sql(f"CREATE TEMPORARY VIEW trace AS SELECT *, _metadata.file_name AS run FROM parquet.`{folder}`")
+    answer: list[Any] = []
+    seconds = seconds_of(lambda: answer.extend(spark.sql(QUERY).collect()))
+    return {"seconds": seconds, **answer[0].asDict(), "peak_bytes": peak_memory_bytes() + _java_peak_bytes()}
+
+
+def _duckdb(folder: str) -> dict[str, Any]:
+    import duckdb
+
+    connection = duckdb.connect(config={"threads": CORES})
+    connection.sql(f"CREATE VIEW trace AS SELECT *, filename AS run FROM read_parquet('{folder}/*.parquet', filename = true)")
+    answer: list[Any] = []
+    seconds = seconds_of(lambda: answer.extend(connection.sql(QUERY).fetchall()))
+    return {"seconds": seconds, "deliveries": answer[0][0], "duplicates": int(answer[0][1]), "peak_bytes": peak_memory_bytes()}
+
+
+def _session() -> Any:
+    """A warm session: the first job of a Java process pays for loading classes, which is session start."""
+    from spark_reports.session import open_session
+
+    spark = open_session(f"local[{CORES}]")
+    spark.range(1000).selectExpr("sum(id)").collect()
+    return spark
+
+
+def _java_peak_bytes() -> int:
+    """The most memory that a Java child of this process ever held."""
+    peak = 0
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it ended while we looked
+        if fields["Name"].strip() == "java" and _descends_from_us(status.parent):
+            peak = max(peak, int(fields["VmHWM"].split()[0]) * 1024)
+    return peak
+
+
+def _descends_from_us(process: Path) -> bool:
+    pid = int(process.name)
+    while pid > 1:
+        if pid == os.getpid():
+            return True
+        pid = int((Path("/proc") / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()[1])
+    return False
+
+
+if __name__ == "__main__":
+    print(json.dumps({"report": _report, "query": _query, "duckdb": _duckdb}[sys.argv[1]](sys.argv[2])))
