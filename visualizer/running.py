@@ -96,7 +96,7 @@ class Runner:
 
         if kind == "seek":
             work = jobs.seek(session, message.get("at_us"), message.get("seq"))
-            return Job(work, _nothing, refused, "seek", message.get("at_us"))
+            return Job(work, _nothing, refused, "seek", message.get("at_us"), replaceable=True)
         if kind in ("step", "step-back"):
             work = jobs.step(session, kind == "step-back", message.get("filter", "control"))
             return Job(work, _nothing, refused, "step")

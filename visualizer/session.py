@@ -89,20 +89,17 @@ class Session:
         """Queue a job. A newer seek makes older ones pointless: scrubbing never piles up."""
         if len(self._jobs) >= JOBS_WAITING:
             raise Refused("too-many", f"{JOBS_WAITING} requests wait for this lab already.", "Wait until it has caught up.")
-        if job.doing == "seek":
-            self._drop_seeks()
+        if job.replaceable:
+            self._drop_replaceable()
         self._jobs.append(job)
 
-    def _drop_seeks(self) -> None:
-        for old in [job for job in self._jobs if job.doing == "seek"]:
-            if old is self._jobs[0] and self.blocked_on is not None:
-                continue
-            if old is self._jobs[0]:
-                self._job_began_s = None
-                self._answer = None
+    def _drop_replaceable(self) -> None:
+        """Let go the seeks at the end of the queue; one that something else waits behind must be done."""
+        while self._jobs and self._jobs[-1].replaceable:
+            old = self._jobs.pop()
             old.work.close()
-            self._jobs.remove(old)
-            old.done(None)
+            if not self._jobs:  # it was under way: the world is whole, only elsewhere
+                self._job_began_s = self._answer = None
 
     def play(self, speed: float | None) -> None:
         self.speed = speed or self.speed

@@ -27,3 +27,4 @@ class Job:
     refused: Callable[[Refused], None]
     doing: str = ""  # "rebuild", "seek", "step" are shown on the page
     to_us: int | None = None
+    replaceable: bool = False  # a newer one of the kind right behind it makes it pointless

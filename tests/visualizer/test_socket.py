@@ -97,6 +97,15 @@ async def test_many_seeks_end_at_the_last_one(owner):
     await owner.frame(lambda frame: frame["at_us"] == 2_900_000 and not frame["busy"])
 
 
+async def test_a_command_behind_a_seek_takes_effect_where_the_seek_went(owner, made):
+    await owner.send({"type": "seek", "at_us": 2_000_000})
+    await owner.send({"type": "command", "id": 1, "command": {"do": "cluster.crash", "cluster": "b"}})
+    await owner.send({"type": "seek", "at_us": 3_000_000})
+    await owner.send({"type": "seek", "at_us": 4_000_000})
+    await owner.frame(lambda frame: frame["at_us"] == 4_000_000)
+    assert (await LabCommand.objects.aget(lab=made.lab)).at_us == 2_000_000
+
+
 async def test_steps_go_from_control_row_to_control_row_and_back(owner):
     first = await owner.seek(1_000_000)
     await owner.send({"type": "step"})

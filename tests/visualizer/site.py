@@ -1,0 +1,133 @@
+"""The site in a process of its own, and a page that reaches it over a real socket."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+START_LIMIT_S = 60
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Site:
+    """A Daphne process with its own port; `data` may be shared with others, as may Redis."""
+
+    def __init__(self, data: Path, redis_url: str = "", migrate: bool = True) -> None:
+        self.environment = {**os.environ, "FAILOVER_LAB_DATA": str(data), "REDIS_URL": redis_url, "DATABASE_URL": "", "DJANGO_SETTINGS_MODULE": "labsite.settings"}
+        self.port = free_port()
+        self.log = (data / f"site-{self.port}.log").open("wb")
+        if migrate:
+            subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity", "0"], cwd=ROOT, env=self.environment, check=True)
+        command = [sys.executable, "-m", "daphne", "--bind", "127.0.0.1", "--port", str(self.port), "--verbosity", "0", "labsite.asgi:application"]
+        self.process = subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=self.log, stderr=self.log)
+
+    def wait(self) -> Site:
+        end_s = time.monotonic() + START_LIMIT_S
+        while time.monotonic() < end_s:
+            assert self.process.poll() is None, Path(self.log.name).read_text()
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                return self
+            except OSError:
+                time.sleep(0.05)
+        raise AssertionError("the site does not answer")
+
+    def kill(self) -> None:
+        """As when the machine loses power."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(timeout=20)
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        self.log.close()
+
+    def get(self, path: str) -> Any:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=30) as response:
+            return json.loads(response.read())
+
+    def open_lab(self, **body: Any) -> dict[str, str]:
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/labs/", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return json.loads(response.read())
+
+    def page(self, lab: dict[str, str], owner: bool = True) -> SitePage:
+        return SitePage(self.port, lab["id"], lab["token"] if owner else None)
+
+
+class SitePage:
+    """A browser's side of the socket, blocking; answers `seen` to every frame."""
+
+    def __init__(self, port: int, lab_id: str, token: str | None) -> None:
+        self.viewers = 0
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
+        key = base64.b64encode(os.urandom(16)).decode()
+        self.socket.sendall(
+            f"GET /ws/labs/{lab_id}/ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
+            f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
+        )
+        self.file = self.socket.makefile("rb")
+        head = self.file.readline()
+        while self.file.readline().strip():
+            pass
+        assert b" 101 " in head, head
+        self.send({"type": "hello", **({"token": token} if token else {})})
+
+    def send(self, message: dict[str, Any]) -> None:
+        payload = json.dumps(message).encode()
+        mask = os.urandom(4)
+        length = bytes([0x80 | len(payload)]) if len(payload) < 126 else bytes([0x80 | 126]) + struct.pack(">H", len(payload))
+        self.socket.sendall(b"\x81" + length + mask + bytes(byte ^ mask[place % 4] for place, byte in enumerate(payload)))
+
+    def receive(self) -> dict[str, Any]:
+        while True:
+            first, second = self.file.read(2)
+            length = second & 0x7F
+            if length == 126:
+                (length,) = struct.unpack(">H", self.file.read(2))
+            elif length == 127:
+                (length,) = struct.unpack(">Q", self.file.read(8))
+            payload = self.file.read(length)
+            assert first & 0x0F != 8, f"closed: {payload[2:].decode()}"
+            if first & 0x0F == 1:
+                break
+        message = json.loads(payload)
+        if message["type"] == "viewers":
+            self.viewers = message["count"]
+        if message["type"] == "frame":
+            self.send({"type": "seen", "epoch": message["epoch"], "number": message["number"]})
+        return message
+
+    def until(self, kind: str, test: Any = lambda message: True, messages: int = 2000) -> dict[str, Any]:
+        for _ in range(messages):
+            message = self.receive()
+            if message["type"] == kind and test(message):
+                return message
+        raise AssertionError(f"no such {kind}")
+
+    def frame(self, test: Any = lambda frame: True) -> dict[str, Any]:
+        return self.until("frame", test)
+
+    def close(self) -> None:
+        self.file.close()
+        self.socket.close()

@@ -1,0 +1,145 @@
+"""Real server processes: a killed one loses nothing, two that share Redis show the same lab."""
+
+from __future__ import annotations
+
+import shutil
+import time
+
+import pytest
+
+from simulator import World, load_scenario_text
+from tests.visualizer.pages import SCENARIO
+from tests.visualizer.site import Site
+
+LONG = SCENARIO.replace("until: 8s", "until: 600s").replace("count: 300", "count: 30000")
+
+
+@pytest.fixture
+def sites(tmp_path):
+    """Starts sites that share a data folder; all are ended at the end."""
+    started = []
+
+    def start(redis_url: str = "", count: int = 1) -> list[Site]:
+        fresh = [Site(tmp_path, redis_url, migrate=not started and number == 0) for number in range(count)]
+        started.extend(fresh)
+        return [site.wait() for site in fresh]
+
+    yield start
+    for site in started:
+        site.stop()
+    shutil.rmtree(tmp_path, ignore_errors=True)
+
+
+def test_a_killed_server_loses_at_most_a_second_of_play_and_keeps_the_digest(sites):
+    (site,) = sites()
+    lab = site.open_lab(yaml=LONG)
+    page = site.page(lab)
+    page.frame()
+    page.send({"type": "play", "speed": 1})
+    page.frame(lambda frame: frame["at_us"] > 1_500_000)
+    page.send({"type": "command", "id": 1, "command": {"do": "link.cut", "link": "a -> b"}})
+    assert page.until("result")["ok"]
+    last = page.frame(lambda frame: frame["at_us"] > 4_500_000)
+    site.kill()
+
+    (again,) = sites()
+    back = again.page(lab).frame()
+    assert back["playing"] is False
+    assert last["at_us"] - 1_300_000 <= back["at_us"] <= last["at_us"] + 1_000_000
+    assert back["view"]["links"]["a -> b"]["state"] == "cut"
+    inputs = again.get(f"/labs/{lab['id']}/inputs.json")
+    assert inputs["until_us"] == back["at_us"] and len(inputs["commands"]) == 1
+    scenario = load_scenario_text(LONG)
+    assert World.replay(scenario, scenario.seed, inputs["commands"], inputs["until_us"]).digest() == inputs["digest"]
+
+
+def test_branches_survive_a_restart(sites):
+    (site,) = sites()
+    lab = site.open_lab(yaml=SCENARIO)
+    page = site.page(lab)
+    for message in (
+        {"type": "seek", "at_us": 5_000_000},
+        {"type": "seek", "at_us": 2_000_000},
+        {"type": "command", "id": 1, "command": {"do": "cluster.crash", "cluster": "a"}},
+        {"type": "seek", "at_us": 3_000_000},
+        {"type": "branch", "number": 0},
+        {"type": "seek", "at_us": 4_000_000},
+        {"type": "command", "id": 2, "command": {"do": "link.cut", "link": "b -> a"}},
+    ):
+        page.send(message)
+        if message["type"] == "seek":  # a newer seek would take its place
+            page.frame(lambda frame: frame["at_us"] == message["at_us"])
+    page.until("result", lambda result: result["id"] == 2)
+    page.send({"type": "seek", "at_us": 4_500_000})
+    before = page.frame(lambda frame: frame["at_us"] == 4_500_000)
+    digest = site.get(f"/labs/{lab['id']}/inputs.json")["digest"]
+    time.sleep(1.2)  # a paused lab's position is stored within a second
+    site.kill()
+
+    (again,) = sites()
+    after = again.page(lab).frame()
+    assert (after["at_us"], after["branch"], len(after["branches"])) == (4_500_000, 2, 3)
+    assert [branch["parent"] for branch in after["branches"]] == [None, 0, 0]
+    assert after["view"] == before["view"]
+    assert again.get(f"/labs/{lab['id']}/inputs.json")["digest"] == digest
+
+
+def test_two_server_processes_show_the_same_lab_and_either_takes_commands(sites, redis_url):
+    first, second = sites(redis_url, 2)
+    lab = first.open_lab(yaml=LONG)
+    here, there = first.page(lab), second.page(lab)
+    assert here.frame()["snapshot"] and there.frame()["snapshot"]
+    there.send({"type": "play", "speed": 2})
+    mine = _frames_until(here, 2_000_000)
+    theirs = _frames_until(there, 2_000_000)
+    shared = mine.keys() & theirs.keys()
+    assert here.viewers == there.viewers == 2
+    assert len(shared) > 10 and all(mine[key] == theirs[key] for key in shared)
+    assert _without_holes(mine) and _without_holes(theirs)
+    there.send({"type": "command", "id": "x", "command": {"do": "cluster.crash", "cluster": "b"}})
+    assert there.until("result")["ok"] is True
+    here.frame(lambda frame: frame["view"]["clusters"]["b"]["state"] == "down")
+    there.send({"type": "command", "id": "y", "command": {"do": "cluster.crash", "cluster": "b"}})
+    assert there.until("result")["ok"] is False
+    there.send({"type": "pause"})
+    there.frame(lambda frame: not frame["playing"])
+    for path in ("summary.json", "inputs.json", "rows.json?control=1&limit=20", "stats/a/orders.json", "row/5.json"):
+        assert first.get(f"/labs/{lab['id']}/{path}") == second.get(f"/labs/{lab['id']}/{path}")
+
+
+def _frames_until(page, at_us: int) -> dict[tuple[int, int], dict]:
+    frames = {}
+    while True:
+        frame = page.frame()
+        frames[frame["epoch"], frame["number"]] = frame
+        if frame["at_us"] > at_us:
+            return {key: frame for key, frame in frames.items() if not frame["snapshot"]}
+
+
+def _without_holes(frames: dict[tuple[int, int], dict]) -> bool:
+    numbers = [number for _, number in frames]
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def test_when_the_process_that_runs_a_lab_dies_the_other_takes_it_over(sites, redis_url):
+    first, second = sites(redis_url, 2)
+    lab = first.open_lab(yaml=LONG)
+    owner, watcher = first.page(lab), second.page(lab)
+    owner.frame()
+    owner.send({"type": "play", "speed": 1})
+    watcher.frame(lambda frame: frame["at_us"] > 1_200_000)
+    first.kill()
+    taken = watcher.frame(lambda frame: frame["snapshot"] and not frame["playing"])
+    assert taken["at_us"] > 0
+    heir = second.page(lab)
+    heir.send({"type": "play"})
+    watcher.frame(lambda frame: frame["at_us"] > taken["at_us"])
+
+
+def test_the_web_process_never_loads_spark(sites, tmp_path):
+    (site,) = sites()
+    lab = site.open_lab(yaml=SCENARIO)
+    site.page(lab).frame()
+    site.get(f"/labs/{lab['id']}/summary.json")
+    maps = open(f"/proc/{site.process.pid}/maps", encoding="utf-8").read()
+    assert "py4j" not in maps and "pyspark" not in maps
