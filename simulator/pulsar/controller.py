@@ -68,12 +68,14 @@ class SnapshotController:
         self.last_completed_ms = 0
         self.started_us = self.runtime.now_us
         self.open = True
+        self.ticking = False
         self.requested = self.completed = self.timed_out = 0
 
     # --- life
 
     def start(self, reason: str, cause: int) -> None:
         """Begin the fixed-rate timer; the first tick has no delay."""
+        self.ticking = True
         seq = self._note("controller.started", cause, reason)
         self.runtime.schedule(self.runtime.now_us, self.rank, self, "tick", seq)
 

@@ -42,14 +42,14 @@ def _meant(fault: dict, replicator: Replicator, marker: Marker) -> bool:
 
 
 def _handle(replicator: Replicator, marker: Marker, index: int, cause: int) -> None:
-    """Give a remote's marker to the controller; any such marker starts one (forced start)."""
+    """Give a remote's marker to the controller; any such marker starts one, without the option one that only answers."""
     topic = replicator.topic
     if not topic.replicated_subscriptions_possible():
         return
     if topic.controller is None:
-        if not replicator.runtime.option("forcedControllerStart"):
-            return
-        topic.start_controller("forced", cause)
+        topic.create_controller()
+        if replicator.runtime.option("forcedControllerStart"):
+            topic.start_controller("forced", cause)
     topic.controller.receive(marker, index, cause)
 
 

@@ -222,7 +222,8 @@ class Replicator:
         cursor = self.cursor
         cursor.acknowledge(index)
         if self.runtime.now_us - cursor.last_persist_us >= _PERSIST_INTERVAL_US:
-            cursor.persist(self.runtime.now_us)
+            self.settle()  # a write carries every receipt that has come by now
+            self._persist_if_due(self.runtime.now_us)
 
     def _persist_if_due(self, now_us: int) -> None:
         if now_us - self.cursor.last_persist_us >= _PERSIST_INTERVAL_US:

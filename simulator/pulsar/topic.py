@@ -197,7 +197,7 @@ class Topic:
     def evaluate_controller(self, cause: int) -> None:
         """Start or stop the snapshot controller as the fact sheet's section 4 says."""
         wanted = self.replicated_subscriptions_possible() and any(s.replicated for s in self.subscriptions.values())
-        if wanted and self.controller is None:
+        if wanted and (self.controller is None or not self.controller.ticking):
             self.start_controller("subscription", cause)
         elif not wanted and self.controller is not None:
             self.controller.close("not-needed", cause)
@@ -213,11 +213,16 @@ class Topic:
         return bool(self.remote_clusters())
 
     def start_controller(self, reason: str, cause: int) -> SnapshotController:
-        """Create the controller; #26655: a topic that already holds entries gets a snapshot that covers them."""
+        """Create the controller and start its timer; #26655: a topic that already holds entries gets a snapshot of them."""
         if self.runtime.option("initialSnapshotCoversOlder") and self.log.length > self.log.first_kept:
             self.data_timestamp_ms = self.runtime.now_us // 1000
-        self.controller = SnapshotController(self)
-        self.controller.start(reason, cause)
+        self.create_controller().start(reason, cause)
+        return self.controller
+
+    def create_controller(self) -> SnapshotController:
+        """The topic's controller; without a start it answers and applies markers and takes no snapshots of its own."""
+        if self.controller is None:
+            self.controller = SnapshotController(self)
         return self.controller
 
     def add_subscription(self, name: str, type_: str, mark_delete: int, replicated: bool, reason: str, cause: int) -> Subscription:
