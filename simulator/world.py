@@ -260,8 +260,14 @@ class World:
         return [*self.violations, *Checks(self.scenario).check_counts(failovers)]
 
     def live_failovers(self) -> list[dict]:
-        """`failovers[]` of the summary so far."""
-        return summary.failovers_of(self, self.counted()) if self.runtime.failovers else []
+        """The cheap figures of `failovers[]` so far, kept by the engine as it delivers; the summary has all, from the rows.
+        What is stranded is settled at the failover's instant; `lost` is as foretold then, until the window is counted."""
+        return [
+            {"subscription": f.subscription, "from": f.source, "to": f.target, "mode": f.mode, "at_us": f.at_us, "duplicates": f.duplicates,
+             "redeliveries": f.redeliveries, "extra_deliveries": f.extra_deliveries, "first_delivery_us": f.first_delivery_us,
+             **{name: (f.forecast or {}).get(name) for name in ("stranded", "stranded_unprocessed", "lost")}, "forecast": f.forecast}
+            for f in self.runtime.failovers
+        ]  # fmt: skip
 
     def forecast(self, subscription: str, source: str | None = None) -> dict[str, dict[str, int]]:
         """What each remote would bring if `source` (default: where the consumers are) failed now."""

@@ -50,7 +50,8 @@ MAY_IMPORT_INSIDE_SIMULATOR = {
     "scenarios": ("scenarios",),
     "checks": ("checks", "trace", "log", "scenarios"),
     "counting": ("counting", "checks", "trace", "log", "scenarios"),
-    **{protocol: (protocol, "markers", "log", "kernel", "trace", "scenarios") for protocol in PROTOCOLS},
+    # counting knows no protocol; its forecast is a pure function that a failover asks at its instant
+    **{protocol: (protocol, "counting", "markers", "log", "kernel", "trace", "scenarios") for protocol in PROTOCOLS},
 }
 
 FRONT_DOOR = ("simulator", "simulator.headless", "simulator.trace.registry", "simulator.trace.files", "simulator.scenarios.settings")

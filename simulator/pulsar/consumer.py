@@ -199,6 +199,9 @@ class Consumer(Acknowledger):
                             topic.number, subscription.number, self.number, messages.producer[message],
                             messages.sequence_id[message], ledger, entry, batch_index, redelivery, topic.stored_seqs[index]))  # fmt: skip
         self.last_seq = seq
+        window = runtime.windows.get(subscription.name)
+        if window is not None and window.target == topic.cluster.name:
+            window.judge(message)
         runtime.delivered[subscription.name].add(message)
         self.take_in_hand(item, seq)
         return seq

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyroaring import BitMap
+
 from simulator.pulsar import forecasting
 from simulator.pulsar.producer import KILLED as PRODUCER_KILLED
 from simulator.pulsar.producer import RUNNING as PRODUCER_RUNNING
@@ -43,6 +45,23 @@ class Failover:
         self.stopped: list[str] = []
         self.rank = rank(FAILOVER, sorted(runtime.subscriptions).index(self.subscription))
         self.deadline_us = 0
+        self.judged = BitMap()  # messages delivered at the target inside the window
+        self.duplicates = self.redeliveries = self.extra_deliveries = 0
+        self.first_delivery_us: int | None = None
+
+    def judge(self, message: int) -> None:
+        """Count a delivery at the target, live, as `counting` will from the rows; called before the delivery is noted."""
+        runtime = self.runtime
+        if self.first_delivery_us is None:
+            self.first_delivery_us = runtime.now_us
+        if message in self.judged:
+            self.extra_deliveries += 1
+            return
+        self.judged.add(message)
+        if message in runtime.acknowledged[self.subscription]:
+            self.duplicates += 1
+        elif message in runtime.delivered[self.subscription]:
+            self.redeliveries += 1
 
     def begin(self, cause: int) -> None:
         """Open the window and do what the mode says."""
@@ -50,6 +69,7 @@ class Failover:
         self.forecast = forecasting.forecast(runtime, self.subscription, self.source).get(self.target)
         self.seq = runtime.note("failover.started", cause, self.source, self.target, self.subscription, self.mode)
         runtime.failovers.append(self)
+        runtime.windows[self.subscription] = self
         if self.mode in ("crash", "auto"):
             for consumer in self._consumers():
                 consumer.kill(self.seq)

@@ -114,7 +114,12 @@ def _to_send(origin: Topic, peer: str) -> BitMap:
     replicator = origin.replicators.get(peer)
     if replicator is None or origin.cluster.state == "lost":
         return BitMap()
-    return _messages_from(origin.runtime, origin, replicator.settled_mark_delete() + 1)
+    waiting = _messages_from(origin.runtime, origin, replicator.settled_mark_delete() + 1)
+    for index in replicator.cursor.acknowledged():  # passed over, or receipted out of turn
+        record = origin.log.records[index]
+        if record >= 0:
+            waiting.remove_range(record, record + origin.runtime.messages.batch[record])
+    return waiting
 
 
 def _in_log(runtime: Runtime, topic: Topic) -> BitMap:

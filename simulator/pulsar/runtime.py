@@ -34,7 +34,7 @@ class Runtime(Clock):
     __slots__ = (
         "scenario", "seed", "trace", "messages", "seq", "message_count", "clusters", "cluster_names", "links", "producers",
         "consumers", "markers", "snapshot_count", "replication", "partitions", "failovers", "options", "marker_faults",
-        "acknowledged", "delivered", "settled", "command_count", "subscriptions", "marker_count", "command_results",
+        "acknowledged", "delivered", "settled", "command_count", "subscriptions", "marker_count", "command_results", "windows",
     )  # fmt: skip
 
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
@@ -57,6 +57,7 @@ class Runtime(Clock):
         self.marker_count = 0
         self.command_results: list[dict] = []  # as the summary shows them
         self.failovers: list[Failover] = []
+        self.windows: dict[str, Failover] = {}  # subscription -> its latest failover, whose window is open
         self.replication: dict[str, list[tuple[str, str]]] = {}  # topic -> ordered pairs that replicate now
         self.partitions: dict[str, int] = {}
         self.marker_faults: list[dict] = []  # orders to delay or drop the next marker of a type

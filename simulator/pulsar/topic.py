@@ -238,11 +238,10 @@ class Topic:
 
     def _note_owed(self, name: str, mark_delete: int) -> None:
         """What lies at or below the opening mark-delete was never promised to the subscription here; the earliest opening counts."""
-        records = self.log.records.view(self.log.first_kept, mark_delete + 1) if mark_delete >= self.log.first_kept else ()
-        below = BitMap()
-        for record in records:
+        below = self.present.copy()
+        for record in self.log.records.view(max(mark_delete + 1, self.log.first_kept), self.log.length).tolist():
             if record >= 0:
-                below.add_range(int(record), int(record) + self.runtime.messages.batch[int(record)])
+                below.remove_range(record, record + self.runtime.messages.batch[record])
         self.owed_from[name] = below & self.owed_from[name] if name in self.owed_from else below
 
     # --- timers
