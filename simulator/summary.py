@@ -47,18 +47,31 @@ def failovers_of(world: World, counted: CountedRun) -> list[dict]:
 
 
 def _topics(runtime: Runtime, cluster: str) -> dict[str, Any]:
-    """Partitions are listed under their own names."""
-    result = {}
+    """By topic; a partitioned one has sums, and its partitions under `partitions`."""
+    result: dict[str, Any] = {}
     for name, topic in runtime.clusters[cluster].topics.items():
-        ledger, entry = topic.log.last_confirmed
-        result[name] = {
-            "last_position": f"{ledger}:{entry}",
-            "entries": topic.log.length - topic.log.first_kept,
-            "messages": topic.counts["messages"],
-            "markers": {marker: topic.counts[marker] for marker in MARKER_COUNTS},
-            "marker_bytes": topic.marker_bytes,
-        }
+        if topic.partition < 0:
+            result[name] = _log(topic)
+        else:
+            result.setdefault(topic.base, {"partitions": {}})["partitions"][name] = _log(topic)
+    for found in result.values():
+        if "partitions" in found:
+            parts = list(found["partitions"].values())
+            markers = {marker: sum(part["markers"][marker] for part in parts) for marker in MARKER_COUNTS}
+            sums = {key: sum(part[key] for part in parts) for key in ("entries", "messages", "marker_bytes")}
+            found.update({"last_position": None, **sums, "markers": markers})
     return result
+
+
+def _log(topic: Topic) -> dict[str, Any]:
+    ledger, entry = topic.log.last_confirmed
+    return {
+        "last_position": f"{ledger}:{entry}",
+        "entries": topic.log.length - topic.log.first_kept,
+        "messages": topic.counts["messages"],
+        "markers": {marker: topic.counts[marker] for marker in MARKER_COUNTS},
+        "marker_bytes": topic.marker_bytes,
+    }
 
 
 def _clusters_of(runtime: Runtime, name: str, counted: CountedRun) -> dict[str, Any]:
