@@ -97,7 +97,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
   });
 
   loop.wake();
-  return { getState: () => state, getWatched: watched, link, frame_times_ms: loop.times_ms, wake: loop.wake, close: () => connection.close() };
+  return { getState: () => state, getWatched: watched, link, frame_times_ms: loop.times_ms, wake: loop.wake, close: () => connection.close(), dropLine: () => connection.resynchronise() };
 }
 
 function storageOf(window) {

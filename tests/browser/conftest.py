@@ -1,0 +1,72 @@
+"""A real server and a real headless Chromium for the page's tests: one of each per module, a fresh browser context per test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from script.support.browsing import chromium, wait_until
+from script.support.processes import Supervisor
+from script.support.temporary_site import Site, temporary_site
+
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
+WIDE = {"width": 1440, "height": 900}
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with Supervisor() as supervisor, temporary_site(supervisor) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=os.environ.get("CHROMIUM") or chromium(), args=ARGUMENTS)
+        yield started
+        started.close()
+
+
+class Lab:
+    """A lab's page as its owner sees it, and all that went wrong on it."""
+
+    def __init__(self, page: Page, site: Site, made: dict[str, str]) -> None:
+        self.page, self.site, self.made = page, site, made
+        self.troubles: list[str] = []
+        page.on("console", lambda message: self.troubles.append(f"console: {message.text}") if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: self.troubles.append(f"error: {error}"))
+        page.on("request", lambda request: None if request.url.startswith((site.address, "data:", "blob:")) else self.troubles.append(f"another address: {request.url}"))
+        page.on("response", lambda response: self.troubles.append(f"{response.status}: {response.url}") if response.status >= 400 else None)
+
+    def open(self, query: str = "", owner: bool = True) -> Lab:
+        token = f"#token={self.made['token']}" if owner else ""
+        self.page.goto(f"{self.site.address}{self.made['url']}{query}{token}")
+        wait_until(self.page, "() => Boolean(globalThis.failoverLab?.getState().view)")
+        return self
+
+    def state(self, expression: str) -> Any:
+        return self.page.evaluate(f"() => {{ const state = globalThis.failoverLab.getState(); return {expression}; }}")
+
+    def until(self, expression: str) -> None:
+        wait_until(self.page, f"() => {{ const state = globalThis.failoverLab.getState(); return {expression}; }}")
+
+    def seek(self, at_us: int) -> None:
+        self.page.evaluate("at_us => globalThis.failoverLab.link.seek(at_us)", at_us)
+        self.until(f"state.at_us === {at_us}")
+
+
+@pytest.fixture
+def make_lab(browser: Browser, site: Site) -> Iterator[Callable[..., Lab]]:
+    contexts: list[BrowserContext] = []
+
+    def make(scenario: str = "", viewport: dict[str, int] | None = None, of: Lab | None = None, **options: Any) -> Lab:
+        context = browser.new_context(viewport=viewport or WIDE, **options)
+        contexts.append(context)
+        return Lab(context.new_page(), site, of.made if of else site.open_lab(scenario=scenario))
+
+    yield make
+    for context in contexts:
+        context.close()

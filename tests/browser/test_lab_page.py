@@ -1,0 +1,193 @@
+"""What a person does on the lab page, done in a real browser: with the keyboard, with a pointer, as a second viewer, on a phone."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+from script.support.browsing import wait_until
+
+
+@pytest.fixture
+def lab(make_lab):
+    opened = make_lab("region-down").open()
+    yield opened
+    assert opened.troubles == []
+
+
+def sentence(lab) -> str:
+    return lab.page.locator("[data-part=sentence]").inner_text()
+
+
+def test_gallery_opens_a_lab_of_ones_own(make_lab, site):
+    lab = make_lab("two-regions")
+    lab.page.goto(site.address)
+    lab.page.get_by_label("Search").fill("goes down, and seven")
+    expect(lab.page.locator(".card:visible")).to_have_count(1)
+    lab.page.get_by_role("button", name="A region goes down").click()
+    lab.page.wait_for_url(re.compile(r"/labs/\w+/"))
+    wait_until(lab.page, "() => Boolean(globalThis.failoverLab?.getState().view)")
+    assert lab.state("state.welcome.owner") is True
+    assert "token" not in lab.page.url, "the address bar shows the viewing link"
+    assert lab.troubles == []
+
+
+def test_play_pause_step_and_step_back_by_keyboard(lab):
+    lab.seek(4_000_000)
+    lab.page.keyboard.press("ArrowRight")
+    lab.until("state.at_us > 4000000")
+    after = lab.state("state.at_us")
+    lab.page.keyboard.press("ArrowLeft")
+    lab.until(f"state.at_us < {after}")
+    lab.page.keyboard.press("Space")
+    lab.until("state.playing")
+    expect(lab.page.get_by_role("button", name="Pause", exact=True)).to_be_visible()
+    lab.page.keyboard.press("Space")
+    lab.until("!state.playing")
+
+
+def test_an_instant_as_typed(lab):
+    lab.page.keyboard.press("g")
+    lab.page.keyboard.type("3.5 s")
+    lab.page.keyboard.press("Enter")
+    lab.until("state.at_us === 3500000")
+    lab.page.keyboard.press("g")
+    lab.page.keyboard.type("soon")
+    lab.page.keyboard.press("Enter")
+    expect(lab.page.get_by_role("alert").filter(has_text="is not an instant")).to_be_visible()
+
+
+def test_the_sentence_and_the_table_say_what_the_engine_counts(lab):
+    lab.seek(5_118_000)
+    figures = lab.state("state.view.forecast.billing.to['us-east']")
+    lab.page.wait_for_timeout(200)
+    assert f"{figures['duplicates']} messages twice" in sentence(lab)
+    row = lab.page.locator("[data-part=risk] tr").filter(has_text="seen twice")
+    assert str(figures["duplicates"]) in row.inner_text()
+
+
+def test_crash_by_clicking_the_region_then_a_refusal_in_words(lab):
+    lab.seek(5_000_000)
+    lab.page.get_by_role("button", name="us-west", exact=True).click()
+    lab.page.get_by_role("menuitem", name="Crash now").click()
+    lab.until("state.view.clusters['us-west'].state === 'down'")
+    assert lab.state("state.view.branch") != 0 or lab.state("state.view.furthest_us") == 5_000_000
+    lab.page.evaluate("() => failoverLab.link.command({ do: 'cluster.crash', cluster: 'us-west' })")
+    notice = lab.page.get_by_role("alert").filter(has_text="cluster.crash was refused")
+    expect(notice).to_be_visible()
+    assert len(notice.inner_text()) > len("cluster.crash was refused:") + 15
+
+
+def test_fail_over_by_dialog_starts_a_branch_and_the_old_one_stays(lab):
+    lab.seek(7_000_000)
+    lab.seek(5_100_000)
+    lab.page.keyboard.press("o")
+    lab.page.locator("select[name=to]").select_option("us-east")
+    lab.page.get_by_role("button", name="Fail over", exact=True).click()
+    lab.until("state.view.failovers.length === 1 && state.view.failovers[0].at_us === 5100000")
+    lab.page.keyboard.press("Space")
+    lab.until("state.at_us > 5600000")
+    lab.page.keyboard.press("Space")
+    lab.until("!state.playing")
+    lab.page.wait_for_timeout(150)
+    assert "us-west failed. us-east has delivered" in sentence(lab)
+    branch = lab.page.locator("[data-choice=branch] select")
+    expect(branch).to_be_visible()
+    branch.select_option("0")
+    lab.until("state.view.branch === 0")
+
+
+def test_inside_a_marker_as_pip_33_prints_it(lab):
+    lab.seek(5_118_000)
+    lab.page.wait_for_timeout(700)
+    mark = lab.page.locator(".mark-button[aria-label^='snapshot response']").first
+    mark.focus()
+    lab.page.keyboard.press("Enter")
+    panel = lab.page.get_by_role("region", name="A look inside")
+    expect(panel.get_by_label("the marker as JSON")).to_contain_text("ReplicatedSubscriptionsSnapshotResponse")
+    expect(panel.get_by_label("the marker's bytes")).to_contain_text(re.compile("^0a"))
+    assert panel.locator(".travels li").count() >= 3
+    lab.page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+
+
+def test_an_event_says_because_and_leads_to_its_instant(lab):
+    lab.seek(5_118_000)
+    event = lab.page.locator("[data-part=events] button.event").filter(has_text="answer of").first
+    event.click()
+    because = lab.page.locator(".because")
+    expect(because).to_contain_text("because")
+    because.get_by_role("button", name="Go to this instant").click()
+    lab.until("state.at_us < 5118000")
+
+
+def test_this_instant_in_words(lab):
+    lab.seek(5_118_000)
+    lab.page.keyboard.press("t")
+    words = lab.page.get_by_role("region", name="This instant in words")
+    expect(words).to_contain_text("Mark-delete of billing: 7655:118")
+    expect(words.get_by_role("heading", name="us-east")).to_be_visible()
+    lab.page.keyboard.press("t")
+
+
+def test_a_second_viewer_sees_the_same_and_cannot_control(lab, make_lab):
+    viewer = make_lab(of=lab).open(owner=False)
+    lab.seek(4_200_000)
+    viewer.until("state.at_us === 4200000")
+    assert viewer.state("state.view.seq") == lab.state("state.view.seq")
+    viewer.page.wait_for_timeout(150)
+    assert sentence(viewer) == sentence(lab)
+    viewer.page.keyboard.press("Space")
+    expect(viewer.page.get_by_role("alert").filter(has_text="You are watching this lab")).to_be_visible()
+    assert viewer.state("state.playing") is False
+    assert viewer.troubles == []
+
+
+def test_the_long_way_out_and_back_in(lab):
+    lab.seek(9_000_000)
+    for _ in range(8):
+        lab.page.keyboard.press("-")
+    lab.page.wait_for_timeout(600)
+    for _ in range(12):
+        lab.page.keyboard.press("+")
+    lab.page.keyboard.press("0")
+
+
+@pytest.mark.parametrize("query", ["?theme=dark", "?theme=light", "?mode=projector"])
+def test_every_look_draws(make_lab, query):
+    lab = make_lab("three-regions").open(query)
+    lab.seek(4_250_000)
+    lab.page.wait_for_timeout(200)
+    assert lab.troubles == []
+
+
+def test_a_phone_shows_all_in_one_column(make_lab):
+    lab = make_lab("three-regions", viewport={"width": 390, "height": 844}, has_touch=True).open()
+    lab.seek(4_250_000)
+    lab.page.wait_for_timeout(300)
+    assert lab.page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    assert lab.page.evaluate("() => [...document.querySelectorAll('.transport button')].filter((one) => one.offsetParent).every((one) => one.offsetHeight >= 40)")
+    assert lab.troubles == []
+
+
+def test_reduced_motion_shows_the_servers_instants_only(make_lab):
+    lab = make_lab("two-regions", reduced_motion="reduce").open()
+    lab.page.keyboard.press("Space")
+    lab.until("state.at_us > 200000")
+    lab.page.keyboard.press("Space")
+    lab.until("!state.playing")
+    assert float(lab.page.locator("[data-part=now]").input_value()) * 1e6 == pytest.approx(lab.state("state.at_us"), abs=1000)
+    assert lab.troubles == []
+
+
+def test_a_dropped_line_is_said_and_resumed(lab):
+    lab.seek(2_000_000)
+    lab.page.context.set_offline(True)
+    lab.page.evaluate("() => globalThis.failoverLab.dropLine()")
+    expect(lab.page.locator(".banner").filter(has_text=re.compile("line to the server is down|Connecting again"))).to_be_visible()
+    lab.page.context.set_offline(False)
+    lab.page.keyboard.press("ArrowRight")
+    wait_until(lab.page, "() => !document.querySelector('.banner')")
+    lab.seek(3_000_000)
+    lab.troubles = [line for line in lab.troubles if "ERR_INTERNET_DISCONNECTED" not in line and "WebSocket" not in line]

@@ -1,0 +1,35 @@
+"""Every built-in scenario in the page: it opens, plays, jumps past its story, and the console stays silent."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator import scenario_names
+
+DRAWN = """() => {
+  const canvas = document.querySelector("[data-part=still]");
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  const pixels = copy.getImageData(0, 0, canvas.width, canvas.height).data;
+  let inked = 0;
+  for (let at = 3; at < pixels.length; at += 4) inked += pixels[at] > 0 ? 1 : 0;
+  return inked;
+}"""
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_scenario_runs_in_the_page(make_lab, name):
+    lab = make_lab(name).open()
+    lab.page.keyboard.press("Space")
+    lab.until("state.playing && state.at_us > 0")
+    lab.page.keyboard.press("Space")
+    lab.until("!state.playing")
+    end_us = lab.state("state.welcome.until_us")
+    for share in (0.5, 1):
+        lab.seek(int(end_us * share))
+        lab.page.wait_for_timeout(120)
+        assert lab.page.evaluate(DRAWN) > 1000
+    assert "Connecting" not in lab.page.locator("[data-part=sentence]").inner_text()
+    assert lab.page.locator("[data-part=events] li").count() > 0
+    assert lab.state("state.view.violations.length") == 0
+    assert lab.troubles == []

@@ -1,0 +1,79 @@
+"""The page's own tables say what the simulator's say: words for every event, a form for every command, shapes of frames.
+
+Each test asks Node for the page's table and holds it against the Python one, so that neither can drift alone.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from simulator.scenarios.command_table import COMMANDS
+from simulator.trace.registry import EVENT_TYPES, MARKER_TYPES
+from visualizer.wire import FASTEST, INBOUND, SLOWEST, WIRE_VERSION
+
+PAGE = Path(__file__).resolve().parents[2] / "static" / "js"
+
+
+def of_the_page(module: str, expression: str) -> Any:
+    node = shutil.which("node")
+    assert node, "Node 18 or newer is needed for the tests of the page's modules. Debian: apt-get install nodejs."
+    script = f"import * as page from {json.dumps((PAGE / module).as_uri())}; console.log(JSON.stringify({expression}));"
+    answer = subprocess.run([node, "--input-type=module", "-e", script], capture_output=True, text=True, timeout=60, check=False)
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stdout)
+
+
+def test_every_event_has_a_line_in_words():
+    assert set(of_the_page("model/row_words.js", "Object.keys(page.ROW_WORDS)")) == {event.name for event in EVENT_TYPES}
+
+
+def test_the_words_use_only_fields_that_the_event_has():
+    """A row with every declared field filled gives words without a hole in them."""
+    names = {"integer": 7, "name": "word"}
+    from simulator.trace.registry import COLUMNS
+
+    rows = [{"type": event.name, "seq": 1, "at_us": 5, **{field: names[COLUMNS[field][0]] for field in event.fields}} for event in EVENT_TYPES]
+    said = of_the_page("model/row_words.js", f"{json.dumps(rows)}.map((row) => [row.type, JSON.stringify(page.wordsOfRow(row))])")
+    holes = [(name, words) for name, words in said if "undefined" in words or "NaN" in words or "null" in words]
+    assert holes == []
+
+
+def test_every_command_has_a_form_with_its_arguments():
+    forms = of_the_page("transport/commands.js", "page.COMMANDS")
+    assert set(forms) == set(COMMANDS)
+    for name, command in COMMANDS.items():
+        ours = {argument["name"]: (argument["kind"], bool(argument.get("required")), tuple(argument.get("choices", ()))) for argument in forms[name]["arguments"]}
+        theirs = {key.name: (key.kind, key.required, tuple(key.choices)) for key in command.arguments}
+        assert ours == theirs, name
+
+
+def test_marker_types_and_wire_version_agree():
+    assert of_the_page("render/glyphs.js", "page.MARKER_WORDS") == {str(100 + number): word for word, number in MARKER_TYPES.items()}
+    assert of_the_page("wire/decode.js", "page.WIRE_VERSION") == WIRE_VERSION
+
+
+def test_every_speed_of_the_slider_is_taken_by_the_server():
+    speeds = of_the_page("transport/speeds.js", "page.SPEEDS")
+    assert speeds == sorted(speeds)
+    assert SLOWEST <= speeds[0] and speeds[-1] <= FASTEST
+
+
+def test_what_the_page_sends_is_what_the_server_takes():
+    sent = of_the_page(
+        "transport/lab_link.js",
+        """(() => {
+          const sent = [];
+          const link = page.makeLabLink({ send: (message) => sent.push(message), isOwner: () => true, say: () => {} });
+          link.play(1); link.pause(); link.speed(2); link.seek(1.6); link.seekSeq(4); link.step("control"); link.stepBack({ message: ["web", 5] });
+          link.branch(1); link.command({ do: "cluster.crash", cluster: "a" });
+          return sent;
+        })()""",
+    )
+    from visualizer.wire import decode
+
+    assert [decode(json.dumps(message))["type"] for message in sent] == [message["type"] for message in sent]
+    assert {message["type"] for message in sent} | {"hello", "seen"} == set(INBOUND)
