@@ -7,6 +7,8 @@ from typing import Any
 
 from channels.testing import WebsocketCommunicator
 
+from labsite.asgi import application
+
 SCENARIO = """\
 format: 1
 name: two-towns
@@ -39,8 +41,6 @@ class Page:
     """A page on a lab's socket: says hello, answers `seen`, keeps what came."""
 
     def __init__(self, lab_id: str, token: str | None = None, origin: tuple[bytes, bytes] | None = ORIGIN) -> None:
-        from labsite.asgi import application
-
         headers = [(b"host", HOST.encode())] + ([origin] if origin else [])
         self.socket = WebsocketCommunicator(application, f"/ws/labs/{lab_id}/", headers=headers)
         self.token = token

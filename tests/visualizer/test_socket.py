@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from channels.testing import WebsocketCommunicator
 
+from labsite.asgi import application
 from tests.visualizer.pages import Page
 from visualizer.models import Lab, LabCommand
 
@@ -297,8 +298,6 @@ async def test_a_trusted_origin_may_differ_from_the_host(made, settings):
 
 
 async def test_a_host_that_is_not_allowed_is_refused_even_with_its_own_origin(made):
-    from labsite.asgi import application
-
     headers = [(b"host", b"evil.example"), (b"origin", b"http://evil.example")]
     socket = WebsocketCommunicator(application, f"/ws/labs/{made.lab.pk}/", headers=headers)
     connected, _ = await socket.connect()

@@ -1,0 +1,121 @@
+"""Our own bugs: they stop one lab, loudly, and nothing else."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import AsyncClient
+
+from simulator import World
+from tests.visualizer.pages import SCENARIO, Page
+from visualizer.definitions import new_lab
+from visualizer.models import Lab
+
+
+class EngineBug(Exception):
+    """Stands for a mistake of ours deep in the engine."""
+
+
+@pytest.fixture
+def breaks_at(monkeypatch):
+    """Lets the engine of seed 13 break at an instant."""
+
+    def arrange(at_us: int) -> None:
+        advance = World.advance
+
+        def broken(self, until_us, events=4000):
+            if self.seed == 13 and until_us >= at_us:
+                raise EngineBug("entry 7 was acknowledged before it was stored")
+            return advance(self, until_us, events)
+
+        monkeypatch.setattr(World, "advance", broken)
+
+    return arrange
+
+
+@pytest.fixture
+async def unlucky(hub):
+    return await sync_to_async(new_lab)({"yaml": SCENARIO, "seed": 13})
+
+
+async def test_an_engine_bug_stops_the_lab_and_names_seed_and_replay(unlucky, made, breaks_at, caplog):
+    breaks_at(1_000_000)
+    page, other = Page(unlucky.lab.pk, unlucky.token), Page(made.lab.pk, made.token)
+    await page.open()
+    await other.open()
+    await page.frame()
+    await page.send({"type": "play", "speed": 10})
+    error = await page.until("error")
+    assert error["code"] == "engine-bug"
+    assert "entry 7 was acknowledged before it was stored" in error["error"]
+    assert error["seed"] == 13 and error["replay"] == f"/labs/{unlucky.lab.pk}/replay/"
+    assert "EngineBug" in caplog.text, "the operator has the traceback"
+    await other.seek(2_000_000)  # the neighbour goes on
+    await page.send({"type": "play"})
+    assert (await page.until("error"))["code"] == "engine-bug"
+    for each in (page, other):
+        await each.close()
+
+
+async def test_a_stopped_lab_still_says_so_to_who_comes_later(unlucky, breaks_at):
+    breaks_at(1_000_000)
+    page = Page(unlucky.lab.pk, unlucky.token)
+    await page.open()
+    await page.send({"type": "seek", "at_us": 3_000_000})
+    await page.until("error", lambda error: error["code"] == "engine-bug")
+    await page.close()
+    later = Page(unlucky.lab.pk)
+    assert (await later.open())["failed"]["code"] == "engine-bug"
+    await later.close()
+    answer = await AsyncClient().get(f"/labs/{unlucky.lab.pk}/summary.json")
+    assert answer.status_code == 500 and json.loads(answer.content)["code"] == "engine-bug"
+
+
+async def test_the_failure_is_kept_until_another_engine_version_may_do_better(unlucky, breaks_at, hub, monkeypatch):
+    breaks_at(1_000_000)
+    page = Page(unlucky.lab.pk, unlucky.token)
+    await page.open()
+    await page.send({"type": "seek", "at_us": 3_000_000})
+    await page.until("error", lambda error: error["code"] == "engine-bug")
+    await page.close()
+    for task in list(hub._tasks):
+        if "keep_failure" in repr(task):
+            await task
+    lab = await Lab.objects.aget(pk=unlucky.lab.pk)
+    assert lab.state == Lab.State.FAILED and lab.failure["seed"] == 13
+    hub.stop("A restart.")
+    monkeypatch.undo()
+    again = Page(unlucky.lab.pk, unlucky.token)
+    assert (await again.open())["failed"] is not None
+    await again.close()
+
+
+async def test_the_replay_link_makes_a_lab_with_the_same_inputs(made):
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await page.seek(2_000_000)
+    assert (await page.command(do="cluster.crash", cluster="b"))["ok"]
+    client = AsyncClient(headers={"host": "testserver"})
+    assert (await client.get(f"/labs/{made.lab.pk}/replay/")).status_code == 200
+    answer = await client.post(f"/labs/{made.lab.pk}/replay/")
+    assert answer.status_code == 302
+    location, token = answer.headers["Location"].split("#token=")
+    copy = Page(location.split("/")[2], token)
+    assert (await copy.open())["owner"] is True
+    assert (await copy.frame())["at_us"] == 0
+    frame = await copy.seek(2_500_000)
+    assert frame["view"]["clusters"]["b"]["state"] == "down"
+    for each in (page, copy):
+        await each.close()
+
+
+async def test_a_bug_in_a_question_is_answered_and_the_lab_stopped(made, monkeypatch):
+    def broken(self):
+        raise EngineBug("the sums do not add up")
+
+    monkeypatch.setattr(World, "summary", broken)
+    answer = await AsyncClient().get(f"/labs/{made.lab.pk}/summary.json")
+    assert answer.status_code == 500
+    assert "the sums do not add up" in json.loads(answer.content)["error"]

@@ -1,0 +1,124 @@
+"""What a page asks over HTTP: rows, causes, markers, tiles, summary, statistics."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.test import AsyncClient
+
+from simulator import World, load_scenario_text
+from tests.visualizer.pages import SCENARIO, Page
+
+
+@pytest.fixture
+async def ask(made):
+    """Asks a lab that stands at 6 s; returns (status, body)."""
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await page.seek(6_000_000)
+
+    async def ask(path: str):
+        answer = await AsyncClient().get(f"/labs/{made.lab.pk}/{path}")
+        return answer.status_code, json.loads(answer.content)
+
+    yield ask
+    await page.close()
+
+
+@pytest.fixture(scope="module")
+def world():
+    """The same run, without a server."""
+    world = World.from_scenario(load_scenario_text(SCENARIO))
+    world.run(6_000_000)
+    return world
+
+
+async def test_rows_come_in_stretches(ask, world):
+    status, body = await ask("rows.json?first=10&limit=5")
+    assert status == 200
+    assert body["rows"] == world.trace.rows(10, 15) and body["next"] == 15
+    status, body = await ask("rows.json?first=0&last=100&control=1")
+    assert body["rows"] == world.trace.rows(0, 100, control_only=True) and body["next"] is None
+
+
+async def test_a_row_comes_with_its_causes_back_to_the_root(ask, world):
+    seq = next(row["seq"] for row in world.trace.rows(types=["update.applied"]))
+    _, body = await ask(f"row/{seq}.json")
+    assert body["row"] == world.trace.row(seq)
+    chain = [body["row"], *body["causes"]]
+    assert all(row["cause_seq"] == cause["seq"] for row, cause in zip(chain, chain[1:], strict=False))
+    assert "cause_seq" not in chain[-1] and body["more"] is False
+    assert body["evidence"]["type"] == "update.written"
+
+
+async def test_a_marker_shows_its_bytes_and_travels(ask, world):
+    _, body = await ask("marker/1.json")
+    assert body == json.loads(json.dumps(world.marker(1)))
+
+
+async def test_summary_and_inputs_are_the_engines(ask, world):
+    assert (await ask("summary.json"))[1] == json.loads(json.dumps(world.summary()))
+    _, inputs = await ask("inputs.json")
+    assert inputs["digest"] == world.digest() and inputs["until_us"] == 6_000_000
+
+
+async def test_statistics_have_pulsar_admins_shape(ask):
+    _, body = await ask("stats/a/orders.json")
+    assert "billing" in body["stats"]["subscriptions"] and "cursors" in body["internal"]
+
+
+async def test_tiles_of_level_0_are_the_cells(ask, world):
+    _, tile = await ask("tiles/0/a/orders/0/0.json?version=1")
+    cells = world.cells("a", "orders", 0, 512)
+    assert tile["kind"] == cells["kind"] and tile["length"] == cells["length"] and tile["full"] is False
+
+
+async def test_higher_tiles_count_what_they_cover(ask, world):
+    kinds = world.cells("a", "orders", 0, 100_000)["kind"]
+    for level in (1, 2, 3):
+        _, tile = await ask(f"tiles/0/a/orders/{level}/0.json")
+        totals = {int(kind): sum(counts) for kind, counts in tile["counts"].items()}
+        assert totals == {kind: kinds.count(kind) for kind in set(kinds)}
+        first_cell = {int(kind): counts[0] for kind, counts in tile["counts"].items() if counts[0]}
+        covered = kinds[: 4**level]
+        assert first_cell == {kind: covered.count(kind) for kind in set(covered)}
+
+
+async def test_only_full_tiles_may_be_kept(made, monkeypatch):
+    monkeypatch.setattr("visualizer.tiles.CELLS", 64)
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await page.seek(6_000_000)
+    for path, kept in (("0/0", True), ("0/100", False), ("1/0", True), ("2/0", False)):
+        answer = await AsyncClient().get(f"/labs/{made.lab.pk}/tiles/0/a/orders/{path}.json")
+        assert ("immutable" in answer.headers["Cache-Control"]) is kept, path
+    await page.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [
+        ("row/999999.json", 404, "not-found"),
+        ("marker/9999.json", 404, "not-found"),
+        ("stats/a/nothing.json", 404, "not-found"),
+        ("stats/z/orders.json", 404, "not-found"),
+        ("tiles/3/a/orders/0/0.json", 409, "other-branch"),
+        ("tiles/0/a/orders/99/0.json", 400, "bad-argument"),
+        ("rows.json?first=-1", 400, "bad-argument"),
+        ("rows.json?limit=1000000", 400, "bad-argument"),
+    ],
+)
+async def test_what_cannot_be_answered_is_said_in_words(ask, path, status, code):
+    answered, body = await ask(path)
+    assert (answered, body["code"]) == (status, code)
+    assert body["error"] and body["hint"]
+
+
+async def test_a_lab_that_is_not_there_is_said(hub):
+    answer = await AsyncClient().get("/labs/nosuchlab/summary.json")
+    assert answer.status_code == 404 and json.loads(answer.content)["code"] == "not-found"
+
+
+async def test_questions_are_only_asked_not_posted(made):
+    assert (await AsyncClient().post(f"/labs/{made.lab.pk}/summary.json")).status_code == 405

@@ -1,0 +1,111 @@
+"""The pages, and making a lab."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.test import Client
+
+from simulator import scenario_names
+from tests.visualizer.pages import SCENARIO
+from visualizer.models import Lab, ScenarioPicture
+
+pytestmark = pytest.mark.django_db
+
+
+def post(client: Client, body: object, **headers: str):
+    return client.post("/labs/", json.dumps(body), content_type="application/json", headers=headers)
+
+
+def test_the_gallery_shows_every_scenario_with_a_true_picture(client):
+    answer = client.get("/")
+    assert answer.status_code == 200
+    shown = answer.context["scenarios"]
+    assert [scenario["name"] for scenario in shown] == list(scenario_names())
+    for scenario in shown:
+        assert scenario["picture"]["lanes"], scenario["name"]
+        assert any(lane["cells"]["kind"] for lane in scenario["picture"]["lanes"]), scenario["name"]
+    assert ScenarioPicture.objects.count() == len(shown)
+
+
+def test_pictures_are_computed_once(client, monkeypatch):
+    client.get("/")
+    monkeypatch.setattr("visualizer.pictures._computed", lambda scenario: pytest.fail("computed again"))
+    assert client.get("/").status_code == 200
+
+
+def test_a_lab_is_made_from_a_scenario_by_name(client):
+    answer = post(client, {"scenario": "two-regions", "seed": 7})
+    body = answer.json()
+    assert answer.status_code == 201 and body["url"] == f"/labs/{body['id']}/"
+    lab = Lab.objects.get(pk=body["id"])
+    assert lab.seed == 7 and lab.is_owner(body["token"]) and not lab.is_owner("other") and not lab.is_owner(None)
+
+
+def test_a_lab_is_made_from_a_text(client):
+    body = post(client, {"yaml": SCENARIO}).json()
+    assert Lab.objects.get(pk=body["id"]).scenario_name == "two-towns"
+
+
+def test_every_problem_of_a_text_is_said_with_line_and_column(client):
+    answer = post(client, {"yaml": SCENARIO.replace("until: 8s", "until: soon").replace("count: 300", "count: many")})
+    assert answer.status_code == 400
+    problems = answer.json()["problems"]
+    assert len(problems) == 2
+    assert all(problem["line"] and problem["column"] and problem["message"] and problem["hint"] for problem in problems)
+    assert not Lab.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({}, "bad-field"),
+        ({"scenario": "two-regions", "yaml": "x"}, "bad-field"),
+        ({"scenario": "/etc/passwd"}, "unknown-scenario"),
+        ({"scenario": ["two-regions"]}, "unknown-scenario"),
+        ({"yaml": 7}, "bad-field"),
+        ({"yaml": "x" * 300_000}, "bad-field"),
+        ({"scenario": "two-regions", "seed": -1}, "bad-seed"),
+        ({"scenario": "two-regions", "seed": "7"}, "bad-seed"),
+        ({"scenario": "two-regions", "owner": "me"}, "bad-field"),
+        ([], "bad-json"),
+    ],
+)
+def test_what_makes_no_lab_is_said_in_words(client, body, code):
+    answer = post(client, body)
+    assert answer.status_code == 400 and answer.json()["code"] == code
+    assert answer.json()["error"] and answer.json()["hint"]
+
+
+def test_a_text_can_never_name_a_file(client):
+    assert post(client, {"yaml": "pyproject.toml"}).json()["code"] == "bad-scenario"
+
+
+def test_the_form_works_without_scripts(client):
+    answer = client.post("/labs/", {"scenario": "two-regions"})
+    assert answer.status_code == 302 and "#token=" in answer.headers["Location"]
+
+
+def test_another_sites_page_makes_no_lab(client):
+    for origin in ("http://elsewhere.example", "null"):
+        assert post(client, {"scenario": "two-regions"}, origin=origin).status_code == 403
+    assert post(client, {"scenario": "two-regions"}, origin="http://testserver").status_code == 201
+
+
+def test_getting_makes_nothing(client):
+    assert client.get("/labs/").status_code == 405
+
+
+def test_the_lab_page_names_its_socket_and_api(client):
+    lab = post(client, {"scenario": "two-regions"}).json()
+    page = client.get(lab["url"]).content.decode()
+    assert f'data-lab-id="{lab["id"]}"' in page
+    assert f'data-socket-path="/ws/labs/{lab["id"]}/"' in page
+    assert lab["token"] not in page
+
+
+def test_a_lab_that_is_not_there_is_a_page_of_its_own(client):
+    for path in ("/labs/nosuchlab/", "/labs/nosuchlab/replay/"):
+        answer = client.get(path)
+        assert answer.status_code == 404 and b"<html" in answer.content
