@@ -1,0 +1,202 @@
+"""Making one report in the worker: replay, trace, Spark; and its row kept up to date meanwhile.
+
+Rules: the row is written every second by one thread, so that a dead worker shows by its silence and a cancel is heard
+wherever the work stands; an error reaches the row in words and the log with its traceback. Imported by the worker only.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from django.db import close_old_connections, connection
+from django.urls import reverse
+from django.utils import timezone
+
+from simulator import ENGINE_VERSION, ScenarioError, World, load_scenario_text
+from simulator.trace.files import TraceFileError, write_trace
+from spark_reports.progress import Cancelled
+from spark_reports.session import JavaMissing, open_session
+from visualizer.reports.models import Report, remove_files
+
+log = logging.getLogger("labsite.reports")
+
+WRITE_EVERY_S = 1.0
+REPLAY_SLICE_EVENTS = 20_000
+
+
+class Stopped(Exception):
+    """The worker itself was told to stop."""
+
+
+class Row:
+    """The report's row as a progress listener: remembers what is said, and writes it from one thread."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self._told: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._cancel = threading.Event()
+        self.stopping = threading.Event()
+        self._thread = threading.Thread(target=self._keep_writing, name="report-row", daemon=True)
+
+    def __enter__(self) -> Row:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    # --- what progress.Watch asks of a listener
+
+    def step(self, number: int, of: int, name: str) -> None:
+        """A step begins."""
+        self._tell(step_number=number, step_count=of, step_name=name, tasks_done=0, tasks_count=0)
+
+    def tasks(self, done: int, of: int) -> None:
+        """Tasks of the running stage."""
+        self._tell(tasks_done=done, tasks_count=of)
+
+    def cancel_wanted(self) -> bool:
+        """Whether somebody cancelled, or the worker stops."""
+        return self._cancel.is_set() or self.stopping.is_set()
+
+    def say(self, name: str) -> None:
+        """What is done before the first step."""
+        self._tell(step_name=name)
+
+    def go_on(self) -> None:
+        """Raise Cancelled when it is wanted."""
+        if self.cancel_wanted():
+            raise Cancelled
+
+    def _tell(self, **columns: Any) -> None:
+        with self._lock:
+            self._told.update(columns)
+
+    def _keep_writing(self) -> None:
+        try:
+            while not self._over.wait(WRITE_EVERY_S / 2):
+                self._write()
+        finally:
+            connection.close()
+
+    def _write(self) -> None:
+        close_old_connections()
+        with self._lock:
+            told, self._told = self._told, {}
+        mine = self.report.mine().filter(state=Report.State.RUNNING)
+        if not mine.update(heard_at=timezone.now(), **told) or mine.values_list("cancel_wanted", flat=True).first():
+            self._cancel.set()
+
+
+def make_report(report_id: str, attempt: int) -> str:
+    """Make the report of this attempt; returns its state. Never raises for what the row can say."""
+    taken = Report.objects.filter(pk=report_id, attempt=attempt, state=Report.State.QUEUED)
+    if not taken.update(state=Report.State.RUNNING, heard_at=timezone.now(), step_name="starting"):
+        return "given up"
+    report = Report.objects.get(pk=report_id, attempt=attempt)
+    row = Row(report)
+    with row, _StopsWith(row):
+        ended = _ended(report, row)
+    report.mine().filter(state=Report.State.RUNNING).update(finished_at=timezone.now(), heard_at=timezone.now(), **ended)
+    return str(ended["state"])
+
+
+def _ended(report: Report, row: Row) -> dict[str, Any]:
+    """How it ended, as columns of the row."""
+    failed = {"state": Report.State.FAILED}
+    try:
+        return {"state": Report.State.DONE, "figures": _work(report, row)}
+    except Cancelled:
+        remove_files(report)
+        if row.stopping.is_set():
+            return failed | {"error": "The worker was stopped while it made this report.", "hint": "Start it again, then try again."}
+        return {"state": Report.State.CANCELLED}
+    except JavaMissing as error:
+        log.error("Report %s cannot be made: %s", report.pk, error)
+        return failed | {"error": "This report needs Java, and the worker has none that Spark can use.", "hint": str(error)}
+    except (TraceFileError, ScenarioError) as error:
+        log.exception("Report %s: its inputs cannot be used", report.pk)
+        return failed | {"error": f"The run cannot be read: {error}", "hint": "It may have been made by another version. Ask for a new report in a new lab."}
+    except Exception as error:
+        # The one place that meets whatever Spark and its JVM may raise: the row must not stay "running".
+        log.exception("Report %s failed", report.pk)
+        words = str(error).splitlines()[0][:500] if str(error) else type(error).__name__
+        _forget_broken_session()
+        return failed | {"error": f"The report could not be made: {words}", "hint": "Try again; the worker's log has the whole story."}
+
+
+def _work(report: Report, row: Row) -> list[dict[str, Any]]:
+    """Replay, write the trace, report. Returns the headline of each failover."""
+    row.say("running the scenario again")
+    report.folder.mkdir(parents=True, exist_ok=True)
+    trace = _replayed(report, row, report.folder / "trace.parquet")
+    row.say("starting Spark")
+    row.go_on()
+    spark = open_session()
+    from spark_reports.jobs.failover import FailoverReport
+
+    replay_url = reverse("visualizer:replay", args=[report.lab_id])
+    made = FailoverReport(spark, [trace], report.folder, row, replay_url).make()
+    names = ("subscription", "from", "to", "mode", "at_us", "duplicates", "redeliveries", "stranded", "lost")
+    return [{name: failover[name] for name in names} for run in made["runs"] for failover in run["failovers"]]
+
+
+def _replayed(report: Report, row: Row, path: Path) -> Path:
+    """The trace of the report's run, as the lab had it."""
+    scenario = load_scenario_text(report.scenario_text, seed=report.seed)
+    until_us = report.until_us or scenario.until_us
+    world = World(scenario, report.seed)
+    for entry in report.commands:
+        world.schedule_logged(entry)
+    while world.advance(until_us, REPLAY_SLICE_EVENTS):
+        row.go_on()
+    meta = {"engine_version": ENGINE_VERSION, "scenario": scenario.canonical_text, "seed": report.seed, "commands": report.commands, "until_us": world.now_us}
+    write_trace(path, world.trace, meta)
+    return path
+
+
+def _forget_broken_session() -> None:
+    """A session whose JVM is gone is of no use to the next report: end the worker, whoever keeps it running starts another."""
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.getActiveSession()
+    if spark is None:
+        return
+    try:
+        spark.range(1).collect()
+    except Exception:
+        log.exception("The Spark session is broken; this worker ends after this task")
+        signal.raise_signal(signal.SIGTERM)
+
+
+class _StopsWith:
+    """While a report is made, a signal that stops the worker also cancels the report, so the worker ends within seconds."""
+
+    def __init__(self, row: Row) -> None:
+        self.row = row
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return  # signals belong to the main thread; a test may work elsewhere
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.getsignal(number)
+            signal.signal(number, self._stop)
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self.row.stopping.set()
+        handler = self._before[number]
+        if callable(handler):
+            handler(number, frame)

@@ -1,0 +1,46 @@
+"""`script/package`: dist/failover_lab.zip with `simulator` and `spark_reports`, for `spark-submit --py-files`.
+
+Rules: only files of the two packages, in the order of their names and with one fixed date, so the same sources give the
+same bytes; the file appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("simulator", "spark_reports")
+SUFFIXES = (".py", ".css", ".yaml", ".json")
+FIXED_DATE = (2026, 1, 1, 0, 0, 0)
+
+
+def package_files() -> list[Path]:
+    """What goes in."""
+    return sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*") if path.suffix in SUFFIXES and "__pycache__" not in path.parts)
+
+
+def make_package(target: Path) -> Path:
+    """Write the archive."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(target.name + ".partial")
+    with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in package_files():
+            entry = zipfile.ZipInfo(path.relative_to(ROOT).as_posix(), FIXED_DATE)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, path.read_bytes())
+    os.replace(partial, target)
+    return target
+
+
+def main() -> int:
+    target = make_package(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "dist" / "failover_lab.zip")
+    print(target)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

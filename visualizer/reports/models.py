@@ -1,0 +1,112 @@
+"""A report that somebody asked for: the run it is about, how far its making has come, and how it ended.
+
+Rules: the row holds the run's inputs, so a report stays about the run it was asked for while the lab goes on. Whoever
+works on it writes only rows of its own `attempt`, so a worker that was given up cannot overwrite the next one's; every
+change of state is a conditional update.
+"""
+
+from __future__ import annotations
+
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F
+from django.utils import timezone
+
+from visualizer.models import ID_LENGTH, Lab, fresh_lab_id
+
+SILENT_FOR_S = 15
+"""A worker writes every second; one that has been silent for so long has died."""
+
+UNTAKEN_FOR_S = 20
+"""A report that waits longer than this is told about the worker that should take it."""
+
+
+class Report(models.Model):
+    """One report. `figures` is its headline, once it is done."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=fresh_lab_id, editable=False)
+    lab = models.ForeignKey(Lab, on_delete=models.CASCADE, related_name="reports")
+    created_at = models.DateTimeField(auto_now_add=True)
+    title = models.CharField(max_length=200)
+    scenario_text = models.TextField()
+    seed = models.BigIntegerField()
+    commands = models.JSONField(default=list)
+    until_us = models.BigIntegerField()
+
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    attempt = models.IntegerField(default=1)
+    queued_at = models.DateTimeField(default=timezone.now)
+    heard_at = models.DateTimeField(null=True, blank=True, help_text="when its worker last wrote")
+    finished_at = models.DateTimeField(null=True, blank=True)
+    cancel_wanted = models.BooleanField(default=False)
+    step_number = models.IntegerField(default=0)
+    step_count = models.IntegerField(default=0)
+    step_name = models.CharField(max_length=100, blank=True)
+    tasks_done = models.IntegerField(default=0)
+    tasks_count = models.IntegerField(default=0)
+    error = models.TextField(blank=True)
+    hint = models.TextField(blank=True)
+    figures = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.id} ({self.title}, {self.state})"
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        return Path(settings.DATA_DIR) / "reports" / self.pk
+
+    @property
+    def over(self) -> bool:
+        """Nothing more will happen to it by itself."""
+        return self.state in (self.State.DONE, self.State.FAILED, self.State.CANCELLED)
+
+    def mine(self) -> models.QuerySet[Report]:
+        """This row while this attempt is the present one."""
+        return Report.objects.filter(pk=self.pk, attempt=self.attempt)
+
+
+def give_up_on_the_silent(report_id: str) -> None:
+    """Mark a running report whose worker has died as failed."""
+    long_ago = timezone.now() - timedelta(seconds=SILENT_FOR_S)
+    Report.objects.filter(pk=report_id, state=Report.State.RUNNING, heard_at__lt=long_ago).update(
+        state=Report.State.FAILED,
+        finished_at=timezone.now(),
+        error="The worker that made this report ended before it was done.",
+        hint="Nothing of the lab is lost. Try again; when it happens twice, look at the worker's log.",
+    )
+
+
+def ask_to_cancel(report: Report) -> None:
+    """A queued report is cancelled at once, a running one by its worker within two seconds."""
+    waiting = Report.objects.filter(pk=report.pk, state=Report.State.QUEUED)
+    if not waiting.update(state=Report.State.CANCELLED, finished_at=timezone.now(), cancel_wanted=True):
+        Report.objects.filter(pk=report.pk, state=Report.State.RUNNING).update(cancel_wanted=True)
+
+
+def begin_again(report: Report) -> bool:
+    """Queue a failed or cancelled report anew; False when it is neither."""
+    again = Report.objects.filter(pk=report.pk, state__in=(Report.State.FAILED, Report.State.CANCELLED)).update(
+        state=Report.State.QUEUED, attempt=F("attempt") + 1, queued_at=timezone.now(), heard_at=None, finished_at=None, cancel_wanted=False,
+        step_number=0, step_name="", tasks_done=0, tasks_count=0, error="", hint="",
+    )  # fmt: skip
+    return bool(again)
+
+
+def remove_files(report: Report) -> None:
+    """Delete what a report has written."""
+    shutil.rmtree(report.folder, ignore_errors=True)

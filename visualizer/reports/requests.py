@@ -1,0 +1,62 @@
+"""Asking for a report: which run it is about, who may ask, and the task that is queued.
+
+Rules: only the lab's owner asks, cancels and tries again; whoever has the link may look. The queue is named by import
+path, so the web process never imports what the task needs.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.module_loading import import_string
+
+from visualizer.models import Lab
+from visualizer.reports.models import Report
+from visualizer.wire import LATEST_US, Refused
+
+TASK = "labsite.tasks.make_failover_report"
+WAITING_MOST = 3
+"""Reports of one lab that may be queued or running at once."""
+
+
+def body_of(request: HttpRequest) -> dict[str, Any]:
+    """The JSON object of a POST, empty without one. Raises Refused."""
+    if not request.body:
+        return {}
+    try:
+        body = json.loads(request.body)
+    except ValueError as error:
+        raise Refused("bad-json", f"The body is not JSON: {error}.", 'Send {"token": "…"}.') from error
+    if not isinstance(body, dict):
+        raise Refused("bad-json", "The body is not an object.", 'Send {"token": "…"}.')
+    return body
+
+
+def check_owner(lab: Lab, request: HttpRequest, body: dict[str, Any]) -> None:
+    """Raise Refused unless the request carries the owner's token, in the header X-Lab-Token or in the body."""
+    token = request.headers.get("X-Lab-Token") or body.get("token")
+    if not lab.is_owner(token if isinstance(token, str) else None):
+        raise Refused("not-owner", "Only who opened this lab can ask for its reports.", "Open the scenario from the gallery to have a lab of your own.")
+
+
+def ask_for_report(lab: Lab, body: dict[str, Any]) -> Report:
+    """Store and queue a report about everything that the lab has run, or, when it has not run yet, about the whole scenario."""
+    until_us = body.get("until_us")
+    if until_us is not None and (type(until_us) is not int or not 0 < until_us <= LATEST_US):
+        raise Refused("bad-argument", "until_us is not an instant.", "Give microseconds from the start of the run, or leave it out.")
+    waiting = lab.reports.filter(state__in=(Report.State.QUEUED, Report.State.RUNNING)).count()
+    if waiting >= WAITING_MOST:
+        raise Refused("too-many", f"{waiting} reports of this lab are being made already.", "Wait for one of them, or cancel one.")
+    report = Report.objects.create(
+        lab=lab, title=lab.title, scenario_text=lab.scenario_text, seed=lab.seed, commands=lab.command_log, until_us=until_us or lab.furthest_us
+    )
+    queue(report)
+    return report
+
+
+def queue(report: Report) -> None:
+    """Hand the report's present attempt to the task worker."""
+    report.refresh_from_db()
+    import_string(TASK).enqueue(report.pk, report.attempt)

@@ -1,0 +1,66 @@
+/**
+ * The page of a report being made: asks for its state until it is over, then loads the finished page.
+ * Rules: text enters by textContent; only the owner's browser has the token that cancels and tries again.
+ */
+import { ownerToken } from "../js/wire/token.js";
+
+const ASK_EVERY_MS = 700;
+
+/** @param {Storage | null} storage */
+export function watchReport(root, window, storage) {
+  const document = root.ownerDocument;
+  const token = ownerToken(root.dataset.lab, window.location, storage, window.history);
+  const part = (id) => document.getElementById(id);
+  const button = (act) => root.querySelector(`[data-act=${act}]`);
+  if (root.dataset.state === "done") return;
+
+  button("cancel").addEventListener("click", () => post(root.dataset.cancel));
+  button("again").addEventListener("click", () => post(root.dataset.again));
+  ask();
+
+  async function ask() {
+    try {
+      const answer = await window.fetch(root.dataset.status, { cache: "no-store" });
+      if (answer.ok) show(await answer.json());
+    } catch {
+      part("hint").textContent = "The site does not answer; asking again.";
+    }
+    if (root.dataset.state !== "done") window.setTimeout(ask, ASK_EVERY_MS);
+  }
+
+  async function post(address) {
+    const answer = await window.fetch(address, { method: "POST", headers: { "Content-Type": "application/json", "X-Lab-Token": token ?? "" }, body: JSON.stringify({ token }) });
+    const said = await answer.json();
+    if (answer.ok) show(said);
+    else part("hint").textContent = `${said.error} ${said.hint}`;
+  }
+
+  function show(status) {
+    root.dataset.state = status.state;
+    if (status.state === "done") {
+      window.location.reload();
+      return;
+    }
+    if (part("words").textContent !== status.words) part("words").textContent = status.words;
+    const hint = [status.hint, status.note].filter(Boolean).join(" ");
+    if (hint || status.over) part("hint").textContent = hint;
+    const steps = part("steps");
+    steps.max = status.step_count || 1;
+    steps.value = Math.max(0, status.step_number - 1);
+    steps.hidden = status.over;
+    button("cancel").hidden = status.over || status.cancel_wanted;
+    button("again").hidden = !status.over;
+  }
+}
+
+function storageOf(window) {
+  try {
+    return window.localStorage;
+  } catch {
+    return null; // a private window may refuse
+  }
+}
+
+if (typeof document !== "undefined" && document.getElementById("report")) {
+  watchReport(document.getElementById("report"), window, storageOf(window));
+}

@@ -1,0 +1,151 @@
+"""Pages and answers about reports.
+
+Rules: GET never makes anything; a POST comes from a page of this site or from a script and carries the owner's token;
+refusals are {code, error, hint} with a fitting status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_POST
+
+from visualizer.models import Lab
+from visualizer.origin import may_post
+from visualizer.reports.files import DOWNLOADS, PAGE_POLICY, path_of
+from visualizer.reports.models import UNTAKEN_FOR_S, Report, ask_to_cancel, begin_again, give_up_on_the_silent
+from visualizer.reports.requests import ask_for_report, body_of, check_owner, queue
+from visualizer.wire import Refused
+
+STATUS = {"not-owner": 403, "foreign-origin": 403, "not-found": 404, "too-many": 429, "not-over": 409}
+
+
+def _posts(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A POST from this site or from a script, whose refusals are answered in words."""
+
+    @csrf_exempt  # no cookie means anything here; the origin and the owner's token are checked instead
+    @require_POST
+    @wraps(view)
+    def posting(request: HttpRequest, **arguments: Any) -> HttpResponse:
+        try:
+            if not may_post(request):
+                raise Refused("foreign-origin", "This page belongs to another site.", "Open the lab from its own gallery.")
+            return view(request, **arguments)
+        except Refused as refused:
+            body = {"code": refused.code, "error": refused.error, "hint": refused.hint}
+            return JsonResponse(body, status=STATUS.get(refused.code, 400))
+
+    return posting
+
+
+@_posts
+def create(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """{token} → 201 {id, url}: a report about what the lab has run."""
+    lab = Lab.objects.filter(pk=lab_id).first()
+    if lab is None:
+        raise Refused("not-found", "There is no such lab.", "Open a scenario from the gallery.")
+    body = body_of(request)
+    check_owner(lab, request, body)
+    report = ask_for_report(lab, body)
+    return JsonResponse({"id": report.pk, "url": reverse("reports:report", args=[report.pk])}, status=201)
+
+
+@_posts
+def cancel(request: HttpRequest, report_id: str) -> HttpResponse:
+    """Ask the worker to stop; answers with the status."""
+    report = _owned(request, report_id)
+    ask_to_cancel(report)
+    return JsonResponse(_status(report_id))
+
+
+@_posts
+def again(request: HttpRequest, report_id: str) -> HttpResponse:
+    """Queue a failed or cancelled report anew; answers with the status."""
+    report = _owned(request, report_id)
+    give_up_on_the_silent(report_id)
+    if not begin_again(report):
+        raise Refused("not-over", "This report is not over.", "Cancel it first, or wait.")
+    queue(report)
+    return JsonResponse(_status(report_id))
+
+
+def _owned(request: HttpRequest, report_id: str) -> Report:
+    report = Report.objects.select_related("lab").filter(pk=report_id).first()
+    if report is None:
+        raise Refused("not-found", "There is no such report.", "Ask for one on the lab's page.")
+    check_owner(report.lab, request, body_of(request))
+    return report
+
+
+@require_GET
+def report_page(request: HttpRequest, report_id: str) -> HttpResponse:
+    """Progress while it is made; then the report and its downloads."""
+    if not Report.objects.filter(pk=report_id).exists():
+        return render(request, "reports/no_such_report.html", status=404)
+    status = _status(report_id)
+    report = Report.objects.select_related("lab").get(pk=report_id)
+    return render(request, "reports/report.html", {"report": report, "status": status, "downloads": DOWNLOADS if report.state == Report.State.DONE else ()})
+
+
+@require_GET
+def status(request: HttpRequest, report_id: str) -> HttpResponse:
+    """The report's state for the page, which asks while it is not over."""
+    if not Report.objects.filter(pk=report_id).exists():
+        return JsonResponse({"code": "not-found", "error": "There is no such report.", "hint": "Ask for one on the lab's page."}, status=404)
+    return JsonResponse(_status(report_id), headers={"Cache-Control": "no-store"})
+
+
+def _status(report_id: str) -> dict[str, Any]:
+    give_up_on_the_silent(report_id)
+    report = Report.objects.get(pk=report_id)
+    waited_s = (timezone.now() - report.queued_at).total_seconds()
+    untaken = report.state == Report.State.QUEUED and waited_s > UNTAKEN_FOR_S
+    note = "No worker has taken it yet. `script/server` runs one; by itself it is `python manage.py db_worker`. It may also be at work on another report." if untaken else ""
+    return {
+        "id": report.pk, "state": report.state, "over": report.over, "cancel_wanted": report.cancel_wanted, "step_number": report.step_number,
+        "step_count": report.step_count, "step_name": report.step_name, "tasks_done": report.tasks_done, "tasks_count": report.tasks_count,
+        "error": report.error, "hint": report.hint, "note": note, "figures": report.figures, "words": words(report),
+    }  # fmt: skip
+
+
+def words(report: Report) -> str:
+    """The state as a sentence."""
+    if report.state == Report.State.QUEUED:
+        return "Waiting for the worker."
+    if report.state == Report.State.RUNNING:
+        if report.cancel_wanted:
+            return "Being cancelled."
+        if not report.step_number:
+            return f"{report.step_name or 'Starting'}."
+        stage = f" {report.tasks_done} of {report.tasks_count} tasks of the running stage are done." if report.tasks_count else ""
+        return f"Step {report.step_number} of {report.step_count}: {report.step_name}.{stage}"
+    return {"done": "Done.", "failed": report.error or "It failed.", "cancelled": "It was cancelled."}[report.state]
+
+
+@require_GET
+def document(request: HttpRequest, report_id: str) -> HttpResponse:
+    """The report itself, as the page shows it: under its own policy."""
+    return _file(report_id, "html", {"Content-Security-Policy": PAGE_POLICY}, attached=False)
+
+
+@require_GET
+def download(request: HttpRequest, report_id: str, kind: str) -> HttpResponse:
+    """One of the files, to keep."""
+    return _file(report_id, kind, {}, attached=True)
+
+
+def _file(report_id: str, kind: str, headers: dict[str, str], attached: bool) -> HttpResponse:
+    report = Report.objects.filter(pk=report_id, state=Report.State.DONE).first()
+    known = next((entry for entry in DOWNLOADS if entry.kind == kind), None)
+    path = path_of(report, known) if report and known else None
+    if path is None or known is None:
+        return HttpResponse("There is no such file. The report may not be done, or its files were deleted.", status=404, content_type="text/plain; charset=utf-8")
+    name = f"failover-{report_id}-{known.place}"
+    return FileResponse(path.open("rb"), as_attachment=attached, filename=name, content_type=known.content_type, headers=headers)
