@@ -196,7 +196,7 @@ class SnapshotController:
         """Write the Snapshot marker; the snapshot is complete once it is stored (#26119)."""
         del self.pending[builder.snapshot]
         clusters = tuple((name, *builder.answers[name]) for name in sorted(builder.answers))
-        self.last_completed_ms = builder.started_us // 1000
+        self.last_completed_ms = max(1, builder.started_us // 1000)  # 0 is "never"; a broker's clock is never there
         self.completed += 1
         duration_us = self.runtime.now_us - builder.started_us
         seq = self._note("snapshot.completed", cause, builder.snapshot, *local, duration_us, how)
@@ -232,7 +232,7 @@ class SnapshotController:
             if runtime.option("missingSubscriptionCreation") == "latest":
                 return
         index = topic.log.index_of(*own)
-        refusal = _update_refusal(subscription, index)
+        refusal = "beyond-last-entry" if own > topic.log.last_confirmed else _update_refusal(subscription, index)
         if refusal is not None:
             runtime.note("update.refused", cause, *fields, *own, refusal)
             return
@@ -251,8 +251,6 @@ class SnapshotController:
 
 
 def _update_refusal(subscription: Subscription, index: int) -> str | None:
-    if index >= subscription.topic.log.length:
-        return "beyond-last-entry"
     if index == subscription.cursor.mark_delete:
         return "equal"
     return "behind-mark-delete" if index < subscription.cursor.mark_delete else None

@@ -48,6 +48,13 @@ class Failover:
         self.judged = BitMap()  # messages delivered at the target inside the window
         self.duplicates = self.redeliveries = self.extra_deliveries = 0
         self.first_delivery_us: int | None = None
+        cluster = runtime.clusters[self.source]
+        self.out_since_us = self.at_us if cluster.up or cluster.crashed_at_us is None else min(self.at_us, cluster.crashed_at_us)
+
+    @property
+    def outage_us(self) -> int | None:
+        """From the failover, or the crash that it answers, to the first delivery at the target."""
+        return None if self.first_delivery_us is None else self.first_delivery_us - self.out_since_us
 
     def judge(self, message: int) -> None:
         """Count a delivery at the target, live, as `counting` will from the rows; called before the delivery is noted."""

@@ -275,8 +275,8 @@ class Replicator:
     def _stall(self, size_max: int) -> None:
         """The queue is full: read on when receipts have brought it below nine tenths."""
         self.stalled = True
-        needed = self.in_flight - size_max * 9 // 10
-        if 0 < needed < len(self.receipts):
+        needed = min(self.in_flight - size_max * 9 // 10, self.in_flight - 1)  # a queue of one is below when it is empty
+        if 0 <= needed < len(self.receipts):
             self.runtime.schedule(self.receipts[needed][1], self.rank, self, "room", self.connection)
 
     def room(self, connection: int) -> None:

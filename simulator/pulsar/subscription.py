@@ -129,7 +129,9 @@ class Subscription:
 
     def filter_marker(self, index: int, marker: Marker, cause: int) -> None:
         """The dispatcher read a marker: never delivered, a snapshot goes to the cache, then the broker acks it."""
-        seq = self.topic.note_marker("marker.filtered", marker, None, index, cause)
+        topic = self.topic
+        seq = self.runtime.note("marker.filtered", cause, topic.cluster.number, None, topic.number, marker.number, marker.type,
+                                marker.snapshot, self.number, *topic.log.position(index))  # fmt: skip
         if marker.type == "snapshot":
             self.snapshot_read(marker, seq)
         before = self.cursor.mark_delete

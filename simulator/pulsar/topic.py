@@ -163,7 +163,7 @@ class Topic:
         else:
             self.present.add_range(first, first + count)
         self.counts["messages"] += count
-        self.data_timestamp_ms = now_us // 1000
+        self.data_timestamp_ms = now_us // 1000 or 1  # 0 is "never": a broker's clock is never there
         self.roll_over_if_full(seq)
         return seq
 
@@ -215,7 +215,7 @@ class Topic:
     def start_controller(self, reason: str, cause: int) -> SnapshotController:
         """Create the controller and start its timer; #26655: a topic that already holds entries gets a snapshot of them."""
         if self.runtime.option("initialSnapshotCoversOlder") and self.log.length > self.log.first_kept:
-            self.data_timestamp_ms = self.runtime.now_us // 1000
+            self.data_timestamp_ms = self.runtime.now_us // 1000 or 1
         self.create_controller().start(reason, cause)
         return self.controller
 
