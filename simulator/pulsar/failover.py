@@ -45,6 +45,7 @@ class Failover:
         self.stopped: list[str] = []
         self.rank = rank(FAILOVER, sorted(runtime.subscriptions).index(self.subscription))
         self.deadline_us = 0
+        self.stranded = BitMap()
         self.judged = BitMap()  # messages delivered at the target inside the window
         self.duplicates = self.redeliveries = self.extra_deliveries = 0
         self.first_delivery_us: int | None = None
@@ -70,10 +71,16 @@ class Failover:
         elif message in runtime.delivered[self.subscription]:
             self.redeliveries += 1
 
+    @property
+    def stranded_returned(self) -> int:
+        """How many of the stranded messages have reached the target by now."""
+        return forecasting.returned(self.runtime, self.subscription, self.target, self.stranded)
+
     def begin(self, cause: int) -> None:
         """Open the window and do what the mode says."""
         runtime = self.runtime
         self.forecast = forecasting.forecast(runtime, self.subscription, self.source).get(self.target)
+        self.stranded = forecasting.stranded_now(runtime, self.subscription, self.source, self.target)
         self.seq = runtime.note("failover.started", cause, self.source, self.target, self.subscription, self.mode)
         runtime.failovers.append(self)
         runtime.windows[self.subscription] = self

@@ -48,6 +48,25 @@ def forecast(runtime: Runtime, subscription: str, source: str | None = None) -> 
     return result
 
 
+def stranded_now(runtime: Runtime, subscription: str, source: str, target: str) -> BitMap:
+    """Messages in the source's log that the target has never had."""
+    base = runtime.subscriptions[subscription].topic
+    found = BitMap()
+    for topic in runtime.clusters[source].topics.values():
+        if topic.base == base:
+            found |= _in_log(runtime, topic)
+    return found - _present(runtime, base, target)
+
+
+def returned(runtime: Runtime, subscription: str, target: str, stranded: BitMap) -> int:
+    """How many of the messages once stranded have reached the target."""
+    return stranded.intersection_cardinality(_present(runtime, runtime.subscriptions[subscription].topic, target))
+
+
+def _present(runtime: Runtime, base: str, cluster: str) -> BitMap:
+    return BitMap.union(BitMap(), *(topic.present for topic in runtime.clusters[cluster].topics.values() if topic.base == base))
+
+
 def _one(runtime: Runtime, name: str, here: Topic, there: Topic) -> dict[str, int]:
     """One topic partition."""
     copies = [cluster.topics[here.name] for cluster in runtime.clusters.values() if here.name in cluster.topics]
