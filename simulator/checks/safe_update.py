@@ -1,9 +1,9 @@
 """An Update never takes the peer past a message that was not dealt with at the cluster that wrote it.
 
 X writes an Update that names a position of Y. Every message that Y's log holds up to there must have been dealt with at X
-before: the application acknowledged it there, it expired or was skipped there, it lay before X's subscription began, or
-an Update applied at X had covered it (which the same claim, at the cluster that wrote that one, vouches for). This is
-history: what X's cursor forgets in a crash or a reset was still dealt with. Each entry of Y is looked at once for each X
+before: the application acknowledged it there, it expired or was skipped there, it lay before X's subscription began (or was removed before an
+Update opened that), or an Update applied at X had covered it (which the same claim, at the cluster that wrote that one,
+vouches for). This is history: what X's cursor forgets in a crash or a reset was still dealt with. Each entry of Y is looked at once for each X
 and subscription, when the first Update names it or something above.
 """
 
@@ -23,10 +23,10 @@ from simulator.trace.registry import CODE
 
 DEALT_WITH = ("message.acknowledged", "message.expired", "message.skipped")
 CONTROL = (
-    "replicator.created", "replicator.removed", "snapshot.completed", "subscription.created", "update.applied", "update.position",
+    "ledger.trimmed", "replicator.created", "replicator.removed", "snapshot.completed", "subscription.created", "update.applied",
+    "update.position",
 )  # fmt: skip
-_REPLICATORS = (CODE["replicator.created"], CODE["replicator.removed"])
-_COMPLETED, _CREATED = CODE["snapshot.completed"], CODE["subscription.created"]
+_TRIMMED, _COMPLETED, _CREATED = CODE["ledger.trimmed"], CODE["snapshot.completed"], CODE["subscription.created"]
 _APPLIED, _NAMED = CODE["update.applied"], CODE["update.position"]
 
 
@@ -43,12 +43,14 @@ class SafeUpdate(Check):
         self.dealt_with = Sightings()  # (cluster, subscription, producer)
         self.expired_on_the_way = Sightings()  # (cluster, peer, producer)
         self.covered: dict[tuple[int, int, int], int] = {}  # cursor -> highest place that counts as dealt with
+        self.removed: dict[tuple[int, int], int] = {}  # (cluster, topic) -> place up to which ledgers were deleted
         self.looked_at: dict[tuple[int, int, int, int], int] = {}  # (cluster, peer, topic, subscription) -> place
         self.partial: dict[int, None] = {}  # snapshots finished by hand without all answers
 
     def copy_into(self, copy: "SafeUpdate") -> None:
         copy.safe, copy.dealt_with, copy.expired_on_the_way = self.safe.copy(), self.dealt_with.copy(), self.expired_on_the_way.copy()
-        copy.covered, copy.looked_at, copy.partial = dict(self.covered), dict(self.looked_at), dict(self.partial)
+        copy.covered, copy.removed = dict(self.covered), dict(self.removed)
+        copy.looked_at, copy.partial = dict(self.looked_at), dict(self.partial)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Updates that name a position above something not dealt with."""
@@ -65,8 +67,12 @@ class SafeUpdate(Check):
             elif kind == _APPLIED:
                 self._cover(known, seq, (cluster, topic, subscription), position(to_ledger, to_entry))
             elif kind == _CREATED:
-                if stretch.name(reason) != "update":
-                    self._cover(known, seq, (cluster, topic, subscription), position(ledger, entry))
+                place = position(ledger, entry)
+                if stretch.name(reason) == "update":
+                    place = min(place, self.removed.get((cluster, topic), -1))
+                self._cover(known, seq, (cluster, topic, subscription), place)
+            elif kind == _TRIMMED:
+                self.removed[cluster, topic] = position(ledger + 1, -1)
             elif kind == _COMPLETED:
                 if stretch.name(reason) == "partial":
                     self.partial[snapshot] = None

@@ -122,6 +122,17 @@ def test_a_subscription_made_by_an_update_vouches_for_nothing(written):
     assert len(violations(written)) == 1
 
 
+def test_what_was_deleted_before_an_update_opened_the_subscription_is_outside(written):
+    written.write("ledger.trimmed", cluster="b", ledger=1, count=4)
+    written.stored("b", 4, 0, ledger=2, peer="a")
+    written.stored("a", 4, 4)
+    written.created("b", 1, 3, reason="update")
+    written.update("b", "a", 3)
+    assert violations(written) == []
+    written.update("b", "a", 4)
+    assert len(violations(written)) == 1
+
+
 def test_message_expired_between_the_clusters_is_dealt_with():
     written = WrittenTrace()
     written.replicators("a", "b")
