@@ -14,7 +14,7 @@ from script.support import system
 from script.support.environment import PYTHON, ensure_environment, run_command
 from script.support.processes import Supervisor
 
-WHOLE_SUITE = ("-n", "2", "--dist", "loadgroup")
+WHOLE_SUITE = ("-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder")
 
 
 def main() -> int:

@@ -1,0 +1,26 @@
+"""How the suite is shared out when two processes run it (`-n 2 --dist loadgroup --no-loadscope-reorder`, as `script/test` does).
+
+Rules: a file's tests stay together, so that what a module prepares is prepared once; all tests of one Spark session stay
+together, as do those of one browser. The long groups come first, so that neither process waits for the other at the end.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+TOGETHER = ("tests/spark_reports/", "tests/browser/")
+"""Folders whose tests share something dear: a Spark session, a server with a browser. In the order in which they start."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        file = item.nodeid.split("::")[0]
+        folder = next((folder for folder in TOGETHER if file.startswith(folder)), None)
+        if folder is not None or item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(folder or file))
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    places = [place for place, folder in enumerate(TOGETHER) if item.nodeid.startswith(folder)]
+    return places[0] if places else len(TOGETHER)
