@@ -66,7 +66,7 @@ function turnedPlane(width, names, room) {
 /** How far a link's arc stands out from the ports: farther lanes wider, one direction outside the other. */
 export const reachOf = (lanes_apart, outer) => 20 + 44 * (lanes_apart - 1) + (outer ? 18 : 0);
 
-const marginForLinks = (lanes) => (lanes < 2 ? 40 : 14 + reachOf(lanes - 1, true) + 68);
+const marginForLinks = (lanes) => (lanes < 2 ? 96 : 14 + reachOf(lanes - 1, true) + 68);
 
 /** @returns {number} x in px of a point of a lane */
 export const xOf = (plane, lane, along, offset) => (plane.turned ? lane.base - offset : along);

@@ -4,6 +4,7 @@
  */
 
 import { markerKind } from "../model/cells.js";
+import { ENTRIES_HELD } from "../model/older_cells.js";
 import { isOurs, makeStanding } from "../model/standing.js";
 import { topicView } from "../model/state.js";
 import { stretchesOf } from "../model/causes.js";
@@ -14,7 +15,7 @@ import { fitted } from "./window.js";
 import { threadsOf } from "./threads.js";
 
 /** Entries counted back at most when the window looks for the slowest cursor. */
-const LOOKED_BACK = 6000;
+const LOOKED_BACK = ENTRIES_HELD;
 
 /**
  * @typedef {object} Scene
@@ -28,7 +29,7 @@ const LOOKED_BACK = 6000;
 /**
  * @typedef {object} SceneLane
  * @property {import("./strip.js").Strip} strip
- * @property {Uint8Array} bits standing of [strip.from, strip.to), empty when entries are not drawn one by one
+ * @property {Uint16Array} bits standing of [strip.from, strip.to), empty when they are too many to hold
  * @property {object | undefined} topic the topic's view
  * @property {object | undefined} cursor the subscription's view
  * @property {import("../model/cells.js").CellStore | undefined} store
@@ -66,7 +67,7 @@ function layLane(state, watched, cluster, { plane, shown, units, standing }) {
   const store = state.cells[`${cluster}/${watched.topic}`];
   const length = topic?.length ?? 0;
   const strip = layStrip({ length, first_kept: topic?.first_kept ?? 0, back: shown.back, unit_px: shown.unit_px, a0: plane.a0, a1: plane.a1, units });
-  const bits = strip.fine ? standing(cluster, strip.from, strip.to) : new Uint8Array(0);
+  const bits = strip.to - strip.from <= ENTRIES_HELD ? standing(cluster, strip.from, strip.to) : new Uint16Array(0);
   const remote = cluster !== watched.subject && topic !== undefined;
   return {
     strip,
@@ -74,7 +75,7 @@ function layLane(state, watched, cluster, { plane, shown, units, standing }) {
     topic,
     store,
     cursor: topic?.subscriptions?.[watched.subscription],
-    stretches: strip.fine && remote ? stretchesOf(state, watched, cluster, strip.from, bits) : [],
+    stretches: bits.length && remote ? stretchesOf(state, watched, cluster, strip.from, bits) : [],
     state: state.view.clusters[cluster]?.state ?? "gone",
   };
 }

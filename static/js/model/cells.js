@@ -61,6 +61,26 @@ export function appendCells(store, block, names) {
   return count > CELLS_KEPT ? withoutOlderHalf(grown) : grown;
 }
 
+/**
+ * Cells of a tile put before those held; a tile that does not reach the first cell held is left aside.
+ * @param {CellStore} store
+ * @param {object} block as in a frame; what overlaps is passed over
+ * @returns {CellStore} the same object when nothing could be added
+ */
+export function prependCells(store, block, names) {
+  const added = Math.min(block.kind.length, store.first - block.first);
+  if (added <= 0 || block.first + block.kind.length < store.first || store.count + added > CELLS_KEPT) return store;
+  const older = appendCells(undefined, { ...block, ...cut(block, added) }, names);
+  const columns = makeColumns(Math.max(FIRST_ROOM, 2 ** Math.ceil(Math.log2(store.count + added + 1))));
+  copyColumns(older.columns, columns, 0, added);
+  for (const name of COLUMNS) columns[name].set(store.columns[name].subarray(0, store.count), added);
+  columns.used = store.count + added;
+  return { first: block.first, count: columns.used, length: store.length, columns };
+}
+
+const COLUMNS = ["kind", "producer", "number", "size", "snapshot"];
+const cut = (block, count) => Object.fromEntries(COLUMNS.map((name) => [name, block[name].slice(0, count)]));
+
 const fits = (store, block) => store !== undefined && block.first >= store.first && block.first <= store.first + store.count;
 
 function roomFor(store, added) {
@@ -81,7 +101,7 @@ function withoutOlderHalf(store) {
 }
 
 function copyColumns(source, target, from, to) {
-  for (const name of ["kind", "producer", "number", "size", "snapshot"]) target[name].set(source[name].subarray(from, to));
+  for (const name of COLUMNS) target[name].set(source[name].subarray(from, to));
 }
 
 /** Kind of a marker cell without its origin: 110 request, 111 response, 112 snapshot, 113 update; -1 for a message. */

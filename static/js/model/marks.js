@@ -28,6 +28,6 @@ export function marksOf(state) {
 
 function plannedText(command) {
   const target = command.arguments ?? command;
-  const names = { "cluster.crash": `${target.cluster} crashes`, "subscription.fail-over": `to ${target.to}`, "cluster.restart": `${target.cluster} is back` };
-  return names[command.do] ?? command.do;
+  const names = { "cluster.crash": `${target.cluster} crashes`, "subscription.fail-over": `to ${target.to}`, "cluster.restart": `${target.cluster} is back`, "link.cut": "link cut", "link.heal": "link heals", "link.slow": "link slows" };
+  return names[command.do] ?? command.do.replace(/[.-]/g, " ");
 }

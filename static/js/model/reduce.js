@@ -4,8 +4,9 @@
  */
 
 import { placeOf } from "../wire/sequence.js";
-import { appendCells } from "./cells.js";
+import { appendCells, prependCells } from "./cells.js";
 import { emptyLab } from "./state.js";
+import { foldBegins } from "./begins.js";
 import { addPoints } from "./forecast.js";
 import { foldMarkers } from "./markers.js";
 import { foldOwners } from "./owners.js";
@@ -18,6 +19,7 @@ const TAKES = {
   viewers: (state, message) => ({ ...state, viewers: message.count }),
   lagged: (state, message) => ({ ...state, missed: state.missed + message.missed }),
   frame: takeFrame,
+  "cells-older": takeOlder,
 };
 
 /**
@@ -53,6 +55,7 @@ function takeFrame(state, frame) {
     rows,
     snapshots: foldSnapshots(base.snapshots, fresh),
     markers: foldMarkers(base.markers, fresh),
+    begins: foldBegins(base.begins, fresh, frame.view ?? base.view),
     forecast: addPoints(base.forecast, frame.forecast),
     moved: standingAtFailover(base, fresh, frame),
     branches: frame.branches ?? base.branches,
@@ -76,6 +79,7 @@ function startOver(state, frame) {
     missed: state.missed,
     gaps: state.gaps,
     branches: state.branches,
+    begins: same_branch ? state.begins : {},
     moved: same_branch && state.moved && state.moved.at_us <= frame.at_us ? state.moved : null,
     forecast: kept,
   };
@@ -86,4 +90,13 @@ function takeCells(state, blocks) {
   const cells = { ...state.cells };
   for (const [where, block] of Object.entries(blocks)) cells[where] = appendCells(cells[where], block, state.names);
   return cells;
+}
+
+/** Cells that the page fetched as a tile, to be put before those it holds: `{branch, where, block}`. */
+function takeOlder(state, { branch, where, block }) {
+  const store = state.cells[where];
+  if (!store || state.view?.branch !== branch) return state;
+  const grown = prependCells(store, block, state.names);
+  if (grown === store) return state;
+  return { ...state, cells: { ...state.cells, [where]: grown }, owners: foldOwners(state.owners, { [where]: block }), older: state.older + 1 };
 }

@@ -4,6 +4,7 @@
  */
 
 import { identityOf, originOf, markerKind } from "./cells.js";
+import { beginKey } from "./begins.js";
 import { inRanges, isAcknowledged } from "./acknowledged.js";
 import { topicView } from "./state.js";
 
@@ -15,6 +16,7 @@ export const CAME_TWICE = 16; // has been delivered here again
 export const STRANDED = 32; // only in the cluster that failed
 export const OURS = 64; // a marker of the subject cluster's own questions
 export const READ = 128; // read by the dispatcher
+export const LOST = 256; // owed to the consumers that moved here, and before the place where the cursor here began
 
 /** Entries looked at per cluster when asking what was acknowledged anywhere; twice the widest window. */
 const LOOKED_AT = 12_000;
@@ -26,11 +28,26 @@ export function acknowledgedIdentities(state, topic, subscription, clusters) {
     const store = state.cells[`${cluster}/${topic}`];
     const cursor = topicView(state, cluster, topic)?.subscriptions?.[subscription];
     if (!store || !cursor) continue;
+    const begin = state.begins[beginKey(cluster, topic, subscription)] ?? -1;
     for (let at = Math.max(0, store.count - LOOKED_AT); at < store.count; at++) {
-      if (store.columns.kind[at] < 100 && isAcknowledged(cursor, store.first + at)) known.add(identityOf(store.columns, at));
+      if (store.columns.kind[at] < 100 && store.first + at > begin && isAcknowledged(cursor, store.first + at)) known.add(identityOf(store.columns, at));
     }
   }
   return known;
+}
+
+/** @returns {Set<number>} identities that the cluster's consumers were owed and have not acknowledged there */
+function owedIdentities(state, topic, subscription, cluster) {
+  const owed = new Set();
+  const store = state.cells[`${cluster}/${topic}`];
+  const cursor = topicView(state, cluster, topic)?.subscriptions?.[subscription];
+  if (!store || !cursor) return owed;
+  const begin = state.begins[beginKey(cluster, topic, subscription)] ?? -1;
+  for (let at = 0; at < store.count; at++) {
+    const index = store.first + at;
+    if (store.columns.kind[at] < 100 && index > begin && !isAcknowledged(cursor, index)) owed.add(identityOf(store.columns, at));
+  }
+  return owed;
 }
 
 /** @returns {Set<number>} identities that a cluster's log holds, over its newest entries */
@@ -45,7 +62,7 @@ function identitiesIn(store) {
 /**
  * @param {import("./state.js").LabState} state
  * @param {object} watched topic, subscription, subject (the cluster whose consumers read now), clusters (sorted)
- * @returns {(cluster: string, from: number, to: number) => Uint8Array} bits per entry of [from, to)
+ * @returns {(cluster: string, from: number, to: number) => Uint16Array} bits per entry of [from, to)
  */
 export function makeStanding(state, watched) {
   const { topic, subscription, subject, clusters } = watched;
@@ -56,16 +73,18 @@ export function makeStanding(state, watched) {
   const reached = target_store ? identitiesIn(target_store) : null;
   // jumped over the failover: the cursor of the cluster that is down still says what it had let go
   const then = moved?.known ? (moved.acknowledged ?? acknowledgedIdentities(state, topic, subscription, [moved.from])) : null;
+  const owed = moved ? owedIdentities(state, topic, subscription, moved.from) : null;
   const subject_number = clusters.indexOf(subject);
   const forecast = state.view.forecast?.[subscription];
 
   return function standing(cluster, from, to) {
-    const bits = new Uint8Array(Math.max(0, to - from));
+    const bits = new Uint16Array(Math.max(0, to - from));
     const store = state.cells[`${cluster}/${topic}`];
     const cursor = topicView(state, cluster, topic)?.subscriptions?.[subscription];
     if (!store) return bits;
     const held = new Set(Object.values(cursor?.consumers ?? {}).flatMap((consumer) => consumer.in_hand ?? []));
     const read_index = cursor?.read_index ?? 0;
+    const begin = state.begins[beginKey(cluster, topic, subscription)] ?? -1;
     // where the subscription is missing it would be created: the engine's forecast says whether at the beginning
     const would_come = cluster !== subject && (cursor !== undefined || forecast?.to?.[cluster]?.duplicates > 0);
     for (let index = Math.max(from, store.first); index < Math.min(to, store.first + store.count); index++) {
@@ -80,7 +99,8 @@ export function makeStanding(state, watched) {
       const identity = identityOf(store.columns, at);
       if (!here && anywhere.has(identity)) bit |= would_come || (moved?.to === cluster && !held.has(index)) ? DONE | TWICE : DONE;
       if (then && moved.to === cluster && cameTwice(moved, then, identity, index, bit)) bit = (bit & ~TWICE) | CAME_TWICE;
-      if (cluster === failed && !here && reached && !reached.has(identity)) bit |= STRANDED;
+      if (cluster === failed && reached && !reached.has(identity)) bit |= STRANDED;
+      if (moved?.to === cluster && index <= begin && owed.has(identity) && !anywhere.has(identity)) bit = (bit & ~DONE) | LOST;
       bits[index - from] = bit;
     }
     return bits;

@@ -20,6 +20,8 @@
  * @property {Map<number, import("./markers.js").Marker>} markers
  * @property {import("./forecast.js").Point[]} forecast
  * @property {object | null} moved what stood at the latest failover's instant, for marks of what came twice
+ * @property {Object<string, number>} begins by "cluster/topic/subscription": the ordinal after which its cursor began
+ * @property {number} older times that older cells were put in
  * @property {object[]} branches
  * @property {number} viewers
  * @property {number} missed frames that this page was too slow for
@@ -51,6 +53,8 @@ export function emptyLab() {
     markers: noMarkers(),
     forecast: [],
     moved: null,
+    begins: {},
+    older: 0,
     branches: [],
     viewers: 0,
     missed: 0,

@@ -64,6 +64,13 @@ export function makeTiles({ get, base, onTile }) {
       queue.length = 0;
       asked.clear();
     },
+    /** @returns {object | null} the finest tile as a block of cells; asked for when it is not here */
+    entries({ branch, cluster, topic, index }) {
+      const key = `${branch}/${cluster}/${topic}/0/${index}`;
+      const tile = tiles.get(key);
+      if (!tile) want(key, `${base}tiles/${branch}/${encodeURIComponent(cluster)}/${encodeURIComponent(topic)}/0/${index}.json?version=0`);
+      return tile?.kind ? { ...tile, first: Math.min(tile.first + TILE_CELLS, tile.length) - tile.kind.length } : null;
+    },
     /**
      * @param {{branch: number, cluster: string, topic: string, length: number, clusters: number}} log
      * @returns {(from: number, to: number) => import("./density.js").Shares | null}

@@ -8,6 +8,7 @@ import { makeRequests } from "../wire/http.js";
 import { ownerToken } from "../wire/token.js";
 import { emptyLab } from "../model/state.js";
 import { reduce } from "../model/reduce.js";
+import { olderCells } from "../model/older_cells.js";
 import { makeTiles } from "../model/tiles.js";
 import { whatIsWatched } from "../model/watched.js";
 import { instantShown, stoppedClock, tookFrame } from "../playback/clock.js";
@@ -61,7 +62,12 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
   const loop = makeLoop({
     request: (run) => window.requestAnimationFrame(run),
     now,
-    tick: (wall_ms) => view.draw(state, watched(), instantShown(clock, wall_ms), wall_ms) || state.playing,
+    tick: (wall_ms) => {
+      const again = view.draw(state, watched(), instantShown(clock, wall_ms), wall_ms);
+      const before = state;
+      for (const older of olderCells(view.scene(), state, tiles)) state = reduce(state, older);
+      return again || state.playing || state !== before;
+    },
   });
 
   function take(message) {
@@ -76,7 +82,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
         return;
       }
       connection.send({ type: "seen", epoch: message.epoch, number: message.number });
-      if (state.epoch !== before.epoch || state.view?.branch !== before.view?.branch) tiles.clear();
+      if (state.view?.branch !== before.view?.branch) tiles.clear();
       clock = tookFrame(clock, state, now());
     }
     loop.wake();

@@ -113,6 +113,7 @@ export function makeView(parts) {
     heard,
     say,
     redraw,
+    scene: () => stage.scene(),
     connection(word, wait_ms) {
       const words = { connecting: getState().view ? "Connecting again…" : null, waiting: `The line to the server is down. Trying again in ${((wait_ms ?? 0) / 1000).toFixed(1)} s.`, open: null, closed: "Closed." };
       notices.banner("line", words[word] ?? null);

@@ -9,7 +9,7 @@ import { xOf, yOf } from "../layout/plane.js";
 import { gapsOf } from "../model/acknowledged.js";
 import { CAUSE_WORDS } from "../model/causes.js";
 import { span, whole } from "../model/format.js";
-import { HELD, STRANDED } from "../model/standing.js";
+import { HELD, LOST, STRANDED } from "../model/standing.js";
 import { pointsOf } from "./threads.js";
 
 /** @typedef {{text: string, weight: number, colour: string}} Run a piece of a label in one weight and colour (a theme ink) */
@@ -115,33 +115,44 @@ function askCauses(scene, state, lane, ask) {
   const { plane } = scene;
   const { strip, stretches } = scene.lanes[lane.name];
   const hole = firstHoleName(scene, state);
+  const counted = forecastOf(scene, state, lane);
+  // the cursor alone cannot tell a skipped message from an acknowledged one: beyond the engine's figure no count is claimed
+  const doubtful = counted !== undefined && sumOf(stretches) > counted;
   for (const stretch of stretches) {
     const from = Math.max(plane.a0, nearEdge(strip, stretch.first));
     const to = farEdge(strip, stretch.last);
     if (to <= plane.a0) continue;
-    const count = harmRun(`${whole(stretch.messages)} twice`, 650);
+    const messages = doubtful && stretches.length === 1 ? counted : stretch.messages;
+    const count = harmRun(doubtful && stretches.length > 1 ? "twice" : `${whole(messages)} twice`, 650);
     const reason = harmRun(`: ${CAUSE_WORDS[stretch.cause](hole)}`);
-    const bare = harmRun(whole(stretch.messages), 650);
+    const bare = harmRun(doubtful ? "×2" : whole(messages), 650);
     const middle = (from + to) / 2;
     if (plane.turned) ask(PRIORITY.harm, [count], anchorAt(plane, lane, middle, plane.cell + 19), ["left"], [[bare]]);
-    else ask(PRIORITY.harm, [count, reason], { ...anchorAt(plane, lane, middle, plane.cell + 30 * plane.scale), end: plane.a1 }, ["below", "belowRight", "belowLeft"], [[count], [bare]]);
+    else ask(PRIORITY.harm, [count, reason], { ...anchorAt(plane, lane, middle, plane.cell + 32 * plane.scale), end: plane.a1 }, ["below", "belowRight", "belowLeft"], [[count], [bare]]);
   }
   if (!plane.turned) askRest(scene, state, lane, ask);
+}
+
+const sumOf = (stretches) => stretches.reduce((sum, stretch) => sum + stretch.messages, 0);
+
+/** @returns {number | undefined} what the engine says would come twice in this lane's cluster */
+function forecastOf({ watched }, state, lane) {
+  const figures = state.view.forecast?.[watched.subscription];
+  return figures?.from === watched.subject ? figures.to[lane.name]?.duplicates : undefined;
 }
 
 const harmRun = (text, weight = 400) => ({ text, weight, colour: "harm" });
 
 /** What the forecast counts beyond the brackets: acknowledged by the application, and the broker has not heard of it. */
 function askRest(scene, state, lane, ask) {
-  const { plane, watched } = scene;
+  const { plane } = scene;
   const { strip, stretches, cursor } = scene.lanes[lane.name];
-  const figures = state.view.forecast?.[watched.subscription];
-  const counted = figures?.from === watched.subject ? figures.to[lane.name]?.duplicates : undefined;
+  const counted = forecastOf(scene, state, lane);
   if (counted === undefined || !cursor || strip.from > cursor.mark_delete_index + 1 || scene.window.back > 0) return;
-  const rest = counted - stretches.reduce((sum, stretch) => sum + stretch.messages, 0);
+  const rest = counted - sumOf(stretches);
   if (rest <= 0) return;
   const ways = ["belowLeft", "below", "belowRight"];
-  ask(PRIORITY.harm, [harmRun(`${whole(rest)} more`, 650), harmRun(": the broker has not heard of the ack")], anchorAt(plane, lane, plane.a1, plane.cell + 30 * plane.scale), ways, [[harmRun(`+${whole(rest)}`, 650)]]);
+  ask(PRIORITY.harm, [harmRun(`${whole(rest)} more`, 650), harmRun(": the broker has not heard of the ack")], anchorAt(plane, lane, plane.a1, plane.cell + 32 * plane.scale), ways, [[harmRun(`+${whole(rest)}`, 650)]]);
 }
 
 function firstHoleName(scene, state) {
@@ -155,14 +166,18 @@ function firstHoleName(scene, state) {
 function askStranded(scene, lane, ask) {
   const { plane } = scene;
   const { strip, bits } = scene.lanes[lane.name];
-  const first = bits.findIndex((bit) => bit & STRANDED);
-  if (first < 0) return;
-  const count = bits.reduce((sum, bit) => sum + (bit & STRANDED ? 1 : 0), 0);
-  const runs = [
-    { text: `${whole(count)} stranded`, weight: 650, colour: "harm" },
-    { text: plane.turned ? "" : `: never left ${lane.name}`, weight: 400, colour: "harm" },
-  ];
-  ask(PRIORITY.harm, runs, anchorAt(plane, lane, nearEdge(strip, strip.from + first), plane.cell + 12 * plane.scale), plane.turned ? ["left"] : ["belowLeft", "below"]);
+  for (const [bit, word, reason] of [
+    [STRANDED, "stranded", `: never left ${lane.name}`],
+    [LOST, "lost", ": the subscription began after them"],
+  ]) {
+    const first = bits.findIndex((one) => one & bit);
+    if (first < 0) continue;
+    const last = bits.findLastIndex((one) => one & bit);
+    const count = harmRun(`${whole(bits.reduce((sum, one) => sum + (one & bit ? 1 : 0), 0))} ${word}`, 650);
+    const middle = (nearEdge(strip, strip.from + first) + nearEdge(strip, strip.from + last)) / 2;
+    const anchor = { ...anchorAt(plane, lane, middle, plane.cell + (plane.turned ? 19 : 32 * plane.scale)), end: plane.a1 };
+    ask(PRIORITY.harm, plane.turned ? [count] : [count, harmRun(reason)], anchor, plane.turned ? ["left"] : ["below"], [[count]]);
+  }
 }
 
 function askThread(scene, thread, ask) {

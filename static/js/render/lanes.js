@@ -26,8 +26,8 @@ export function paintLanes(canvas, scene, state, theme, { ratio, tiles }) {
   drawWash(context, scene, theme);
   for (const lane of plane.lanes) {
     const held = scene.lanes[lane.name];
-    if (held.strip.fine) drawStrip(context, scene, lane, theme);
-    else drawShares(context, scene, lane, theme, densityOf(held.store, tiles(lane.name), scene.watched.clusters.length));
+    if (!held.strip.fine) drawShares(context, scene, lane, theme, densityOf(held.store, tiles(lane.name), scene.watched.clusters.length));
+    drawStrip(context, scene, lane, theme);
     drawRail(context, scene, lane, theme);
     drawDown(context, scene, lane, theme);
     drawTwice(context, scene, lane, theme);

@@ -4,6 +4,7 @@
  */
 
 import { CAME_TWICE, TWICE } from "../model/standing.js";
+import { forRuns } from "../layout/runs.js";
 import { farEdge, nearEdge } from "../layout/strip.js";
 import { fillBox, xOf, yOf } from "../layout/plane.js";
 import { pin } from "./glyphs.js";
@@ -19,12 +20,13 @@ export const railOffset = (plane) => plane.cell + RAIL_PX * plane.scale;
 
 export function drawRail(context, scene, lane, theme) {
   const { plane } = scene;
-  const { strip, cursor } = scene.lanes[lane.name];
+  const { strip, cursor, topic } = scene.lanes[lane.name];
   if (!cursor) return;
   const offset = railOffset(plane);
   context.fillStyle = theme.ink.ink;
   const end = clamped(plane, farEdge(strip, cursor.mark_delete_index));
-  if (end > plane.a0) fillBox(context, plane, lane, plane.a0 - 8, offset, end - plane.a0 + 8, theme.rail);
+  const begin = strip.from > (topic?.first_kept ?? 0) ? plane.a0 - 8 : Math.max(plane.a0 - 8, nearEdge(strip, strip.from));
+  if (end > begin) fillBox(context, plane, lane, begin, offset, end - begin, theme.rail);
   for (const [first, last] of cursor.ranges) {
     const from = clamped(plane, nearEdge(strip, first));
     const to = clamped(plane, farEdge(strip, last));
@@ -74,22 +76,6 @@ function doubleLine(context, plane, lane, along, length, offset, line, theme) {
 function fullBar(context, plane, lane, along, length, offset, line, theme) {
   context.fillStyle = theme.ink.harm;
   fillBox(context, plane, lane, along, offset - 1, length, line * 3.8);
-}
-
-/** Calls back for each run of entries with the bit, markers between them included in the run. */
-function forRuns(bits, bit, run) {
-  let first = -1;
-  let last = -1;
-  for (let at = 0; at < bits.length; at++) {
-    if (bits[at] & bit) {
-      if (first < 0) first = at;
-      last = at;
-    } else if (first >= 0 && at - last > 3) {
-      run(first, last);
-      first = -1;
-    }
-  }
-  if (first >= 0) run(first, last);
 }
 
 /** A bracket per cause under the double line. */

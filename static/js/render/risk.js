@@ -29,7 +29,8 @@ export function makeRisk(document, root) {
     update(state, watched) {
       if (!state.view || !watched) return;
       const over = latestFailover(state, watched.subscription);
-      const forecast = state.view.forecast?.[watched.subscription];
+      const known = state.view.forecast?.[watched.subscription];
+      const forecast = known && Object.keys(known.to).length ? known : null;
       const key = JSON.stringify([over, forecast, watched.target]);
       if (key === shown) return;
       shown = key;

@@ -75,7 +75,7 @@ export function makeStage(document, root, on, tiles) {
     /** Draws what stands when something changed. */
     update(state, watched, theme, ratio, room) {
       const width = stage.clientWidth;
-      const key = [state.epoch, state.number, watched.topic, watched.subscription, watched.target, watched.subject, width, theme.ink.bg, theme.scale, ratio, room, window.unit_px, window.back, tiles.version()].join("|");
+      const key = [state.epoch, state.number, state.older, watched.topic, watched.subscription, watched.target, watched.subject, width, theme.ink.bg, theme.scale, ratio, room, window.unit_px, window.back, tiles.version()].join("|");
       if (key === drawn) return;
       drawn = key;
       scene = makeScene(state, watched, { width, room, scale: theme.scale, window });

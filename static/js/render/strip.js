@@ -1,13 +1,17 @@
 /** Draws one log as a strip: entries one by one while they can be told apart, else a column of shares per pixel. */
 
 import { markerKind, originOf } from "../model/cells.js";
-import { CAME_TWICE, DONE, HELD, HERE, OURS, STRANDED } from "../model/standing.js";
+import { CAME_TWICE, DONE, HELD, HERE, LOST, OURS, STRANDED } from "../model/standing.js";
+import { farEdge, nearEdge } from "../layout/strip.js";
+import { forRuns } from "../layout/runs.js";
 import { fillBox, xOf, yOf } from "../layout/plane.js";
 import { glyph, laneCell, MARKER_WORDS } from "./glyphs.js";
 import { fontOf, ORIGINS } from "./theme.js";
 
 /** Entries at least this wide carry their number, in px. */
-const NAMED_PX = 30;
+const NAMED_PX = 26;
+/** From this width each stranded or lost entry has its own outline, in px; below, each run of them. */
+const OUTLINED_PX = 8;
 
 /**
  * @param {CanvasRenderingContext2D} context
@@ -18,6 +22,14 @@ const NAMED_PX = 30;
 export function drawStrip(context, scene, lane, theme) {
   const held = scene.lanes[lane.name];
   if (held.strip.fine) drawEntries(context, scene.plane, lane, held, theme);
+  if (held.strip.unit_px < OUTLINED_PX) outlineRuns(context, scene.plane, lane, held, theme);
+}
+
+function outlineRuns(context, plane, lane, { strip, bits }, theme) {
+  forRuns(bits, STRANDED | LOST, (first, last) => {
+    const along = Math.max(plane.a0, nearEdge(strip, strip.from + first));
+    outline(context, plane, lane, along, 0, Math.min(plane.a1, farEdge(strip, strip.from + last)) - along, theme);
+  });
 }
 
 function drawEntries(context, plane, lane, held, theme) {
@@ -45,7 +57,7 @@ function drawMessage(context, plane, lane, theme, { along, length, kind, bits, n
   const offset = raised ? -plane.lift : 0;
   context.fillStyle = pale ? theme.done[origin] : theme.origin[origin];
   laneCell(context, plane, lane, origin, along, offset, length, theme.ink.bg);
-  if (bits & STRANDED) outline(context, plane, lane, along, offset, length, theme);
+  if (bits & (STRANDED | LOST) && length >= OUTLINED_PX - 1) outline(context, plane, lane, along, offset, length, theme);
   if (length >= NAMED_PX && !plane.turned) {
     context.fillStyle = pale ? theme.ink.ink2 : theme.ink.bg;
     context.font = fontOf(theme, theme.label, 600);
@@ -89,8 +101,8 @@ function drawMarker(context, plane, lane, theme, { along, length, kind, bits }) 
  */
 export function drawShares(context, scene, lane, theme, density) {
   const { plane } = scene;
-  const { strip, cursor } = scene.lanes[lane.name];
-  const step = 2;
+  const { strip, cursor, bits } = scene.lanes[lane.name];
+  const step = Math.max(2, strip.unit_px);
   const begin = Math.max(plane.a0, plane.a1 - (strip.to - strip.from) * strip.unit_px);
   for (let along = begin; along < plane.a1; along += step) {
     const from = Math.floor(strip.to - (plane.a1 - along) / strip.unit_px);
@@ -101,13 +113,24 @@ export function drawShares(context, scene, lane, theme, density) {
       fillBox(context, plane, lane, along, plane.cell * 0.25, step, plane.cell * 0.5);
       continue;
     }
-    const done = cursor && to - 1 <= cursor.mark_delete_index;
+    const done = bits.length ? doneShare(bits, from - strip.from, to - strip.from) : cursor && to - 1 <= cursor.mark_delete_index ? 1 : 0;
     let offset = 0;
     shares.origins.forEach((share, origin) => {
-      const breadth = share * plane.cell;
-      context.fillStyle = (done ? theme.done : theme.origin)[origin % ORIGINS];
-      if (breadth > 0) fillBox(context, plane, lane, along, offset, step, breadth);
-      offset += breadth;
+      for (const [part, colours] of [
+        [done, theme.done],
+        [1 - done, theme.origin],
+      ]) {
+        const breadth = share * part * plane.cell;
+        context.fillStyle = colours[origin % ORIGINS];
+        if (breadth > 0) fillBox(context, plane, lane, along, offset, step, breadth);
+        offset += breadth;
+      }
     });
   }
+}
+
+function doneShare(bits, from, to) {
+  let done = 0;
+  for (let at = from; at < to; at++) done += bits[at] & DONE ? 1 : 0;
+  return done / Math.max(1, to - from);
 }

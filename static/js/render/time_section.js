@@ -75,6 +75,7 @@ export function makeTimeSection(document, root, on, plotly) {
         marks: marksOf(state),
         ratio,
       });
+      caption.hidden = chart.hidden = state.forecast.length > 0 && watched.peers.length === 0;
       return curve.update(state, watched, theme, { window, x0, x1, width, height: curve_px }, wall_ms);
     },
     forget: () => curve.forget(),

@@ -1,0 +1,87 @@
+/** Older cells come as tiles and go before those held; cursors that began late have acknowledged nothing before their beginning. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { appendCells, identityOf, prependCells } from "../../static/js/model/cells.js";
+import { makeNames } from "../../static/js/model/names.js";
+import { olderCells } from "../../static/js/model/older_cells.js";
+import { reduce } from "../../static/js/model/reduce.js";
+import { emptyLab } from "../../static/js/model/state.js";
+import { LOST, makeStanding, TWICE } from "../../static/js/model/standing.js";
+import { whatIsWatched } from "../../static/js/model/watched.js";
+import { makeTiles } from "../../static/js/model/tiles.js";
+import { forRuns } from "../../static/js/layout/runs.js";
+import { cells, cursor, frame, topic, view, welcome } from "./fixtures/lab.js";
+
+test("a tile's cells go before those held, what overlaps is passed over", () => {
+  const names = makeNames();
+  const held = appendCells(undefined, cells("bb", { first: 6 }), names);
+  const grown = prependCells(held, cells("aaaaab", { first: 2 }), names);
+  assert.deepEqual([grown.first, grown.count], [2, 6]);
+  assert.deepEqual([...grown.columns.kind.subarray(0, 6)], [0, 0, 0, 0, 1, 1]);
+  assert.equal(identityOf(grown.columns, 4), identityOf(held.columns, 0), "names keep their numbers");
+  assert.equal(held.count, 2, "the older store is as it was");
+  assert.equal(prependCells(held, cells("aa", { first: 1 }), names), held, "a tile that does not reach leaves a hole and is left aside");
+  const after = appendCells(grown, cells("a", { first: 8 }), names);
+  assert.equal(after.count, 7);
+});
+
+const shown = () => view({ a: topic(700, { billing: cursor() }), b: topic(700, { billing: cursor() }) });
+
+test("what the window needs is asked of the tiles, one step back at a time, and taken in on the same branch only", () => {
+  let state = [welcome(), frame(1, { view: shown(), cells: { "a/orders": cells("aa", { first: 698 }) } })].reduce(reduce, emptyLab());
+  const asked = [];
+  const tiles = { entries: (which) => (asked.push(which.index), which.index === 1 ? cells("a".repeat(188), { first: 512 }) : null) };
+  const scene = { watched: { topic: "orders" }, lanes: { a: { strip: { from: 100, to: 700 } }, b: { strip: { from: 100, to: 700 } } } };
+  const [older] = olderCells(scene, state, tiles);
+  assert.deepEqual(asked, [1]);
+  state = reduce(state, older);
+  assert.deepEqual([state.cells["a/orders"].first, state.cells["a/orders"].count, state.older], [512, 188, 1]);
+  assert.deepEqual(olderCells(scene, state, tiles), [], "the next tile has not come yet");
+  assert.deepEqual(asked, [1, 0]);
+  assert.equal(reduce(state, { ...older, branch: 3 }), state);
+  const wide = { ...scene, lanes: { a: { strip: { from: 0, to: 50_000 } } } };
+  assert.deepEqual(olderCells(wide, state, tiles), []);
+});
+
+test("tiles are asked for once, kept, and forgotten on another branch", async () => {
+  const paths = [];
+  let arrived = 0;
+  const tiles = makeTiles({ get: async (path) => (paths.push(path), { level: 0, first: 0, length: 3, full: false, ...cells("aab") }), base: "/labs/x/", onTile: () => arrived++ });
+  const which = { branch: 0, cluster: "a", topic: "orders", index: 0 };
+  assert.equal(tiles.entries(which), null);
+  assert.equal(tiles.entries(which), null);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual([paths.length, arrived, tiles.version()], [1, 1, 1]);
+  assert.equal(tiles.entries(which).first, 0);
+  tiles.clear();
+  assert.equal(tiles.entries(which), null);
+});
+
+test("a trimmed tile begins where its cells begin", async () => {
+  const tiles = makeTiles({ get: async () => ({ ...cells("ab", { first: 510 }), level: 0, first: 0, length: 900, full: true }), base: "/", onTile: () => {} });
+  const which = { branch: 0, cluster: "a", topic: "orders", index: 0 };
+  tiles.entries(which);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(tiles.entries(which).first, 510);
+});
+
+test("what a late cursor covers was not acknowledged; owed elsewhere, it is lost", () => {
+  const rows = [
+    { seq: 3, at_us: 9, type: "failover.started", cluster: "a", peer: "b", subscription: "billing", reason: "planned" },
+    { seq: 4, at_us: 10, type: "subscription.created", cluster: "b", topic: "orders", subscription: "billing", ledger: 3, entry: 5, reason: "consumer" },
+  ];
+  const log = cells("aaaaaaaa");
+  const after = view({ a: topic(8, { billing: cursor({ mark: 2 }) }), b: topic(8, { billing: cursor({ mark: 6, consumers: { c: { permits: 1, queued: 0, in_hand: [], state: "running" } } }) }) });
+  const state = [welcome(), frame(1, { view: after, rows, cells: { "a/orders": log, "b/orders": log } })].reduce(reduce, emptyLab());
+  const standing = makeStanding(state, whatIsWatched(state, {}));
+  const having = (cluster, bit) => [...standing(cluster, 0, 8).entries()].filter(([, one]) => one & bit).map(([index]) => index);
+  assert.deepEqual(having("b", LOST), [3, 4, 5], "0 to 2 had been acknowledged in a");
+  assert.deepEqual(having("a", TWICE), [6], "only what b's consumers really acknowledged would come again in a");
+});
+
+test("runs bridge a marker or two, not a stretch", () => {
+  const runs = [];
+  forRuns(Uint16Array.from([1, 1, 0, 0, 1, 0, 0, 0, 0, 1]), 1, (first, last) => runs.push([first, last]));
+  assert.deepEqual(runs, [[0, 4], [9, 9]]);
+});
