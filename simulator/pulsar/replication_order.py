@@ -96,4 +96,4 @@ def store_at_peer(replicator: Replicator, index: int, cause: int) -> None:
             return
         target.producers_seen[name] = position
     seq = target.append_messages(record, count, source.cluster.number, messages.size_bytes[record] * count, cause)
-    target.wake(seq)
+    target.wake_dispatchers(seq)

@@ -254,6 +254,12 @@ class Replicator:
 
     # --- receipts
 
+    def catch_up(self) -> None:
+        """Bring the cursor to where it stands now: entries passed over since the last read, and receipts that are due."""
+        if not self.stalled:
+            self.read()
+        self.settle()
+
     def settle(self) -> None:
         """Take the receipts that are due by now."""
         receipts, now_us = self.receipts, self.runtime.now_us
@@ -270,7 +276,8 @@ class Replicator:
                 break
             if self.cursor.next_unacknowledged(last + 1) == index:
                 last = self.cursor.next_unacknowledged(index + 1) - 1
-        return last
+        caught_up = last == self.read_index - 1 and self.state == STARTED and not self.stalled
+        return self.topic.log.length - 1 if caught_up else last  # what is unread came from elsewhere, to be passed over
 
     def _stall(self, size_max: int) -> None:
         """The queue is full: read on when receipts have brought it below nine tenths."""

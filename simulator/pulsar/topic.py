@@ -132,7 +132,10 @@ class Topic:
 
     def roll_over_if_full(self, cause: int) -> None:
         """The entry that reaches a limit is the last of its ledger; the next is opened at once."""
-        if self.log.full(self.runtime.now_us, *self._full):
+        ledger, now_us = self.log.ledgers[-1], self.runtime.now_us
+        if ledger.entries < self._full[0] and ledger.size_bytes < self._full[1] and now_us - ledger.opened_us < self._full[2]:
+            return
+        if self.log.full(now_us, *self._full):
             self._open_ledger(cause)
             for subscription in self.subscriptions.values():
                 subscription.ledger_rolled_over(self.log.ledgers[-1].id, cause)
@@ -189,6 +192,10 @@ class Topic:
         """Something was appended: replicators and dispatchers read on."""
         for replicator in self.replicators.values():
             replicator.read()
+        self.wake_dispatchers(cause)
+
+    def wake_dispatchers(self, cause: int) -> None:
+        """A message of another cluster was appended: nothing for the replicators, who pass over it when they read next."""
         for subscription in tuple(self.subscriptions.values()):
             subscription.dispatcher.dispatch(cause)
 

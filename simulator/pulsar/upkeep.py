@@ -52,7 +52,7 @@ def trim_if_passed(topic: Topic, before: int, after: int, cause: int) -> None:
 def trim(topic: Topic, cause: int) -> None:
     """Delete the ledgers that nobody needs any more."""
     for replicator in topic.replicators.values():
-        replicator.settle()
+        replicator.catch_up()
     cursors = [s.cursor.mark_delete for s in topic.subscriptions.values()] + [r.cursor.mark_delete for r in topic.replicators.values()]
     slowest = min(cursors, default=topic.log.length - 1)
     let_go = [ledger for ledger in topic.log.ledgers[:-1] if ledger.first_index + ledger.entries - 1 <= slowest]
