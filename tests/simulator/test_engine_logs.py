@@ -256,10 +256,13 @@ def test_limit_of_persisted_ranges():
     assert subscription(world, "a")["ranges"] == [[1, 19]]
 
 
-def test_mark_delete_moves_to_the_new_ledger_when_caught_up():
+def test_a_caught_up_mark_delete_moves_to_the_new_ledger():
     # B2: "after a new ledger is made, fully caught-up cursors have mark-delete moved to <new>:-1".
-    world = run(body(LEDGERS_OF_TEN, "start: 10ms, every: 10ms, count: 10", "{acknowledgmentGroupTime: 0s}"), until="3s")
-    assert subscription(world, "a")["backlog"] == 0 and subscription(world, "a")["mark_delete_index"] == 9
+    world = run(body(f"managedLedgerMaxLedgerRolloverTimeMinutes: 3, {NO_MINIMUM}", "at: [10ms]"), until="5m")
+    newest = rows(world, "ledger.opened")[-1]
+    moved = rows(world, "cursor.moved")[-1]
+    assert (moved["at_us"], moved["to_ledger"], moved["to_entry"], moved["reason"]) == (newest["at_us"], newest["ledger"], -1, "rollover")
+    assert subscription(world, "a")["backlog"] == 0
 
 
 # --- reset, skip, clear

@@ -1,0 +1,293 @@
+"""Every command: accepted with the effect that it promises, and refused with code, what is wrong and what would be right,
+nothing changed.
+
+One scenario serves all: topic t in a and b, topic parts (two partitions) in both, topic alone in a only.
+"""
+
+import json
+
+import pytest
+
+from simulator import COMMANDS
+from tests.simulator.engine_runs import MS, SECOND, do, numbers, open_world, rows, subscription, topic
+
+BODY = """
+clusters: {a: {}, b: {}}
+links: {default: {latency: 40ms}}
+topics: {t: {clusters: [a, b]}, parts: {clusters: [a, b], partitions: 2}, alone: {clusters: [a]}}
+producers:
+  p: {topic: t, cluster: a, start: 50ms, every: 100ms}
+  q: {topic: t, cluster: b, paused: true, every: 100ms}
+subscriptions:
+  s: {topic: t, type: Shared, replicateSubscriptionState: true, initialPosition: Earliest}
+  s2: {topic: alone, type: Shared}
+consumers:
+  c1: {subscription: s, cluster: a, acknowledgmentGroupTime: 0s, hold: {messages: [p/3, p/4]}}
+  c2: {subscription: s, cluster: b, start: 1h}
+  c3: {subscription: s2, cluster: a}
+"""
+AT_US = 1010 * MS
+
+
+def world_after(*before):
+    """The world at 1.01 s (p/0 to p/9 are published, 3 and 4 held, a snapshot is on its way) after some commands."""
+    world = open_world(BODY, until="1m")
+    world.run(AT_US)
+    for command in before:
+        assert world.apply(command).ok, command
+    return world
+
+
+def state(world):
+    """Everything that a command might change."""
+    return world.digest(), json.dumps(world.view(), sort_keys=True), world.command_log, world.branches, world.now_us, world.seq, world.summary()["commands"]
+
+
+def client_state(world, name):
+    return rows(world, "client.changed", client=name)[-1]["reason"]
+
+
+def later(check, ms):
+    """A check some time after the command."""
+
+    def run_and_check(world):
+        world.run(AT_US + ms * MS)
+        return check(world)
+
+    return run_and_check
+
+
+def published(world, name="p"):
+    return len(rows(world, "message.published", producer=name))
+
+
+# command: (before, arguments, effect), (before, arguments, code)
+FAIL_OVER = {"subscription": "s", "from": "a", "to": "b", "mode": "planned"}
+CASES = {
+    "producer.publish": (
+        ([], {"producer": "p", "count": 5}, lambda w: published(w) == 15),
+        ([{"do": "producer.stop", "producer": "p"}], {"producer": "p"}, "wrong-state")),
+    "producer.start": (
+        ([{"do": "producer.stop", "producer": "p"}], {"producer": "p"}, later(lambda w: published(w) == 15, 500)),
+        ([], {"producer": "p"}, "wrong-state")),
+    "producer.stop": (
+        ([], {"producer": "p"}, later(lambda w: published(w) == 10 and client_state(w, "p") == "stopped", 500)),
+        ([{"do": "producer.stop", "producer": "p"}], {"producer": "p"}, "wrong-state")),
+    "producer.pause": (
+        ([], {"producer": "p"}, later(lambda w: published(w) == 10 and client_state(w, "p") == "paused", 500)),
+        ([], {"producer": "q"}, "wrong-state")),
+    "producer.resume": (
+        ([], {"producer": "q"}, later(lambda w: published(w, "q") == 5, 450)),
+        ([], {"producer": "p"}, "wrong-state")),
+    "producer.slow": (
+        ([], {"producer": "p", "every": "10ms"}, later(lambda w: published(w) == 20, 100)),
+        ([], {"producer": "p", "every": "quickly"}, None)),
+    "consumer.start": (
+        ([], {"consumer": "c2"}, lambda w: "c2" in subscription(w, "b")["consumers"]),
+        ([], {"consumer": "c1"}, "wrong-state")),
+    "consumer.stop": (
+        ([], {"consumer": "c3"}, lambda w: client_state(w, "c3") == "closed"),
+        ([], {"consumer": "c2"}, "wrong-state")),
+    "consumer.pause": (
+        ([], {"consumer": "c1"}, later(lambda w: len(rows(w, "message.delivered")) == 10, 500)),
+        ([{"do": "consumer.pause", "consumer": "c1"}], {"consumer": "c1"}, "wrong-state")),
+    "consumer.resume": (
+        ([{"do": "consumer.pause", "consumer": "c1"}], {"consumer": "c1"}, later(lambda w: len(rows(w, "message.delivered")) == 15, 500)),
+        ([], {"consumer": "c1"}, "wrong-state")),
+    "consumer.slow": (
+        ([], {"consumer": "c1", "processing": "10s"}, later(lambda w: len(rows(w, "message.acknowledged")) == 8, 500)),
+        ([], {"consumer": "nobody", "processing": "10s"}, "unknown-name")),
+    "client.kill": (
+        ([], {"client": "c1"}, lambda w: client_state(w, "c1") == "killed" and not subscription(w, "a")["dispatching"]),
+        ([{"do": "client.kill", "client": "c1"}], {"client": "c1"}, "wrong-state")),
+    "client.close": (
+        ([], {"client": "p"}, lambda w: client_state(w, "p") == "stopped"),
+        ([], {"client": "c2"}, "wrong-state")),
+    "consumer.hold": (
+        ([], {"consumer": "c1", "messages": ["p/12"], "for": "1s"}, later(lambda w: numbers(rows(w, "message.held"))[-1] == 12, 500)),
+        ([], {"consumer": "c1"}, "missing-argument")),
+    "consumer.release": (
+        ([], {"consumer": "c1", "messages": ["p/3"]}, lambda w: numbers(rows(w, "message.acknowledged"))[-1] == 3),
+        ([], {"consumer": "c1", "messages": ["p/5"]}, "not-held")),
+    "consumer.negative-acknowledge": (
+        ([], {"consumer": "c1", "messages": ["p/3"]}, lambda w: numbers(rows(w, "message.negatively-acknowledged")) == [3]),
+        ([], {"consumer": "c1", "messages": ["p/5"]}, "not-in-hand")),
+    "cluster.crash": (
+        ([], {"cluster": "a"}, lambda w: w.view()["clusters"]["a"]["state"] == "down"),
+        ([{"do": "cluster.crash", "cluster": "a"}], {"cluster": "a"}, "not-up")),
+    "cluster.restart": (
+        ([{"do": "cluster.crash", "cluster": "a"}], {"cluster": "a"}, lambda w: w.view()["clusters"]["a"]["state"] == "up"),
+        ([], {"cluster": "a"}, "not-down")),
+    "cluster.lose": (
+        ([{"do": "cluster.crash", "cluster": "a"}], {"cluster": "a"}, lambda w: w.view()["clusters"]["a"]["state"] == "lost"),
+        ([{"do": "cluster.lose", "cluster": "a"}], {"cluster": "a"}, "not-up")),
+    "topic.unload": (
+        ([], {"cluster": "b", "topic": "parts-partition-1"}, lambda w: [r["topic"] for r in rows(w, "topic.unloaded")] == ["parts-partition-1"]),
+        ([], {"cluster": "b", "topic": "alone"}, "no-topic")),
+    "link.cut": (
+        ([], {"link": "a <-> b"}, lambda w: {x["state"] for x in w.view()["links"].values()} == {"cut"}),
+        ([{"do": "link.cut", "link": "a -> b"}], {"link": "a -> b"}, "already-cut")),
+    "link.heal": (
+        ([{"do": "link.cut", "link": "a -> b"}], {"link": "a -> b"}, lambda w: w.view()["links"]["a -> b"]["state"] == "up"),
+        ([], {"link": "a -> b"}, "not-broken")),
+    "link.slow": (
+        ([], {"link": "a -> b", "latency": "1s"}, lambda w: w.view()["links"]["a -> b"] == {"state": "up", "latency_us": SECOND, "slowed": True}),
+        ([], {"link": "a -> c", "latency": "1s"}, "unknown-name")),
+    "marker.delay": (
+        ([], {"cluster": "a", "type": "snapshot_request", "by": "2s"}, later(lambda w: len(rows(w, "marker.delayed")) == 1, 1500)),
+        ([], {"cluster": "a", "type": "snapshot_request"}, "missing-argument")),
+    "marker.drop": (
+        ([], {"cluster": "a", "type": "snapshot_request"}, later(lambda w: len(rows(w, "marker.dropped")) == 1, 1500)),
+        ([], {"cluster": "a", "type": "postcard"}, None)),
+    "subscription.reset": (
+        ([], {"subscription": "s", "cluster": "a", "position": "earliest"}, lambda w: len(rows(w, "message.delivered")) == 20),
+        ([], {"subscription": "s", "cluster": "b", "position": "earliest"}, "no-subscription")),
+    "subscription.skip": (
+        ([], {"subscription": "s", "cluster": "a", "count": 1}, lambda w: numbers(rows(w, "message.skipped")) == [3]),
+        ([{"do": "cluster.crash", "cluster": "a"}], {"subscription": "s", "cluster": "a", "count": 1}, "cluster-down")),
+    "subscription.clear": (
+        ([], {"subscription": "s", "cluster": "a"}, lambda w: subscription(w, "a")["backlog"] == 0),
+        ([], {"subscription": "s2", "cluster": "b"}, "no-topic")),
+    "subscription.create": (
+        ([], {"subscription": "s", "cluster": "b", "replicated": True}, lambda w: subscription(w, "b")["replicated"]),
+        ([], {"subscription": "s", "cluster": "a"}, "exists")),
+    "subscription.delete": (
+        ([{"do": "client.kill", "client": "c1"}], {"subscription": "s", "cluster": "a"}, lambda w: "s" not in topic(w, "a")["subscriptions"]),
+        ([], {"subscription": "s", "cluster": "a"}, "has-consumers")),
+    "subscription.replicate": (
+        ([], {"subscription": "s", "cluster": "a", "enabled": False}, lambda w: not subscription(w, "a")["replicated"]),
+        ([{"do": "setting.change", "setting": "enableReplicatedSubscriptions", "value": False}], {"subscription": "s", "cluster": "a", "enabled": True}, "feature-off")),
+    "replication.remove-cluster": (
+        ([], {"topic": "t", "cluster": "b"}, lambda w: topic(w, "a")["replicators"] == {}),
+        ([], {"topic": "alone", "cluster": "b"}, "not-listed")),
+    "replication.add-cluster": (
+        ([{"do": "replication.remove-cluster", "topic": "t", "cluster": "b"}], {"topic": "t", "cluster": "b"}, lambda w: list(topic(w, "b")["replicators"]) == ["a"]),
+        ([], {"topic": "t", "cluster": "b"}, "listed")),
+    "topic.grow": (
+        ([], {"topic": "parts", "partitions": 4}, lambda w: len([n for n in w.view()["clusters"]["b"]["topics"] if n.startswith("parts")]) == 4),
+        ([], {"topic": "t", "partitions": 4}, "not-partitioned")),
+    "setting.change": (
+        ([], {"cluster": "a", "setting": "ttlDurationDefaultInSeconds", "value": 5}, lambda w: rows(w, "setting.changed")[0]["cluster"] == "a"),
+        ([], {"setting": "ttlDurationDefaultInSeconds", "value": -1}, None)),
+    "snapshot.finish-partial": (
+        ([], None, None),  # see test_finish_partial_needs_an_answer
+        ([], {"cluster": "a", "topic": "t"}, "nothing-pending")),
+    "subscription.fail-over": (
+        ([{"do": "consumer.release", "consumer": "c1"}], FAIL_OVER, lambda w: "c1" in subscription(w, "b")["consumers"]),
+        ([], {**FAIL_OVER, "subscription": "s2"}, "no-topic")),
+}  # fmt: skip
+
+
+def test_every_command_has_a_case():
+    assert sorted(CASES) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case[0][1] is not None])
+def test_accepted(name):
+    before, arguments, effect = CASES[name][0]
+    world = world_after(*before)
+    log = len(world.command_log)
+    result = world.apply({"do": name, **arguments})
+    assert result.ok and (result.code, result.error, result.hint) == (None, None, None), result
+    assert len(world.command_log) == log + 1 and world.command_log[-1]["do"] == name
+    assert rows(world, "command.applied")[-1]["reason"] == name
+    assert effect(world)
+    assert world.summary()["commands"][log] == {"at_us": AT_US, "command": name, "ok": True, "code": None, "error": None}
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_refused_says_why_and_changes_nothing(name):
+    before, arguments, code = CASES[name][1]
+    world = world_after(*before)
+    unchanged = state(world)
+    result = world.apply({"do": name, **arguments})
+    assert not result.ok and result.error and result.hint, result
+    assert code is None or result.code == code, result
+    assert result.code and state(world) == unchanged
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if COMMANDS[name].arguments and any(key.required for key in COMMANDS[name].arguments)])
+def test_missing_and_unknown_arguments_are_refused(name):
+    world = world_after()
+    unchanged = state(world)
+    for arguments in ({}, {**(CASES[name][0][1] or {"cluster": "a", "topic": "t"}), "colour": "blue"}):
+        result = world.apply({"do": name, **arguments})
+        assert not result.ok and result.code and result.error, (name, arguments, result)
+    assert state(world) == unchanged
+
+
+@pytest.mark.parametrize("before, command, code", [
+    ([], {"do": "cluster.explode"}, "unknown-command"),
+    ([], {}, "missing-argument"),
+    ([{"do": "cluster.lose", "cluster": "a"}], {"do": "cluster.restart", "cluster": "a"}, "not-down"),
+    ([{"do": "cluster.crash", "cluster": "a"}], {"do": "subscription.fail-over", **FAIL_OVER}, "source-down"),
+    ([{"do": "cluster.crash", "cluster": "a"}], {"do": "topic.unload", "cluster": "a", "topic": "t"}, "cluster-down"),
+    ([], {"do": "subscription.fail-over", **FAIL_OVER, "to": "a"}, None),
+    ([], {"do": "subscription.fail-over", "subscription": "s2", "from": "b", "to": "a", "mode": "crash"}, "no-consumers"),
+    ([], {"do": "subscription.reset", "subscription": "s", "cluster": "a"}, "missing-argument"),
+    ([], {"do": "subscription.reset", "subscription": "s", "cluster": "a", "position": "earliest", "time": "1s"}, None),
+    ([], {"do": "topic.grow", "topic": "parts", "partitions": 2}, "not-more"),
+    ([], {"do": "replication.add-cluster", "topic": "alone", "cluster": "b"}, "no-topic"),
+    ([], {"do": "link.heal", "link": "a <-> b"}, "not-broken"),
+    ([], {"do": "client.kill", "client": "nobody"}, "unknown-name"),
+])  # fmt: skip
+def test_other_refusals(before, command, code):
+    world = world_after(*before)
+    unchanged = state(world)
+    result = world.apply(command)
+    assert not result.ok and result.error and (code is None or result.code == code), result
+    assert state(world) == unchanged
+
+
+def test_finish_partial_needs_an_answer():
+    world = world_after({"do": "link.slow", "link": "b -> a", "latency": "300ms"})
+    command = {"do": "snapshot.finish-partial", "cluster": "a", "topic": "t"}
+    assert world.apply(command).code == "nothing-pending", "pending, but nobody has answered"
+    # three clusters: c answers at 1.08 s, b after five seconds
+    body = BODY.replace("a: {}, b: {}", "a: {}, b: {}, c: {}").replace("t: {clusters: [a, b]}", "t: {clusters: [a, b, c]}")
+    world = open_world(body, until="1m")
+    do(world, "link.slow", link="b -> a", latency="5s")
+    world.run(1090 * MS)
+    do(world, "snapshot.finish-partial", cluster="a", topic="t")
+    assert rows(world, "snapshot.completed")[0]["reason"] == "partial"
+    assert [row["peer"] for row in rows(world, "snapshot.position")] == ["c"]
+
+
+def test_a_refused_command_of_the_file_is_a_row_and_the_run_goes_on():
+    world = open_world(BODY + "commands:\n  - {at: 1s, do: consumer.start, consumer: c1}\n  - {at: 2s, do: link.cut, link: a -> b}\n", until="3s")
+    world.run()
+    told = world.summary()["commands"]
+    assert [(row["command"], row["ok"], row["code"]) for row in told] == [("consumer.start", False, "wrong-state"), ("link.cut", True, None)]
+    assert told[0]["error"] and [row["reason"] for row in rows(world, "command.refused")] == ["consumer.start"]
+
+
+def test_settings_take_effect_when_they_should():
+    # Dynamic ones at once; static ones (the snapshot period) when the topic is loaded again.
+    world = open_world(BODY, until="1m")
+    do(world, "setting.change", setting="ttlDurationDefaultInSeconds", value=1)
+    do(world, "setting.change", setting="replicatedSubscriptionsSnapshotFrequencyMillis", value=100)
+    do(world, "link.cut", link="a -> b")
+    world.run(3500 * MS)
+    do(world, "link.heal", link="a -> b")
+    world.run(8 * SECOND)  # the try at about 6.3 s succeeds
+    assert rows(world, "message.not-replicated", reason="expired"), "TTL holds at once"
+    ticks = [row["at_us"] for kind in ("snapshot.requested", "snapshot.refused") for row in rows(world, kind, cluster="a")]
+    assert all(at_us % SECOND == 0 for at_us in ticks)
+    do(world, "topic.unload", cluster="a", topic="t")
+    world.run(11 * SECOND)
+    assert len(rows(world, "snapshot.requested", cluster="a", count=1)) > 20
+
+
+@pytest.mark.parametrize("setting, value, check", [
+    ("replicationProducerQueueSize", 3, lambda w: topic(w, "a")["replicators"]["b"]["in_flight"] == 3),
+    ("maxUnackedMessagesPerConsumer", 3, lambda w: rows(w, "consumer.blocked") != []),
+])  # fmt: skip
+def test_settings_that_are_looked_up_often_follow_a_change(setting, value, check):
+    world = open_world(BODY.replace("hold: {messages: [p/3, p/4]}", "hold: {share: 100%}"), until="1m")
+    world.run(SECOND)
+    do(world, "setting.change", setting=setting, value=value)
+    if setting == "replicationProducerQueueSize":  # static: at the next load
+        do(world, "topic.unload", cluster="a", topic="t")
+        world.run(2 * SECOND)
+    do(world, "producer.publish", producer="p", count=30)
+    assert check(world)
