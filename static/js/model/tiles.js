@@ -77,6 +77,7 @@ export function makeTiles({ get, base, onTile }) {
      */
     density({ branch, cluster, topic, length, clusters }) {
       return (from, to) => {
+        if (from < 0 || from >= length) return null;
         const level = levelFor(to - from);
         const span = 4 ** level;
         const index = Math.floor(from / (span * TILE_CELLS));

@@ -37,7 +37,7 @@ export function makeHeader(document, root, { window, requests, base, token, getS
       return;
     }
     try {
-      const made = await requests.post(`${base}reports/`, { token }, { "X-Lab-Token": token ?? "" });
+      const made = await requests.post(`${base}reports/`, { token });
       if (made?.url) window.location.assign(made.url);
       else say({ error: "The report is queued.", tone: "plain" });
     } catch (reason) {

@@ -25,7 +25,10 @@ export function makeView(parts) {
   const { document, root, window, link, tiles, getState, getWatched, choose, wake } = parts;
   const notices = makeNotices(document, root);
   const say = (notice) => notices.say(notice);
+  // heights are asked of the page once per state: asking in every animation frame would lay it out each time
+  let measured = {};
   const redraw = () => {
+    measured = {};
     stage.redraw();
     time.forget();
     wake();
@@ -66,10 +69,12 @@ export function makeView(parts) {
     const theme = appearance.theme();
     const ratio = window.devicePixelRatio || 1;
     const at_us = appearance.calm() ? state.at_us : shown_us;
-    stage.update(state, watched, theme, ratio, appearance.room(theme, watched.clusters.length));
+    if (state !== measured.state) measured = { state, room: appearance.room(theme, watched.clusters.length), spare: null };
+    stage.update(state, watched, theme, ratio, measured.room);
+    measured.spare ??= appearance.spare();
     const flying = stage.animate(state, watched, theme, at_us, ratio);
     const plane = stage.scene().plane;
-    const curve_owed = time.update(state, watched, theme, { now_us: at_us, plane, ratio, wall_ms, spare: appearance.spare() });
+    const curve_owed = time.update(state, watched, theme, { now_us: at_us, plane, ratio, wall_ms, spare: measured.spare });
     footer.update(state, watched, theme, at_us, ratio);
     controls.update(state, at_us);
     sentence.update(state, watched, wall_ms);

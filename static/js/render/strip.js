@@ -105,7 +105,7 @@ export function drawShares(context, scene, lane, theme, density) {
   const step = Math.max(2, strip.unit_px);
   const begin = Math.max(plane.a0, plane.a1 - (strip.to - strip.from) * strip.unit_px);
   for (let along = begin; along < plane.a1; along += step) {
-    const from = Math.floor(strip.to - (plane.a1 - along) / strip.unit_px);
+    const from = Math.max(strip.from, Math.floor(strip.to - (plane.a1 - along) / strip.unit_px));
     const to = Math.max(from + 1, Math.floor(strip.to - (plane.a1 - along - step) / strip.unit_px));
     const shares = density(from, to);
     if (!shares) {

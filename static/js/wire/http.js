@@ -27,10 +27,10 @@ export function makeRequests(fetcher, csrf_token) {
   }
   return {
     get: (path) => ask(path, { headers: { Accept: "application/json" } }),
-    post: (path, body, headers = {}) =>
+    post: (path, body) =>
       ask(path, {
         method: "POST",
-        headers: { "Content-Type": "application/json", Accept: "application/json", "X-CSRFToken": csrf_token, ...headers },
+        headers: { "Content-Type": "application/json", Accept: "application/json", "X-CSRFToken": csrf_token },
         body: JSON.stringify(body),
       }),
   };
