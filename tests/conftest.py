@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import pytest
 
-TOGETHER = ("tests/spark_reports/", "tests/browser/")
-"""Folders whose tests share something dear: a Spark session, a server with a browser. In the order in which they start."""
+TOGETHER = {"tests/spark_reports/": "spark", "tests/browser/": "browser"}
+"""Folders whose tests share something dear, a Spark session or a browser, and their group; in the order in which they start."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        file = item.nodeid.split("::")[0]
-        folder = next((folder for folder in TOGETHER if file.startswith(folder)), None)
-        if folder is not None or item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(folder or file))
+        if item.get_closest_marker("xdist_group") is None:
+            file = item.nodeid.split("::")[0]
+            item.add_marker(pytest.mark.xdist_group(next((group for folder, group in TOGETHER.items() if file.startswith(folder)), file)))
     items.sort(key=_rank)
 
 

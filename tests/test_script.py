@@ -101,3 +101,27 @@ def test_what_cannot_be_installed_is_said_and_not_raised(monkeypatch, capsys):
     with Supervisor() as supervisor:
         assert system.ensure(supervisor, "java") is False
     assert "openjdk-17-jre-headless" in capsys.readouterr().err
+
+
+def test_an_interrupting_supervisor_ends_what_waits_elsewhere():
+    with pytest.raises(Stopped), Supervisor(interrupting=True):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(5)
+
+
+def test_a_killed_supervisor_takes_its_children_along():
+    program = (
+        "import sys\nfrom script.support.processes import Supervisor\n"
+        "with Supervisor() as supervisor:\n"
+        "    print(supervisor.start([sys.executable, '-c', 'import time; time.sleep(60)']).pid, flush=True)\n"
+        "    supervisor.sleep(60)"
+    )
+    outer = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    child = int(outer.stdout.readline())
+    outer.kill()
+    outer.wait()
+    outer.stdout.close()
+    end = time.monotonic() + 5
+    while is_running(child):
+        assert time.monotonic() < end, "the child lives on"
+        time.sleep(0.05)

@@ -29,7 +29,7 @@ FLAT = 1.25
 
 
 def measure() -> Iterator[Figure]:
-    with Supervisor() as supervisor:
+    with Supervisor(interrupting=True) as supervisor:
         with temporary_site(supervisor) as site:
             crowd = asyncio.run(_watch_one_lab(site, VIEWERS, slow=1))
         with temporary_site(supervisor) as site:

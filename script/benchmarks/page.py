@@ -38,7 +38,7 @@ def measure() -> list[Figure]:
     from playwright.sync_api import sync_playwright
 
     figures = []
-    with Supervisor() as supervisor, temporary_site(supervisor) as site, sync_playwright() as playwright:
+    with Supervisor(interrupting=True) as supervisor, temporary_site(supervisor) as site, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         quiet, _shown = _script_ms_per_frame(browser, site, site.open_lab(yaml=scenarios.crowded(2, 1).replace("300/s", "10/s")), 0, None, 900)
         for name, (text, from_us, presses, height) in CROWDS.items():

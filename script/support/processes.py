@@ -2,11 +2,12 @@
 
 Rules: every child leads its own process group, so a child's children (a worker's Java) are stopped with it; a signal
 only sets a flag that every wait looks at, so none can arrive "in between"; stopping asks first and kills after
-`GRACE_SECONDS`. Standard library only.
+`GRACE_SECONDS`. On Linux a child is also asked to stop when this process is killed outright. Standard library only.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -17,18 +18,26 @@ from collections.abc import Mapping, Sequence
 GRACE_SECONDS = 5.0
 """Between asking a child to stop and killing it; with what follows well under the promised 10 s."""
 
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
+
 POLL_SECONDS = 0.05
 """How often a wait looks at the stop flag and at the children."""
 
 
-class Stopped(Exception):
-    """A person or the system asked for the end (Ctrl-C, SIGTERM, a closed terminal)."""
+class Stopped(KeyboardInterrupt):
+    """A person or the system asked for the end (Ctrl-C, SIGTERM, a closed terminal). Passes through event loops, as Ctrl-C does."""
 
 
 class Supervisor:
-    """Starts children and ends them; use as a context manager, in the main thread."""
+    """Starts children and ends them; use as a context manager, in the main thread.
 
-    def __init__(self) -> None:
+    `interrupting`: the signal raises `Stopped` at once, for bodies that wait elsewhere than in this class (a test, a
+    browser, an event loop); by default only the waits here look at it.
+    """
+
+    def __init__(self, interrupting: bool = False) -> None:
+        self.interrupting = interrupting
         self.stop_signal: int | None = None
         self._children: list[subprocess.Popen[bytes]] = []
         self._former: dict[int, object] = {}
@@ -45,6 +54,9 @@ class Supervisor:
 
     def _remember(self, number: int, _frame: object) -> None:
         self.stop_signal = number
+        if self.interrupting:
+            self.interrupting = False  # once: what follows is the stopping itself
+            raise Stopped
 
     def check(self) -> None:
         """Raises `Stopped` once a signal has come."""
@@ -53,7 +65,7 @@ class Supervisor:
 
     def start(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
         self.check()
-        child = subprocess.Popen(command, env=dict(environment or os.environ), stdin=subprocess.DEVNULL, start_new_session=True)
+        child = subprocess.Popen(command, env=dict(environment or os.environ), stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=_end_with_parent)
         self._children.append(child)
         return child
 
@@ -91,6 +103,12 @@ class Supervisor:
 
     def stop_all(self) -> None:
         self.stop(*self._children)
+
+
+def _end_with_parent() -> None:
+    """Runs in the child before its program: a killed parent leaves nobody behind."""
+    if _LIBC is not None:
+        _LIBC.prctl(_PARENT_DEATH_SIGNAL, signal.SIGTERM)
 
 
 def _signal_group(child: subprocess.Popen[bytes], number: int) -> None:
