@@ -9,6 +9,7 @@ import { stretchesOf } from "../../static/js/model/causes.js";
 import { whatIsWatched } from "../../static/js/model/watched.js";
 import { plainSentence, sentenceOf } from "../../static/js/model/sentence.js";
 import { mirrorOf } from "../../static/js/model/mirror.js";
+import { wordsOfThing } from "../../static/js/model/thing_words.js";
 import { threadsOf } from "../../static/js/layout/threads.js";
 import { cells, consumer, cursor, frame, topic, view, welcome } from "./fixtures/lab.js";
 
@@ -122,4 +123,13 @@ test("the mirror says what the picture shows, in words", () => {
   for (const expected of [/b would deliver 4 messages twice/, /Not acknowledged, and holding the mark-delete back: 3:4\./, /Consumer billing-1 is running: 1 message in hand/, /a to b: up, 40 ms/]) {
     assert.ok(lines.some((line) => expected.test(line)), `${expected} in\n${lines.join("\n")}`);
   }
+});
+
+test("a thing under the pointer in words", () => {
+  const state = lab({ log: "aaQaaaaa" });
+  const watched = whatIsWatched(state, {});
+  assert.equal(wordsOfThing(state, watched, { cluster: "a", index: 4 }), "web/3, from a, 3:4, with billing-1");
+  assert.equal(wordsOfThing(state, watched, { cluster: "b", index: 0 }), "web/0, from a, 3:0, let go here");
+  assert.equal(wordsOfThing(state, watched, { cluster: "b", index: 2 }), "request of S1, written in a, 3:2");
+  assert.equal(wordsOfThing(state, watched, { cluster: "b", index: 99 }), "");
 });

@@ -6,12 +6,12 @@ import { indexOf } from "../model/positions.js";
 import { topicView } from "../model/state.js";
 
 /** Threads drawn at once; more is a curtain. */
-export const THREADS_DRAWN = 5;
+export const THREADS_DRAWN = 7;
 
 /**
  * @typedef {object} Thread
  * @property {number} snapshot
- * @property {"applied" | "used" | "ready" | "building" | "timed-out" | "evicted"} state used: the update has not arrived everywhere
+ * @property {"applied" | "used" | "ready" | "finished" | "building" | "timed-out" | "evicted"} state used: the update has not arrived everywhere; finished: not read by the dispatcher yet
  * @property {Object<string, number>} index by cluster: the last entry included
  */
 
@@ -24,7 +24,7 @@ export function threadsOf(state, watched) {
   const topic = topicView(state, watched.subject, watched.topic);
   const pending = new Map((topic?.controller?.pending ?? []).map((one) => [one.snapshot, one]));
   const cached = new Set((topic?.subscriptions?.[watched.subscription]?.cache ?? []).map((one) => one.snapshot));
-  const groups = { applied: [], used: [], ready: [], building: [], "timed-out": [], evicted: [] };
+  const groups = { applied: [], used: [], ready: [], finished: [], building: [], "timed-out": [], evicted: [] };
   const ours = [...state.snapshots.values()].filter((one) => one.cluster === watched.subject && one.topic === watched.topic);
   const newest_used = Math.max(0, ...ours.filter((one) => one.kept[watched.subscription]?.state === "used").map((one) => one.number));
   for (const snapshot of ours) {
@@ -35,7 +35,7 @@ export function threadsOf(state, watched) {
     groups[thread.state].push(thread);
   }
   const newest = (word, count) => groups[word].sort((a, b) => b.snapshot - a.snapshot).slice(0, count);
-  return [...newest("applied", 1), ...newest("used", 1).filter((thread) => thread.snapshot > (groups.applied[0]?.snapshot ?? 0)), ...newest("building", 2), ...newest("ready", 2), ...newest("timed-out", 1), ...newest("evicted", 1)]
+  return [...newest("applied", 1), ...newest("used", 1).filter((thread) => thread.snapshot > (groups.applied[0]?.snapshot ?? 0)), ...newest("building", 2), ...newest("ready", 2), ...newest("finished", 1), ...newest("timed-out", 1), ...newest("evicted", 1)]
     .filter((thread) => Object.keys(thread.index).length > 0)
     .slice(0, THREADS_DRAWN);
 }
@@ -47,7 +47,7 @@ function stateOf(snapshot, subscription, { pending, cached, newest_used }) {
   if (snapshot.state === "timed-out" || snapshot.state === "abandoned") return "timed-out";
   if (cached.has(snapshot.number)) return "ready";
   if (snapshot.number < newest_used) return null; // a newer one was used: nothing waits for it any more
-  if (!kept) return "ready"; // complete, and the dispatcher has yet to read its marker
+  if (!kept) return "finished";
   return kept.state === "evicted" && kept.reason === "cache-rule" ? "evicted" : null;
 }
 

@@ -1,4 +1,4 @@
-/** Theme, projector mode, motion: chosen in the page or by the system, remembered per browser. */
+/** Theme, projector mode, motion: chosen in the page or by the system, remembered per browser; look.js sets them before the first paint. */
 
 import { readTheme } from "../render/theme.js";
 import { required, setText } from "../render/dom.js";
@@ -14,10 +14,6 @@ export function makeAppearance(document, root, window, onChange) {
   const theme_button = required(root, "[data-act=theme]");
   const mode_button = required(root, "[data-act=projector]");
   let theme = null;
-
-  const given = { ...remembered(window), ...fromAddress(window) };
-  if (given.theme) html.dataset.theme = given.theme;
-  if (given.mode) html.dataset.mode = given.mode;
 
   const isDark = () => (html.dataset.theme ? html.dataset.theme === "dark" : dark.matches);
   function changed() {
@@ -54,19 +50,6 @@ export function makeAppearance(document, root, window, onChange) {
     /** Height in view from the time section's top to the foot, px. */
     spare: () => window.innerHeight - required(root, "[data-part=time]").offsetTop - required(root, ".transport").offsetHeight,
   };
-}
-
-function fromAddress(window) {
-  const asked = new URLSearchParams(window.location.search);
-  return Object.fromEntries(["theme", "mode"].filter((name) => asked.get(name)).map((name) => [name, asked.get(name)]));
-}
-
-function remembered(window) {
-  try {
-    return JSON.parse(window.localStorage.getItem(KEY) ?? "{}");
-  } catch {
-    return {};
-  }
 }
 
 function remember(window, html) {

@@ -1,5 +1,6 @@
 /** All that the lab page shows, put together: who is told of a state, in which order, and what a click on it leads to. */
 
+import { wordsOfThing } from "../model/thing_words.js";
 import { makeBuilding } from "../render/building.js";
 import { makeCaches } from "../render/caches.js";
 import { setText, required } from "../render/dom.js";
@@ -36,7 +37,7 @@ export function makeView(parts) {
   const appearance = makeAppearance(document, root, window, redraw);
   const looks = makeLooks({ ...parts, say, onFollow: (producer, number) => controls.followMessage(producer, number) });
   const faults = makeFaults({ ...parts, say });
-  const stage = makeStage(document, root, { ...faults.on, onThing: looks.showThing, onChange: wake }, tiles);
+  const stage = makeStage(document, root, { ...faults.on, onThing: looks.showThing, onChange: wake, say: (thing) => wordsOfThing(getState(), getWatched(), thing) }, tiles);
   const plotly = lazyPlotly(document, window, root.dataset.plotly, wake);
   const time = makeTimeSection(document, root, { onMarker: looks.showMarker, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, plotly);
   const controls = makeControls(root, link, say);

@@ -78,16 +78,17 @@ function fill(document, made, scene, state, lane) {
   setText(made.role, reads ? (scene.plane.turned ? "reads here" : `${watched.subscription} reads here`) : held.cursor ? "standby" : scene.plane.turned ? "none here" : `no ${watched.subscription ?? "subscription"} here`);
   setText(made.consumers.firstChild, names.length === 1 ? names[0] : `${names.length} consumers`);
   made.consumers.hidden = !reads;
-  setText(made.trouble, troubleOf(state, held, names));
+  setText(made.trouble, troubleOf(held, names, scene.plane.turned));
   made.box.classList.toggle("down", held.state !== "up");
   made.box.classList.toggle("target", lane.name === watched.target);
 }
 
-function troubleOf(state, held, names) {
+function troubleOf(held, names, turned) {
   if (held.state === "down") return "down";
   if (held.state === "lost") return "lost for good";
   const blocked = names.filter((name) => held.cursor.consumers[name].state === "blocked");
   if (blocked.length) return `${blocked.join(", ")} blocked`;
+  if (turned) return ""; // the crossed link says it, and a column has no room
   const broken = Object.entries(held.topic?.replicators ?? {}).filter(([, replicator]) => replicator.state === "disconnected");
   return broken.length ? `cannot reach ${broken.map(([peer]) => peer).join(", ")}` : "";
 }

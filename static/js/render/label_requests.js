@@ -14,7 +14,7 @@ import { pointsOf } from "./threads.js";
 
 /** @typedef {{text: string, weight: number, colour: string}} Run a piece of a label in one weight and colour (a theme ink) */
 
-const THREAD_WORDS = { applied: "applied", used: "used, update on its way", ready: "ready, waiting", building: "being built", "timed-out": "timed out", evicted: "thrown out" };
+const THREAD_WORDS = { applied: "applied", used: "used, update on its way", ready: "ready, waiting", finished: "finished, not read yet", building: "being built", "timed-out": "timed out", evicted: "thrown out" };
 
 /**
  * @param {import("../layout/scene.js").Scene} scene
@@ -67,7 +67,7 @@ function askCursor(scene, lane, ask) {
   const runs = [{ text: plane.turned ? cursor.mark_delete : `mark-delete ${cursor.mark_delete}`, weight: 600, colour: "ink" }];
   if (mark >= plane.a0 - 1) {
     const anchor = anchorAt(plane, lane, mark, plane.cell + (plane.turned ? 22 : 17 * plane.scale));
-    ask(PRIORITY.cursor, runs, anchor, plane.turned ? ["left", "leftHigher", "leftLower"] : ["belowRight", "belowLeft", "below"]);
+    ask(PRIORITY.cursor, runs, anchor, plane.turned ? ["left", "leftHigher", "leftLower"] : mark > plane.a1 - 130 * plane.scale ? ["belowLeft", "belowRight", "below"] : ["belowRight", "belowLeft", "below"]);
   } else if (!plane.turned) {
     ask(PRIORITY.cursor, [{ text: `‹ mark-delete ${cursor.mark_delete}`, weight: 600, colour: "ink" }], anchorAt(plane, lane, plane.a0, plane.cell + 17 * plane.scale), ["belowRight"]);
   }

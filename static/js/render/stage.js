@@ -20,7 +20,7 @@ const CLICK_PX = 4;
 /**
  * @param {Document} document
  * @param {HTMLElement} root
- * @param {object} on onCluster, onConsumer, onLink, onThing, onChange (asks for a redraw)
+ * @param {object} on onCluster, onConsumer, onLink, onThing, onChange (asks for a redraw), say (a thing in words)
  * @param {ReturnType<import("../model/tiles.js").makeTiles>} tiles
  */
 export function makeStage(document, root, on, tiles) {
@@ -53,7 +53,9 @@ export function makeStage(document, root, on, tiles) {
       if (thing) on.onThing(thing);
     },
     onHover: (x, y) => {
-      moving.style.cursor = scene && thingAt(scene, x, y) ? "pointer" : "grab";
+      const thing = scene && thingAt(scene, x, y);
+      moving.style.cursor = thing ? "pointer" : "grab";
+      moving.title = thing ? on.say(thing) : "";
     },
     onZoom: (direction) => scene && change(zoomed(scene.window, direction, scene.plane.scale)),
   });

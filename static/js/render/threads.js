@@ -12,6 +12,7 @@ const LOOKS = {
   applied: { colour: "soft", dash: [] },
   used: { colour: "proto", dash: [8, 3] },
   ready: { colour: "proto", dash: [] },
+  finished: { colour: "proto", dash: [1, 3] },
   building: { colour: "proto", dash: [4, 4] },
   "timed-out": { colour: "harm", dash: [2, 3] },
   evicted: { colour: "soft", dash: [2, 3] },

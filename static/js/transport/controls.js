@@ -36,6 +36,15 @@ export function makeControls(root, link, say) {
     speed.setAttribute("aria-valuetext", speedWords(chosenSpeed()));
   }
 
+  function offer(value, text) {
+    if ([...filter.options].some((option) => option.value === value)) return;
+    filter.append(Object.assign(filter.ownerDocument.createElement("option"), { value, textContent: text }));
+  }
+
+  function offerSubscriptions(welcome) {
+    for (const name of welcome?.names?.subscriptions ?? []) offer(JSON.stringify({ subscription: name }), name);
+  }
+
   const acts = {
     playPause: () => (state?.playing ? link.pause() : link.play(chosenSpeed())),
     step: () => link.step(stepFilter()),
@@ -63,12 +72,11 @@ export function makeControls(root, link, say) {
     /** A message to follow becomes a choice of the step filter and is chosen. */
     followMessage(producer, number) {
       const value = JSON.stringify({ message: [producer, number] });
-      if (![...filter.options].some((option) => option.value === value)) {
-        filter.append(Object.assign(filter.ownerDocument.createElement("option"), { value, textContent: `message ${producer}/${number}` }));
-      }
+      offer(value, `message ${producer}/${number}`);
       filter.value = value;
     },
     update(next, shown_us) {
+      if (next.welcome !== state?.welcome) offerSubscriptions(next.welcome);
       state = next;
       play.setAttribute("aria-pressed", String(next.playing));
       play.setAttribute("aria-label", next.playing ? "Pause" : "Play");

@@ -1,0 +1,17 @@
+/**
+ * Theme and mode before the first paint, on every page: from the address, else as chosen last. A plain script and no module,
+ * because modules run after the page has been painted once.
+ */
+(function () {
+  const asked = new URLSearchParams(location.search);
+  let chosen = {};
+  try {
+    chosen = JSON.parse(localStorage.getItem("failover-lab.appearance") ?? "{}");
+  } catch (reason) {
+    console.info(`No look is remembered here: ${reason.message}`);
+  }
+  for (const name of ["theme", "mode"]) {
+    const value = asked.get(name) ?? chosen[name];
+    if (value) document.documentElement.dataset[name] = value;
+  }
+})();
