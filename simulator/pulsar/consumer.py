@@ -89,6 +89,7 @@ class Consumer(Acknowledger):
         self.state = DOWN if reason == "crash" else KILLED
         if was_alive:
             connecting.leave(self, reason, self._note(cause, reason))
+        self._tell_failover()
 
     def close(self, cause: int) -> None:
         """A clean close: pending acks are sent, then the sessions end; what was not processed goes back."""
@@ -98,6 +99,10 @@ class Consumer(Acknowledger):
         self.state = CLOSED
         if was_alive:
             connecting.leave(self, "closed", self._note(cause, "closed"))
+        self._tell_failover()
+
+    def _tell_failover(self) -> None:
+        """A failover that waits for this client goes on: it has closed, or it died and has nothing left to finish."""
         if self.on_closed is not None:
             failover, self.on_closed = self.on_closed, None
             failover.consumer_closed(self)

@@ -14,6 +14,7 @@ from pyroaring import BitMap
 
 from simulator.pulsar import forecasting
 from simulator.pulsar.producer import KILLED as PRODUCER_KILLED
+from simulator.pulsar.producer import PAUSED as PRODUCER_PAUSED
 from simulator.pulsar.producer import RUNNING as PRODUCER_RUNNING
 from simulator.pulsar.producer import STOPPED as PRODUCER_STOPPED
 from simulator.pulsar.ranks import FAILOVER, rank
@@ -21,6 +22,7 @@ from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.pulsar.consumer import Consumer
+    from simulator.pulsar.producer import Producer
     from simulator.pulsar.runtime import Runtime
 
 DRAIN_POLL_US = 100_000
@@ -86,6 +88,7 @@ class Failover:
         runtime.windows[self.subscription] = self
         if self.mode in ("crash", "auto"):
             for consumer in self._consumers():
+                consumer.on_closed = None  # an earlier failover that waits for it is overtaken
                 consumer.kill(self.seq)
             self._move(self.seq)
         elif self.mode == "planned":
@@ -142,13 +145,20 @@ class Failover:
             consumer.last_seq = max(consumer.last_seq, cause)
             consumer.start()
         for producer in self._producers():
-            resumes = producer.name in self.stopped or producer.state not in (PRODUCER_STOPPED, "paused")
-            if self.moves_producers:
-                producer.set_state(PRODUCER_KILLED, cause)
-                producer.cluster_name = self.target
-            if resumes and (self.moves_producers or producer.name in self.stopped):
-                producer.set_state(PRODUCER_RUNNING, cause)
+            self._move_producer(producer, cause)
         self.runtime.note("failover.finished", cause, self.source, self.target, self.subscription)
+
+    def _move_producer(self, producer: Producer, cause: int) -> None:
+        """An orderly move sends what waits in a batch; the others lose it. Who was paused or stopped by a person stays so."""
+        before, stopped_by_us = producer.state, producer.name in self.stopped
+        if self.moves_producers:
+            producer.set_state(PRODUCER_STOPPED if self.mode in ("planned", "drained") else PRODUCER_KILLED, cause)
+            producer.cluster_name = self.target
+        if before in (PRODUCER_STOPPED, PRODUCER_PAUSED) and not stopped_by_us:
+            if self.moves_producers:
+                producer.set_state(before, cause)
+        elif self.moves_producers or stopped_by_us:
+            producer.set_state(PRODUCER_RUNNING, cause)
 
 
 class AutomaticFailover:
