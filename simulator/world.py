@@ -264,7 +264,7 @@ class World:
         What is stranded is settled at the failover's instant; `lost` is as foretold then, until the window is counted."""
         return [
             {"subscription": f.subscription, "from": f.source, "to": f.target, "mode": f.mode, "at_us": f.at_us, "duplicates": f.duplicates,
-             "redeliveries": f.redeliveries, "extra_deliveries": f.extra_deliveries, "first_delivery_us": f.first_delivery_us, "outage_us": f.outage_us,
+             "redeliveries": f.redeliveries, "extra_deliveries": f.extra_deliveries, "first_delivery_us": f.first_delivery_us, "outage_us": f.outage_us, "caught_up_us": f.caught_up_us,
              "stranded_returned": f.stranded_returned,
              **{name: (f.forecast or {}).get(name) for name in ("stranded", "stranded_unprocessed", "lost")}, "forecast": f.forecast}
             for f in self.runtime.failovers

@@ -168,6 +168,9 @@ class Acknowledger:
         self.held.pop(key, None)
         seq = self.last_seq = self._row(_ACKNOWLEDGED, cause, item, self.runtime.name(kind))
         self.runtime.acknowledged[session.subscription.name].add(message)
+        window = self.runtime.windows.get(session.subscription.name)
+        if window is not None:
+            window.resolved(message)
         if batch_index == NULL or self._acks_in_batches(session):
             self.ack_pending[key] = (seq, message)
         else:

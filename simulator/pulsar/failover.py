@@ -48,6 +48,8 @@ class Failover:
         self.rank = rank(FAILOVER, sorted(runtime.subscriptions).index(self.subscription))
         self.deadline_us = 0
         self.stranded = BitMap()
+        self.unsettled = BitMap()  # what the target's log held at the failover and is not settled yet
+        self.caught_up_us: int | None = None
         self.judged = BitMap()  # messages delivered at the target inside the window
         self.duplicates = self.redeliveries = self.extra_deliveries = 0
         self.first_delivery_us: int | None = None
@@ -73,6 +75,22 @@ class Failover:
         elif message in runtime.delivered[self.subscription]:
             self.redeliveries += 1
 
+    def resolved(self, message: int) -> None:
+        """A message was acknowledged, anywhere."""
+        if self.caught_up_us is None:
+            self.unsettled.discard(message)
+            self._note_caught_up()
+
+    def recheck(self) -> None:
+        """The target's cursor was opened or moved: what it covers is not waited for any more."""
+        if self.caught_up_us is None:
+            self.unsettled = forecasting.still_to_come(self.runtime, self.subscription, self.target, self.unsettled)
+            self._note_caught_up()
+
+    def _note_caught_up(self) -> None:
+        if not self.unsettled:
+            self.caught_up_us = self.runtime.now_us
+
     @property
     def stranded_returned(self) -> int:
         """How many of the stranded messages have reached the target by now."""
@@ -83,6 +101,7 @@ class Failover:
         runtime = self.runtime
         self.forecast = forecasting.forecast(runtime, self.subscription, self.source).get(self.target)
         self.stranded = forecasting.stranded_now(runtime, self.subscription, self.source, self.target)
+        self.unsettled = forecasting.held(runtime, self.subscription, self.target)
         self.seq = runtime.note("failover.started", cause, self.source, self.target, self.subscription, self.mode)
         runtime.failovers.append(self)
         runtime.windows[self.subscription] = self
@@ -147,6 +166,7 @@ class Failover:
         for producer in self._producers():
             self._move_producer(producer, cause)
         self.runtime.note("failover.finished", cause, self.source, self.target, self.subscription)
+        self.recheck()
 
     def _move_producer(self, producer: Producer, cause: int) -> None:
         """An orderly move sends what waits in a batch; the others lose it. Who was paused or stopped by a person stays so."""

@@ -63,6 +63,32 @@ def returned(runtime: Runtime, subscription: str, target: str, stranded: BitMap)
     return stranded.intersection_cardinality(_present(runtime, runtime.subscriptions[subscription].topic, target))
 
 
+def held(runtime: Runtime, subscription: str, cluster: str) -> BitMap:
+    """Messages of the subscription's topic in the cluster's log now."""
+    base = runtime.subscriptions[subscription].topic
+    return BitMap.union(BitMap(), *(_in_log(runtime, topic) for topic in runtime.clusters[cluster].topics.values() if topic.base == base))
+
+
+def still_to_come(runtime: Runtime, subscription: str, cluster: str, messages: BitMap) -> BitMap:
+    """Those of `messages` that the subscription in the cluster may still deliver and nobody has acknowledged, expired or skipped."""
+    base = runtime.subscriptions[subscription].topic
+    waiting = BitMap()
+    for topic in runtime.clusters[cluster].topics.values():
+        if topic.base == base:
+            found = topic.subscriptions.get(subscription)
+            waiting |= topic.present if found is None else _without(topic, found.cursor, _messages_from(runtime, topic, found.cursor.mark_delete + 1))
+    return (waiting & messages) - runtime.acknowledged[subscription] - runtime.settled[subscription]
+
+
+def _without(topic: Topic, cursor, messages: BitMap) -> BitMap:
+    """Messages without those of individually deleted entries."""
+    for index in cursor.acknowledged():
+        record = topic.log.records[index]
+        if record >= 0:
+            messages.remove_range(record, record + topic.runtime.messages.batch[record])
+    return messages
+
+
 def _present(runtime: Runtime, base: str, cluster: str) -> BitMap:
     return BitMap.union(BitMap(), *(topic.present for topic in runtime.clusters[cluster].topics.values() if topic.base == base))
 
@@ -133,12 +159,8 @@ def _to_send(origin: Topic, peer: str) -> BitMap:
     replicator = origin.replicators.get(peer)
     if replicator is None or origin.cluster.state == "lost":
         return BitMap()
-    waiting = _messages_from(origin.runtime, origin, replicator.settled_mark_delete() + 1)
-    for index in replicator.cursor.acknowledged():  # passed over, or receipted out of turn
-        record = origin.log.records[index]
-        if record >= 0:
-            waiting.remove_range(record, record + origin.runtime.messages.batch[record])
-    return waiting
+    # Individually deleted there: passed over, or receipted out of turn.
+    return _without(origin, replicator.cursor, _messages_from(origin.runtime, origin, replicator.settled_mark_delete() + 1))
 
 
 def _in_log(runtime: Runtime, topic: Topic) -> BitMap:

@@ -145,6 +145,9 @@ class Subscription:
             return False
         self.dispatcher.skip_to(self.cursor.mark_delete)
         self.after_acknowledgement(before, reason, cause)
+        window = self.runtime.windows.get(self.name)
+        if window is not None and window.target == self.topic.cluster.name:
+            window.recheck()
         return True
 
     def after_acknowledgement(self, before: int, reason: str, cause: int) -> None:
