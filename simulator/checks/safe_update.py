@@ -41,7 +41,7 @@ class SafeUpdate(Check):
     def begin(self, scenario: Scenario) -> None:
         self.safe = SafeByConfiguration(scenario)
         self.dealt_with = Sightings()  # (cluster, subscription, producer)
-        self.expired_on_the_way = Sightings()  # (cluster, peer, producer)
+        self.expired_on_the_way = Sightings()  # (cluster that never got it, producer)
         self.covered: dict[tuple[int, int, int], int] = {}  # cursor -> highest place that counts as dealt with
         self.removed: dict[tuple[int, int], int] = {}  # (cluster, topic) -> place up to which ledgers were deleted
         self.looked_at: dict[tuple[int, int, int, int], int] = {}  # (cluster, peer, topic, subscription) -> place
@@ -55,7 +55,7 @@ class SafeUpdate(Check):
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Updates that name a position above something not dealt with."""
         self.dealt_with.read(stretch.of(*DEALT_WITH), "cluster", "subscription")
-        self.expired_on_the_way.read(_expired(stretch), "cluster", "peer")
+        self.expired_on_the_way.read(_expired(stretch), "peer")
         broken: list[tuple[int, str]] = []
         columns = ("type", "cluster", "peer", "topic", "subscription", "ledger", "entry", "to_ledger", "to_entry", "snapshot", "reason")
         for row in stretch.of(*CONTROL).records(*columns):
@@ -100,7 +100,7 @@ class SafeUpdate(Check):
         self.looked_at[link] = max(place, self.looked_at.get(link, -1))
         for producer, ids in log.messages(chosen) if judged else ():
             open_ = ids[self.dealt_with.unseen((cluster, subscription, producer), ids, seq)]
-            open_ = open_[self.expired_on_the_way.unseen((peer, cluster, producer), open_, seq)]
+            open_ = open_[self.expired_on_the_way.unseen((cluster, producer), open_, seq)]
             if len(open_):
                 at, name = stretch.name(cluster), stretch.name(subscription)
                 more = f" and {len(open_) - 1} more" if len(open_) > 1 else ""

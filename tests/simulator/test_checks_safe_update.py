@@ -143,6 +143,16 @@ def test_message_expired_between_the_clusters_is_dealt_with():
     assert violations(written) == []
 
 
+def test_message_of_a_third_cluster_that_expired_on_its_way_to_the_writer_is_dealt_with():
+    written = WrittenTrace()
+    written.replicators("a", "b", "c")
+    written.created("a", 1, -1)
+    written.stored("b", 0, 0, peer="c")
+    written.write("message.not-replicated", cluster="c", peer="a", producer="web", sequence_id=0, reason="expired")
+    written.update("a", "b", 0)
+    assert violations(written, clusters=("a", "b", "c")) == []
+
+
 def test_position_before_the_first_entry_names_nothing(written):
     written.update("a", "b", -1)
     assert violations(written) == []
