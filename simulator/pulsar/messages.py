@@ -30,7 +30,8 @@ class MessageTable:
         return len(self.producer)
 
     def put(self, number: int, values: tuple[int, ...]) -> None:
-        """Write message `number`; numbers skipped are reserved (a batch in the making). A replay writes the same again."""
+        """Write message `number`; numbers skipped are reserved (a batch in the making). A replay writes the same again, but
+        leaves `batch`: what `set_batch` said later holds for a world that goes on from a checkpoint after that."""
         missing = number - len(self.producer)
         if missing == 0:
             for append, value in zip(self._appends, values, strict=True):
@@ -40,7 +41,8 @@ class MessageTable:
             column = getattr(self, name)
             if missing > 0:
                 column.extend([0] * (missing + 1))
-            column[number] = value
+            if name != "batch" or not column[number]:
+                column[number] = value
 
     def set_batch(self, number: int, count: int) -> None:
         """Say that the entry that starts with message `number` holds `count` messages."""
