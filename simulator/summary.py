@@ -42,7 +42,7 @@ def summarise(world: World) -> dict[str, Any]:
 
 def failovers_of(world: World, counted: CountedRun) -> list[dict]:
     """`failovers[]`, each with what was foretold at its instant."""
-    forecasts = [failover.forecast for failover in world.runtime.failovers]
+    forecasts = [failover.window.forecast for failover in world.runtime.failovers]
     return [failover_summary(one, forecast) for one, forecast in zip(counted.failovers, forecasts, strict=True)]
 
 

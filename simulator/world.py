@@ -140,9 +140,13 @@ class World:
         at_front = self.runtime.seq == self._branch.trace.length
         if at_front and self.limit_reached:
             return False
-        more = self.runtime.run_instants(until_us, events)
+        more = self.runtime.run_instants(until_us, events, None if self.rows_max is None else self._full)
         self._after_running()
         return more
+
+    def _full(self) -> bool:
+        """Whether the bound is reached: asked at the end of every instant, so a run pauses at the same one however it is cut."""
+        return self.runtime.seq >= self.rows_max
 
     def _after_running(self) -> None:
         if self.runtime.seq == self._branch.trace.length:
@@ -260,15 +264,11 @@ class World:
         return [*self.violations, *Checks(self.scenario).check_counts(failovers)]
 
     def live_failovers(self) -> list[dict]:
-        """The cheap figures of `failovers[]` so far, kept by the engine as it delivers; the summary has all, from the rows.
-        What is stranded is settled at the failover's instant; `lost` is as foretold then, until the window is counted."""
+        """The cheap figures of `failovers[]` so far, kept by the engine as it delivers; the summary has all, from the rows."""
         return [
-            {"subscription": f.subscription, "from": f.source, "to": f.target, "mode": f.mode, "at_us": f.at_us, "duplicates": f.duplicates,
-             "redeliveries": f.redeliveries, "extra_deliveries": f.extra_deliveries, "first_delivery_us": f.first_delivery_us, "outage_us": f.outage_us, "caught_up_us": f.caught_up_us,
-             "stranded_returned": f.stranded_returned,
-             **{name: (f.forecast or {}).get(name) for name in ("stranded", "stranded_unprocessed", "lost")}, "forecast": f.forecast}
-            for f in self.runtime.failovers
-        ]  # fmt: skip
+            {"subscription": one.subscription, "from": one.source, "to": one.target, "mode": one.mode, "at_us": one.at_us, **one.window.figures()}
+            for one in self.runtime.failovers
+        ]
 
     def forecast(self, subscription: str, source: str | None = None) -> dict[str, dict[str, int]]:
         """What each remote would bring if `source` (default: where the consumers are) failed now."""

@@ -170,7 +170,7 @@ class Acknowledger:
         self.runtime.acknowledged[session.subscription.name].add(message)
         window = self.runtime.windows.get(session.subscription.name)
         if window is not None:
-            window.resolved(message)
+            window.acknowledged(message)
         if batch_index == NULL or self._acks_in_batches(session):
             self.ack_pending[key] = (seq, message)
         else:

@@ -206,7 +206,7 @@ class Consumer(Acknowledger):
         self.last_seq = seq
         window = runtime.windows.get(subscription.name)
         if window is not None and window.target == topic.cluster.name:
-            window.judge(message)
+            window.delivered(message)
         runtime.delivered[subscription.name].add(message)
         self.take_in_hand(item, seq)
         return seq

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyroaring import BitMap
-
 from simulator.pulsar import forecasting
+from simulator.pulsar.failover_window import FailoverWindow
 from simulator.pulsar.producer import KILLED as PRODUCER_KILLED
 from simulator.pulsar.producer import PAUSED as PRODUCER_PAUSED
 from simulator.pulsar.producer import RUNNING as PRODUCER_RUNNING
@@ -42,69 +41,19 @@ class Failover:
         self.stops_producers = arguments["stop-producers"]
         self.at_us = runtime.now_us
         self.seq = NULL
-        self.forecast: dict | None = None
+        self.window: FailoverWindow | None = None
         self.waiting: list[str] = []
         self.stopped: list[str] = []
         self.rank = rank(FAILOVER, sorted(runtime.subscriptions).index(self.subscription))
         self.deadline_us = 0
-        self.stranded = BitMap()
-        self.unsettled = BitMap()  # what the target's log held at the failover and is not settled yet
-        self.caught_up_us: int | None = None
-        self.judged = BitMap()  # messages delivered at the target inside the window
-        self.duplicates = self.redeliveries = self.extra_deliveries = 0
-        self.first_delivery_us: int | None = None
-        cluster = runtime.clusters[self.source]
-        self.out_since_us = self.at_us if cluster.up or cluster.crashed_at_us is None else min(self.at_us, cluster.crashed_at_us)
-
-    @property
-    def outage_us(self) -> int | None:
-        """From the failover, or the crash that it answers, to the first delivery at the target."""
-        return None if self.first_delivery_us is None else self.first_delivery_us - self.out_since_us
-
-    def judge(self, message: int) -> None:
-        """Count a delivery at the target, live, as `counting` will from the rows; called before the delivery is noted."""
-        runtime = self.runtime
-        if self.first_delivery_us is None:
-            self.first_delivery_us = runtime.now_us
-        if message in self.judged:
-            self.extra_deliveries += 1
-            return
-        self.judged.add(message)
-        if message in runtime.acknowledged[self.subscription]:
-            self.duplicates += 1
-        elif message in runtime.delivered[self.subscription]:
-            self.redeliveries += 1
-
-    def resolved(self, message: int) -> None:
-        """A message was acknowledged, anywhere."""
-        if self.caught_up_us is None:
-            self.unsettled.discard(message)
-            self._note_caught_up()
-
-    def recheck(self) -> None:
-        """The target's cursor was opened or moved: what it covers is not waited for any more."""
-        if self.caught_up_us is None:
-            self.unsettled = forecasting.still_to_come(self.runtime, self.subscription, self.target, self.unsettled)
-            self._note_caught_up()
-
-    def _note_caught_up(self) -> None:
-        if not self.unsettled:
-            self.caught_up_us = self.runtime.now_us
-
-    @property
-    def stranded_returned(self) -> int:
-        """How many of the stranded messages have reached the target by now."""
-        return forecasting.returned(self.runtime, self.subscription, self.target, self.stranded)
 
     def begin(self, cause: int) -> None:
         """Open the window and do what the mode says."""
         runtime = self.runtime
-        self.forecast = forecasting.forecast(runtime, self.subscription, self.source).get(self.target)
-        self.stranded = forecasting.stranded_now(runtime, self.subscription, self.source, self.target)
-        self.unsettled = forecasting.held(runtime, self.subscription, self.target)
+        self.window = FailoverWindow(runtime, self.subscription, self.source, self.target)
         self.seq = runtime.note("failover.started", cause, self.source, self.target, self.subscription, self.mode)
         runtime.failovers.append(self)
-        runtime.windows[self.subscription] = self
+        runtime.windows[self.subscription] = self.window
         if self.mode in ("crash", "auto"):
             for consumer in self._consumers():
                 consumer.on_closed = None  # an earlier failover that waits for it is overtaken
@@ -166,7 +115,7 @@ class Failover:
         for producer in self._producers():
             self._move_producer(producer, cause)
         self.runtime.note("failover.finished", cause, self.source, self.target, self.subscription)
-        self.recheck()
+        self.window.cursor_moved()
 
     def _move_producer(self, producer: Producer, cause: int) -> None:
         """An orderly move sends what waits in a batch; the others lose it. Who was paused or stopped by a person stays so."""

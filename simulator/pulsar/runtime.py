@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from simulator.pulsar.cluster import Cluster
     from simulator.pulsar.consumer import Consumer
     from simulator.pulsar.failover import Failover
+    from simulator.pulsar.failover_window import FailoverWindow
     from simulator.pulsar.producer import Producer
     from simulator.kernel.links import Link
     from simulator.scenarios.model import Scenario
@@ -57,7 +58,7 @@ class Runtime(Clock):
         self.marker_count = 0
         self.command_results: list[dict] = []  # as the summary shows them
         self.failovers: list[Failover] = []
-        self.windows: dict[str, Failover] = {}  # subscription -> its latest failover, whose window is open
+        self.windows: dict[str, FailoverWindow] = {}  # subscription -> the window of its latest failover
         self.replication: dict[str, list[tuple[str, str]]] = {}  # topic -> ordered pairs that replicate now
         self.partitions: dict[str, int] = {}
         self.marker_faults: list[dict] = []  # orders to delay or drop the next marker of a type

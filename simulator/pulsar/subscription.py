@@ -147,7 +147,7 @@ class Subscription:
         self.after_acknowledgement(before, reason, cause)
         window = self.runtime.windows.get(self.name)
         if window is not None and window.target == self.topic.cluster.name:
-            window.recheck()
+            window.cursor_moved()
         return True
 
     def after_acknowledgement(self, before: int, reason: str, cause: int) -> None:

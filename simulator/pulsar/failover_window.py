@@ -1,0 +1,80 @@
+"""What a failover has brought so far, counted while messages are delivered, so that a page need not read the rows.
+
+Rules: the definitions are design.md's, and `counting` finds the same figures in the rows (a test compares them). The window
+of a failover runs to the next failover of its subscription; only the latest one is told of what happens.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyroaring import BitMap
+
+from simulator.pulsar import forecasting
+
+if TYPE_CHECKING:
+    from simulator.pulsar.runtime import Runtime
+
+
+class FailoverWindow:
+    """Live figures of one failover, from the state at its instant on."""
+
+    def __init__(self, runtime: Runtime, subscription: str, source: str, target: str) -> None:
+        self.runtime = runtime
+        self.subscription = subscription
+        self.target = target
+        self.forecast = forecasting.forecast(runtime, subscription, source).get(target) or {}
+        self.stranded = forecasting.stranded_now(runtime, subscription, source, target)
+        self.unsettled = forecasting.held(runtime, subscription, target)  # in the target's log now, and not settled yet
+        self.judged = BitMap()  # delivered at the target inside the window
+        self.duplicates = self.redeliveries = self.extra_deliveries = 0
+        self.first_delivery_us: int | None = None
+        self.caught_up_us: int | None = None
+        cluster = runtime.clusters[source]
+        self.out_since_us = runtime.now_us if cluster.up or cluster.crashed_at_us is None else min(runtime.now_us, cluster.crashed_at_us)
+
+    def delivered(self, message: int) -> None:
+        """A delivery at the target; told before the delivery itself is noted."""
+        runtime = self.runtime
+        if self.first_delivery_us is None:
+            self.first_delivery_us = runtime.now_us
+        if message in self.judged:
+            self.extra_deliveries += 1
+            return
+        self.judged.add(message)
+        if message in runtime.acknowledged[self.subscription]:
+            self.duplicates += 1
+        elif message in runtime.delivered[self.subscription]:
+            self.redeliveries += 1
+
+    def acknowledged(self, message: int) -> None:
+        """A message was acknowledged, anywhere."""
+        if self.caught_up_us is None:
+            self.unsettled.discard(message)
+            self._note_caught_up()
+
+    def cursor_moved(self) -> None:
+        """The target's cursor was opened or moved: what it covers is not waited for any more."""
+        if self.caught_up_us is None:
+            self.unsettled = forecasting.still_to_come(self.runtime, self.subscription, self.target, self.unsettled)
+            self._note_caught_up()
+
+    def _note_caught_up(self) -> None:
+        if not self.unsettled:
+            self.caught_up_us = self.runtime.now_us
+
+    def figures(self) -> dict[str, Any]:
+        """What a page shows. Stranded is settled at the failover; `lost` is as foretold then, until the window is counted."""
+        return {
+            "duplicates": self.duplicates,
+            "redeliveries": self.redeliveries,
+            "extra_deliveries": self.extra_deliveries,
+            "stranded": self.forecast.get("stranded"),
+            "stranded_unprocessed": self.forecast.get("stranded_unprocessed"),
+            "stranded_returned": forecasting.returned(self.runtime, self.subscription, self.target, self.stranded),
+            "lost": self.forecast.get("lost"),
+            "first_delivery_us": self.first_delivery_us,
+            "outage_us": None if self.first_delivery_us is None else self.first_delivery_us - self.out_since_us,
+            "caught_up_us": self.caught_up_us,
+            "forecast": self.forecast,
+        }
