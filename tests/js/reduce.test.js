@@ -77,3 +77,15 @@ test("the same messages give the same state, however often", () => {
   assert.deepEqual({ ...one, cells: null }, { ...other, cells: null });
   assert.deepEqual([...one.owners], [[1, 0]], "the request names who asked for snapshot 1");
 });
+
+test("after a seek back the rows ahead are still known on this branch, and a new branch forgets them", () => {
+  const row = (seq) => ({ seq, at_us: seq, type: "link.cut" });
+  const at = (seq, branch = 0) => ({ ...small(), seq, branch });
+  const there = play([welcome(), frame(1, { view: at(10), rows: [row(3), row(7)] })]);
+  const back = reduce(there, frame(1, { epoch: 2, snapshot: true, view: at(5), rows: [row(3)] }));
+  assert.deepEqual([back.rows.map(({ seq }) => seq), back.ahead.map(({ seq }) => seq)], [[3], [7]]);
+  const further = reduce(back, frame(2, { epoch: 2, view: at(8), rows: [row(7)] }));
+  assert.deepEqual([further.rows.map(({ seq }) => seq), further.ahead], [[3, 7], []]);
+  const elsewhere = reduce(back, frame(1, { epoch: 3, snapshot: true, view: at(5, 1), rows: [row(3)] }));
+  assert.deepEqual(elsewhere.ahead, []);
+});

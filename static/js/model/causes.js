@@ -78,5 +78,5 @@ export const CAUSE_WORDS = {
   missing: () => "the subscription does not exist here yet",
   hole: (held) => (held ? `${held} holds the mark-delete back` : "the mark-delete is held back"),
   update: () => "the update is on its way",
-  snapshot: () => "no finished snapshot covers them",
+  snapshot: () => "no usable snapshot covers them",
 };

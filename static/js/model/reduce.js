@@ -11,7 +11,7 @@ import { addPoints } from "./forecast.js";
 import { foldMarkers } from "./markers.js";
 import { foldOwners } from "./owners.js";
 import { foldSnapshots } from "./snapshots.js";
-import { addRows } from "./rows.js";
+import { addRows, rowsAhead, ROWS_KEPT } from "./rows.js";
 import { standingAtFailover } from "./moved.js";
 
 const TAKES = {
@@ -53,6 +53,7 @@ function takeFrame(state, frame) {
     flights_total: frame.flights_total ?? {},
     sampled: frame.sampled ?? false,
     rows,
+    ahead: rowsAhead(base.ahead, frame.view?.seq ?? 0),
     snapshots: foldSnapshots(base.snapshots, fresh),
     markers: foldMarkers(base.markers, fresh),
     begins: foldBegins(base.begins, fresh, frame.view ?? base.view),
@@ -79,6 +80,7 @@ function startOver(state, frame) {
     missed: state.missed,
     gaps: state.gaps,
     branches: state.branches,
+    ahead: same_branch ? addRows(state.rows, state.ahead).slice(-ROWS_KEPT) : [],
     begins: same_branch ? state.begins : {},
     moved: same_branch && state.moved && state.moved.at_us <= frame.at_us ? state.moved : null,
     forecast: kept,

@@ -16,3 +16,13 @@ export function addRows(kept, added) {
   const all = kept.concat(fresh);
   return all.length > ROWS_KEPT ? all.slice(all.length - ROWS_KEPT) : all;
 }
+
+/**
+ * Rows that the page knows of this branch and that lie after the instant it shows now.
+ * @param {object[]} known ascending seq
+ * @param {number} seq rows from here on have not happened yet at this instant
+ */
+export function rowsAhead(known, seq) {
+  if (known.length === 0 || known[known.length - 1].seq < seq) return [];
+  return known[0].seq >= seq ? known : known.filter((row) => row.seq >= seq);
+}

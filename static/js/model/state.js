@@ -16,6 +16,7 @@
  * @property {Object<string, number>} flights_total by "a -> b"
  * @property {boolean} sampled fewer cells or flights came than there are
  * @property {object[]} rows the trace's rows kept for the list
+ * @property {object[]} ahead rows of this branch that lie after the instant: it was further once
  * @property {Map<number, import("./snapshots.js").Snapshot>} snapshots
  * @property {Map<number, import("./markers.js").Marker>} markers
  * @property {import("./forecast.js").Point[]} forecast
@@ -49,6 +50,7 @@ export function emptyLab() {
     flights_total: {},
     sampled: false,
     rows: [],
+    ahead: [],
     snapshots: noSnapshots(),
     markers: noMarkers(),
     forecast: [],

@@ -7,21 +7,25 @@ import { required } from "../render/dom.js";
 
 /** Data rows fetched at once for the tabs that show messages. */
 const FETCHED = 400;
+const NONE = [];
 
 export function makeEventPanel({ document, root, link, requests, base, getState, say, looks, wake }) {
   const list = makeEvents(document, root, { onChoose: choose, onFilter: wake });
   const box = required(root, "[data-part=events]");
   let data = { seq: -1, rows: [], asking: false };
 
+  /** The diagram shows the instant, the list the causes. */
   async function choose(row) {
     if (list.chosen() === row.seq) {
       list.open(null, null);
       return;
     }
     try {
+      const owner = getState().welcome?.owner === true;
+      if (owner && getState().playing) link.pause();
+      if (owner) link.seekSeq(row.seq); // who watches keeps the owner's instant and reads the causes
       const answer = await requests.get(`${base}row/${row.seq}.json`);
-      const mayGo = getState().welcome?.owner === true;
-      list.open(row.seq, becauseOf(document, answer, { mayGo, onGo: (one) => link.seekSeq(one.seq), onMarker: looks.showMarker }));
+      list.open(row.seq, becauseOf(document, answer, { onMarker: looks.showMarker }));
     } catch (reason) {
       say({ error: reason.message, hint: reason.hint });
     }
@@ -50,10 +54,10 @@ export function makeEventPanel({ document, root, link, requests, base, getState,
   return {
     acts: { olderEvent: () => move(1), newerEvent: () => move(-1), toEvents: () => (box.querySelector("button.event") ?? box).focus() },
     update(state, theme, ratio, wall_ms) {
-      if (list.filter() === "protocol") return list.update(state.rows, theme, ratio, wall_ms);
+      if (list.filter() === "protocol") return list.update(state.rows, state.ahead, theme, ratio, wall_ms);
       const seq = state.view.seq;
       if (!state.playing && data.seq !== seq && !data.asking) fetchData(seq);
-      return list.update(data.rows, theme, ratio, wall_ms);
+      return list.update(data.rows, NONE, theme, ratio, wall_ms);
     },
   };
 }

@@ -26,7 +26,7 @@ export function makeFooter(document, root, link, getState, getWatched) {
       previousSnapshot: () => toSnapshot(-1),
       undo: () => {
         const row = getState().rows.findLast((one) => one.type === "command.applied");
-        if (row) link.seekSeq(row.seq);
+        if (row) link.seek(Math.max(0, row.at_us - 1));
       },
     },
     update(state, watched, theme, now_us, ratio) {

@@ -104,9 +104,8 @@ export function makeView(parts) {
       const words = { rebuild: "The lab is being run again to where it stood", seek: "Going there", step: "Looking for the next step" };
       notices.banner("busy", busy ? `${words[busy.doing] ?? "Working"}: at ${((busy.at_us ?? message.at_us) / 1e6).toFixed(2)} s${busy.to_us ? ` of ${(busy.to_us / 1e6).toFixed(2)} s` : ""}…` : null, "plain");
     }
-    if (message.type === "error" && message.code === "engine-bug") {
-      notices.banner("bug", `${message.error} ${message.hint ?? ""} Seed ${message.seed}, at ${(message.at_us / 1e6).toFixed(6)} s.`);
-    }
+    const bug = message.type === "welcome" ? message.failed : message.code === "engine-bug" ? message : null;
+    if (bug) notices.banner("bug", `${bug.error} ${bug.hint ?? ""} Seed ${bug.seed}, at ${((bug.at_us ?? 0) / 1e6).toFixed(6)} s.`, "harm", bug.replay ? { href: bug.replay, text: "Run it again" } : null);
     if (message.type === "bye") notices.banner("bye", `The server closed this page: ${message.reason ?? "no reason given"}.`);
     if (message.type === "welcome") {
       notices.banner("bye", null);

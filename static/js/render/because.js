@@ -10,9 +10,9 @@ const SHOWN = 7;
 /**
  * @param {Document} document
  * @param {object} answer of `/labs/<id>/row/<seq>.json`: `row`, and its causes nearest first
- * @param {{onGo: (row: object) => void, onMarker: (number: number) => void, mayGo: boolean}} on
+ * @param {{onMarker: (number: number) => void}} on
  */
-export function becauseOf(document, answer, { onGo, onMarker, mayGo }) {
+export function becauseOf(document, answer, { onMarker }) {
   const row = answer.row ?? answer;
   const causes = (answer.causes ?? []).filter((one) => one.seq !== row.seq);
   const shown = causes.length > SHOWN ? [...causes.slice(0, SHOWN - 1), causes[causes.length - 1]] : causes;
@@ -22,7 +22,6 @@ export function becauseOf(document, answer, { onGo, onMarker, mayGo }) {
     return element(document, "li", {}, [element(document, "time", { text: seconds(cause.at_us) }), words]);
   });
   const acts = [];
-  if (mayGo) acts.push(element(document, "button.plain", { type: "button", text: "Go to this instant", onclick: () => onGo(row) }));
   if (row.marker !== undefined) acts.push(element(document, "button.plain", { type: "button", text: "Look inside the marker", onclick: () => onMarker(row.marker) }));
   return element(document, "div.because", {}, [
     causes.length ? element(document, "b", { text: "because" }) : element(document, "span.quiet", { text: "It rests on nothing earlier." }),

@@ -12,6 +12,7 @@ import { glyph } from "./glyphs.js";
 
 /** Lines in the page at once; older ones are asked for. */
 const LINES = 220;
+const AHEAD_LINES = 60;
 const REDRAW_EVERY_MS = 200;
 
 /** Rows whose story another row tells better: a marker's writing and travels, the positions of a snapshot. */
@@ -36,6 +37,7 @@ export function makeEvents(document, root, on) {
   let filter = "protocol";
   let drawn_ms = -Infinity;
   let drawn_rows = null;
+  let drawn_ahead = null;
   let drawn_theme = "";
   let chosen_seq = null;
 
@@ -61,19 +63,27 @@ export function makeEvents(document, root, on) {
 
   return {
     filter: () => filter,
-    /** @param {object[]} rows @returns {boolean} whether the list still owes a redraw */
-    update(rows, theme, ratio, wall_ms) {
-      if (rows === drawn_rows && theme.ink.bg === drawn_theme) return false;
+    /**
+     * @param {object[]} rows
+     * @param {object[]} ahead rows after the instant shown: dimmed, above the others
+     * @returns {boolean} whether the list still owes a redraw
+     */
+    update(rows, ahead, theme, ratio, wall_ms) {
+      if (rows === drawn_rows && ahead === drawn_ahead && theme.ink.bg === drawn_theme) return false;
       if (wall_ms - drawn_ms < REDRAW_EVERY_MS && drawn_rows !== null) return true;
       if (theme.ink.bg !== drawn_theme) lines.clear();
       drawn_theme = theme.ink.bg;
       drawn_rows = rows;
+      drawn_ahead = ahead;
       drawn_ms = wall_ms;
-      const wanted = foldedRuns(rows.filter(FILTERS[filter])).slice(-LINES).reverse();
+      const later = foldedRuns(ahead.filter(FILTERS[filter])).slice(0, AHEAD_LINES);
+      const wanted = [...foldedRuns(rows.filter(FILTERS[filter])).slice(-LINES), ...later].reverse();
+      const now_at = later.length;
       const seqs = new Set(wanted.map(({ row }) => row.seq));
       for (const seq of lines.keys()) if (!seqs.has(seq) && seq !== chosen_seq) lines.delete(seq);
-      const nodes = wanted.map(({ row, times }) => {
+      const nodes = wanted.map(({ row, times }, at) => {
         if (!lines.has(row.seq)) lines.set(row.seq, lineOf(row, times, theme, ratio));
+        lines.get(row.seq).classList.toggle("ahead", at < now_at);
         return lines.get(row.seq);
       });
       syncChildren(list, nodes);

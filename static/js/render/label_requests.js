@@ -5,11 +5,13 @@
 
 import { farEdge, nearEdge } from "../layout/strip.js";
 import { PRIORITY } from "../layout/labels.js";
+import { WAYS } from "../layout/label_ways.js";
 import { xOf, yOf } from "../layout/plane.js";
 import { gapsOf } from "../model/acknowledged.js";
 import { CAUSE_WORDS } from "../model/causes.js";
 import { span, whole } from "../model/format.js";
 import { HELD, LOST, STRANDED } from "../model/standing.js";
+import { subscriptionsOf, topicsOf } from "../model/state.js";
 import { pointsOf } from "./threads.js";
 
 /** @typedef {{text: string, weight: number, colour: string}} Run a piece of a label in one weight and colour (a theme ink) */
@@ -42,20 +44,6 @@ export function labelRequests(scene, state, measure, line) {
   askWash(scene, ask);
   return requests;
 }
-
-/** Where a label stands beside its anchor. */
-const WAYS = {
-  below: (p, width) => ({ x: Math.min(p.x - width / 2, (p.end ?? Infinity) - width), y: p.y }),
-  belowLeft: (p, width) => ({ x: p.x - width + 4, y: p.y }),
-  belowRight: (p) => ({ x: p.x - 4, y: p.y }),
-  above: (p, width, line) => ({ x: p.x - width / 2, y: p.y - line }),
-  aboveLeft: (p, width, line) => ({ x: p.x - width, y: p.y - line }),
-  aboveRight: (p, _width, line) => ({ x: p.x, y: p.y - line }),
-  left: (p, width, line) => ({ x: p.x - width, y: p.y - line / 2 }),
-  leftLower: (p, width, line) => ({ x: p.x - width, y: p.y + line * 0.6 }),
-  leftHigher: (p, width, line) => ({ x: p.x - width, y: p.y - line * 1.6 }),
-  right: (p, _width, line) => ({ x: p.x, y: p.y - line / 2 }),
-};
 
 const anchorAt = (plane, lane, along, offset) => ({ x: xOf(plane, lane, along, offset), y: yOf(plane, lane, along, offset) });
 
@@ -137,6 +125,8 @@ const sumOf = (stretches) => stretches.reduce((sum, stretch) => sum + stretch.me
 
 /** @returns {number | undefined} what the engine says would come twice in this lane's cluster */
 function forecastOf({ watched }, state, lane) {
+  // the forecast is for the whole subscription: beside one partition of several it says nothing
+  if (topicsOf(state).filter((topic) => subscriptionsOf(state, topic).includes(watched.subscription)).length > 1) return undefined;
   const figures = state.view.forecast?.[watched.subscription];
   return figures?.from === watched.subject ? figures.to[lane.name]?.duplicates : undefined;
 }
@@ -148,7 +138,8 @@ function askRest(scene, state, lane, ask) {
   const { plane } = scene;
   const { strip, stretches, cursor } = scene.lanes[lane.name];
   const counted = forecastOf(scene, state, lane);
-  if (counted === undefined || !cursor || strip.from > cursor.mark_delete_index + 1 || scene.window.back > 0) return;
+  const held = [scene.lanes[lane.name], scene.lanes[scene.watched.subject]].every((one) => one?.store && one.cursor && one.store.first <= one.cursor.mark_delete_index + 1);
+  if (counted === undefined || !cursor || !held || strip.from > cursor.mark_delete_index + 1 || scene.window.back > 0) return;
   const rest = counted - sumOf(stretches);
   if (rest <= 0) return;
   const ways = ["belowLeft", "below", "belowRight"];

@@ -20,8 +20,13 @@ export function makeNotices(document, root) {
       list.prepend(item);
       while (list.children.length > SHOWN) list.lastChild.remove();
     },
-    /** @param {string} name of the lasting state @param {string | null} words null takes it away */
-    banner(name, words, tone = "harm") {
+    /**
+     * @param {string} name of the lasting state
+     * @param {string | null} words null takes it away
+     * @param {"harm" | "plain"} tone
+     * @param {{href: string, text: string} | null} link
+     */
+    banner(name, words, tone = "harm", link = null) {
       const old = standing.get(name);
       if (!words) {
         old?.remove();
@@ -29,10 +34,10 @@ export function makeNotices(document, root) {
         return;
       }
       if (old) {
-        if (old.textContent !== words) old.textContent = words;
+        if (old.firstChild.textContent !== words) old.firstChild.textContent = words;
         return;
       }
-      const made = element(document, `p.banner.${tone}`, { text: words });
+      const made = element(document, `p.banner.${tone}`, {}, [element(document, "span", { text: words }), ...(link ? [" ", element(document, "a", { href: link.href, text: link.text })] : [])]);
       standing.set(name, made);
       banners.append(made);
     },

@@ -1,0 +1,17 @@
+/**
+ * Where a label may stand beside its anchor: top left corners in px, from the anchor, the label's width and its line's height.
+ * An anchor's `end` is a place along the line that the label should not pass.
+ */
+
+export const WAYS = {
+  below: (p, width) => ({ x: Math.min(p.x - width / 2, (p.end ?? Infinity) - width), y: p.y }),
+  belowLeft: (p, width) => ({ x: p.x - width + 4, y: p.y }),
+  belowRight: (p) => ({ x: p.x - 4, y: p.y }),
+  above: (p, width, line) => ({ x: p.x - width / 2, y: p.y - line }),
+  aboveLeft: (p, width, line) => ({ x: p.x - width, y: p.y - line }),
+  aboveRight: (p, _width, line) => ({ x: p.x, y: p.y - line }),
+  left: (p, width, line) => ({ x: p.x - width, y: p.y - line / 2 }),
+  leftLower: (p, width, line) => ({ x: p.x - width, y: p.y + line * 0.6 }),
+  leftHigher: (p, width, line) => ({ x: p.x - width, y: p.y - line * 1.6 }),
+  right: (p, _width, line) => ({ x: p.x, y: p.y - line / 2 }),
+};
