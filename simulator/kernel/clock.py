@@ -8,6 +8,7 @@ what it no longer waits for.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -48,8 +49,9 @@ class Clock:
         """Instant of the next event, None when nothing waits."""
         return self._queue[0][0] if self._queue else None
 
-    def run_instants(self, until_us: int, events: int) -> bool:
-        """Run whole instants up to and including `until_us`, stopping at the first instant's end after `events` events.
+    def run_instants(self, until_us: int, events: int, full: Callable[[], bool] | None = None) -> bool:
+        """Run whole instants up to and including `until_us`, stopping at the first instant's end after `events` events,
+        or at the first at which `full` says so.
 
         Returns True while instants at or before `until_us` are left; otherwise the clock stands at `until_us`.
         """
@@ -57,7 +59,7 @@ class Clock:
         if len(queue) > EVENTS_QUEUED_MAX:
             raise QueueFull(f"{len(queue)} events wait; the bound is {EVENTS_QUEUED_MAX}")
         while queue and queue[0][0] <= until_us:
-            if events <= 0 and queue[0][0] != self.now_us:
+            if (events <= 0 or full is not None) and queue[0][0] != self.now_us and (events <= 0 or full()):
                 return True
             events -= 1
             at_us, _rank, _order, target, method, argument = heappop(queue)
