@@ -20,7 +20,7 @@ from django.utils import timezone
 from simulator import ENGINE_VERSION, ScenarioError, World, load_scenario_text
 from simulator.trace.files import TraceFileError, write_trace
 from spark_reports.progress import Cancelled
-from spark_reports.session import JavaMissing, open_session
+from spark_reports.session import QUICK, JavaMissing, open_session
 from visualizer.reports.models import Report, remove_files
 
 log = logging.getLogger("labsite.reports")
@@ -140,7 +140,7 @@ def _work(report: Report, row: Row) -> list[dict[str, Any]]:
     trace = _replayed(report, row, report.folder / "trace.parquet")
     row.say("starting Spark")
     row.go_on()
-    spark = open_session()
+    spark = open_session(settings=QUICK)
     from spark_reports.jobs.failover import FailoverReport
 
     replay_url = reverse("visualizer:replay", args=[report.lab_id])

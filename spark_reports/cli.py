@@ -11,7 +11,8 @@ from pathlib import Path
 
 from simulator import ScenarioError
 from simulator.trace.files import TraceFileError
-from spark_reports.session import JavaMissing, open_session
+from spark_reports.read import find_traces
+from spark_reports.session import QUICK, QUICK_ROWS_MOST, JavaMissing, open_session
 
 
 class Spoken:
@@ -49,8 +50,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a job; returns the exit code."""
     given = parser().parse_args(arguments)
     try:
-        spark = open_session(given.master)
-    except JavaMissing as error:
+        rows = sum(entry.meta["rows"] for entry in find_traces(given.trace))
+        spark = open_session(given.master, settings=QUICK if rows <= QUICK_ROWS_MOST else None)
+    except (JavaMissing, TraceFileError) as error:
         print(error, file=sys.stderr)
         return 2
     try:

@@ -3,7 +3,13 @@
 `spark-submit --py-files dist/failover_lab.zip spark_reports/submit.py failover --trace PATH… --out DIR`
 """
 
-from spark_reports.cli import main
+import sys
+from pathlib import Path
+
+# A script's own folder comes first on the path, where this package's `html` would stand before Python's.
+sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != Path(__file__).resolve().parent]
+
+from spark_reports.cli import main  # noqa: E402
 
 if __name__ == "__main__":
     code = main()

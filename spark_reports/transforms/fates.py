@@ -1,8 +1,8 @@
 """What became of every message in a failover: stranded, lost and why, expired, skipped, and when the target had caught up.
 
-Rules: stranded is judged at the failover, lost at the end of the window. Owed to a subscription is what lies above the
-place where a consumer or a person opened its cursor in some cluster; an Update that opens one promises nothing. Of
-several copies in the target the highest decides: it is the last to be covered or removed.
+Rules: stranded is judged at the failover, lost at the end of the window. Owed to a subscription is what was not yet there
+when a consumer or a person opened its cursor in some cluster; an Update that opens one promises nothing. Of several
+copies in the target the highest decides: it is the last to be covered or removed.
 """
 
 from __future__ import annotations
@@ -31,12 +31,24 @@ def scopes(failovers: DataFrame, failover_topics: DataFrame, ends: DataFrame) ->
 
 
 def opened(marks: DataFrame, scopes: DataFrame) -> DataFrame:
-    """Where consumers or people opened the subscription's cursors by the window's end: FAILOVER, topic, cluster, opened_mark."""
+    """Where consumers or people opened the subscription's cursors by the window's end: FAILOVER, topic, cluster, opened_mark, opened_bit.
+
+    Each such cluster has a bit of its own within its failover and topic, so that sets of clusters are integers.
+    """
     created = marks.filter((F.col("type") == "subscription.created") & (F.col("reason") != "update"))
     met = created.join(F.broadcast(scopes.select(*FAILOVER, "topic", "subscription", "end_seq")), ["run", "topic", "subscription"], "inner")
-    return met.filter(F.col("seq") < F.col("end_seq")).groupBy(*FAILOVER, "topic", "cluster").agg(F.min("mark").alias("opened_mark")).select(
-        *FAILOVER, "topic", "cluster", "opened_mark"
+    first = met.filter(F.col("seq") < F.col("end_seq")).groupBy(*FAILOVER, "topic", "cluster").agg(F.min("mark").alias("opened_mark"))
+    place_of = F.row_number().over(Window.partitionBy(*FAILOVER, "topic").orderBy("cluster"))
+    return first.withColumn("number", place_of).select(
+        *FAILOVER, "topic", "cluster", "opened_mark", F.expr("shiftleft(1L, number - 1)").alias("opened_bit")
     )  # fmt: skip
+
+
+def _owed(stored: Column) -> Column:
+    """In some cluster where a cursor was opened the message was not there yet: no copy of it, or one above."""
+    has_copy = F.coalesce(F.bit_or(F.when(stored, F.col("opened_bit"))), F.lit(0))
+    has_above = F.coalesce(F.bit_or(F.when(stored & (F.col("place") > F.col("opened_mark")), F.col("opened_bit"))), F.lit(0))
+    return F.bool_or(stored) & (F.max("opened_bits").bitwiseAND(F.bitwise_not(has_copy).bitwiseOR(has_above)) != 0)
 
 
 def fates(rows: DataFrame, scopes: DataFrame, opened: DataFrame) -> DataFrame:
@@ -44,8 +56,9 @@ def fates(rows: DataFrame, scopes: DataFrame, opened: DataFrame) -> DataFrame:
     found = rows.filter(is_type(*_OF_MESSAGE)).select(
         "run", "topic", "producer", "sequence_id", "seq", "at_us", "type", "cluster", "peer", F.col("subscription").alias("of"), place().alias("place")
     )
+    bits = opened.groupBy(*FAILOVER, "topic").agg(F.bit_or("opened_bit").alias("opened_bits"))
     met = (
-        found.join(F.broadcast(scopes), ["run", "topic"], "inner")
+        found.join(F.broadcast(scopes.join(bits, [*FAILOVER, "topic"], "left")), ["run", "topic"], "inner")
         .filter(F.col("of").isNull() | (F.col("of") == F.col("subscription")))
         .join(F.broadcast(opened), [*FAILOVER, "topic", "cluster"], "left")
     )
@@ -77,7 +90,7 @@ def fates(rows: DataFrame, scopes: DataFrame, opened: DataFrame) -> DataFrame:
         F.max(F.when(removed & ~at_target & by_end, F.struct("place", "cluster", "seq"))).alias("removed_origin"),
         first_seq(to_target & by_end).alias("passed_over_seq"),
         first_seq(deduplicated & by_end).alias("deduplicated_seq"),
-        F.coalesce(F.bool_or(stored & by_end & (F.col("place") > F.col("opened_mark"))), F.lit(False)).alias("owed"),
+        F.coalesce(_owed(stored), F.lit(False)).alias("owed"),
     )  # fmt: skip
 
 

@@ -15,9 +15,9 @@ from simulator.trace.files import write_trace
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """Two local cores, two shuffle partitions, no UI, UTC."""
-    from spark_reports.session import open_session
+    from spark_reports.session import QUICK, open_session
 
-    session = open_session("local[2]", "tests")
+    session = open_session("local[2]", "tests", QUICK)
     yield session
     session.stop()
 

@@ -77,14 +77,16 @@ def test_the_headline_of_every_scenario_is_the_plain_recounts(library: Any, worl
     assert sum(failover["duplicates"] for told in failovers.values() for failover in told) > 100
 
 
-def worked_cases(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any, Any]]:
-    """(name, trace, scenario) of every worked case: what the counting's own tests count."""
-    seen: list[tuple[str, Any, Any]] = []
+def worked_cases(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any, Any, list[Any]]]:
+    """(name, trace, scenario, failovers) of every worked case: what the counting's own tests count."""
+    seen: list[tuple[str, Any, Any, list[Any]]] = []
     count_run = trace_builder.count_run
 
     def recording(trace: Any, scenario: Any, *more: Any) -> Any:
-        seen.append((current[0], trace, scenario))
-        return count_run(trace, scenario, *more)
+        counted = count_run(trace, scenario, *more)  # a case about contradictions raises here, and is none for Spark
+        if scenario.family == "replicated-subscriptions":
+            seen.append((current[0], trace, scenario, counted.failovers))
+        return counted
 
     current = [""]
     monkeypatch.setattr(trace_builder, "count_run", recording)
@@ -100,7 +102,7 @@ def test_the_worked_cases_by_hand(spark: Any, tmp_path: Path, monkeypatch: pytes
     cases = worked_cases(monkeypatch)
     assert len(cases) > 20
     inputs, scenarios = [], []
-    for number, (name, trace, scenario) in enumerate(cases):
+    for number, (name, trace, scenario, _) in enumerate(cases):
         path = tmp_path / f"{number:03}-{name}.parquet"
         write_trace(path, trace, {"engine_version": "by hand", "scenario": "", "seed": 0, "commands": [], "until_us": 60_000_000})
         scenarios.append(scenario)
@@ -109,8 +111,8 @@ def test_the_worked_cases_by_hand(spark: Any, tmp_path: Path, monkeypatch: pytes
     figures = counting.figures()
     counting.release()
     found = []
-    for entry, (name, trace, scenario) in zip(inputs, cases, strict=True):
-        for ours, theirs in zip(figures[entry.run], trace_builder.count_run(trace, scenario).failovers, strict=True):
+    for entry, (name, _, _, failovers) in zip(inputs, cases, strict=True):
+        for ours, theirs in zip(figures.get(entry.run, []), failovers, strict=True):
             plain = {key: getattr(theirs, key) for key in ("by_cause", "lost_by_cause", "stranded", "stranded_unprocessed", "stranded_returned", "expired", "skipped",
                                                            "duplicates", "redeliveries", "extra_deliveries", "reordered", "lost_recovered", "outage_us", "caught_up_us")}  # fmt: skip
             plain["dedup_window"] = {"messages": theirs.dedup_window_messages, "us": theirs.dedup_window_us}

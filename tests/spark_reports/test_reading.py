@@ -1,0 +1,85 @@
+"""Finding traces, the session's rules, what would have helped, the archive: everything that needs no Spark session."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from script.support.package import make_package
+from simulator import World
+from simulator.trace.files import TraceFileError, read_meta
+from spark_reports import session, what_if
+from spark_reports.read import find_traces
+from spark_reports.transforms.series import SAMPLES
+from spark_reports import curves
+from tests.spark_reports.conftest import write_run
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    world = World.open("region-down")
+    world.run()
+    return write_run(world, tmp_path_factory.mktemp("one") / "run.parquet")
+
+
+def test_directories_and_files_are_found_once_and_numbered(trace: Path) -> None:
+    (trace.parent / "notes.txt").write_text("not a trace")
+    found = find_traces([trace.parent, trace])
+    assert [(entry.run, entry.path) for entry in found] == [(0, trace.resolve())]
+    assert found[0].meta["rows"] > 100
+
+
+def test_what_is_missing_is_said_in_words(tmp_path: Path) -> None:
+    with pytest.raises(TraceFileError, match="no such file or directory"):
+        find_traces([tmp_path / "nowhere"])
+    with pytest.raises(TraceFileError, match="simulate --trace"):
+        find_traces([tmp_path])
+
+
+def test_variants_change_one_thing_and_the_first_nothing(trace: Path) -> None:
+    meta = read_meta(trace)
+    compared = what_if.compare(meta, lambda: None)
+    assert compared["same_bytes"] is True
+    names = [variant["name"] for variant in compared["variants"]]
+    assert names[0] == "as it was" and len(set(names)) == len(names)
+    assert any("a snapshot every" in name for name in names) and any("as planned" in name for name in names)
+    as_it_was, planned = compared["variants"][0], next(variant for variant in compared["variants"] if "as planned" in variant["name"])
+    assert planned["failovers"][0]["mode"] == "planned" and as_it_was["failovers"][0]["mode"] != "planned"
+    assert sum(planned["markers"].values()) > 0
+
+
+def test_another_engine_is_not_compared(trace: Path) -> None:
+    compared = what_if.compare({**read_meta(trace), "trace_sha256": "0" * 64}, lambda: None)
+    assert compared["variants"] == [] and "other rows" in compared["note"]
+
+
+def test_long_runs_are_not_run_again(trace: Path) -> None:
+    compared = what_if.compare({**read_meta(trace), "rows": what_if.ROWS_MOST + 1}, lambda: pytest.fail("it ran"))
+    assert compared["variants"] == [] and "1,000,000" in compared["note"]
+
+
+def test_java_is_asked_for_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(session.JavaMissing, match="apt-get install openjdk-17-jre-headless"):
+        session.check_java()
+    old = tmp_path / "bin" / "java"
+    old.parent.mkdir()
+    old.write_text('#!/bin/sh\necho \'openjdk version "11.0.2" 2019-01-15\' >&2\n')
+    old.chmod(0o755)
+    with pytest.raises(session.JavaMissing, match="is Java 11"):
+        session.check_java()
+
+
+def test_the_archive_is_the_same_for_the_same_sources_and_holds_what_is_read(tmp_path: Path) -> None:
+    one, other = make_package(tmp_path / "one.zip"), make_package(tmp_path / "two.zip")
+    assert one.read_bytes() == other.read_bytes()
+    names = set(zipfile.ZipFile(one).namelist())
+    assert {"spark_reports/html/report.css", "spark_reports/submit.py", "simulator/world.py", "simulator/scenarios/library/region-down.yaml"} <= names
+    assert not [name for name in names if not name.startswith(("simulator/", "spark_reports/"))]
+
+
+def test_bins_cover_the_span() -> None:
+    for until_us in (1, SAMPLES, SAMPLES + 1, 20_000_000):
+        assert curves.bin_width_us(until_us) * SAMPLES >= until_us

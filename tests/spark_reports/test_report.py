@@ -1,0 +1,155 @@
+"""A whole report, made as the site makes it: progress on its row, the files, and that the page stands alone; and cancelling."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as parquet
+import pytest
+from django.test import Client
+
+from labsite import report_worker
+from spark_reports.html.page import page
+from spark_reports.html.words import CAUSES, DEFINITIONS
+from spark_reports.progress import Cancelled, Silent, Watch
+from spark_reports.transforms.causes import CAUSES as COUNTED_CAUSES
+from visualizer.definitions import new_lab
+from visualizer.reports.models import Report
+
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def done(spark: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Report, list[tuple[str, int]]]:
+    """A finished report on a lab in which region-down ran to its end, and the steps that its row went through."""
+    settings.DATA_DIR, settings.ALLOWED_HOSTS = tmp_path, ["testserver"]
+    lab = new_lab({"scenario": "region-down"}).lab
+    report = Report.objects.create(lab=lab, title=lab.title, scenario_text=lab.scenario_text, seed=lab.seed, until_us=0)
+    told: list[tuple[str, int]] = []
+    step = report_worker.Row.step
+
+    def noted(row: Any, number: int, of: int, name: str) -> None:
+        told.append((name, of))
+        step(row, number, of, name)
+
+    monkeypatch.setattr(report_worker.Row, "step", noted)
+    monkeypatch.setattr(report_worker, "open_session", lambda **_: spark)
+    assert report_worker.make_report(report.pk, 1) == "done"
+    report.refresh_from_db()
+    return report, told
+
+
+class Addresses(HTMLParser):
+    """Everything that a browser would fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value or "" for name, value in attrs if name in ("src", "srcset") or (tag == "link" and name == "href")]
+
+
+def test_a_report_from_the_queue_to_the_downloads(done: tuple[Report, list[tuple[str, int]]]) -> None:
+    report, steps = done
+    assert len(steps) == steps[0][1] and len({name for name, _ in steps}) == len(steps)
+    assert (report.step_number, report.step_count) == (len(steps), len(steps))
+    told = json.loads((report.folder / "report.json").read_text())
+    run = told["runs"][0]
+    failover = run["failovers"][0]
+    assert failover["duplicates"] == sum(failover["by_cause"].values()) == report.figures[0]["duplicates"] > 0
+    check_contents(report, run, failover)
+    check_files(report, failover)
+    check_page(report, failover)
+    client = Client()
+    shown = client.get(f"/reports/{report.pk}/").content.decode()
+    assert f"/reports/{report.pk}/document/" in shown
+    document = client.get(f"/reports/{report.pk}/document/")
+    assert "sandbox" in document.headers["Content-Security-Policy"] and "default-src 'none'" in document.headers["Content-Security-Policy"]
+    assert all(client.get(f"/reports/{report.pk}/download/{kind}/").status_code == 200 for kind in ("html", "csv", "json", "parquet", "trace"))
+
+
+def check_contents(report: Report, run: dict[str, Any], failover: dict[str, Any]) -> None:
+    assert run["replay_url"] == f"/labs/{report.lab_id}/replay/"
+    assert run["what_if"]["same_bytes"] is True
+    assert [entry["name"] for entry in run["what_if"]["variants"]][0] == "as it was"
+    assert len(run["what_if"]["variants"]) >= 4
+    as_it_was = run["what_if"]["variants"][0]["failovers"][0]
+    assert all(as_it_was[name] == failover[name] for name in as_it_was if name != "forecast")
+    assert set(failover["forecast"]) == {"duplicates", "lost", "stranded"}
+    assert {name for name, count in failover["by_cause"].items() if count} == set(failover["examples"])
+    assert all(example["evidence"]["seq"] == example["evidence_seq"] for example in failover["examples"].values() if example["evidence_seq"] is not None)
+    story = failover["stories"][0]
+    assert [row["type"] for row in story["rows"]][0] == "message.published" and story["rows"][-1]["seq"] == story["seq"]
+    drawn = failover["series"]["deliveries"]
+    assert sum(entry["deliveries"] for entry in drawn if entry["kind"] == "duplicate") == failover["duplicates"]
+    assert failover["series"]["remaining"][-1][1] == 0
+    assert set(failover["series"]["positions"]) == set(run["clusters"])
+    assert failover["consumers"] and failover["snapshots"] and run["markers"]
+    assert sum(entry["came_twice"] for entry in failover["consumers"]) == failover["duplicates"]
+
+
+def check_files(report: Report, failover: dict[str, Any]) -> None:
+    with (report.folder / "figures.csv").open() as file:
+        line = next(csv.DictReader(file))
+    assert int(line["duplicates"]) == failover["duplicates"]
+    rows = parquet.read_table(report.folder / "deliveries.parquet").to_pylist()
+    twice = [row for row in rows if row["verdict"] == "duplicate"]
+    assert len(twice) == failover["duplicates"] and all(row["cause"] for row in twice)
+    assert {row["cause"] for row in rows if row["verdict"] != "duplicate"} == {None}
+
+
+def check_page(report: Report, failover: dict[str, Any]) -> None:
+    text = (report.folder / "report.html").read_text()
+    seen = Addresses()
+    seen.feed(text)
+    assert seen.found == [], "the page fetches nothing"
+    assert "Plotly.newPlot" in text and "plotly.js v" in text
+    for says in ("Why they came twice", "What would have helped", "Around the failover", "Where each cursor stood", "How far behind", "Forecast and outcome",
+                 "Snapshots asked for by", "Per consumer", "The worst keys", "Messages from start to finish", "Per subscription, cluster and partition",
+                 "What the markers cost", "This run, again", "Definitions", "Method"):  # fmt: skip
+        assert says in text, says
+    assert re.search(rf"{failover['duplicates']} messages? twice", text)
+
+
+def test_words_are_there_for_everything_that_is_counted() -> None:
+    assert tuple(CAUSES) == COUNTED_CAUSES
+    assert all(term and says.endswith(".") for term, says in DEFINITIONS)
+
+
+def test_what_people_name_is_escaped(done: tuple[Report, list[tuple[str, int]]]) -> None:
+    told = json.loads((done[0].folder / "report.json").read_text())
+    failover = told["runs"][0]["failovers"][0]
+    told["runs"][0]["title"] = failover["subscription"] = "</script><script>alert(1)</script>"
+    failover["series"]["positions"] = {"</script><b>": next(iter(failover["series"]["positions"].values()))}
+    assert "<script>alert(1)" not in page(told) and "</script><b>" not in page(told)
+
+
+class Wanting(Silent):
+    """Wants to cancel from an instant on."""
+
+    def __init__(self, after_s: float) -> None:
+        self.at = time.monotonic() + after_s
+        self.tasks_told: list[tuple[int, int]] = []
+
+    def tasks(self, done: int, of: int) -> None:
+        self.tasks_told.append((done, of))
+
+    def cancel_wanted(self) -> bool:
+        return time.monotonic() >= self.at
+
+
+def test_a_cancel_ends_the_running_spark_job_within_two_seconds(spark: Any) -> None:
+    wanting = Wanting(after_s=3)
+    steps = [("for ever", lambda: spark.range(0, 10**13, 1, 4).selectExpr("sum(id % 7)").collect()), ("never", lambda: pytest.fail("a step after the cancel"))]
+    with pytest.raises(Cancelled), Watch(spark, wanting, "a-report") as watch:
+        watch.run(steps)
+    assert 0 <= time.monotonic() - wanting.at < 2
+    assert (0, 4) in wanting.tasks_told
+    assert spark.range(3).count() == 3, "the session goes on"

@@ -1,0 +1,165 @@
+"""Reports on the site without Spark: who may ask, what the page says, how a report ends when its worker does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from django_tasks_db.models import DBTaskResult
+
+from labsite import report_worker
+from spark_reports.session import JavaMissing
+from visualizer.definitions import new_lab
+from visualizer.reports.models import Report
+
+pytestmark = pytest.mark.django_db
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def data_folder(settings: Any, tmp_path: Path) -> Path:
+    settings.DATA_DIR = tmp_path
+    settings.ALLOWED_HOSTS = ["testserver"]
+    return tmp_path
+
+
+@pytest.fixture
+def made() -> Any:
+    return new_lab({"scenario": "region-down"})
+
+
+@pytest.fixture
+def report(made: Any) -> Report:
+    return Report.objects.create(lab=made.lab, title="Region down", scenario_text=made.lab.scenario_text, seed=1, until_us=9_000_000)
+
+
+def post(path: str, token: str | None = None, body: dict | None = None, **headers: str) -> Any:
+    return Client().post(path, json.dumps(body or {}), content_type="application/json", headers={**({"X-Lab-Token": token} if token else {}), **headers})
+
+
+def test_the_owner_asks_and_the_task_is_queued(made: Any) -> None:
+    answer = post(f"/labs/{made.lab.pk}/reports/", made.token, {"until_us": 5_000_000})
+    assert answer.status_code == 201
+    report = Report.objects.get(pk=answer.json()["id"])
+    assert (report.state, report.until_us, report.scenario_text) == ("queued", 5_000_000, made.lab.scenario_text)
+    queued = DBTaskResult.objects.get()
+    assert queued.task_path == "labsite.tasks.make_failover_report"
+    assert queued.args_kwargs["args"] == [report.pk, 1]
+    page = Client().get(answer.json()["url"])
+    assert page.status_code == 200 and b"Waiting for the worker." in page.content
+
+
+def test_others_are_refused_in_words(made: Any) -> None:
+    path = f"/labs/{made.lab.pk}/reports/"
+    assert post(path).json()["code"] == "not-owner"
+    assert post(path, "wrong").status_code == 403
+    assert post(path, made.token, Origin="https://elsewhere.example").json()["code"] == "foreign-origin"
+    assert post("/labs/nothere/reports/", made.token).status_code == 404
+    assert Client().get(path).status_code == 405
+    assert post(path, made.token, {"until_us": -4}).json()["code"] == "bad-argument"
+    assert Client().post(path, "[", content_type="application/json").json()["code"] == "bad-json"
+    assert Report.objects.count() == 0
+
+
+def test_a_lab_has_few_reports_at_once(made: Any) -> None:
+    path = f"/labs/{made.lab.pk}/reports/"
+    codes = [post(path, made.token).status_code for _ in range(4)]
+    assert codes == [201, 201, 201, 429]
+
+
+def test_a_silent_worker_is_shown_as_failed_and_can_be_tried_again(made: Any, report: Report) -> None:
+    Report.objects.filter(pk=report.pk).update(state="running", heard_at=timezone.now() - timedelta(seconds=60), step_number=3, step_count=11, step_name="judging")
+    told = Client().get(f"/reports/{report.pk}/status.json").json()
+    assert told["state"] == "failed" and "worker" in told["error"] and "Try again" in told["hint"]
+    page = Client().get(f"/reports/{report.pk}/").content.decode()
+    assert 'data-act="again" >' in page
+    assert post(f"/reports/{report.pk}/again/").status_code == 403
+    told = post(f"/reports/{report.pk}/again/", made.token).json()
+    assert (told["state"], told["step_number"], told["error"]) == ("queued", 0, "")
+    assert DBTaskResult.objects.get().args_kwargs["args"] == [report.pk, 2]
+    assert report_worker.make_report(report.pk, 1) == "given up", "the attempt that was given up may not write"
+
+
+def test_a_living_worker_is_left_alone(report: Report) -> None:
+    Report.objects.filter(pk=report.pk).update(state="running", heard_at=timezone.now(), step_number=2, step_count=11, step_name="finding", tasks_done=1, tasks_count=4)
+    told = Client().get(f"/reports/{report.pk}/status.json").json()
+    assert told["state"] == "running"
+    assert told["words"] == "Step 2 of 11: finding. 1 of 4 tasks of the running stage are done."
+    assert post(f"/reports/{report.pk}/again/", "x").status_code == 403
+
+
+def test_a_queued_report_is_cancelled_at_once_and_a_running_one_is_asked(made: Any, report: Report) -> None:
+    assert post(f"/reports/{report.pk}/cancel/", made.token).json()["state"] == "cancelled"
+    assert report_worker.make_report(report.pk, 1) == "given up"
+    Report.objects.filter(pk=report.pk).update(state="running", heard_at=timezone.now(), cancel_wanted=False)
+    told = post(f"/reports/{report.pk}/cancel/", made.token).json()
+    assert told["state"] == "running" and told["cancel_wanted"]
+
+
+def test_waiting_long_names_the_worker(report: Report) -> None:
+    Report.objects.filter(pk=report.pk).update(queued_at=timezone.now() - timedelta(minutes=1))
+    assert "db_worker" in Client().get(f"/reports/{report.pk}/status.json").json()["note"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_java_the_page_says_what_to_install(report: Report, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def no_java(**_: Any) -> None:
+        raise JavaMissing("No Java was found. On Debian: apt-get install openjdk-17-jre-headless.")
+
+    monkeypatch.setattr(report_worker, "open_session", no_java)
+    assert report_worker.make_report(report.pk, 1) == "failed"
+    page = Client().get(f"/reports/{report.pk}/").content.decode()
+    assert "openjdk-17-jre-headless" in page and "needs Java" in page
+    assert "openjdk-17-jre-headless" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_cancel_is_heard_before_spark_starts(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report_worker.Row, "cancel_wanted", lambda row: True)
+    assert report_worker.make_report(report.pk, 1) == "cancelled"
+    assert not report.folder.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_breaks_is_said_on_the_row(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(report_worker, "write_trace", broken)
+    assert report_worker.make_report(report.pk, 1) == "failed"
+    report.refresh_from_db()
+    assert "disk full" in report.error and report.finished_at is not None
+
+
+def test_files_come_only_from_the_table(report: Report) -> None:
+    report.folder.mkdir(parents=True)
+    (report.folder / "figures.csv").write_text("a\n1\n")
+    path = f"/reports/{report.pk}/download/csv/"
+    assert Client().get(path).status_code == 404, "not done yet"
+    Report.objects.filter(pk=report.pk).update(state="done", figures=[])
+    answer = Client().get(path)
+    assert b"".join(answer.streaming_content) == b"a\n1\n" and "attachment" in answer.headers["Content-Disposition"]
+    assert Client().get(f"/reports/{report.pk}/download/secret-key/").status_code == 404
+    assert Client().get(f"/reports/{report.pk}/download/html/").status_code == 404
+
+
+def test_no_such_report_is_a_page() -> None:
+    assert Client().get("/reports/nothere/").status_code == 404
+    assert Client().get("/reports/nothere/status.json").status_code == 404
+
+
+def test_the_web_process_never_imports_spark() -> None:
+    code = (
+        "import labsite.asgi, labsite.tasks, visualizer.reports.views, sys; from django.urls import reverse; reverse('reports:report', args=['x']);"
+        "print([name for name in sys.modules if name.split('.')[0] in ('pyspark', 'spark_reports', 'py4j')])"
+    )
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, env={**os.environ, "DJANGO_SETTINGS_MODULE": "labsite.settings"})
+    assert said.stdout.strip() == "[]"
