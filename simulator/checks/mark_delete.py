@@ -1,6 +1,7 @@
 """Mark-delete moves back only by a reset or by recovery to its persisted value.
 
-A cursor counts as persisted where it is created: its creation is a write of its own.
+A cursor counts as persisted where it is created: its creation is a write of its own. A recovery is held to the persisted
+value also where it does not go back; only "before the first entry" may be another ledger's, since empty ledgers are dropped.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from simulator.checks.check import Check
-from simulator.checks.cursors import CREATED, MOVED, NOWHERE, Cursor
+from simulator.checks.cursors import CREATED, MOVED, NOWHERE, RECOVERED, Cursor
 from simulator.checks.knowledge import Knowledge
 from simulator.checks.stretch import Stretch, position_words
 
@@ -25,7 +26,7 @@ class MarkDelete(Check):
         for (cluster, topic, subscription), cursor in known.cursors.touched():
             before = cursor.places_before()
             back = (cursor.places < before) & (cursor.places != NOWHERE) & (cursor.kinds != CREATED)
-            for at in np.flatnonzero(back).tolist():
+            for at in np.flatnonzero(back | (cursor.kinds == RECOVERED)).tolist():
                 fault = self._fault(stretch, cursor, at, int(before[at]))
                 if fault:
                     words = f"{stretch.name(subscription)} of {stretch.name(topic)} at {stretch.name(cluster)}"
@@ -37,8 +38,10 @@ class MarkDelete(Check):
         if reason == "reset":
             return None
         to = int(cursor.places[at])
-        step = f"mark-delete went back from {position_words(before)} to {position_words(to)} by {reason}"
         if reason != "recovery":
-            return step
+            return f"mark-delete went back from {position_words(before)} to {position_words(to)} by {reason}"
         persisted = cursor.persisted_at(int(cursor.stood[at]))
-        return None if to == persisted else f"{step}, but what had been persisted was {position_words(persisted)}"
+        if to == persisted or (to > persisted and position_words(to).endswith(":-1")):
+            return None
+        step = f"mark-delete went from {position_words(before)} to {position_words(to)} by recovery"
+        return f"{step}, but what had been persisted was {position_words(persisted)}"

@@ -65,13 +65,25 @@ def test_recovery_to_less_than_was_persisted_is_broken(written):
     persisted(written, 5)
     recovered(written, 4)
     (broken,) = violations(written)
-    assert broken.reason.endswith("from 1:5 to 1:4 by recovery, but what had been persisted was 1:5")
+    assert broken.reason.endswith("went from 1:5 to 1:4 by recovery, but what had been persisted was 1:5")
 
 
 def test_recovery_to_more_than_was_persisted_is_broken(written):
     persisted(written, 2)
     recovered(written, 4)
     assert len(violations(written)) == 1
+
+
+def test_recovery_that_forgets_nothing_of_what_was_not_persisted_is_broken(written):
+    persisted(written, 2)
+    recovered(written, 5)
+    assert len(violations(written)) == 1
+
+
+def test_before_the_first_entry_may_be_another_ledgers(written):
+    written.created("b", 1, -1)
+    written.write("cursor.recovered", cluster="b", subscription="billing", ledger=3, entry=-1, count=0)
+    assert violations(written) == []
 
 
 def test_a_cursor_never_persisted_recovers_where_it_was_created(written):

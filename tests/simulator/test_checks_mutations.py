@@ -1,0 +1,270 @@
+"""For each claim, rules of the protocol broken on purpose: the check that makes the claim must notice, and only breaks count.
+
+Each mutation replaces one rule of `simulator.pulsar` for one run; the same scenario without it breaks nothing.
+"""
+
+import pytest
+
+from simulator import World, load_scenario_text
+from simulator.checks import CLAIMS, Checks
+from simulator.log.cursors import Cursor
+from simulator.pulsar import controller, upkeep
+from simulator.pulsar.controller import Builder, SnapshotController
+from simulator.pulsar.dispatch import Dispatcher
+from simulator.pulsar.producer import Producer
+from simulator.pulsar.replicator import Replicator
+from simulator.pulsar.session import Session
+from simulator.pulsar.snapshot_cache import SnapshotCache
+from simulator.pulsar.topic import Topic
+from simulator.trace.registry import NULL
+
+SAFE_UPDATE, MARK_DELETE, MARKERS, ORDER, ONE_HOP, NOTHING_GONE, CAUSES = CLAIMS
+
+HEAD = "format: 1\nname: mutation\ntitle: Mutation\nfamily: replicated-subscriptions\nuntil: 6s\n"
+SUBSCRIPTION = """
+subscriptions: {billing: {topic: orders, replicateSubscriptionState: true, initialPosition: Earliest}}
+consumers: {billing-1: {subscription: billing, cluster: a, processing: 1ms, receiverQueueSize: 10}}
+settings: {replicatedSubscriptionsSnapshotFrequencyMillis: 200}
+"""
+TWO = (
+    HEAD
+    + SUBSCRIPTION
+    + """
+clusters: {a: {}, b: {}}
+topics: {orders: {clusters: [a, b]}}
+producers:
+  web: {topic: orders, cluster: a, every: 10ms, stop: 4s}
+  api: {topic: orders, cluster: b, every: 10ms, stop: 4s}
+links: {default: {latency: {distribution: lognormal, median: 40ms, sigma: 0.5}}}
+"""
+)
+THREE = (
+    HEAD
+    + SUBSCRIPTION
+    + """
+clusters: {a: {}, b: {}, c: {}}
+topics: {orders: {clusters: [a, b, c]}}
+producers: {web: {topic: orders, cluster: c, every: 5ms, stop: 4s}}
+links: {default: {latency: 5ms}, a -> b: {latency: 200ms}, c -> a: {latency: 200ms}}
+"""
+)
+CRASH = TWO + "commands: [{at: 2s, do: cluster.crash, cluster: a}, {at: 3s, do: cluster.restart, cluster: a}]\n"
+FAIL_OVER = TWO + (
+    "commands: [{at: 2s, do: subscription.fail-over, subscription: billing, from: a, to: b, mode: planned},"
+    " {at: 1900ms, do: link.slow, link: a -> b, latency: 900ms}]\n"
+)
+SMALL_LEDGERS = TWO.replace(
+    "settings: {", "settings: {managedLedgerMaxEntriesPerLedger: 20, managedLedgerMinLedgerRolloverTimeMinutes: 0, "
+)  # fmt: skip
+BEHIND = SMALL_LEDGERS.replace("processing: 1ms", "processing: 50ms")
+LINK_CUT = SMALL_LEDGERS + "commands: [{at: 1s, do: link.cut, link: a -> b}]\n"
+
+
+def broken_claims(text):
+    """Claims that a run of this scenario breaks."""
+    world = World.from_scenario(load_scenario_text(text))
+    world.run()
+    checks = Checks(world.scenario)
+    checks.read(world.trace)
+    return {violation.claim for violation in checks.violations}
+
+
+@pytest.mark.parametrize(
+    "text", [TWO, THREE, CRASH, FAIL_OVER, SMALL_LEDGERS, BEHIND, LINK_CUT],
+    ids=["two", "three", "crash", "fail-over", "small-ledgers", "behind", "link-cut"],
+)  # fmt: skip
+def test_without_a_mutation_nothing_breaks(text):
+    assert broken_claims(text) == set()
+
+
+# --- an Update is safe
+
+
+def test_an_update_that_names_positions_too_far(monkeypatch):
+    write = SnapshotController.write_update
+
+    def too_far(self, subscription, snapshot, cause):
+        snapshot.clusters = tuple((name, ledger, entry + 3) for name, ledger, entry in snapshot.clusters)
+        write(self, subscription, snapshot, cause)
+
+    monkeypatch.setattr(SnapshotController, "write_update", too_far)
+    assert broken_claims(BEHIND) == {SAFE_UPDATE}
+
+
+def test_a_builder_that_keeps_the_second_rounds_positions(monkeypatch):
+    answer = Builder.answer
+
+    def latest(self, cluster, position):
+        self.answers[cluster] = position
+        return answer(self, cluster, position)
+
+    monkeypatch.setattr(Builder, "answer", latest)
+    assert broken_claims(THREE) == {SAFE_UPDATE}
+
+
+def test_one_round_for_three_clusters(monkeypatch):
+    monkeypatch.setattr(Builder, "two_rounds", property(lambda self: False))
+    text = THREE.replace("a -> b: {latency: 200ms}", "a -> b: {latency: 100ms}")
+    # Acks sent at once: grouped ones reach the broker so late that everything was acknowledged by then.
+    text = text.replace("processing: 1ms", "processing: 1ms, acknowledgmentGroupTime: 0ms")
+    assert broken_claims(text) == {SAFE_UPDATE}
+
+
+def test_a_snapshot_used_before_mark_delete_has_passed_it(monkeypatch):
+    take = SnapshotCache.take_up_to
+    monkeypatch.setattr(SnapshotCache, "take_up_to", lambda self, mark_delete: take(self, mark_delete + 20))
+    assert SAFE_UPDATE in broken_claims(BEHIND)
+
+
+# --- mark-delete
+
+
+def test_a_cursor_that_accepts_a_lower_cumulative_ack(monkeypatch):
+    def any_index(self, index):
+        moved = index != self.mark_delete
+        self.mark_delete, self.dirty = index, True
+        return moved
+
+    monkeypatch.setattr(Cursor, "mark_delete_to", any_index)
+    monkeypatch.setattr(controller, "_update_refusal", lambda *_: None)
+    assert MARK_DELETE in broken_claims(FAIL_OVER)
+
+
+def test_a_crash_that_keeps_what_was_not_persisted(monkeypatch):
+    monkeypatch.setattr(Cursor, "recover", lambda self: None)
+    assert MARK_DELETE in broken_claims(CRASH)
+
+
+def test_a_crash_that_loses_what_was_persisted(monkeypatch):
+    recover = Cursor.recover
+
+    def too_far_back(self):
+        recover(self)
+        self.mark_delete = max(-1, self.mark_delete - 5)
+
+    monkeypatch.setattr(Cursor, "recover", too_far_back)
+    assert MARK_DELETE in broken_claims(CRASH)
+
+
+# --- markers
+
+
+def test_a_dispatcher_that_lets_markers_through(monkeypatch):
+    def next_entry(self, cause):
+        if self.read_index >= self.topic.log.length:
+            return None
+        self.read_index += 1
+        return self.read_index - 1
+
+    def push(self, index, redelivery, cause):
+        record = max(self.topic.log.records[index], 0)  # a marker comes as if it held the first message
+        self.permits -= 1
+        self.queued += 1
+        self.consumer.receive((self, index, record, NULL, redelivery, cause))
+        return 1
+
+    monkeypatch.setattr(Dispatcher, "next_deliverable", next_entry)
+    monkeypatch.setattr(Session, "push", push)
+    assert MARKERS in broken_claims(TWO)
+
+
+# --- order
+
+
+def test_a_connection_that_is_not_first_in_first_out(monkeypatch):
+    send = Replicator.send
+
+    def overtaking(self, *arguments):
+        self.last_arrival_us = 0
+        send(self, *arguments)
+
+    monkeypatch.setattr(Replicator, "send", overtaking)
+    assert ORDER in broken_claims(TWO)
+
+
+# --- one hop
+
+
+def test_a_replicator_that_forwards_what_came_from_elsewhere(monkeypatch):
+    pass_over = Replicator.acknowledge
+
+    def forward(self, index):
+        record = self.topic.log.records[index]
+        if record >= 0 and self.runtime.messages.origin[record] != self.origin_index:
+            self._send_message(index, record)
+        else:
+            pass_over(self, index)
+
+    monkeypatch.setattr(Replicator, "acknowledge", forward)
+    assert ONE_HOP in broken_claims(TWO.replace("until: 6s", "until: 1s"))
+
+
+def test_a_replicator_that_sends_an_entry_twice(monkeypatch):
+    send = Replicator._send_message
+
+    def twice(self, index, record):
+        send(self, index, record)
+        if record % 50 == 7:
+            send(self, index, record)
+
+    monkeypatch.setattr(Replicator, "_send_message", twice)
+    assert broken_claims(TWO) == {ONE_HOP}
+
+
+# --- nothing is gone
+
+
+def test_a_receipt_without_an_entry(monkeypatch):
+    store = Producer._store
+
+    def forgetful(self, topic, first, count, cause):
+        if first % 50 == 7:
+            self._receipt(topic, first, count, cause)
+        else:
+            store(self, topic, first, count, cause)
+
+    monkeypatch.setattr(Producer, "_store", forgetful)
+    assert broken_claims(TWO) == {NOTHING_GONE}
+
+
+def test_a_crash_that_loses_stored_entries(monkeypatch):
+    load = Topic.load
+
+    def without_the_last(self, cause, first=False):
+        log = self.log
+        if log.length > 3 and log.ledgers[-1].entries > 3:
+            log.length -= 3
+            log.ledgers[-1].entries -= 3
+            del log.records.values[-3:], self.stored_seqs.values[-3:]
+        load(self, cause, first)
+
+    monkeypatch.setattr(Topic, "load", without_the_last)
+    assert NOTHING_GONE in broken_claims(CRASH)
+
+
+@pytest.mark.parametrize("text, ignored", [(BEHIND, "subscriptions"), (LINK_CUT, "replicators")], ids=["subscriptions", "replicators"])
+def test_trimming_that_does_not_wait_for_cursors(monkeypatch, text, ignored):
+    trim = upkeep.trim
+
+    def careless(topic, cause):
+        cursors = getattr(topic, ignored)
+        setattr(topic, ignored, {})
+        trim(topic, cause)
+        setattr(topic, ignored, cursors)
+
+    monkeypatch.setattr(upkeep, "trim", careless)
+    assert NOTHING_GONE in broken_claims(text)
+
+
+# --- causes
+
+
+def test_a_count_that_gives_a_duplicate_no_cause():
+    world = World.from_scenario(load_scenario_text(FAIL_OVER))
+    world.run()
+    failovers = world.summary()["failovers"]
+    assert failovers[0]["duplicates"] > 0
+    assert Checks(world.scenario).check_counts(failovers) == []
+    cause = max(failovers[0]["by_cause"], key=failovers[0]["by_cause"].get)
+    failovers[0]["by_cause"][cause] -= 1
+    assert [violation.claim for violation in Checks(world.scenario).check_counts(failovers)] == [CAUSES]
