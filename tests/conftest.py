@@ -2,11 +2,16 @@
 
 Rules: a file's tests stay together, so that what a module prepares is prepared once; all tests of one Spark session stay
 together, as do those of one browser. The long groups come first, so that neither process waits for the other at the end.
+Hypothesis has no deadline: nothing here is a timed test, and two processes on two cores are slow now and then.
 """
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("failover-lab", deadline=None)
+settings.load_profile("failover-lab")
 
 TOGETHER = {"tests/spark_reports/": "spark", "tests/browser/": "browser"}
 """Folders whose tests share something dear, a Spark session or a browser, and their group; in the order in which they start."""

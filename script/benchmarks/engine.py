@@ -12,6 +12,7 @@ import json
 import pstats
 import subprocess
 import sys
+import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -30,13 +31,15 @@ PLACES_SHOWN = 8
 def run_once(mix: str, messages: int) -> dict[str, float]:
     """One run to its end; raises AssertionError when it did not do all of its work."""
     world = _world(mix, messages)
+    processor_before = time.process_time()
     elapsed = seconds_of(lambda: world.run(until_us=_end_us(messages)))
+    processor = time.process_time() - processor_before
     summary = world.summary()
     assert world.limit_reached is None, world.limit_reached
     assert summary["subscriptions"]["billing"]["a"]["acknowledged"] == messages, "not every message was acknowledged"
     for cluster, topics in summary["clusters"].items():
         assert topics["topics"]["orders"]["messages"] == messages, f"not every message reached {cluster}"
-    return {"messages_per_s": messages / elapsed, "us_per_message": elapsed * 1e6 / messages, "rows": len(world.trace), "peak_bytes": peak_memory_bytes()}
+    return {"messages_per_s": messages / elapsed, "us_per_message": processor * 1e6 / messages, "rows": len(world.trace), "peak_bytes": peak_memory_bytes()}
 
 
 def _world(mix: str, messages: int):
@@ -73,7 +76,7 @@ def _growth() -> list[Figure]:
     per_message = [median([run["us_per_message"] for run in runs]) for runs in (large, small)]
     return [
         Figure("engine", "peak memory of 1,000,000 messages", peak / 2**20, "MiB", "the limit", MEMORY_LIMIT_BYTES / 2**20, "under 1.5 GiB", peak < MEMORY_LIMIT_BYTES),
-        Figure("engine", "cost per message at 1,000,000", per_message[0], "us", "at 10,000", per_message[1], f"at most {GROWTH_LIMIT} times", per_message[0] <= GROWTH_LIMIT * per_message[1]),
+        Figure("engine", "processor time per message at 1,000,000", per_message[0], "us", "at 10,000", per_message[1], f"at most {GROWTH_LIMIT} times", per_message[0] <= GROWTH_LIMIT * per_message[1]),
     ]
 
 
