@@ -82,7 +82,7 @@ test("who watches is told so and sends nothing; a refusal comes back in words", 
   owner = true;
   link.command({ do: "cluster.crash", cluster: "a" });
   link.answered({ type: "result", id: sent[0].id, ok: false, code: "already-down", error: "a is down", hint: "restart it first" });
-  assert.equal(said[1].error, "cluster.crash was refused: a is down");
+  assert.equal(said[1].error, "The command cluster.crash was refused: a is down");
   assert.equal(said[1].hint, "restart it first");
   let done = 0;
   link.command({ do: "cluster.restart", cluster: "a" }, () => done++);

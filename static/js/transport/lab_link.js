@@ -46,7 +46,7 @@ export function makeLabLink({ send, isOwner, say }) {
         asked?.done?.();
         return;
       }
-      say({ error: asked ? `${asked.command.do} was refused: ${frame.error}` : (frame.error ?? "Refused."), hint: frame.hint ?? "" });
+      say({ error: asked ? `The command ${asked.command.do} was refused: ${frame.error}` : (frame.error ?? "Refused."), hint: frame.hint ?? "" });
     },
   };
 }
