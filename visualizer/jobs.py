@@ -7,6 +7,7 @@ before the engine hears of it; whatever a person asked that cannot be done raise
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from itertools import count
 from typing import Any
 
 from simulator import World
@@ -20,6 +21,9 @@ FARTHEST_FACTOR, FARTHEST_US = 10, 3_600_000_000
 
 SEARCH_US = 60_000_000
 """How far ahead of all that has been run a step looks for its row."""
+
+SEARCH_INSTANTS = 40
+"""Instants that a step runs in one slice: about a millisecond."""
 
 SEARCH_ROWS = 65_536
 """Rows that a step back looks through at a time."""
@@ -89,7 +93,7 @@ def _run_to(session: Session, at_us: int) -> Work:
     every_us = max(FORECAST_EVERY_US, (at_us - world.now_us) // CURVE_POINTS)
     while world.now_us < at_us and not world.limit_reached:
         hop_us = min(at_us, (world.now_us // every_us + 1) * every_us)
-        while world.advance(hop_us, session.slice_events()):
+        while session.advance(hop_us):
             yield None
         session.note_forecast()
 
@@ -124,10 +128,13 @@ def _passing_before(world: Any, which: Any) -> int | None:
 
 
 def _passing_after(session: Session, which: Any) -> Work:
-    """The instant of the next row that passes, running forward when needed; None when none comes for a while."""
+    """The instant of the next row that passes, running forward when needed; None when none comes for a while.
+
+    Forward one instant at a time: a branch that ran further than the row would make the next command one in the past.
+    """
     world = session.world
     seen, end_us = world.seq, world.furthest_us + SEARCH_US
-    while True:
+    for turn in count(1):
         seqs = _passing(world, seen, len(world.trace), which)
         if seqs:
             return world.trace.at_us(seqs[0])
@@ -135,8 +142,9 @@ def _passing_after(session: Session, which: Any) -> Work:
         yield from _go_to(session, world.furthest_us)
         if world.now_us >= end_us or world.limit_reached:
             return None
-        world.advance(end_us, session.slice_events())
-        yield None
+        world.advance(end_us, 1)
+        if turn % SEARCH_INSTANTS == 0:
+            yield None
 
 
 def _passing(world: Any, first: int, last: int, which: Any) -> list[int]:

@@ -37,6 +37,9 @@ PATIENCE_S = 0.1
 FORECAST_EVERY_US = 100_000
 """Simulated time between points of the risk curve while somebody watches."""
 
+CHECK_ROWS = 2_000
+"""Rows after which the checks read on, in a slice of their own: the next view would read all of them at once."""
+
 JOBS_WAITING = 100
 """Requests that wait for one lab; more are refused."""
 
@@ -70,6 +73,7 @@ class Session:
         self.speed = 1.0
         self._events = FIRST_EVENTS
         self._sliced = False
+        self._checked_seq = 0
         self.blocked_on: Awaitable[Any] | None = None
         self._epoch = first_epoch
         self._jobs: deque[Job] = deque()
@@ -176,6 +180,15 @@ class Session:
             return self._next_frame_s
         return None
 
+    def advance(self, until_us: int) -> bool:
+        """One slice of the run towards an instant, or of the checks' reading behind it; True while more is left."""
+        world = self.world
+        if not 0 <= world.seq - self._checked_seq < CHECK_ROWS:
+            self._checked_seq = world.seq
+            len(world.violations)
+            return True
+        return world.advance(until_us, self.slice_events())
+
     def slice_events(self) -> int:
         """How many queue events the present slice may take."""
         self._sliced = True
@@ -224,7 +237,7 @@ class Session:
             return False
         if world.now_us < self._target_us:
             hop_us = min(self._target_us, self._next_forecast_us())
-            more = world.advance(hop_us, self.slice_events())
+            more = self.advance(hop_us)
             if not more and hop_us < self._target_us:
                 self.note_forecast()
             if world.now_us < self._target_us and now_s - self._target_since_s < PATIENCE_S:

@@ -131,6 +131,14 @@ async def test_steps_by_filter(owner, which, field):
     assert any(field in row for row in rows)
 
 
+async def test_a_command_after_a_step_begins_no_branch(owner):
+    await owner.seek(1_000_000)
+    for _ in range(5):
+        await owner.send({"type": "step"})
+    assert (await owner.command(do="link.cut", link="a -> b"))["ok"]
+    assert _world(owner).branch == 0 and _world(owner).now_us == _world(owner).furthest_us
+
+
 async def test_a_step_that_finds_nothing_says_so_and_stays(owner):
     await owner.send({"type": "step", "filter": {"message": ["nobody", 1]}})
     error = await owner.until("error")
