@@ -89,6 +89,17 @@ test("after a failover: what has come twice, what will, what is stranded", () =>
   assert.equal(plainSentence(sentenceOf(state, whatIsWatched(state, {}))), "a failed. b has delivered 2 messages twice. 1 stranded, 0 lost.");
 });
 
+test("delivered again and acknowledged, though the broker has not heard of it: with empty queues that has come twice too", () => {
+  const started = { seq: 9, at_us: 60_000, type: "failover.started", cluster: "a", peer: "b", subscription: "billing", reason: "crash" };
+  const moved = (queued) => {
+    const after = view({ a: topic(8, { billing: cursor({ mark: 3, ranges: [[5, 5], [7, 7]] }) }), b: topic(8, { billing: cursor({ mark: 1, read: 6, consumers: { c: { ...consumer(), queued } } }) }) });
+    after.clusters.a.state = "down";
+    return bitsOf(reduce(lab(), frame(2, { view: after, rows: [started] })), "b");
+  };
+  assert.deepEqual(having(moved(0), CAME_TWICE), [2, 3, 5]);
+  assert.deepEqual(having(moved(4), CAME_TWICE), [], "they may still wait in the receiver queue");
+});
+
 test("a page that jumped over the failover finds the same marks from the dead region's cursor and the first move", () => {
   const rows = [
     { seq: 9, at_us: 60_000, type: "failover.started", cluster: "a", peer: "b", subscription: "billing", reason: "crash" },

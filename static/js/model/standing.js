@@ -84,6 +84,7 @@ export function makeStanding(state, watched) {
     if (!store) return bits;
     const held = new Set(Object.values(cursor?.consumers ?? {}).flatMap((consumer) => consumer.in_hand ?? []));
     const read_index = cursor?.read_index ?? 0;
+    const all_delivered = noneQueued(cursor);
     const begin = state.begins[beginKey(cluster, topic, subscription)] ?? -1;
     // where the subscription is missing it would be created: the engine's forecast says whether at the beginning
     const would_come = cluster !== subject && (cursor !== undefined || forecast?.to?.[cluster]?.duplicates > 0);
@@ -98,7 +99,7 @@ export function makeStanding(state, watched) {
       }
       const identity = identityOf(store.columns, at);
       if (!here && anywhere.has(identity)) bit |= would_come || (moved?.to === cluster && !held.has(index)) ? DONE | TWICE : DONE;
-      if (then && moved.to === cluster && cameTwice(moved, then, identity, index, bit)) bit = (bit & ~TWICE) | CAME_TWICE;
+      if (then && moved.to === cluster && cameTwice(moved, then, identity, index, bit, all_delivered)) bit = (bit & ~TWICE) | CAME_TWICE;
       if (cluster === failed && reached && !reached.has(identity)) bit |= STRANDED;
       if (moved?.to === cluster && index <= begin && owed.has(identity) && !anywhere.has(identity)) bit = (bit & ~DONE) | LOST;
       bits[index - from] = bit;
@@ -107,9 +108,16 @@ export function makeStanding(state, watched) {
   };
 }
 
-function cameTwice(moved, then, identity, index, bit) {
+/** With empty receiver queues whatever was read is with the application, or acknowledged and not yet heard of by the broker. */
+function noneQueued(cursor) {
+  const consumers = Object.values(cursor?.consumers ?? {});
+  return consumers.length > 0 && consumers.every((consumer) => consumer.queued === 0);
+}
+
+function cameTwice(moved, then, identity, index, bit, all_delivered) {
   if (index <= moved.mark_delete_index || inRanges(moved.ranges, index)) return false;
-  return (bit & (HERE | HELD)) !== 0 && then.has(identity);
+  const delivered = (bit & (HERE | HELD)) !== 0 || (all_delivered && (bit & READ) !== 0);
+  return delivered && then.has(identity);
 }
 
 /** A marker is ours when the subject asked the question it belongs to, or wrote it (an update names no snapshot). */

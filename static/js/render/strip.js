@@ -37,6 +37,7 @@ function drawEntries(context, plane, lane, held, theme) {
   const gap = strip.unit_px >= 5 ? 1 : 0.4;
   for (let index = strip.from; index < strip.to; index++) {
     const along = strip.edges[index - strip.from];
+    if (along < plane.a0 - 8) continue; // half outside the window: the rail and the wash begin there too
     const length = strip.edges[index - strip.from + 1] - along;
     const at = store ? index - store.first : -1;
     if (at < 0 || at >= store.count) {
