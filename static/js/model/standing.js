@@ -71,8 +71,9 @@ export function makeStanding(state, watched) {
   const failed = moved && state.view.clusters[moved.from]?.state !== "up" ? moved.from : null;
   const target_store = failed ? state.cells[`${moved.to}/${topic}`] : undefined;
   const reached = target_store ? identitiesIn(target_store) : null;
-  // jumped over the failover: the cursor of the cluster that is down still says what it had let go
-  const then = moved?.known ? (moved.acknowledged ?? acknowledgedIdentities(state, topic, subscription, [moved.from])) : null;
+  // what was seen just before the failover, and what the cursor of a cluster that is down since says it had let go at its end
+  const at_end = moved?.known && failed ? acknowledgedIdentities(state, topic, subscription, [failed]) : [];
+  const then = moved?.known ? new Set([...(moved.acknowledged ?? []), ...at_end]) : null;
   const owed = moved ? owedIdentities(state, topic, subscription, moved.from) : null;
   const subject_number = clusters.indexOf(subject);
   const forecast = state.view.forecast?.[subscription];
