@@ -14,10 +14,13 @@ const message = (row) => b(`${row.producer}/${row.sequence_id}`);
 const MARKER_WORDS = { snapshot_request: "request", snapshot_response: "response", snapshot: "snapshot marker", subscription_update: "update" };
 const marker = (row) => `${MARKER_WORDS[row.reason] ?? row.reason}${row.snapshot !== undefined ? ` of S${row.snapshot}` : ""}${row.subscription ? ` for ${row.subscription}` : ""}`;
 
+/** A command's canonical arguments for reading: no braces, no quotes, spans with units. */
+const argumentsText = (detail) => detail.replace(/[{}"]/g, "").replace(/(\w+)_us: (\d+)/g, (_all, name, us) => `${name}: ${span(Number(us))}`);
+
 /** @type {Object<string, (row: object) => Array<string | object>>} */
 export const ROW_WORDS = {
   "run.started": (row) => ["the run begins: ", row.detail ?? ""],
-  "command.applied": (row) => [h(row.reason), ` ${row.detail ?? ""}`],
+  "command.applied": (row) => [h(row.reason), ` ${argumentsText(row.detail ?? "")}`],
   "command.refused": (row) => [b(row.reason), ` refused: ${row.detail ?? ""}`],
   "cluster.crashed": (row) => [h(`${row.cluster} crashes`)],
   "cluster.restarted": (row) => [b(row.cluster), " is back"],
