@@ -15,7 +15,6 @@ from spark_reports.html.words import (
 
 SQUARES_MOST = 400
 """Squares drawn for one cause: beyond it one square stands for several messages, and the text says so."""
-BAR_PX = 320
 
 
 def _section(title: str, says: str, body: str) -> str:
@@ -131,7 +130,7 @@ def what_if(run: dict[str, Any], failover: dict[str, Any]) -> str:
             rows.append([escape(entry["name"]), "", "the failover did not come about", "", "", "", ""])
             continue
         figure = entry["failovers"][place]
-        bar = f'<span class="bar" style="width:{round(BAR_PX * figure["duplicates"] / most)}px"></span>'
+        bar = f'<span class="bars"><span class="bar" style="width:{round(100 * figure["duplicates"] / most)}%"></span></span>'
         rows.append([escape(entry["name"]), bar, *(number(figure[name]) for name in ("duplicates", "redeliveries", "stranded", "lost")), number(entry["markers"].get(failover["from"]))])
     if not rows:
         return ""

@@ -82,7 +82,7 @@ def test_both_commands_give_the_same_report(master: str, tmp_path: Path) -> None
     submit = [str(BIN / "spark-submit"), "--master", master, "--py-files", str(package), str(ROOT / "spark_reports" / "submit.py"), *arguments, str(tmp_path / "by-submit")]
     # Outside the checkout, spark-submit finds the packages in the archive alone.
     for command, folder in ((module, ROOT), (submit, tmp_path)):
-        said = subprocess.run(command, cwd=folder, env=environment(tmp_path), capture_output=True, text=True, timeout=400, check=False)
+        said = subprocess.run(command, cwd=folder, env=environment(tmp_path), capture_output=True, text=True, timeout=900, check=False)
         assert said.returncode == 0, said.stderr[-3000:]
         assert "twice" in said.stdout
     one, other = (json.loads((tmp_path / name / "report.json").read_text()) for name in ("by-module", "by-submit"))
@@ -94,9 +94,9 @@ def test_both_commands_give_the_same_report(master: str, tmp_path: Path) -> None
 def test_bad_input_is_said_in_words_with_code_2(tmp_path: Path) -> None:
     (tmp_path / "no.parquet").write_bytes(b"no")
     command = [sys.executable, "-m", "spark_reports", "failover", "--trace", str(tmp_path), "--out", str(tmp_path / "out"), "--master", "local[1]", "--quiet"]
-    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200, check=False)
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
     assert said.returncode == 2 and "not a Parquet file" in said.stderr and "Traceback" not in said.stderr
     write_run(run_scenario("two-regions"), tmp_path / "no.parquet")
     without_java = {**os.environ, "JAVA_HOME": str(tmp_path)}
-    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False, env=without_java)
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200, check=False, env=without_java)
     assert said.returncode == 2 and "openjdk-17-jre-headless" in said.stderr
