@@ -1,0 +1,62 @@
+"""The house rules notice what they are for: small sources that break them, and their lawful likes."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+_spec = importlib.util.spec_from_file_location("house_rules", ROOT / "tests" / "test_tidy.py")
+tidy = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(tidy)
+
+
+@pytest.mark.parametrize(
+    ("source", "package", "expected"),
+    [
+        ("import random", "simulator", {"random"}),
+        ("from random import choice", "simulator", {"random"}),
+        ("def late():\n    from pyspark.sql import functions", "labsite", {"pyspark.sql"}),
+        ("from simulator import world", "visualizer", {"simulator", "simulator.world"}),
+        ("from simulator import World", "visualizer", {"simulator"}),
+        ("from ..log import ledgers", "simulator.pulsar", {"simulator.log", "simulator.log.ledgers"}),
+        ("from . import topic", "simulator.pulsar", {"simulator.pulsar", "simulator.pulsar.topic"}),
+    ],
+)
+def test_imports_are_seen_in_every_form(source, package, expected):
+    assert {module for _line, module in tidy.imports(ast.parse(source), package)} == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "for x in {1, 2}: pass",
+        "for x in set(y): pass",
+        "z = [x for x in frozenset(y)]",
+        "s = set()\nfor x in s: pass",
+        "def f(s: set[int]):\n    return list(s)",
+        "class A:\n    def f(self):\n        self.s = {x for x in y}\n        return tuple(self.s)",
+        "for x in set(a) | b: pass",
+    ],
+)
+def test_iteration_over_a_set_is_noticed(source):
+    assert offences(source)
+
+
+@pytest.mark.parametrize("source", ["for x in sorted({1, 2}): pass", "n = sum(x for x in {1, 2})", "for x in [1, 2]: pass", "s = set()\nif 1 in s: pass", "for x in dict.fromkeys(y): pass"])
+def test_lawful_uses_of_sets_pass(source):
+    assert not offences(source)
+
+
+def offences(source: str) -> list[str]:
+    tree = ast.parse(source)
+    known, orderless = tidy._names_of_sets(tree), tidy._orderless(tree)
+    return [ast.unparse(expression) for node in ast.walk(tree) if node not in orderless for expression in tidy._iterated(node) if tidy._is_set(expression, known)]
+
+
+def test_a_handler_that_hides_everything_is_noticed():
+    handlers = [node for node in ast.walk(ast.parse("try:\n    f()\nexcept Exception:\n    pass\ntry:\n    g()\nexcept KeyError:\n    pass")) if isinstance(node, ast.ExceptHandler)]
+    assert [tidy._swallows(handler) for handler in handlers] == [True, False]
