@@ -28,6 +28,7 @@ def scenarios(draw, safe=True):
         "format": 1, "name": "swarm", "title": "Swarm", "family": "replicated-subscriptions",
         "seed": draw(st.integers(0, 1000)), "until": milliseconds(END_MS),
         "settings": draw(broker_settings()),
+        "options": {"snapshotCacheRule": draw(st.sampled_from(["spread", "oldest-first"])), "lookupOnSnapshotArrival": draw(st.booleans())},
         "clusters": {name: {} for name in clusters},
         "links": draw(links(clusters)),
         "topics": {TOPIC: {"clusters": clusters, "partitions": partitions}},
@@ -88,6 +89,8 @@ def producers(draw, clusters):
         }  # fmt: skip
         if draw(st.booleans()):
             producer["keys"] = draw(st.integers(1, 5))
+        if draw(st.integers(0, 3)) == 0:
+            producer["delay"] = {"share": "10%", "for": milliseconds(draw(st.sampled_from([30, 400])))}
         chosen[f"producer-{number}"] = producer
     return chosen
 
