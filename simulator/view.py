@@ -82,7 +82,7 @@ def _replicator(replicator) -> dict[str, Any]:
         "state": replicator.state,
         "mark_delete_index": replicator_cursor,
         "read_index": replicator.read_index,
-        "in_flight": replicator.in_flight,
+        "in_flight": replicator.unreceipted,
         "backlog": replicator.topic.log.length - 1 - replicator_cursor,
     }
 

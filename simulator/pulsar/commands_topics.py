@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.pulsar import connecting, upkeep
+from simulator.pulsar.cluster import LOST
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.names import parse_position
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 def _up(runtime: Runtime, name: str) -> Cluster:
     cluster = runtime.clusters[name]
     if not cluster.up:
-        raise CommandError("cluster-down", f"{name} is {cluster.state}", "restart it first")
+        hint = "it was lost for good; name another cluster" if cluster.state == LOST else "restart it first"
+        raise CommandError("cluster-down", f"{name} is {cluster.state}", hint)
     return cluster
 
 

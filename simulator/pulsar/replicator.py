@@ -64,6 +64,11 @@ class Replicator:
         """Entries sent without receipt."""
         return len(self.wire) + len(self.receipts)
 
+    @property
+    def unreceipted(self) -> int:
+        """Entries sent whose receipt has not come by now; for looking, so nothing is settled."""
+        return len(self.wire) + sum(1 for _index, at_us in self.receipts if at_us > self.runtime.now_us)
+
     # --- connecting
 
     def start(self, cause: int, at_once: bool = False) -> None:
