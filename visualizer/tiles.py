@@ -8,7 +8,7 @@ the log per slice. Kinds are as `docs/front-door.md` says.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from visualizer.work import Work
 
@@ -54,20 +54,29 @@ class TileCache:
 def tile(session: Session, cluster: str, topic: str, level: int, index: int) -> Work:
     """One tile as the page gets it; `full` ones may be kept for ever."""
     span = CELLS * PARTS**level
-    length = session.world.cells(cluster, topic, 0, 0)["length"]
-    first = index * span
-    head = {"level": level, "index": index, "first": first, "span": PARTS**level, "length": length, "full": first + span <= length}
+    log = session.world.cells(cluster, topic, 0, 0)  # no cells, but where the log begins and ends now
+    length, first = log["length"], index * span
+    # A tile that trimming has reached is not called full: an older answer knew more.
+    full = log["first"] <= first and first + span <= length
+    head = {"level": level, "index": index, "first": first, "span": PARTS**level, "length": length, "full": full}
     if level == 0:
-        cells = session.world.cells(cluster, topic, first, CELLS) if first < length else {}
-        return {**cells, **head}
-    counts = yield from _counts(session, cluster, topic, level, index, length)
+        return _cells_of(session, cluster, topic, first, head)
+    counts = yield from _counts(session, cluster, topic, level, index, log)
     return {**head, "counts": {str(kind): values for kind, values in sorted(counts.items())}}
 
 
-def _counts(session: Session, cluster: str, topic: str, level: int, index: int, length: int) -> Work:
+def _cells_of(session: Session, cluster: str, topic: str, first: int, head: dict[str, Any]) -> dict[str, Any]:
+    """A tile of level 0; what was trimmed is filled with -1."""
+    cells = session.world.cells(cluster, topic, first, CELLS)
+    trimmed = min(CELLS, max(0, cells["first"] - first))
+    columns = {name: [-1] * trimmed + cells[name][: CELLS - trimmed] for name in ("kind", "producer", "number", "size", "snapshot")}
+    return {**head, **columns, "names": cells["names"]}
+
+
+def _counts(session: Session, cluster: str, topic: str, level: int, index: int, log: dict[str, Any]) -> Work:
     """Counts per kind of one tile of level 1 or higher."""
     span = CELLS * PARTS**level
-    if index * span >= length:
+    if index * span >= log["length"]:
         return {}
     key = (session.world.branch, cluster, topic, level, index)
     kept = session.tiles.get(key)
@@ -77,26 +86,26 @@ def _counts(session: Session, cluster: str, topic: str, level: int, index: int, 
     for part in range(PARTS):
         at = PARTS * index + part
         if level == 1:
-            below = _entries(session, cluster, topic, at, length)
+            below = _entries(session, cluster, topic, at)
             yield None
         else:
-            below = _added_up((yield from _counts(session, cluster, topic, level - 1, at, length)))
+            below = _added_up((yield from _counts(session, cluster, topic, level - 1, at, log)))
         offset = part * CELLS // PARTS
         for kind, values in below.items():
             counts.setdefault(kind, [0] * CELLS)[offset : offset + CELLS // PARTS] = values
-    if (index + 1) * span <= length:
+    if log["first"] <= index * span and (index + 1) * span <= log["length"]:
         session.tiles.put(key, counts)
     return counts
 
 
-def _entries(session: Session, cluster: str, topic: str, index: int, length: int) -> Counts:
+def _entries(session: Session, cluster: str, topic: str, index: int) -> Counts:
     """The 512 entries of one level-0 tile, counted in groups of four."""
     first = index * CELLS
-    if first >= length:
-        return {}
-    kinds = session.world.cells(cluster, topic, first, CELLS)["kind"]
+    cells = session.world.cells(cluster, topic, first, CELLS)
     counts: Counts = {}
-    for (cell, kind), count in Counter((at // PARTS, kind) for at, kind in enumerate(kinds)).items():
+    trimmed = min(CELLS, max(0, cells["first"] - first))  # the answer begins after them, and goes as much further
+    own = enumerate(cells["kind"][: CELLS - trimmed], trimmed)
+    for (cell, kind), count in Counter((at // PARTS, kind) for at, kind in own).items():
         counts.setdefault(kind, [0] * (CELLS // PARTS))[cell] = count
     return counts
 
