@@ -40,12 +40,14 @@ class Flags:
 @dataclass(frozen=True, slots=True)
 class Places:
     """Message numbers, as bitmaps: in A's log now; ever appended to B's; never to come to B because its origin's
-    replication cursor to B passed it over or is gone; and on the way, or still to be sent, from clusters other than A."""
+    replication cursor to B passed it over or is gone; on the way, or still to be sent, from clusters other than A; and of
+    those in B's log the ones whose copy a broken connection of another cluster sends, or will send, again."""
 
     in_source: BitMap
     in_target: BitMap
     passed_over: BitMap
     coming: BitMap = BitMap()
+    again: BitMap = BitMap()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ def forecast(
     consumers open it at `first_kept` (`earliest`) or behind the last entry.
     """
     coming = _deliverable(log, cursor, log_from, first_kept, entry, earliest)
+    coming |= places.again
     kept_in_log = coming.copy()
     coming |= places.coming - places.in_target
     unfinished = flags.receipted - flags.acknowledged - flags.settled

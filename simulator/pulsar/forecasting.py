@@ -7,6 +7,7 @@ its topic; partitions add up. Cost: what lies above the remote's mark-delete, an
 from __future__ import annotations
 
 from dataclasses import asdict
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -151,7 +152,25 @@ def _places(runtime: Runtime, here: Topic, there: Topic, copies: list[Topic], re
         passed_over |= native - to_send
         if origin is not here and origin.cluster.up:
             coming |= to_send
-    return Places(_in_log(runtime, here), there.present, passed_over, coming)
+    again = BitMap.union(BitMap(), *(_sent_again(origin, there) for origin in copies if origin is not here))
+    return Places(_in_log(runtime, here), there.present, passed_over, coming, again)
+
+
+def _sent_again(origin: Topic, there: Topic) -> BitMap:
+    """Messages that the target has and will get once more: a connection broke before their receipt was back (A3)."""
+    replicator, found = origin.replicators.get(there.cluster.name), BitMap()
+    if replicator is None or not origin.cluster.up or there.cluster.setting("brokerDeduplicationEnabled", there):
+        return found
+    unread = range(replicator.read_index if replicator.connected else replicator.cursor.mark_delete + 1, origin.log.length)
+    messages = origin.runtime.messages
+    for index in chain((sent[0] for sent in replicator.wire), unread):
+        record = origin.log.records[index]
+        if record < 0 or messages.origin[record] != origin.cluster.index or replicator.cursor.is_acknowledged(index):
+            continue
+        if record not in there.present:
+            break  # in order: nothing after it has been there
+        found.add_range(record, record + messages.batch[record])
+    return found
 
 
 def _to_send(origin: Topic, peer: str) -> BitMap:

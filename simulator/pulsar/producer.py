@@ -138,6 +138,8 @@ class Producer:
         if batched:
             self._add_to_batch(topic, seq)
         else:
+            if topic in self.open_batches:
+                self._send_batch(topic, seq)  # a message that cannot be batched sends the batch in the making first
             self._send(message, 1, topic, seq)
 
     def _topic_name(self, key: int, sequence_id: int) -> str:
