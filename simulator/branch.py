@@ -11,6 +11,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 from simulator.checkpoint import SharedObjects
+from simulator.live_checks import LiveChecks
 from simulator.pulsar.commands import CommandRunner
 from simulator.pulsar.runtime import Runtime
 from simulator.kernel.clock import COMMAND_RANK
@@ -37,6 +38,7 @@ class Branch:
         self.cut_us = runtime.now_us if parent else 0
         self.command = command
         self.trace = runtime.trace
+        self.checks = parent.checks.branched(runtime.seq) if parent else LiveChecks(runtime.scenario)
         self.shared = SharedObjects()
         self.checkpoints: list[Checkpoint] = []
         self.command_log: list[dict] = []

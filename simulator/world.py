@@ -56,7 +56,6 @@ class World:
         self.runtime.run_instants(0, SLICE_EVENTS)
         self._branches = [Branch(0, self.runtime)]
         self._branch = self._branches[0]
-        self._checks: dict[int, Checks] = {}
         self._counted: CountedRun | None = None
 
     # --- opening
@@ -152,6 +151,7 @@ class World:
         if self.runtime.seq == self._branch.trace.length:
             self._branch.furthest_us = max(self._branch.furthest_us, self.runtime.now_us)
             self._branch.save_if_due(self.runtime)
+            self._branch.checks.read_sealed(self.trace)
 
     # --- going to and fro
 
@@ -193,7 +193,7 @@ class World:
         """An independent world at the same instant; the past is shared, the future its own."""
         other = World.__new__(World)
         other.scenario, other.seed, other.rows_max = self.scenario, self.seed, self.rows_max
-        other._checks, other._counted, other._branches = {}, None, []
+        other._counted, other._branches = None, []
         other.runtime = self._branch.shared.load(self._branch.shared.save(self.runtime))
         other._branch_off(self._branch, None)
         return other
@@ -253,11 +253,7 @@ class World:
     @property
     def violations(self) -> list:
         """Broken invariants up to now, in order."""
-        checks = self._checks.get(self.branch)
-        if checks is None or checks.position > self.seq:
-            checks = self._checks[self.branch] = Checks(self.scenario)
-        checks.read(self.trace, self.seq)
-        return [violation for violation in checks.violations if violation.seq < self.seq]
+        return self._branch.checks.violations(self.trace, self.seq)
 
     def all_violations(self, failovers: list[dict]) -> list:
         """Broken invariants of the run and of its counted failovers."""

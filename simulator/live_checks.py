@@ -1,0 +1,37 @@
+"""The checks of one branch, kept up with its trace as it grows.
+
+Rules: whole blocks are read as soon as they are sealed, the open end only when somebody asks; a capture at every block lets a
+new branch go on from there instead of reading the past again. Standing earlier in the branch reads nothing twice.
+"""
+
+from __future__ import annotations
+
+from simulator.checks import Checks, Violation
+from simulator.scenarios.model import Scenario
+from simulator.trace.trace import BLOCK_ROWS, Trace
+
+
+class LiveChecks:
+    """Checks of one branch."""
+
+    def __init__(self, scenario: Scenario, begun: Checks | None = None) -> None:
+        self._scenario = scenario
+        self._checks = begun if begun is not None else Checks(scenario)
+        self._captures: list[Checks] = [self._checks.capture()]
+
+    def read_sealed(self, trace: Trace) -> None:
+        """Read the blocks that were completed since the last time."""
+        while self._checks.position // BLOCK_ROWS < trace.length // BLOCK_ROWS:
+            self._checks.read(trace, (self._checks.position // BLOCK_ROWS + 1) * BLOCK_ROWS)
+            self._captures.append(self._checks.capture())
+
+    def violations(self, trace: Trace, upto_seq: int) -> list[Violation]:
+        """Broken claims in the rows before `upto_seq`, in order."""
+        self.read_sealed(trace)
+        self._checks.read(trace, upto_seq)
+        return [violation for violation in self._checks.violations if violation.seq < upto_seq]
+
+    def branched(self, seq: int) -> LiveChecks:
+        """The checks of a branch that leaves at `seq`, from the nearest capture before it."""
+        nearest = next(capture for capture in reversed(self._captures) if capture.position <= seq)
+        return LiveChecks(self._scenario, nearest.copy())
