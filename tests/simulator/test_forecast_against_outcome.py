@@ -6,7 +6,7 @@ losses as counted if A crashed at this instant, nothing more left A, and S moved
 
 import json
 
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
 from simulator import World, load_scenario_text
@@ -62,11 +62,14 @@ def scenarios(draw):
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(scenarios(), st.integers(200, 6000), st.sampled_from("bc"))
 def test_the_five_figures_are_what_comes(scenario, at_ms, to):
+    # what a person does later is not foretold
+    scenario["commands"] = [command for command in scenario["commands"] if int(command["at"][:-2]) <= at_ms]
     text = json.dumps(scenario, indent=1)
     note(text)
     note(f"crash of a at {at_ms} ms, moved to {to}")
     world = World.from_scenario(load_scenario_text(text))
     world.run(at_ms * MS)
+    assume(world.view()["clusters"][to]["state"] == "up")
     foretold = world.forecast("s", "a")[to]
     assert sorted(foretold) == ["duplicates", "lost", "redeliveries", "stranded", "stranded_unprocessed"]
     do(world, "cluster.crash", cluster="a")
@@ -74,7 +77,6 @@ def test_the_five_figures_are_what_comes(scenario, at_ms, to):
     # healed, so that everything that can come does come
     for link in ("c -> b", "b -> c"):
         world.apply({"do": "link.heal", "link": link})
-    world.apply({"do": "cluster.restart", "cluster": "c"})
     world.run(END_MS * MS)
     summary = world.summary()
     outcome = summary["failovers"][-1]
