@@ -97,12 +97,15 @@ class FrameMaker:
         return frame, snapshot
 
     def busy(self, playing: Playing) -> Frame | None:
-        """A frame that changes nothing but says what the lab is doing; None before the first one of this epoch."""
-        if not self._last or self.number == 0:
+        """A frame that changes nothing but says what the lab is doing; it belongs to the epoch that pages see, also when
+        the next one (a seek's) is begun already. None before the very first frame."""
+        if not self._last:
             return None
-        self.number += 1
-        head = {**self._last, "number": self.number, "playing": playing.playing, "speed": playing.speed, "busy": playing.busy}
-        return Frame(self.epoch, self.number, False, encode({**head, "cells": {}, "flights": [], "flights_total": {}, "rows": [], "forecast": [], "sampled": True}))
+        self._last["number"] += 1
+        if self._last["epoch"] == self.epoch:
+            self.number = self._last["number"]
+        head = {**self._last, "playing": playing.playing, "speed": playing.speed, "busy": playing.busy}
+        return Frame(head["epoch"], head["number"], False, encode({**head, "cells": {}, "flights": [], "flights_total": {}, "rows": [], "forecast": [], "sampled": True}))
 
     def _head(self, view: dict[str, Any], playing: Playing) -> dict[str, Any]:
         return {

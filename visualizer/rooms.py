@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from simulator import ENGINE_VERSION
 from visualizer.frames import Frame
 from visualizer.models import Lab
 from visualizer.viewers import Viewer
@@ -51,7 +52,8 @@ class Room:
         self.lab = lab
         self.viewers: dict[int, Viewer] = {}
         self.recent: deque[Frame] = deque(maxlen=RECENT_FRAMES)
-        self.failure: dict[str, Any] | None = lab.failure
+        # Another engine version may do better: a failure of an older one is forgotten.
+        self.failure: dict[str, Any] | None = lab.failure if lab.failure and lab.failure["engine_version"] == ENGINE_VERSION else None
         self.idle_ticks = 0
 
     # --- viewers

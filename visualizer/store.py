@@ -61,12 +61,6 @@ def keep_failure(stored: StoredLab, failure: dict[str, Any]) -> None:
 
 
 @sync_to_async
-def clear_failure(lab_id: str) -> None:
-    """Another engine version may do better."""
-    Lab.objects.filter(pk=lab_id).update(state=Lab.State.READY, failure=None)
-
-
-@sync_to_async
 def keep_command(stored: StoredLab, **given: Any) -> int:
     """Store a command that is about to take effect; returns its number."""
     with transaction.atomic():

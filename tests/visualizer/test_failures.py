@@ -11,6 +11,7 @@ from django.test import AsyncClient
 from simulator import World
 from tests.visualizer.pages import SCENARIO, Page
 from visualizer.definitions import new_lab
+from visualizer.hub import current_hub
 from visualizer.models import Lab
 
 
@@ -90,6 +91,11 @@ async def test_the_failure_is_kept_until_another_engine_version_may_do_better(un
     again = Page(unlucky.lab.pk, unlucky.token)
     assert (await again.open())["failed"] is not None
     await again.close()
+    current_hub().stop("An upgrade.")
+    monkeypatch.setattr("visualizer.rooms.ENGINE_VERSION", "another")
+    newer = Page(unlucky.lab.pk, unlucky.token)
+    assert (await newer.open())["failed"] is None
+    await newer.close()
 
 
 async def test_the_replay_link_makes_a_lab_with_the_same_inputs(made):
