@@ -18,7 +18,7 @@ from simulator.kernel.clock import COMMAND_RANK
 
 CHECKPOINT_ROWS_MIN = 8_192
 """Rows between checkpoints at least: about 50 ms to run again."""
-ROW_BYTES = 32
+ROW_BYTES = 40
 """What a row costs in memory, packed; a checkpoint may cost a tenth of that for each row since the last."""
 
 

