@@ -66,11 +66,13 @@ def _result(runtime: Runtime, command: dict, error: CommandError | None) -> dict
 
 
 def crash(runtime: Runtime, arguments: dict, begin: Begin, state: str = "down") -> None:
-    """cluster.crash: brokers and the region's clients die."""
+    """cluster.crash: brokers and, unless `clients` is false, the region's clients die."""
     cluster = runtime.clusters[arguments["cluster"]]
     if cluster.state == LOST or (state == "down" and cluster.state != UP):
         raise CommandError("not-up", f"{cluster.name} is {cluster.state}", "crash a cluster that is up")
     cause = cluster.crash(begin(), state)
+    if not arguments.get("clients", True):
+        return
     for consumer in runtime.consumers.values():
         if consumer.cluster_name == cluster.name and consumer.state in commands_clients.ALIVE:
             consumer.kill(cause, "crash")

@@ -70,7 +70,8 @@ _DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
         Key("for", "duration", "for how long; without it until released"))),
     ("consumer.release", "acknowledge what a consumer holds", (_CONSUMER, Key("messages", "messages", "only these; without it all"))),
     ("consumer.negative-acknowledge", "negatively acknowledge messages that a consumer has in hand", (_CONSUMER, Key("messages", "messages", "which messages", required=True))),
-    ("cluster.crash", "let all brokers of a cluster die; what was not persisted is gone", (_CLUSTER,)),
+    ("cluster.crash", "let all brokers of a cluster die; what was not persisted is gone", (
+        _CLUSTER, Key("clients", "boolean", "the region's producers and consumers die with it; false: they live and try again", default=True))),
     ("cluster.restart", "start a crashed cluster from what it had persisted", (_CLUSTER,)),
     ("cluster.lose", "lose a cluster and its data for good", (_CLUSTER,)),
     ("topic.unload", "unload a topic from its broker; clients reconnect", (_CLUSTER, _PARTITION)),

@@ -93,3 +93,37 @@ def test_a_retried_message_keeps_its_identity_and_order():
         do(world, "topic.unload", cluster="a", topic="t")
     world.run()
     assert numbers(rows(world, "message.stored", cluster="a")) == list(range(20)) == numbers(rows(world, "message.receipted"))
+
+
+def surviving(send_timeout="30s"):
+    """Brokers of a die at 1 s and come back at 3 s, while the producer and the consumer live on."""
+    crash = "commands:\n  - {at: 1s, do: cluster.crash, cluster: a, clients: false}\n  - {at: 3s, do: cluster.restart, cluster: a}\n"
+    consumer = "subscriptions: {s: {topic: t, type: Shared, initialPosition: Earliest}}\nconsumers: {c: {subscription: s, cluster: a}}\n"
+    world = open_world(body(f"every: 100ms, start: 50ms, count: 40, sendTimeout: {send_timeout}") + consumer + crash, until="10s")
+    world.run()
+    return world
+
+
+def test_what_was_not_receipted_is_sent_again_in_order_when_the_broker_is_back():
+    # Ten were stored by 1 s; 20 wait for the restart at 3 s and are sent at the next try, in order, before number 30.
+    world = surviving()
+    assert [row["sequence_id"] for row in rows(world, "message.resent")] == list(range(10, 30))
+    assert {row["at_us"] for row in rows(world, "message.resent")} <= {3_000_000, 3_050_000, 3_100_000}
+    assert numbers(rows(world, "message.stored", cluster="a")) == list(range(40))
+    # b also has copies of what a's replication cursor had no written receipt for (fact sheet B6, deduplication off).
+    assert list(dict.fromkeys(numbers(rows(world, "message.stored", cluster="b")))) == list(range(40))
+    assert len(rows(world, "message.receipted")) == 40 and rows(world, "message.send-failed") == []
+    assert {row["sequence_id"] for row in rows(world, "message.delivered")} == set(range(40)), "the consumer came back by itself"
+    assert world.violations == []
+
+
+def test_after_the_send_timeout_the_application_is_told_and_nothing_is_stored_later():
+    # Published at 1.05 s with a timeout of 500 ms: failed at 1.55 s. The first try after the restart is at 3.05 s, when
+    # number 25, published at 2.55 s, is just given up.
+    world = surviving(send_timeout="500ms")
+    failed = rows(world, "message.send-failed")
+    assert failed[0]["sequence_id"] == 10 and failed[0]["at_us"] == 1_550_000
+    lost = {row["sequence_id"] for row in failed}
+    assert lost == set(range(10, 26))
+    assert {row["sequence_id"] for row in rows(world, "message.stored", cluster="a")} == set(range(40)) - lost
+    assert world.violations == []

@@ -21,7 +21,7 @@ const marker = { name: "type", kind: "choice", required, choices: ["snapshot_req
 
 /** @type {Object<string, Command>} */
 export const COMMANDS = {
-  "cluster.crash": { says: "crash a cluster", arguments: [cluster] },
+  "cluster.crash": { says: "crash a cluster", arguments: [cluster, { name: "clients", kind: "boolean", begin: true }] },
   "cluster.restart": { says: "restart a crashed cluster", arguments: [cluster] },
   "cluster.lose": { says: "lose a cluster for good", arguments: [cluster] },
   "topic.unload": { says: "unload a topic from its broker", arguments: [cluster, partition] },
