@@ -16,6 +16,9 @@ from simulator.pulsar.commands import CommandRunner
 from simulator.pulsar.runtime import Runtime
 from simulator.kernel.clock import COMMAND_RANK
 
+BY_HAND = "run_by_hand"
+"""The queue's method for commands given by hand: another future drops those that are not yet due."""
+
 CHECKPOINT_ROWS_MIN = 8_192
 """Rows between checkpoints at least: about 50 ms to run again."""
 ROW_BYTES = 40
@@ -80,7 +83,7 @@ class Branch:
         runtime = owner.shared.load(checkpoint.saved)
         if owner is not self:
             self._adopt(runtime)
-        drop_by_hand(runtime)
+        runtime.drop(BY_HAND)
         for entry in self.command_log[runtime.command_count :]:
             put_by_hand(runtime, entry)
         return runtime
@@ -107,9 +110,4 @@ class Branch:
 def put_by_hand(runtime: Runtime, entry: dict) -> None:
     """Put a logged command on a state's calendar."""
     command = {name: value for name, value in entry.items() if name not in ("at_us", "number")}
-    runtime.schedule(entry["at_us"], COMMAND_RANK, CommandRunner(runtime), "run_by_hand", command)
-
-
-def drop_by_hand(runtime: Runtime) -> None:
-    """Take commands given by hand, and not yet due, off a state's calendar: another future begins here."""
-    runtime.drop("run_by_hand")
+    runtime.schedule(entry["at_us"], COMMAND_RANK, CommandRunner(runtime), BY_HAND, command)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import inspection, stepping, summary, view
-from simulator.branch import Branch, drop_by_hand, put_by_hand
+from simulator.branch import BY_HAND, Branch, put_by_hand
 from simulator.checkpoint import depart
 from simulator.checks import Checks
 from simulator.counting.count import CountedRun, count_run
@@ -201,7 +201,7 @@ class World:
     def _branch_off(self, parent: Branch, command: dict | None) -> None:
         """Begin a branch at the present state: what was to come by hand in the parent does not come here."""
         depart(self.runtime)
-        drop_by_hand(self.runtime)
+        self.runtime.drop(BY_HAND)
         branch = Branch(len(self._branches), self.runtime, parent, command)
         branch.command_log = parent.command_log[: self.runtime.command_count]
         self._branches.append(branch)

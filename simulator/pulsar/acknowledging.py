@@ -64,9 +64,6 @@ class Acknowledger:
             key = (session.topic.name, index, batch_index)
             self.runtime.schedule(self.runtime.now_us + timeout_us, self.rank, self, "ack_timed_out", (self.epoch, key, seq))
 
-    def forget_in_hand(self, session: Session) -> None:
-        """What the application holds of this session will come again; its later ack still counts."""
-
     def ack_timed_out(self, argument: tuple[int, Key, int]) -> None:
         """ackTimeout passed: the broker is asked to send it again, if it is still unacknowledged."""
         epoch, key, seq = argument

@@ -141,13 +141,13 @@ class Consumer(Acknowledger):
             self.work(item[5])
 
     def forget(self, session: Session) -> None:
-        """The broker rewinds: queued messages of the session are dropped and their permits granted anew."""
+        """The broker rewinds: queued messages of the session are dropped and their permits granted anew. What the application
+        holds will come again, and its later ack still counts."""
         kept = deque(item for item in self.queue if item[0] is not session)
         dropped = len(self.queue) - len(kept)
         self.queue = kept
         session.queued -= dropped
         session.permits += dropped
-        self.forget_in_hand(session)
 
     def disconnected(self, session: Session, reason: str, cause: int) -> None:
         """The broker went away under the session; the client, if it lives, tries again."""
@@ -225,11 +225,6 @@ class Consumer(Acknowledger):
         item, delivered_seq = self.current
         self.current = None
         self.settle(item, delivered_seq)
-
-    @property
-    def in_hand_indices(self) -> list[int]:
-        """Log indices of what the application has and has not acknowledged, in order of delivery."""
-        return [key[1] for key in self.in_hand]
 
 
 def new_delivered_sets(runtime: Runtime) -> None:

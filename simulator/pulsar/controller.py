@@ -69,7 +69,6 @@ class SnapshotController:
         self.started_us = self.runtime.now_us
         self.open = True
         self.ticking = False
-        self.requested = self.completed = self.timed_out = 0
 
     # --- life
 
@@ -110,7 +109,6 @@ class SnapshotController:
         number = runtime.snapshot_count
         builder = Builder(number, uuid_text(self.id_stream, number), runtime.now_us, remotes, list(remotes))
         self.pending[number] = builder
-        self.requested += 1
         self._request(builder, cause)
 
     def refusal(self) -> str | None:
@@ -131,7 +129,6 @@ class SnapshotController:
         for number, builder in tuple(self.pending.items()):
             if builder.started_us // 1000 + self.timeout_ms < now_ms:
                 del self.pending[number]
-                self.timed_out += 1
                 self._note("snapshot.timed-out", NULL, number)
 
     def _finish_old_ones(self) -> None:
@@ -197,7 +194,6 @@ class SnapshotController:
         del self.pending[builder.snapshot]
         clusters = tuple((name, *builder.answers[name]) for name in sorted(builder.answers))
         self.last_completed_ms = max(1, builder.started_us // 1000)  # 0 is "never"; a broker's clock is never there
-        self.completed += 1
         duration_us = self.runtime.now_us - builder.started_us
         seq = self._note("snapshot.completed", cause, builder.snapshot, *local, duration_us, how)
         for name, ledger, entry in clusters:

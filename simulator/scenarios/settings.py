@@ -64,8 +64,3 @@ OPTIONS: dict[str, Setting] = {
         Setting("unsafePartialSnapshotAfter", 0, "duration", "UNSAFE. PIP-33's later work: a pending snapshot this old is finished with the answers at hand, and a disconnected remote no longer stops the tick; 0 is off"),
     )
 }
-
-
-def setting_value(settings: dict[str, Any], name: str) -> Any:
-    """The value in force for a broker setting: the given one or Pulsar's default."""
-    return settings[name] if name in settings else SETTINGS[name].default
