@@ -6,7 +6,6 @@ in the answer that makes the lab, and only ever travels in a URL's fragment afte
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
@@ -21,7 +20,7 @@ from visualizer.models import Lab
 from visualizer.origin import may_post
 from visualizer.pictures import picture_of
 from visualizer.questions import refusal
-from visualizer.wire import Refused
+from visualizer.wire import Refused, json_object
 
 
 @require_GET
@@ -66,13 +65,7 @@ def _given(request: HttpRequest) -> dict[str, Any]:
         given: dict[str, Any] = {name: value for name in ("scenario", "yaml") if (value := request.POST.get(name))}
         seed = request.POST.get("seed", "")
         return {**given, "seed": int(seed)} if seed.isascii() and seed.isdigit() else given
-    try:
-        body = json.loads(request.body)
-    except ValueError as error:
-        raise Refused("bad-json", f"The body is not JSON: {error}.", 'Send {"scenario": "two-regions"}.') from error
-    if not isinstance(body, dict):
-        raise Refused("bad-json", "The body is not an object.", 'Send {"scenario": "two-regions"}.')
-    return body
+    return json_object(request.body, '{"scenario": "two-regions"}')
 
 
 def _problems(error: ScenarioError) -> dict[str, Any]:

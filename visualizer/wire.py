@@ -40,6 +40,17 @@ class Refused(Exception):
         return {"type": "error", "code": self.code, "error": self.error, "hint": self.hint}
 
 
+def json_object(body: bytes, example: str) -> dict[str, Any]:
+    """The JSON object of a request's body. Raises Refused, with `example` as what would be right."""
+    try:
+        read = json.loads(body)
+    except ValueError as error:
+        raise Refused("bad-json", f"The body is not JSON: {error}.", f"Send {example}.") from error
+    if not isinstance(read, dict):
+        raise Refused("bad-json", "The body is not an object.", f"Send {example}.")
+    return read
+
+
 def encode(message: dict[str, Any]) -> str:
     """Compact JSON; infinities are our bug, since browsers refuse them."""
     return json.dumps(message, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

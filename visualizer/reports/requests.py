@@ -6,7 +6,6 @@ path, so the web process never imports what the task needs.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.http import HttpRequest
@@ -14,7 +13,7 @@ from django.utils.module_loading import import_string
 
 from visualizer.models import Lab
 from visualizer.reports.models import Report
-from visualizer.wire import LATEST_US, Refused
+from visualizer.wire import LATEST_US, Refused, json_object
 
 TASK = "labsite.tasks.make_failover_report"
 WAITING_MOST = 3
@@ -23,15 +22,7 @@ WAITING_MOST = 3
 
 def body_of(request: HttpRequest) -> dict[str, Any]:
     """The JSON object of a POST, empty without one. Raises Refused."""
-    if not request.body:
-        return {}
-    try:
-        body = json.loads(request.body)
-    except ValueError as error:
-        raise Refused("bad-json", f"The body is not JSON: {error}.", 'Send {"token": "…"}.') from error
-    if not isinstance(body, dict):
-        raise Refused("bad-json", "The body is not an object.", 'Send {"token": "…"}.')
-    return body
+    return json_object(request.body, '{"token": "…"}') if request.body else {}
 
 
 def check_owner(lab: Lab, request: HttpRequest, body: dict[str, Any]) -> None:
