@@ -45,7 +45,7 @@ export function makeAppearance(document, root, window, onChange) {
       const above = required(root, ".logs").offsetTop + (html.clientWidth < NARROW_PX ? 0 : 34 * theme.scale);
       const foot = required(root, ".transport").offsetHeight;
       if (html.clientWidth < NARROW_PX) return Math.max(430, window.innerHeight - above - foot);
-      return window.innerHeight - above - foot - (34 + (lanes - 1) * 31 + 22 + 104 + 64) * theme.scale;
+      return window.innerHeight - above - foot - (34 + (lanes - 1) * 31 + 22 + 104 + 64 + 24) * theme.scale;
     },
     /** Height in view from the time section's top to the foot, px. */
     spare: () => window.innerHeight - required(root, "[data-part=time]").offsetTop - required(root, ".transport").offsetHeight,

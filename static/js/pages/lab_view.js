@@ -19,6 +19,8 @@ import { makeFaults } from "./faults.js";
 import { makeFooter } from "./footer.js";
 import { makeHeader } from "./header.js";
 import { makeLooks } from "./looks.js";
+import { PANELS } from "./panel_list.js";
+import { makePanels } from "./panels.js";
 import { lazyPlotly } from "./plotly.js";
 
 /** @param {object} parts see lab_page.js */
@@ -50,13 +52,14 @@ export function makeView(parts) {
   const mirror = makeMirror(document, root);
   const choices = makeChoices(document, root, { choose, onBranch: (number) => link.branch(number) });
   const header = makeHeader(document, root, { ...parts, say, appearance });
+  const panels = makePanels(root, PANELS, { ...parts, say }, redraw);
   const side = required(root, "[data-part=side]");
 
   const { signal } = new window.AbortController();
   letGoOfClickedButtons(document, signal);
   listenToKeys(
     document,
-    { ...controls.acts, ...footer.acts, ...stage.acts, ...time.acts, ...faults.acts, ...events.acts, ...header.acts, words: () => header.wordsShown(mirror.toggle()) },
+    { ...controls.acts, ...footer.acts, ...stage.acts, ...faults.acts, ...events.acts, ...header.acts, ...panels.acts, words: () => header.wordsShown(mirror.toggle()) },
     signal,
   );
   required(root, "[data-act=words]").addEventListener("click", () => header.wordsShown(mirror.toggle()));
@@ -75,7 +78,8 @@ export function makeView(parts) {
     measured.spare ??= appearance.spare();
     const flying = stage.animate(state, watched, theme, at_us, ratio);
     const plane = stage.scene().plane;
-    const curve_owed = time.update(state, watched, theme, { now_us: at_us, plane, ratio, wall_ms, spare: measured.spare });
+    const curve_owed = panels.shows("time") && time.update(state, watched, theme, { now_us: at_us, plane, ratio, wall_ms, spare: measured.spare });
+    panels.update(state, watched, { theme, ratio, wall_ms });
     footer.update(state, watched, theme, at_us, ratio);
     controls.update(state, at_us);
     sentence.update(state, watched, wall_ms);

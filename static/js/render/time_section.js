@@ -40,9 +40,6 @@ export function makeTimeSection(document, root, on, plotly) {
   });
 
   return {
-    acts: {
-      toTime: () => section.focus(),
-    },
     zoom(direction, now_us) {
       if (window) window = timeZoomed(window, direction, now_us);
       on.onChange();

@@ -22,6 +22,7 @@ export const KEYS = [
   { keys: ["0"], shown: "0", says: "let the window follow again", act: "follow" },
   { keys: ["1"], shown: "1", says: "to the logs", act: "toLogs" },
   { keys: ["2"], shown: "2", says: "to the time diagram", act: "toTime" },
+  { keys: ["p", "P"], shown: "P", says: "next view under the logs", act: "nextPanel" },
   { keys: ["3"], shown: "3", says: "to the events", act: "toEvents" },
   { keys: ["t", "T"], shown: "T", says: "this instant in words", act: "words" },
   { keys: ["?"], shown: "?", says: "all keys", act: "help" },

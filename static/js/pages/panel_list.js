@@ -1,0 +1,17 @@
+/**
+ * The panels that hang under the logs beside “Time”, in the order of their tabs. To add one: import it, put it in the list;
+ * the recipe in CONTRIBUTING.md says what a panel is.
+ *
+ * @typedef {object} Panel
+ * @property {string} name for addresses (`?panel=name`) and tests, in words-with-hyphens
+ * @property {string} title on the tab
+ * @property {(section: HTMLElement, parts: import("./panels.js").PanelParts) => PanelView} make called once, when it is first shown
+ */
+/**
+ * @typedef {object} PanelView
+ * @property {(state: import("../model/state.js").LabState, watched: object, given: {theme: object, ratio: number, wall_ms: number}) => void} update
+ *   called after each frame or change while the panel is shown, never while it is not
+ */
+
+/** @type {Panel[]} */
+export const PANELS = [];

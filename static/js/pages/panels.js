@@ -1,0 +1,96 @@
+/**
+ * The tab strip under the logs: “Time”, then one tab per panel. One is shown at a time, so the page stays one calm whole;
+ * a panel is made when it is first shown and told of the state only while it is shown. `?panel=name` opens the page at one.
+ */
+
+import { element, required } from "../render/dom.js";
+
+const TIME = "time";
+
+/**
+ * What a panel is given, besides its own empty section.
+ * @typedef {object} PanelParts
+ * @property {Document} document
+ * @property {Window} window
+ * @property {ReturnType<import("../transport/lab_link.js").makeLabLink>} link play, seek, seekSeq, command
+ * @property {ReturnType<import("../wire/http.js").makeRequests>} requests
+ * @property {string} base path of the lab, ending in "/"
+ * @property {() => import("../model/state.js").LabState} getState
+ * @property {() => object} getWatched topic, subscription, subject, target, clusters
+ * @property {(notice: {error: string, hint?: string, tone?: string}) => void} say
+ * @property {() => void} wake asks for one more drawing
+ */
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("./panel_list.js").Panel[]} panels
+ * @param {PanelParts} parts
+ * @param {() => void} onShow another tab is shown
+ */
+export function makePanels(root, panels, parts, onShow) {
+  const { document, window } = parts;
+  const strip = required(root, "[data-part=tabs]");
+  const home = required(root, "[data-part=panels]");
+  const time = { tab: required(strip, "#tab-time"), section: required(root, "#panel-time"), view: null };
+  const held = new Map([[TIME, time]]);
+  let shown = TIME;
+
+  for (const panel of panels) {
+    const tab = element(document, "button.tab", { type: "button", role: "tab", id: `tab-${panel.name}`, "aria-controls": `panel-${panel.name}`, "aria-selected": "false", tabindex: -1, text: panel.title });
+    const section = element(document, "section.panel", { role: "tabpanel", id: `panel-${panel.name}`, "aria-labelledby": `tab-${panel.name}`, tabindex: -1, hidden: true, "data-panel": panel.name });
+    strip.append(tab);
+    home.append(section);
+    held.set(panel.name, { tab, section, panel, view: null });
+  }
+  strip.hidden = panels.length === 0;
+  for (const [name, { tab }] of held) tab.addEventListener("click", () => show(name));
+  strip.addEventListener("keydown", onKey);
+  const asked = new URLSearchParams(window.location.search).get("panel");
+  if (held.has(asked)) choose(asked); // the page is still being put together: its first drawing shows it
+
+  function choose(name) {
+    const before = held.get(shown);
+    const next = held.get(name);
+    shown = name;
+    for (const [one, on] of [
+      [before, false],
+      [next, true],
+    ]) {
+      one.section.hidden = !on;
+      one.tab.setAttribute("aria-selected", String(on));
+      one.tab.setAttribute("tabindex", on ? "0" : "-1");
+    }
+    next.view ??= next.panel?.make(next.section, parts) ?? null;
+  }
+
+  function show(name) {
+    choose(name);
+    onShow();
+  }
+
+  function onKey(event) {
+    const names = [...held.keys()];
+    const to = { ArrowRight: names.indexOf(shown) + 1, ArrowLeft: names.indexOf(shown) - 1, Home: 0, End: names.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    show(names[(to + names.length) % names.length]);
+    held.get(shown).tab.focus();
+  }
+
+  return {
+    show,
+    shows: (name) => shown === name,
+    acts: {
+      nextPanel: () => {
+        const names = [...held.keys()];
+        show(names[(names.indexOf(shown) + 1) % names.length]);
+      },
+      toTime: () => {
+        show(TIME);
+        time.section.focus();
+      },
+    },
+    update: (state, watched, given) => held.get(shown).view?.update(state, watched, given),
+  };
+}

@@ -1,0 +1,65 @@
+"""The tab strip under the logs, with a panel as a contributor would write one put in the place of the page's own list."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+LIST = """
+export const PANELS = [{
+  name: "heads",
+  title: "Heads of the logs",
+  make(section, { document, getWatched }) {
+    globalThis.made = (globalThis.made ?? 0) + 1;
+    const line = section.appendChild(document.createElement("p"));
+    return {
+      update(state, watched) {
+        globalThis.told = (globalThis.told ?? 0) + 1;
+        line.textContent = `${watched.topic}: ${watched.clusters.map((name) => state.view.clusters[name].topics[watched.topic].length).join(", ")}`;
+      },
+    };
+  },
+}];
+"""
+
+
+@pytest.fixture
+def lab(make_lab):
+    made = make_lab("two-regions")
+    made.page.route("**/panel_list.js", lambda route: route.fulfill(body=LIST, content_type="text/javascript"))
+    yield made
+    assert made.troubles == []
+
+
+def test_a_panel_is_made_when_first_shown_and_told_only_while_shown(lab):
+    lab.open()
+    lab.seek(3_000_000)
+    assert lab.page.evaluate("() => globalThis.made ?? 0") == 0
+    lab.page.get_by_role("tab", name="Heads of the logs").click()
+    panel = lab.page.get_by_role("tabpanel", name="Heads of the logs")
+    expect(panel).to_contain_text("orders: ")
+    expect(lab.page.locator("#panel-time")).to_be_hidden()
+    before = panel.inner_text()
+    lab.seek(4_000_000)
+    expect(panel).not_to_have_text(before)
+    lab.page.get_by_role("tab", name="Time").click()
+    expect(panel).to_be_hidden()
+    lab.page.wait_for_timeout(200)
+    told = lab.page.evaluate("() => globalThis.told")
+    lab.seek(3_000_000)
+    lab.page.wait_for_timeout(200)
+    assert lab.page.evaluate("() => globalThis.told") == told
+    assert lab.page.evaluate("() => globalThis.made") == 1
+
+
+def test_tabs_by_keyboard_and_by_address(lab):
+    lab.open("?panel=heads")
+    expect(lab.page.get_by_role("tab", name="Heads of the logs")).to_have_attribute("aria-selected", "true")
+    expect(lab.page.get_by_role("tabpanel", name="Heads of the logs")).to_contain_text("orders: ")
+    lab.page.keyboard.press("p")
+    expect(lab.page.locator("#panel-time")).to_be_visible()
+    lab.page.get_by_role("tab", name="Time").focus()
+    lab.page.keyboard.press("ArrowRight")
+    expect(lab.page.get_by_role("tab", name="Heads of the logs")).to_be_focused()
+    lab.page.keyboard.press("2")
+    expect(lab.page.locator("#panel-time")).to_be_focused()
