@@ -1,0 +1,99 @@
+"""What would have helped: one definition of variants, each a run of its own that anybody can make again."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator import World, load_scenario, load_scenario_text, scenario_names
+from simulator.what_if import Rerun, difference, variants
+
+
+def outcome(variant, until_us=None):
+    rerun = Rerun(variant, variant.scenario.seed, until_us or variant.scenario.until_us)
+    while rerun.step(500):
+        pass
+    return rerun.outcome()
+
+
+def by_key(scenario, commands=()):
+    return {variant.key: variant for variant in variants(scenario, list(commands))}
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_every_variant_of_every_scenario_is_a_scenario_that_can_be_saved(name):
+    found = variants(load_scenario(name), [])
+    assert len({variant.key for variant in found}) == len({variant.name for variant in found}) == len(found)
+    for variant in found:
+        again = load_scenario_text(variant.scenario.canonical_text)
+        assert again == variant.scenario, variant.key
+    texts = [variant.scenario.canonical_text for variant in found]
+    assert len(set(texts)) == len(texts), "each changes something, and no two the same"
+
+
+def test_the_run_as_it_was_has_the_very_bytes():
+    scenario = load_scenario("region-down")
+    world = World.from_scenario(scenario)
+    world.run()
+    real = outcome(variants(scenario, [])[0])
+    assert real["digest"] == world.digest()
+    assert real["failovers"] == [{**failover, "moved": True} for failover in world.summary()["failovers"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "fewer"),
+    [
+        ("periodic-snapshots", "period-halved", "duplicates"),
+        ("issue-10054", "no-holds", "redeliveries"),
+        ("ack-hole-delayed-message", "no-delays", "duplicates"),
+        ("slow-consumer-oldest-first", "cache-rule", "duplicates"),
+        ("enabled-on-backlog", "replicated", "duplicates"),
+        ("one-way-replication", "two-ways", "duplicates"),
+        ("region-down-twice", "all-up", "duplicates"),
+        ("crash-returns-stranded", "links-up", "stranded"),
+        ("update-in-flight", "markers-safe", "duplicates"),
+        ("region-down", "drained", "duplicates"),
+        ("slow-consumer-spread", "small-queues", "duplicates"),
+        ("slow-consumer-spread", "cache-doubled", "duplicates"),
+    ],
+)
+def test_what_helps_helps(name, key, fewer):
+    found = by_key(load_scenario(name))
+    real, other = outcome(found["as-it-was"])["failovers"], outcome(found[key])["failovers"]
+    assert sum(one[fewer] for one in other) < sum(one[fewer] for one in real)
+
+
+def test_a_command_given_by_hand_is_changed_like_a_planned_one():
+    scenario = load_scenario("two-regions")
+    world = World.from_scenario(scenario)
+    world.run(3_000_000)
+    assert world.apply({"do": "cluster.crash", "cluster": "us-west"}).ok
+    assert world.apply({"do": "subscription.fail-over", "subscription": "billing", "from": "us-west", "to": "us-east", "mode": "crash"}).ok
+    world.run(6_000_000)
+    found = by_key(scenario, world.command_log)
+    assert outcome(found["as-it-was"], 6_000_000)["digest"] == world.digest()
+    assert [entry["do"] for entry in found["planned"].commands] == ["subscription.fail-over"]
+    assert outcome(found["planned"], 6_000_000)["failovers"][0]["mode"] == "planned"
+
+
+def test_a_variant_gives_the_same_however_it_is_cut():
+    variant = by_key(load_scenario("region-down"))["period-halved"]
+    whole = Rerun(variant, variant.scenario.seed, variant.scenario.until_us)
+    while whole.step(100_000):
+        pass
+    assert outcome(variant) == whole.outcome()
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (None, "the failover did not come about"),
+        ({}, "no difference"),
+        ({"duplicates": 3, "lost": 2}, "4 fewer twice, 2 more lost"),
+        ({"outage_us": 1_500_000}, "outage 1.40 s longer"),
+        ({"first_delivery_us": None, "outage_us": None, "duplicates": 0}, "7 fewer twice, nothing left to deliver"),
+        ({"first_delivery_us": None, "outage_us": None, "moved": False}, "the consumers had not moved by the end"),
+    ],
+)
+def test_differences_are_said_in_words(other, words):
+    real = {"duplicates": 7, "redeliveries": 0, "stranded": 0, "lost": 0, "outage_us": 100_000, "first_delivery_us": 5, "moved": True}
+    assert difference(real, None if other is None else {**real, **other}) == words
