@@ -1,8 +1,9 @@
 """Builds a lab's frames: what changed since the last one, encoded once for every viewer.
 
-Rules: a frame holds only what does not depend on a viewer. An ordinary frame fits `FRAME_BYTES`: it is thinned in the
-order of `_thin` until it does, and says `sampled`. A snapshot frame is what a page can start from. Building one looks at
-the world and never changes the run. Numbers count from 1 in each epoch; the epoch is given by the lab's session.
+Rules: a frame holds only what does not depend on a viewer. An ordinary frame says what changed and fits `FRAME_BYTES`: it is
+thinned until it does, and says `sampled`. A snapshot frame is what a page can start from, and shows the view as the ordinary
+frame of the same number does. Building one looks at the world and never changes the run. Numbers count from 1 in each epoch;
+the epoch is given by the lab's session.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
+from visualizer import thinning
+from visualizer.changes import changes
+from visualizer.packing import packed, table
 from visualizer.wire import encode
 
 MOVING_THINGS = 500
@@ -27,6 +31,9 @@ FRAME_CELLS, FRAME_ROWS = 400, 200
 
 FORECASTS_KEPT = 3000
 """Points of the risk curve kept per branch: five minutes at one in 100 ms."""
+
+CELL_COLUMNS = ("kind", "producer", "number", "size", "snapshot")
+"""Columns of `World.cells`."""
 
 FORECASTS_SENT = 600
 """Points in a snapshot frame."""
@@ -61,7 +68,9 @@ class FrameMaker:
         self._forecasts: dict[int, deque[tuple[int, dict[str, Any]]]] = {}
         self._unsent: list[tuple[int, dict[str, Any]]] = []
         self._level = 0
-        self._last: dict[str, Any] = {}
+        self._repeats = 0  # frames since the world moved
+        self._head: dict[str, Any] = {}  # of the last frame
+        self._view: dict[str, Any] = {}  # as the last frame showed it
 
     def begin_epoch(self, epoch: int) -> None:
         """After a seek or a new branch: the next frame is number 1 and a snapshot."""
@@ -83,31 +92,40 @@ class FrameMaker:
         self.number += 1
         view = self.world.view()
         self.note_forecast(view["forecast"])
-        head = self._head(view, playing)
+        head = self._heading(view, playing)
         flights, totals = self.world.flights(MOVING_THINGS)
-        flying = {"flights": flights, "flights_total": totals}
-        snapshot = None
-        if with_snapshot or self.number == 1:
-            snapshot = self._snapshot(head, flying)
-        frame = snapshot if self.number == 1 and snapshot else self._ordinary(head, flying)
+        if self.number == 1:
+            shown = view
+            frame = snapshot = self._snapshot(head, shown, flights, totals)
+        else:
+            text, shown = self._ordinary(head, view, flights, totals)
+            frame = Frame(self.epoch, self.number, False, text)
+            snapshot = self._snapshot(head, shown, flights, totals) if with_snapshot else None
+        self._repeats = self._repeats + 1 if self._seq == self.world.seq else 0
         self._seq = self.world.seq
         self._lengths = {where: topic["length"] for where, topic in _topics(view)}
         self._unsent.clear()
-        self._last = head
+        self._head, self._view = head, shown
         return frame, snapshot
+
+    @property
+    def behind(self) -> bool:
+        """Whether the last frame was thinned and frames without anything new would bring the rest, a turn for each cluster."""
+        return self._level > 0 and self._repeats < 1 << thinning.DEEPEST
 
     def busy(self, playing: Playing) -> Frame | None:
         """A frame that changes nothing but says what the lab is doing; it belongs to the epoch that pages see, also when
         the next one (a seek's) is begun already. None before the very first frame."""
-        if not self._last:
+        if not self._head:
             return None
-        self._last["number"] += 1
-        if self._last["epoch"] == self.epoch:
-            self.number = self._last["number"]
-        head = {**self._last, "playing": playing.playing, "speed": playing.speed, "busy": playing.busy}
-        return Frame(head["epoch"], head["number"], False, encode({**head, "cells": {}, "flights": [], "flights_total": {}, "rows": [], "forecast": [], "sampled": True}))
+        self._head["number"] += 1
+        if self._head["epoch"] == self.epoch:
+            self.number = self._head["number"]
+        head = {**self._head, "playing": playing.playing, "speed": playing.speed, "busy": playing.busy}
+        nothing = {"changes": {}, "whole": [], "cells": {}, **_flying([], {}), "rows": table([]), "forecast": _curves([]), "sampled": True}
+        return Frame(head["epoch"], head["number"], False, encode({**head, **nothing}))
 
-    def _head(self, view: dict[str, Any], playing: Playing) -> dict[str, Any]:
+    def _heading(self, view: dict[str, Any], playing: Playing) -> dict[str, Any]:
         return {
             "type": "frame",
             "epoch": self.epoch,
@@ -119,32 +137,30 @@ class FrameMaker:
             "playing": playing.playing,
             "speed": playing.speed,
             "busy": playing.busy,
-            "view": view,
         }
 
-    def _snapshot(self, head: dict[str, Any], flying: dict[str, Any]) -> Frame:
-        cells = {}
-        for where, topic in _topics(head["view"]):
-            first = max(0, topic["length"] - SNAPSHOT_CELLS)
-            cells[where] = self._cells(where, first, topic["length"])
+    def _snapshot(self, head: dict[str, Any], view: dict[str, Any], flights: list[dict[str, Any]], totals: dict[str, int]) -> Frame:
+        lengths = {where: topic["length"] for where, topic in _topics(view)}
         curve = list(self._forecasts.get(self.world.branch, ()))
         text = encode(
             {
                 **head,
                 "snapshot": True,
-                "cells": cells,
-                **flying,
-                "rows": self._newest_control_rows(0, SNAPSHOT_ROWS),
-                "forecast": curve[-FORECASTS_SENT:],
+                "view": view,
+                "cells": {where: _packed_cells(self._cells(where, max(0, length - SNAPSHOT_CELLS), length)) for where, length in lengths.items()},
+                **_flying(flights, totals),
+                "rows": table(self._newest_control_rows(0, SNAPSHOT_ROWS)),
+                "forecast": _curves(curve[-FORECASTS_SENT:]),
                 "branches": self.world.branches,
                 "sampled": len(curve) > FORECASTS_SENT,
             }
         )
         return Frame(self.epoch, self.number, True, text)
 
-    def _ordinary(self, head: dict[str, Any], flying: dict[str, Any]) -> Frame:
+    def _ordinary(self, head: dict[str, Any], view: dict[str, Any], flights: list[dict[str, Any]], totals: dict[str, int]) -> tuple[str, dict[str, Any]]:
+        """(The frame's text, the view as it shows it); thinned as far as needed, beginning one level below the last frame's."""
         cells, sampled = {}, False
-        for where, topic in _topics(head["view"]):
+        for where, topic in _topics(view):
             first = self._lengths.get(where, 0)
             if topic["length"] > first:
                 newest = max(first, topic["length"] - FRAME_CELLS)
@@ -153,17 +169,24 @@ class FrameMaker:
         rows = self._newest_control_rows(self._seq, FRAME_ROWS + 1)
         if len(rows) > FRAME_ROWS:
             rows, sampled = rows[1:], True
-        frame = {**head, "cells": cells, **flying, "rows": rows, "forecast": list(self._unsent), "sampled": sampled}
-        return Frame(self.epoch, self.number, False, self._fitted(frame))
-
-    def _fitted(self, frame: dict[str, Any]) -> str:
-        """Thinned as far as needed; starts one step below what the last frame needed, as the next is much like it."""
         level = max(0, self._level - 1)
         while True:
-            text = encode(_thin(frame, level))
-            if len(text.encode()) <= FRAME_BYTES or level == DEEPEST_THINNING:
+            most = thinning.most_at(level)
+            shown = thinning.in_turns(thinning.thin_view(view, level), self._view, level, self.number) if level else view
+            changed, whole = changes(self._view, shown)
+            content = {
+                "changes": changed,
+                "whole": whole,
+                "cells": {where: _packed_cells(thinning.newest_cells(block, most)) for where, block in cells.items()},
+                **_flying(thinning.evenly(flights, most), totals),
+                "rows": table(thinning.newest(rows, most)),
+                "forecast": _curves(self._unsent if level == 0 else self._unsent[-1:]),
+                "sampled": sampled or level > 0,
+            }
+            text = encode({**head, **content})
+            if level == thinning.DEEPEST or len(text.encode()) <= FRAME_BYTES:
                 self._level = level
-                return text
+                return text, shown
             level += 1
 
     def _cells(self, where: str, first: int, length: int) -> dict[str, Any]:
@@ -181,57 +204,24 @@ class FrameMaker:
         return found[-most:]
 
 
-DEEPEST_THINNING = 4
-
-
-def _thin(frame: dict[str, Any], level: int) -> dict[str, Any]:
-    """The frame with less in it. Level 0 is all; each further one gives up more of what a page can do without or fetch."""
-    if level == 0:
-        return frame
-    flights = frame["flights"]
-    keep_flights = max(1, MOVING_THINGS >> (2 * level))
-    if len(flights) > keep_flights:
-        step = len(flights) / keep_flights
-        flights = [flights[int(index * step)] for index in range(keep_flights)]
-    most = 160 >> (2 * level)
-    cells = {where: _newest_cells(block, most) for where, block in frame["cells"].items()}
-    return {
-        **frame,
-        "view": _thin_view(frame["view"], most),
-        "cells": cells,
-        "flights": flights,
-        "rows": frame["rows"][-most:] if most else [],
-        "forecast": frame["forecast"][-1:],
-        "sampled": True,
-    }
-
-
-def _newest_cells(block: dict[str, Any], most: int) -> dict[str, Any]:
-    dropped = max(0, len(block["kind"]) - most)
-    if not dropped:
-        return block
-    columns = {name: block[name][dropped:] for name in ("kind", "producer", "number", "size", "snapshot")}
-    return {**block, **columns, "first": block["first"] + dropped}
-
-
-def _thin_view(view: dict[str, Any], most: int) -> dict[str, Any]:
-    """The view with shorter lists: ranges, messages in hand, ledgers, cached snapshots. Totals stay."""
-    clusters = {}
-    for name, cluster in view["clusters"].items():
-        topics = {}
-        for topic_name, topic in cluster["topics"].items():
-            subscriptions = {key: _thin_subscription(value, most) for key, value in topic["subscriptions"].items()}
-            topics[topic_name] = {**topic, "ledgers": topic["ledgers"][-min(most, 5) :] if most else [], "subscriptions": subscriptions}
-        clusters[name] = {**cluster, "topics": topics}
-    return {**view, "clusters": clusters}
-
-
-def _thin_subscription(subscription: dict[str, Any], most: int) -> dict[str, Any]:
-    consumers = {name: {**consumer, "in_hand": consumer["in_hand"][:most]} for name, consumer in subscription["consumers"].items()}
-    cache = subscription["cache"][-most:] if most else []
-    return {**subscription, "ranges": subscription["ranges"][:most], "cache": cache, "consumers": consumers}
-
-
 def _topics(view: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """(`cluster/topic`, its view) of every topic, in order."""
     return [(f"{cluster}/{name}", topic) for cluster, content in view["clusters"].items() for name, topic in content["topics"].items()]
+
+
+def _packed_cells(block: dict[str, Any]) -> dict[str, Any]:
+    return {**block, **{name: packed(block[name]) for name in CELL_COLUMNS}}
+
+
+def _flying(flights: list[dict[str, Any]], totals: dict[str, int]) -> dict[str, Any]:
+    """What is on the wire; how long a thing travels is the same for many, when it arrives is not."""
+    things = [{**{name: value for name, value in flight.items() if name != "due_us"}, "travel_us": flight["due_us"] - flight["sent_us"]} for flight in flights]
+    links = [{"from": link.split(" -> ")[0], "to": link.split(" -> ")[1], "count": count} for link, count in totals.items() if count]
+    return {"flights": table(things), "flights_total": table(links)}
+
+
+def _curves(points: list[tuple[int, dict[str, dict[str, int]]]]) -> dict[str, Any]:
+    """Points of the risk curve: their instants, and a column for each subscription and peer."""
+    pairs = sorted({(name, peer) for _, values in points for name, peers in values.items() for peer in peers})
+    columns = [[name, peer, packed(values.get(name, {}).get(peer) for _, values in points)] for name, peer in pairs]
+    return {"at_us": packed(at_us for at_us, _ in points), "curves": columns}

@@ -286,6 +286,7 @@ class Session:
         wanted, self._snapshot_wanted = self._snapshot_wanted, False
         frame, snapshot = self.frames.next(Playing(self.playing, self.speed), wanted)
         self.listener.publish(frame, snapshot)
+        self._frame_wanted |= not self.playing and self.frames.behind
 
     def _emit_busy(self, now_s: float, job: Job) -> None:
         self._next_frame_s = now_s + BUSY_AFTER_S

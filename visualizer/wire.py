@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-WIRE_VERSION = 1
+WIRE_VERSION = 2
 
 MESSAGE_LIMIT = 65_536
 """Characters of one message from a page; a command with a thousand message names has 20,000."""

@@ -2,12 +2,10 @@
 
 Script time is what Chromium's own profiler charges to JavaScript (decoding frames, reducing, drawing), over all animation
 frames of the round. Two ways to show 5,000 cells: three long logs seen whole, and twelve regions with every cell drawn on its own.
-The server thins a frame to 32 KiB, which is fewer than 500 things; on its way to the page each frame is filled up to 500.
 """
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from script.benchmarks import scenarios
@@ -17,7 +15,6 @@ from script.support.processes import Supervisor
 from script.support.temporary_site import Site, temporary_site
 
 ROUND_MS, SETTLE_MS = 3000, 2000
-IN_FLIGHT = 500
 LIMIT_MS = 16.0
 ANIMATION_FRAMES = "window.animationFrames = 0; (function count() { window.animationFrames += 1; requestAnimationFrame(count); })();"
 SHOWN = """() => {
@@ -40,7 +37,7 @@ def measure() -> list[Figure]:
     figures = []
     with Supervisor(interrupting=True) as supervisor, temporary_site(supervisor) as site, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        quiet, _shown = _script_ms_per_frame(browser, site, site.open_lab(yaml=scenarios.crowded(2, 1).replace("300/s", "10/s")), 0, None, 900)
+        quiet, _shown = _script_ms_per_frame(browser, site, site.open_lab(yaml=scenarios.crowded(2, 1).replace("300/s", "10/s")), 0, 0, 900)
         for name, (text, from_us, presses, height) in CROWDS.items():
             figure, shown = _script_ms_per_frame(browser, site, site.open_lab(yaml=text), from_us, presses, height)
             title = f"script time per frame, {name} ({shown['entries']:,} entries, {shown['flights']} in flight)"
@@ -49,14 +46,12 @@ def measure() -> list[Figure]:
     return figures
 
 
-def _script_ms_per_frame(browser: Any, site: Site, lab: dict[str, str], from_us: int, presses: int | None, height: int) -> tuple[float, dict[str, int]]:
+def _script_ms_per_frame(browser: Any, site: Site, lab: dict[str, str], from_us: int, presses: int, height: int) -> tuple[float, dict[str, int]]:
     """The median over the rounds, and what the page held at the end."""
     page = browser.new_page(viewport={"width": 1440, "height": height})
     page.add_init_script(ANIMATION_FRAMES)
-    if presses is not None:
-        page.route_web_socket("**/ws/labs/**", _fill_up)
     open_at(page, f"{site.address}{lab['url']}#token={lab['token']}", from_us)
-    for _ in range(presses or 0):
+    for _ in range(presses):
         page.keyboard.press("-")
     page.evaluate("() => globalThis.failoverLab.link.play(1)")
     page.wait_for_timeout(SETTLE_MS)
@@ -71,24 +66,6 @@ def _script_ms_per_frame(browser: Any, site: Site, lab: dict[str, str], from_us:
     shown = page.evaluate(SHOWN)
     page.close()
     return median(times), shown
-
-
-def _fill_up(socket: Any) -> None:
-    """Between server and page: copies of what flies, a little later each, until a frame holds `IN_FLIGHT` things."""
-    server = socket.connect_to_server()
-    server.on_message(lambda text: socket.send(_filled(text)))
-
-
-def _filled(text: str) -> str:
-    message = json.loads(text)
-    flights = message.get("flights")
-    if message["type"] != "frame" or not flights:
-        return text
-    copies = [{**flights[place % len(flights)], "number": 1_000_000 + place} for place in range(IN_FLIGHT - len(flights))]
-    for place, copy in enumerate(copies):
-        share = (copy["due_us"] - copy["sent_us"]) * place // IN_FLIGHT
-        copy["sent_us"], copy["due_us"] = copy["sent_us"] - share, copy["due_us"] + share
-    return json.dumps({**message, "flights": [*flights, *copies]})
 
 
 def _script_seconds(profiler: Any) -> float:

@@ -23,6 +23,28 @@ test("frames add up: cells, rows, forecast, instant", () => {
   assert.equal(state.welcome.title, "A lab");
 });
 
+test("an ordinary frame changes the view before it; what it does not name is the same object", () => {
+  const before = play([welcome(), frame(1, { view: small() })]);
+  const changes = { seq: 9, clusters: { a: { topics: { orders: { length: 7, ledgers: [[3, 0, 7]] } } } } };
+  const after = reduce(before, frozen(frame(2, { changes })));
+  assert.equal(after.view.clusters.a.topics.orders.length, 7);
+  assert.deepEqual(after.view.clusters.a.topics.orders.ledgers, [[3, 0, 7]]);
+  assert.equal(after.view.clusters.a.topics.orders.subscriptions, before.view.clusters.a.topics.orders.subscriptions);
+  assert.equal(after.view.clusters.b, before.view.clusters.b);
+  assert.equal(before.view.clusters.a.topics.orders.length, 3, "the view before stays as it was");
+});
+
+test("an object that is given whole keeps nothing of the one before, and its names come in its own order", () => {
+  const before = play([welcome(), frame(1, { view: small() })]);
+  const path = ["clusters", "a", "topics", "orders", "subscriptions"];
+  const subscriptions = { audit: cursor(), billing: cursor({ mark: 4 }) };
+  const after = reduce(before, frame(2, { changes: { clusters: { a: { topics: { orders: { subscriptions } } } } }, whole: [path] }));
+  assert.deepEqual(Object.keys(after.view.clusters.a.topics.orders.subscriptions), ["audit", "billing"]);
+  const emptied = reduce(after, frame(3, { changes: { clusters: { a: { topics: { orders: { subscriptions: {} } } } } }, whole: [path] }));
+  assert.deepEqual(emptied.view.clusters.a.topics.orders.subscriptions, {});
+  assert.equal(emptied.view.clusters.a.topics.orders.length, 3);
+});
+
 test("a gap is counted and nothing of the frame is taken in", () => {
   const before = play([welcome(), frame(1, { view: small() })]);
   const after = reduce(before, frame(3, { view: small(9) }));

@@ -8,12 +8,38 @@ import { FIRST_WAIT_MS, LONGEST_WAIT_MS, waitBefore } from "../../static/js/wire
 import { openConnection } from "../../static/js/wire/connection.js";
 import { ownerToken } from "../../static/js/wire/token.js";
 import { makeRequests, RequestError } from "../../static/js/wire/http.js";
-import { cells, frame, welcome } from "./fixtures/lab.js";
+import { frame, welcome } from "./fixtures/lab.js";
+
+const table = (count = 0, columns = {}, texts = [], names = []) => ({ count, names, texts, columns });
+
+/** A frame as the server writes it: nothing in it yet. */
+const written = (number, more = {}) => ({ ...frame(number), flights: table(), flights_total: table(), rows: table(), forecast: { at_us: [], curves: [] }, ...more });
+const columns = (more = {}) => ({ first: 4, length: 7, names: ["web"], kind: [0, 0, 1], producer: [[0, 3]], number: [5, 1, 995], size: [1, [0, 2]], snapshot: [-1, [0, 2]], ...more });
 
 test("decode takes a frame and keeps fields it does not know", () => {
-  const taken = decode(JSON.stringify({ ...frame(3), cells: { "a/orders": cells("aab") }, later: 1 }));
+  const taken = decode(JSON.stringify(written(3, { later: 1 })));
   assert.equal(taken.number, 3);
   assert.equal(taken.later, 1);
+});
+
+test("decode reads packed cells, flights, rows and points", () => {
+  const taken = decode(
+    JSON.stringify(
+      written(1, {
+        cells: { "a/orders": columns() },
+        flights: table(3, { from: [[0, 3]], to: [1, [0, 2]], number: [7, [1, 2]], sent_us: [100, [10, 2]], travel_us: [40, 0, 5] }, ["from", "to"], ["a", "b"]),
+        flights_total: table(1, { from: [0], to: [1], count: [802] }, ["from", "to"], ["a", "b"]),
+        rows: table(3, { seq: [4, 2, 1], type: [0, 1, 0], snapshot: [null, 9] }, ["type"], ["link.cut", "snapshot.requested"]),
+        forecast: { at_us: [100, 50], curves: [["billing", "b", [3, null]]] },
+      }),
+    ),
+  );
+  const { kind, number, size, snapshot, first } = taken.cells["a/orders"];
+  assert.deepEqual({ kind, number, size, snapshot, first }, { kind: [0, 0, 1], number: [5, 6, 1001], size: [1, 1, 1], snapshot: [-1, -1, -1], first: 4 });
+  assert.deepEqual(taken.flights[2], { from: "a", to: "b", number: 9, sent_us: 120, travel_us: 45, due_us: 165 });
+  assert.deepEqual(taken.flights_total, { "a -> b": 802 });
+  assert.deepEqual(taken.rows, [{ seq: 4, type: "link.cut" }, { seq: 6, type: "snapshot.requested", snapshot: 9 }, { seq: 7, type: "snapshot.requested" }]);
+  assert.deepEqual(taken.forecast, [[100, { billing: { b: 3 } }], [150, {}]]);
 });
 
 test("decode says in words what is wrong", () => {
@@ -21,9 +47,14 @@ test("decode says in words what is wrong", () => {
     ["{", /not JSON/],
     ["[]", /without a type/],
     [JSON.stringify({ type: "weather" }), /type “weather”.*Reload/],
-    [JSON.stringify({ ...frame(1), at_us: 1.5 }), /“at_us” is not a whole number of microseconds/],
-    [JSON.stringify(welcome({ wire: 2 })), /wire version 2.*Reload/],
-    [JSON.stringify({ ...frame(1), cells: { "a/orders": { ...cells("aab"), number: [1] } } }), /cells of a\/orders have 3 kinds but not as many of “number”/],
+    [JSON.stringify(written(1, { at_us: 1.5 })), /“at_us” is not a whole number of microseconds/],
+    [JSON.stringify(welcome({ wire: 1 })), /wire version 1.*Reload/],
+    [JSON.stringify({ ...written(1), view: undefined }), /neither a view nor its changes/],
+    [JSON.stringify(written(1, { cells: { "a/orders": columns({ number: [1] }) } })), /cells of a\/orders have 3 kinds but not as many of “number”/],
+    [JSON.stringify(written(1, { cells: { "a/orders": columns({ size: [[0, 1e9]] }) } })), /“cells.size”, a column with \[0,1000000000\]/],
+    [JSON.stringify(written(1, { cells: { "a/orders": columns({ kind: [0, 0.5, 1] }) } })), /“cells.kind”, a column with 0.5/],
+    [JSON.stringify(written(1, { rows: table(1, { seq: [1, 1] }) })), /“rows” with 1 rows and 2 of “seq”/],
+    [JSON.stringify(written(1, { flights: [] })), /“flights”, which is not a table/],
   ];
   for (const [text, words] of refusals) assert.throws(() => decode(text), (reason) => reason instanceof WireError && words.test(reason.message));
 });

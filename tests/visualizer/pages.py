@@ -8,6 +8,7 @@ from typing import Any
 from channels.testing import WebsocketCommunicator
 
 from labsite.asgi import application
+from tests.visualizer.reading import FrameReader
 
 SCENARIO = """\
 format: 1
@@ -38,7 +39,7 @@ ORIGIN = (b"origin", b"http://testserver")
 
 
 class Page:
-    """A page on a lab's socket: says hello, answers `seen`, keeps what came."""
+    """A page on a lab's socket: says hello, answers `seen`, keeps what came (`tests.visualizer.reading`)."""
 
     def __init__(self, lab_id: str, token: str | None = None, origin: tuple[bytes, bytes] | None = ORIGIN) -> None:
         headers = [(b"host", HOST.encode())] + ([origin] if origin else [])
@@ -46,6 +47,7 @@ class Page:
         self.token = token
         self.answers_seen = True
         self.frames: list[dict[str, Any]] = []
+        self.reader = FrameReader()
 
     async def open(self, epoch: int | None = None, number: int | None = None) -> dict[str, Any]:
         """Connect and say hello; returns welcome."""
@@ -61,6 +63,7 @@ class Page:
     async def receive(self, timeout: float = 20) -> dict[str, Any]:
         message = json.loads(await self.socket.receive_from(timeout=timeout))
         if message["type"] == "frame":
+            message = self.reader.read(message)
             self.frames.append(message)
             if self.answers_seen:
                 await self.send({"type": "seen", "epoch": message["epoch"], "number": message["number"]})

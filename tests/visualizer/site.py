@@ -15,6 +15,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from tests.visualizer.reading import FrameReader
+
 ROOT = Path(__file__).resolve().parents[2]
 START_LIMIT_S = 60
 
@@ -80,6 +82,7 @@ class SitePage:
 
     def __init__(self, port: int, lab_id: str, token: str | None) -> None:
         self.viewers = 0
+        self.reader = FrameReader()
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
         key = base64.b64encode(os.urandom(16)).decode()
         self.socket.sendall(
@@ -115,6 +118,7 @@ class SitePage:
         if message["type"] == "viewers":
             self.viewers = message["count"]
         if message["type"] == "frame":
+            message = self.reader.read(message)
             self.send({"type": "seen", "epoch": message["epoch"], "number": message["number"]})
         return message
 

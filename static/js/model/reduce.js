@@ -5,6 +5,7 @@
 
 import { placeOf } from "../wire/sequence.js";
 import { appendCells, prependCells } from "./cells.js";
+import { changedView } from "./changes.js";
 import { emptyLab } from "./state.js";
 import { foldBegins } from "./begins.js";
 import { addPoints } from "./forecast.js";
@@ -32,10 +33,11 @@ export function reduce(state, message) {
   return take ? take(state, message) : state;
 }
 
-function takeFrame(state, frame) {
-  const place = placeOf(state, frame);
+function takeFrame(state, given) {
+  const place = placeOf(state, given);
   if (place === "old") return state;
   if (place === "gap") return { ...state, gaps: state.gaps + 1 };
+  const frame = given.snapshot ? given : { ...given, view: changedView(state.view, given.changes, given.whole) };
   const base = frame.snapshot ? startOver(state, frame) : state;
   const rows = addRows(base.rows, frame.rows);
   const fresh = rows === base.rows ? [] : rows.slice(rows.findLastIndex((row) => row.seq <= lastSeq(base.rows)) + 1);
@@ -46,17 +48,17 @@ function takeFrame(state, frame) {
     at_us: frame.at_us,
     playing: frame.playing,
     speed: frame.speed ?? base.speed,
-    view: frame.view ?? base.view,
+    view: frame.view,
     cells: takeCells(base, frame.cells),
     owners: foldOwners(base.owners, frame.cells),
-    flights: frame.flights ?? [],
-    flights_total: frame.flights_total ?? {},
-    sampled: frame.sampled ?? false,
+    flights: frame.flights,
+    flights_total: frame.flights_total,
+    sampled: frame.sampled,
     rows,
-    ahead: rowsAhead(base.ahead, frame.view?.seq ?? 0),
+    ahead: rowsAhead(base.ahead, frame.view.seq),
     snapshots: foldSnapshots(base.snapshots, fresh),
     markers: foldMarkers(base.markers, fresh),
-    begins: foldBegins(base.begins, fresh, frame.view ?? base.view),
+    begins: foldBegins(base.begins, fresh, frame.view),
     forecast: addPoints(base.forecast, frame.forecast),
     moved: standingAtFailover(base, fresh, frame),
     branches: frame.branches ?? base.branches,
@@ -70,7 +72,7 @@ const lastSeq = (rows) => (rows.length ? rows[rows.length - 1].seq : -1);
  * new instant on the same branch, because a snapshot carries only the newest stretch of it.
  */
 function startOver(state, frame) {
-  const same_branch = state.view && frame.view && state.view.branch === frame.view.branch;
+  const same_branch = state.view && state.view.branch === frame.view.branch;
   const kept = same_branch ? state.forecast.filter(([at_us]) => at_us < (frame.forecast?.[0]?.[0] ?? frame.at_us)) : [];
   return {
     ...emptyLab(),

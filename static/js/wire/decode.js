@@ -1,13 +1,15 @@
 /**
- * Turns the text of one socket frame into a checked object, or says in words what is wrong with it.
- * Rules: a frame of an unknown type is refused (the page is older than the server); unknown fields are kept.
+ * Turns the text of one socket message into a checked object with its packed columns read, or says in words what is wrong with it.
+ * Rules: a message of an unknown type is refused (the page is older than the server); unknown fields are kept.
  */
 
-/** A frame that does not keep to docs/websocket.md. */
-export class WireError extends Error {}
+import { WireError } from "./error.js";
+import { rowsOf, unpacked } from "./packing.js";
+
+export { WireError };
 
 /** The wire version this page speaks; `welcome` carries the server's. */
-export const WIRE_VERSION = 1;
+export const WIRE_VERSION = 2;
 
 const isText = (value) => typeof value === "string";
 const isWhole = (value) => Number.isInteger(value);
@@ -46,8 +48,7 @@ export function decode(text) {
   if (frame.type === "welcome" && frame.wire !== WIRE_VERSION) {
     throw new WireError(`The server speaks wire version ${frame.wire}, this page version ${WIRE_VERSION}. Reload the page.`);
   }
-  if (frame.type === "frame") checkCells(frame.cells);
-  return frame;
+  return frame.type === "frame" ? { ...frame, ...contentOf(frame) } : frame;
 }
 
 function parse(text) {
@@ -61,16 +62,40 @@ function parse(text) {
   return frame;
 }
 
+const CELL_COLUMNS = ["kind", "producer", "number", "size", "snapshot"];
+
+/** A frame's lists as the page works with them. */
+function contentOf(frame) {
+  if (!isObject(frame.snapshot ? frame.view : frame.changes)) throw new WireError("The server sent a frame with neither a view nor its changes.");
+  if (!isObject(frame.cells)) throw new WireError("The server sent a frame whose “cells” is not an object.");
+  return {
+    cells: Object.fromEntries(Object.entries(frame.cells).map(([where, block]) => [where, cellsOf(block, where)])),
+    flights: rowsOf(frame.flights, "flights").map(arriving),
+    flights_total: Object.fromEntries(rowsOf(frame.flights_total, "flights_total").map(({ from, to, count }) => [`${from} -> ${to}`, count])),
+    rows: rowsOf(frame.rows, "rows"),
+    forecast: pointsOf(frame.forecast),
+  };
+}
+
+const arriving = (flight) => ({ ...flight, due_us: flight.sent_us + flight.travel_us });
+
 /** Columns of one cells block have one length; a shorter one would shift every mark to its right. */
-function checkCells(blocks) {
-  if (blocks === undefined) return;
-  if (!isObject(blocks)) throw new WireError("The server sent a frame whose “cells” is not an object.");
-  for (const [where, block] of Object.entries(blocks)) {
-    if (!isWhole(block.first) || !Array.isArray(block.kind)) throw new WireError(`The cells of ${where} have no “first” or no “kind”.`);
-    for (const column of ["producer", "number", "size", "snapshot"]) {
-      if (!Array.isArray(block[column]) || block[column].length !== block.kind.length) {
-        throw new WireError(`The cells of ${where} have ${block.kind.length} kinds but not as many of “${column}”.`);
-      }
-    }
+function cellsOf(block, where) {
+  if (!isWhole(block.first)) throw new WireError(`The cells of ${where} have no “first”.`);
+  const columns = Object.fromEntries(CELL_COLUMNS.map((name) => [name, unpacked(block[name], `cells.${name}`)]));
+  for (const name of CELL_COLUMNS) {
+    if (columns[name].length !== columns.kind.length) throw new WireError(`The cells of ${where} have ${columns.kind.length} kinds but not as many of “${name}”.`);
   }
+  return { ...block, ...columns };
+}
+
+/** @returns {import("../model/forecast.js").Point[]} points of the risk curve, from its columns */
+function pointsOf({ at_us, curves }) {
+  const points = unpacked(at_us, "forecast.at_us").map((instant_us) => [instant_us, {}]);
+  for (const [subscription, peer, packed] of curves) {
+    unpacked(packed, "forecast").forEach((duplicates, at) => {
+      if (duplicates !== null) (points[at][1][subscription] ??= {})[peer] = duplicates;
+    });
+  }
+  return points;
 }

@@ -1,0 +1,190 @@
+"""Frames: they fit, they add up to what the engine shows, and the page's own code reads them as this file does."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from script.benchmarks import scenarios
+from simulator import World, load_scenario_text
+from tests.visualizer.pages import SCENARIO
+from tests.visualizer.reading import FrameReader, changed, rows_of, unpacked
+from visualizer.changes import changes
+from visualizer.frames import FRAME_BYTES, MOVING_THINGS, Frame, FrameMaker, Playing
+from visualizer.packing import packed, table
+
+PAGE = Path(__file__).resolve().parents[2] / "static" / "js"
+PLAYING = Playing(True, 1.0)
+
+
+def world_of(text: str, at_us: int) -> World:
+    world = World.from_scenario(load_scenario_text(text))
+    world.run(at_us)
+    return world
+
+
+def maker_of(world: World) -> FrameMaker:
+    frames = FrameMaker(world)
+    frames.begin_epoch(1)
+    return frames
+
+
+def frames_of(world: World, count: int, every_us: int = 50_000) -> list[Frame]:
+    """A snapshot frame and the ordinary ones after it."""
+    frames, made = maker_of(world), []
+    for _ in range(count):
+        made.append(frames.next(PLAYING, False)[0])
+        world.run(world.now_us + every_us)
+    return made
+
+
+@pytest.mark.parametrize("values", [[], [7], [7, 8, 9, 10], [None, None, 3], [3, None, 3, 4], [0, 0, 0, -5, None], [1 << 52, -(1 << 52)]])
+def test_a_packed_column_comes_back(values):
+    assert unpacked(packed(values)) == values
+
+
+def test_random_columns_and_tables_come_back():
+    draw = random.Random(1)
+    for _ in range(200):
+        values = [draw.choice([None, 0, 1, draw.randrange(-(10**9), 10**9)]) for _ in range(draw.randrange(40))]
+        assert unpacked(packed(values)) == values
+        rows = [{name: value for name in "abc" if (value := draw.choice([None, 3, draw.randrange(100)])) is not None} for _ in range(draw.randrange(20))]
+        rows = [{**row, **({"word": draw.choice(["x", "y", "z"])} if draw.random() < 0.5 else {})} for row in rows]
+        assert rows_of(table(rows)) == rows
+
+
+def test_what_repeats_costs_next_to_nothing():
+    assert packed(range(1000, 2000)) == [1000, [1, 999]]
+    assert table([{"from": "a", "number": n} for n in range(3)]) == {"count": 3, "names": ["a"], "texts": ["from"], "columns": {"from": [[0, 3]], "number": [0, [1, 2]]}}
+
+
+def _random_view(draw: random.Random, depth: int = 3) -> dict[str, Any]:
+    return {
+        name: _random_view(draw, depth - 1) if depth and draw.random() < 0.6 else draw.choice([None, 1, 2, [], [[1, 2]], {}, "text"])
+        for name in draw.sample("abcdef", draw.randrange(1, 5))
+    }
+
+
+def test_changes_lead_from_any_view_to_any_other_with_names_in_order():
+    draw = random.Random(2)
+    for _ in range(500):
+        before, after = _random_view(draw), _random_view(draw)
+        other = changed(before, *changes(before, after))
+        assert json.dumps(other) == json.dumps(after)
+        assert changes(after, after) == ({}, [])
+
+
+@pytest.mark.parametrize(("regions", "latency_s", "from_us"), [(3, 2, 8_000_000), (12, 1, 4_000_000)])
+def test_five_hundred_flights_fit_a_frame_of_a_crowded_lab_with_room(regions, latency_s, from_us):
+    world = world_of(scenarios.crowded(regions, latency_s), from_us)
+    _snapshot, *ordinary = frames_of(world, 12)
+    for frame in ordinary:
+        read = json.loads(frame.text)
+        assert read["flights"]["count"] == MOVING_THINGS
+        assert sum(one["count"] for one in rows_of(read["flights_total"])) > MOVING_THINGS
+        assert len(frame.text.encode()) <= FRAME_BYTES * 0.7
+
+
+def _everything_at_once() -> str:
+    """Sixteen regions, four topics, eight subscriptions with held messages: more than a frame can say."""
+    names = [f"region-{number:02}" for number in range(1, 17)]
+    topics = "\n".join(f"  topic-{number}: {{clusters: [{', '.join(names)}]}}" for number in range(4))
+    producers = "\n".join(f"  web-{number}: {{topic: topic-{number}, cluster: {names[number]}, start: 1ms, rate: 100/s}}" for number in range(4))
+    subscriptions = "\n".join(
+        f"  s-{number}: {{topic: topic-{number // 2}, type: Shared, replicateSubscriptionState: true, initialPosition: Earliest}}" for number in range(8)
+    )
+    consumers = "\n".join(f"  c-{number}: {{subscription: s-{number}, cluster: {names[number]}, processing: 1ms, hold: {{share: 30%, for: 60s}}}}" for number in range(8))
+    return f"""
+format: 1
+name: everything-at-once
+title: More than a frame can say
+family: replicated-subscriptions
+seed: 1
+until: 600s
+clusters: {{{', '.join(f'{name}: {{}}' for name in names)}}}
+links:
+  default: {{latency: 1s}}
+topics:
+{topics}
+producers:
+{producers}
+subscriptions:
+{subscriptions}
+consumers:
+{consumers}
+"""
+
+
+def test_a_frame_that_would_be_too_long_is_thinned_until_it_fits():
+    frames = frames_of(world_of(_everything_at_once(), 3_000_000), 3, every_us=200_000)
+    for frame in frames[1:]:
+        read = json.loads(frame.text)
+        assert len(frame.text.encode()) <= FRAME_BYTES
+        assert read["sampled"] and 0 < read["flights"]["count"] < MOVING_THINGS
+        assert sum(one["count"] for one in rows_of(read["flights_total"])) > MOVING_THINGS
+
+
+def test_what_a_thinned_frame_left_out_comes_when_the_lab_stands_still():
+    world = world_of(_everything_at_once(), 1_000_000)
+    frames, reader = maker_of(world), FrameReader()
+    reader.read(json.loads(frames.next(PLAYING, False)[0].text))
+    world.run(1_400_000)
+    seen = reader.read(json.loads(frames.next(PLAYING, False)[0].text))
+    assert frames.behind and seen["view"]["clusters"] != world.view()["clusters"]
+    while frames.behind:
+        seen = reader.read(json.loads(frames.next(PLAYING, False)[0].text))
+    assert seen["view"] == json.loads(json.dumps(world.view())) and not seen["sampled"]
+
+
+def test_frames_and_snapshots_show_the_same_view_to_everyone():
+    """Whoever starts from a snapshot half-way sees what those see who followed from the first frame."""
+    world = world_of(SCENARIO, 500_000)
+    frames, early, late = maker_of(world), FrameReader(), None
+    for number in range(30):
+        frame, snapshot = frames.next(PLAYING, number == 12)
+        seen = early.read(json.loads(frame.text))
+        if snapshot is not None and number == 12:
+            late = FrameReader()
+            assert late.read(json.loads(snapshot.text))["view"] == seen["view"]
+        elif late is not None:
+            assert json.dumps(late.read(json.loads(frame.text))["view"]) == json.dumps(seen["view"])
+        assert json.dumps(seen["view"]) == json.dumps(json.loads(json.dumps(world.view())))
+        if number == 5:
+            assert world.apply({"do": "cluster.crash", "cluster": "b"}).ok
+        world.run(world.now_us + 50_000)
+
+
+READ_BY_THE_PAGE = """
+import { readFileSync } from "node:fs";
+import { decode } from "PAGE/wire/decode.js";
+import { reduce } from "PAGE/model/reduce.js";
+import { emptyLab } from "PAGE/model/state.js";
+let state = emptyLab();
+const seen = [];
+for (const text of JSON.parse(readFileSync(0, "utf8"))) {
+  const frame = decode(text);
+  state = reduce(state, frame);
+  seen.push({ view: state.view, flights: state.flights, flights_total: state.flights_total, rows: frame.rows, cells: frame.cells, forecast: frame.forecast, number: state.number });
+}
+console.log(JSON.stringify(seen));
+"""
+
+
+@pytest.mark.parametrize("text", [SCENARIO, scenarios.crowded(4, 1)], ids=["small", "crowded"])
+def test_the_pages_own_code_reads_frames_alike(text):
+    frames = frames_of(world_of(text, 1_500_000), 15)
+    node = shutil.which("node")
+    assert node, "Node 18 or newer is needed for the tests of the page's modules. Debian: apt-get install nodejs."
+    script = READ_BY_THE_PAGE.replace("PAGE", PAGE.as_uri())
+    answer = subprocess.run([node, "--input-type=module", "-e", script], input=json.dumps([frame.text for frame in frames]), capture_output=True, text=True, timeout=60, check=False)
+    assert answer.returncode == 0, answer.stderr
+    reader = FrameReader()
+    for frame, by_the_page in zip(frames, json.loads(answer.stdout), strict=True):
+        read = reader.read(json.loads(frame.text))
+        assert by_the_page == {name: read[name] for name in by_the_page}

@@ -1,0 +1,66 @@
+"""Thins a frame that would be too long, in steps, so that it says less about more things instead of nothing.
+
+Rules: level 0 is all. With each further level the clusters take turns twice as seldom in telling what changed in them, and
+from level 2 on a quarter of every list is kept. Totals stay, so a page knows what it does not see, and `sampled` says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+DEEPEST = 5
+"""At this level lists hold next to nothing, and of sixteen clusters one speaks at a time: what remains fits."""
+
+LONGEST_LIST = 2560
+"""Items of a list at level 0, above every bound of the view's lists; at level 1 they are bounded by 640."""
+
+
+def most_at(level: int) -> int:
+    """How many items of a list a level keeps."""
+    return LONGEST_LIST >> (2 * level)
+
+
+def in_turns(view: dict[str, Any], before: dict[str, Any], level: int, number: int) -> dict[str, Any]:
+    """The view with all but each 2^level-th cluster, and the forecasts in between, as shown before: their changes come later."""
+    every = 1 << level
+    clusters = {
+        name: before["clusters"][name] if (place + number) % every and name in before["clusters"] else cluster
+        for place, (name, cluster) in enumerate(view["clusters"].items())
+    }
+    return {**view, "clusters": clusters, "forecast": before["forecast"] if number % every else view["forecast"]}
+
+
+def evenly(items: list[Any], most: int) -> list[Any]:
+    """At most so many of the items (one at least), evenly spaced."""
+    most = max(1, most)
+    return items if len(items) <= most else [items[place * len(items) // most] for place in range(most)]
+
+
+def newest(items: list[Any], most: int) -> list[Any]:
+    return items[-most:] if most else []
+
+
+def newest_cells(block: dict[str, Any], most: int) -> dict[str, Any]:
+    """The block of `World.cells` without its older cells."""
+    dropped = max(0, len(block["kind"]) - most)
+    if not dropped:
+        return block
+    columns = {name: block[name][dropped:] for name in ("kind", "producer", "number", "size", "snapshot")}
+    return {**block, **columns, "first": block["first"] + dropped}
+
+
+def thin_view(view: dict[str, Any], level: int) -> dict[str, Any]:
+    """The view with shorter lists: ranges, messages in hand, ledgers, cached snapshots, violations, failovers."""
+    most = most_at(level)
+    clusters = {name: {**cluster, "topics": {key: _topic(topic, most) for key, topic in cluster["topics"].items()}} for name, cluster in view["clusters"].items()}
+    return {**view, "clusters": clusters, "violations": view["violations"][:most], "failovers": newest(view["failovers"], most)}
+
+
+def _topic(topic: dict[str, Any], most: int) -> dict[str, Any]:
+    subscriptions = {name: _subscription(subscription, most) for name, subscription in topic["subscriptions"].items()}
+    return {**topic, "ledgers": newest(topic["ledgers"], most), "subscriptions": subscriptions}
+
+
+def _subscription(subscription: dict[str, Any], most: int) -> dict[str, Any]:
+    consumers = {name: {**consumer, "in_hand": consumer["in_hand"][:most]} for name, consumer in subscription["consumers"].items()}
+    return {**subscription, "ranges": subscription["ranges"][:most], "cache": newest(subscription["cache"], most), "consumers": consumers}
