@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class Dispatcher:
     """What all types share: consumers' sessions and the read position."""
 
+    postpones = False  # whether entries may have to wait (delayed delivery); only Shared and Key_Shared postpone
+
     def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
         self.topic = subscription.topic
@@ -62,12 +64,12 @@ class Dispatcher:
             record = log.records[index]
             if record < 0:
                 self.subscription.filter_marker(index, self.runtime.markers[-record - 1], cause)
-            elif not self.postponed(index, record):
+            elif not self.postpones or not self.postponed(index, record):
                 return index
         return None
 
     def postponed(self, index: int, record: int) -> bool:
-        """Whether the entry is not to be sent now (delayed delivery); only Shared and Key_Shared postpone."""
+        """Whether the entry is not to be sent now; asked only of a dispatcher that postpones."""
         return False
 
     def release(self, acks: list, released: list[int], cause: int) -> None:

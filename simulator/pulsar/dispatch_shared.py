@@ -28,6 +28,8 @@ POINTS_PER_CONSUMER = 100  # subscriptionKeySharedConsistentHashingReplicaPoints
 class SharedDispatcher(Dispatcher):
     """Round robin, at most dispatcherMaxRoundRobinBatchSize messages to one consumer in a turn."""
 
+    postpones = True
+
     def __init__(self, subscription: Subscription) -> None:
         super().__init__(subscription)
         self.replay = BitMap()

@@ -34,8 +34,16 @@ class MessageTable:
         leaves `batch`: what `set_batch` said later holds for a world that goes on from a checkpoint after that."""
         missing = number - len(self.producer)
         if missing == 0:
-            for append, value in zip(self._appends, values, strict=True):
-                append(value)
+            producer, sequence_id, published_us, size_bytes, key, batch, deliver_at_us, origin, replicate_to = self._appends
+            producer(values[0])
+            sequence_id(values[1])
+            published_us(values[2])
+            size_bytes(values[3])
+            key(values[4])
+            batch(values[5])
+            deliver_at_us(values[6])
+            origin(values[7])
+            replicate_to(values[8])
             return
         for name, value in zip(_COLUMNS, values, strict=True):
             column = getattr(self, name)

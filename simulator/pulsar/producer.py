@@ -128,13 +128,14 @@ class Producer:
         self.next_sequence_id = sequence_id + 1
         self.published += 1
         key = sequence_id % spec.keys if spec.keys else NULL
-        topic = self._topic_name(key, sequence_id)
-        deliver_at_us = self._deliver_at_us(sequence_id)
+        partitions = runtime.partitions[spec.topic]
+        topic = self._partition_name(key, sequence_id, partitions) if partitions else spec.topic
+        deliver_at_us = self._deliver_at_us(sequence_id) if spec.delay is not None else 0
         batched = spec.batch > 1 and not deliver_at_us
         message = self._take_number(topic) if batched else runtime.take_messages(1)
-        cluster = runtime.clusters[self.cluster_name]
-        runtime.messages.put(message, (self.number, sequence_id, now_us, spec.size_bytes, key, 1, deliver_at_us, cluster.index, self.replicate_to))
-        seq = runtime.emit((_PUBLISHED, now_us, cause, cluster.number, runtime.name(topic), self.number, sequence_id, key, spec.size_bytes))
+        cluster, size_bytes = runtime.clusters[self.cluster_name], spec.size_bytes
+        runtime.messages.put(message, (self.number, sequence_id, now_us, size_bytes, key, 1, deliver_at_us, cluster.index, self.replicate_to))
+        seq = runtime.emit((_PUBLISHED, now_us, cause, cluster.number, runtime.name(topic), self.number, sequence_id, key, size_bytes))
         if batched:
             self._add_to_batch(topic, seq)
         else:
@@ -142,17 +143,12 @@ class Producer:
                 self._send_batch(topic, seq)  # a message that cannot be batched sends the batch in the making first
             self._send(message, 1, topic, seq)
 
-    def _topic_name(self, key: int, sequence_id: int) -> str:
-        partitions = self.runtime.partitions[self.spec.topic]
-        if not partitions:
-            return self.spec.topic
+    def _partition_name(self, key: int, sequence_id: int, partitions: int) -> str:
         chosen = sequence_id // self.spec.batch % partitions if key == NULL else draw(stream_key(0, "partition"), key) % partitions
         return f"{self.spec.topic}-partition-{chosen}"
 
     def _deliver_at_us(self, sequence_id: int) -> int:
         delay = self.spec.delay
-        if delay is None:
-            return 0
         chosen = (self.name, sequence_id) in delay.messages or self.runtime.chance(f"delay/{self.name}", sequence_id, delay.share_millionths)
         return self.runtime.now_us + delay.for_us if chosen else 0
 
@@ -206,8 +202,7 @@ class Producer:
                 self._receipt(topic, first, count, seq)
                 return
             topic.producers_seen[self.name] = (messages.sequence_id[first + count - 1], 0)
-        size_bytes = self.spec.size_bytes * count
-        seq = topic.append_messages(first, count, NULL, size_bytes, cause)
+        seq = topic.append_messages(first, count, NULL, self.spec.size_bytes * count, cause)
         self._receipt(topic, first, count, seq)
         topic.wake(seq)
 

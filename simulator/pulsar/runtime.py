@@ -71,9 +71,9 @@ class Runtime(Clock):
 
     def emit(self, row: tuple[int, ...]) -> int:
         """Write one row, `(type code, at_us, cause_seq, *fields)`, and return its seq."""
-        seq = self.seq
-        if seq == self.trace.length:
-            self.trace.append(row)
+        seq, trace = self.seq, self.trace
+        if seq == trace.length:
+            trace.append(row)
         self.seq = seq + 1
         return seq
 

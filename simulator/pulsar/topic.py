@@ -149,26 +149,29 @@ class Topic:
         Returns the seq of its (first) `message.stored` row. The caller wakes the readers with `wake`.
         """
         runtime = self.runtime
-        now_us = runtime.now_us
-        messages = runtime.messages
+        now_us, messages = runtime.now_us, runtime.messages
         index = self.log.append(first, size_bytes, now_us)
-        ledger, entry = self.log.position(index)
-        cluster, topic = self.cluster.number, self.number
-        seq = runtime.emit((_STORED, now_us, cause, cluster, source, topic, messages.producer[first], messages.sequence_id[first],
-                            ledger, entry, NULL if count == 1 else 0, size_bytes))  # fmt: skip
-        for offset in range(1, count):
-            message = first + offset
-            runtime.emit((_STORED, now_us, cause, cluster, source, topic, messages.producer[message], messages.sequence_id[message],
-                          ledger, entry, offset, 0))  # fmt: skip
-        self.stored_seqs.append_at(index, seq)
+        ledger = self.log.current
+        entry = ledger.entries - 1
+        seq = runtime.emit((_STORED, now_us, cause, self.cluster.number, source, self.number, messages.producer[first],
+                            messages.sequence_id[first], ledger.id, entry, NULL if count == 1 else 0, size_bytes))  # fmt: skip
         if count == 1:
             self.present.add(first)
         else:
-            self.present.add_range(first, first + count)
+            self._note_rest_of_batch(first, count, source, ledger.id, entry, cause)
+        self.stored_seqs.append_at(index, seq)
         self.counts["messages"] += count
         self.data_timestamp_ms = now_us // 1000 or 1  # 0 is "never": a broker's clock is never there
         self.roll_over_if_full(seq)
         return seq
+
+    def _note_rest_of_batch(self, first: int, count: int, source: int, ledger: int, entry: int, cause: int) -> None:
+        runtime, messages = self.runtime, self.runtime.messages
+        for offset in range(1, count):
+            message = first + offset
+            runtime.emit((_STORED, runtime.now_us, cause, self.cluster.number, source, self.number, messages.producer[message],
+                          messages.sequence_id[message], ledger, entry, offset, 0))  # fmt: skip
+        self.present.add_range(first, first + count)
 
     def append_marker(self, marker: Marker, source: str | None, cause: int) -> int:
         """Append a marker made here (`source` None) or replicated from `source`; returns its row's seq."""

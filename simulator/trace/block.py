@@ -7,41 +7,13 @@ function of the rows, so the bytes can be hashed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from simulator.trace.registry import COLUMNS, EVENT_TYPES, NULL
+from simulator.trace.open_rows import ROW_COLUMNS, OpenRows
+from simulator.trace.registry import COLUMNS, NULL
 
 COLUMN_NAMES: tuple[str, ...] = tuple(COLUMNS)
-_COLUMN_INDEX = {name: index for index, name in enumerate(COLUMN_NAMES)}
-_ROW_COLUMNS: tuple[tuple[int, ...], ...] = tuple(
-    tuple(_COLUMN_INDEX[name] for name in ("type", "at_us", "cause_seq", *event.fields)) for event in EVENT_TYPES
-)
 _WIDTHS = (np.dtype("<i1"), np.dtype("<i2"), np.dtype("<i4"), np.dtype("<i8"))
-
-
-def columns_of(rows: Sequence[tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """Row tuples as int64 columns, NULL where a type has no such field; columns null throughout are left out."""
-    positions: dict[int, list[int]] = {}
-    grouped: dict[int, list[tuple[int, ...]]] = {}
-    for position, row in enumerate(rows):
-        code = row[0]
-        if code in grouped:
-            grouped[code].append(row)
-            positions[code].append(position)
-        else:
-            grouped[code], positions[code] = [row], [position]
-    columns: dict[str, np.ndarray] = {}
-    for code, members in grouped.items():
-        values = np.array(members, dtype=np.int64)
-        where = np.array(positions[code], dtype=np.int64)
-        for field, column_index in enumerate(_ROW_COLUMNS[code]):
-            name = COLUMN_NAMES[column_index]
-            if name not in columns:
-                columns[name] = np.full(len(rows), NULL, dtype=np.int64)
-            columns[name][where] = values[:, field]
-    return {name: values for name, values in columns.items() if (values != NULL).any()}
 
 
 def _pack(values: np.ndarray) -> np.ndarray:
@@ -68,9 +40,9 @@ class Block:
 
     __slots__ = ("row_count", "_packed")
 
-    def __init__(self, rows: Sequence[tuple[int, ...]]) -> None:
+    def __init__(self, rows: OpenRows) -> None:
         self.row_count = len(rows)
-        self._packed = {name: _pack(values) for name, values in columns_of(rows).items()}
+        self._packed = {name: _pack(values) for name, values in rows.columns().items()}
 
     def column(self, name: str) -> np.ndarray:
         """The column as int64 with NULL, a fresh array."""
@@ -91,15 +63,16 @@ class Block:
 
     def row_tuple(self, row: int) -> tuple[int, ...]:
         """The row as the tuple that was emitted."""
-        return tuple(self.value(COLUMN_NAMES[index], row) for index in _ROW_COLUMNS[int(self._packed["type"][row])])
+        return tuple(self.value(name, row) for name in ROW_COLUMNS[int(self._packed["type"][row])])
 
-    def row_tuples(self, count: int) -> list[tuple[int, ...]]:
-        """The first `count` rows as emitted: what a branch needs to go on from inside a block."""
+    def opened(self, count: int) -> OpenRows:
+        """The first `count` rows as they were before sealing: what a branch needs to go on from inside a block."""
         full = {name: self.column(name)[:count].tolist() for name in self._packed}
         missing = [NULL] * count
-        by_index = [full.get(name, missing) for name in COLUMN_NAMES]
-        types = full["type"]
-        return [tuple(by_index[index][row] for index in _ROW_COLUMNS[types[row]]) for row in range(count)]
+        rows = OpenRows()
+        for row, code in enumerate(full["type"]):
+            rows.append(tuple(full.get(name, missing)[row] for name in ROW_COLUMNS[code]))
+        return rows
 
     @property
     def size_bytes(self) -> int:

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from simulator.trace.block import COLUMN_NAMES, Block, columns_of
+from simulator.trace.block import COLUMN_NAMES, Block
+from simulator.trace.open_rows import OpenRows
 from simulator.trace.registry import CODE, EVENT_TYPES, NAME_COLUMNS, NULL
 
 BLOCK_ROWS = 65_536
@@ -30,7 +31,7 @@ class Trace:
         self._numbers: dict[str, int] = {}
         self._named_at: list[int] = []  # rows there were when each name was first used
         self._blocks: list[Block] = []
-        self._open: list[tuple[int, ...]] = []
+        self._open = OpenRows()
         self._sealed_rows = 0
         self._sealed_digest = hashlib.sha256()
         self.length = 0
@@ -52,7 +53,9 @@ class Trace:
 
     def append(self, row: tuple[int, ...]) -> None:
         """Add one row, `(type code, at_us, cause_seq, *fields)`."""
-        self._open.append(row)
+        code, opened = row[0], self._open
+        opened.codes.append(code)  # OpenRows.append by hand: this is the busiest line of a run
+        opened.by_type[code].extend(row)
         self.length = length = self.length + 1
         if length - self._sealed_rows == BLOCK_ROWS:
             self._seal()
@@ -62,7 +65,7 @@ class Trace:
         self._blocks.append(block)
         block.feed(self._sealed_digest)
         self._sealed_rows += BLOCK_ROWS
-        self._open = []
+        self._open = OpenRows()
 
     def prefix(self, seq: int) -> "Trace":
         """An independent trace of the rows before `seq`: sealed blocks shared, the rest copied."""
@@ -78,9 +81,9 @@ class Trace:
             block.feed(copy._sealed_digest)
         rest = seq - copy._sealed_rows
         if whole < len(self._blocks):
-            copy._open = self._blocks[whole].row_tuples(rest)
+            copy._open = self._blocks[whole].opened(rest)
         else:
-            copy._open = self._open[:rest]
+            copy._open = self._open.prefix(rest)
         copy.length = seq
         return copy
 
@@ -98,7 +101,7 @@ class Trace:
 
     def _tuple(self, seq: int) -> tuple[int, ...]:
         if seq >= self._sealed_rows:
-            return self._open[seq - self._sealed_rows]
+            return self._open.row(seq - self._sealed_rows)
         return self._blocks[seq // BLOCK_ROWS].row_tuple(seq % BLOCK_ROWS)
 
     def _as_dict(self, seq: int, values: tuple[int, ...]) -> dict:
@@ -148,8 +151,7 @@ class Trace:
     def _types(self, first: int, end: int) -> np.ndarray:
         """Type codes of rows within one block's span."""
         if first >= self._sealed_rows:
-            opened = self._open[first - self._sealed_rows : end - self._sealed_rows]
-            return np.fromiter((row[0] for row in opened), dtype=np.int64, count=len(opened))
+            return self._open.types(first - self._sealed_rows, end - self._sealed_rows)
         block = self._blocks[first // BLOCK_ROWS]
         return block.types()[first % BLOCK_ROWS : (end - 1) % BLOCK_ROWS + 1]
 
@@ -164,11 +166,10 @@ class Trace:
                 parts[name].append(block.column(name)[start:stop])
             first += stop - start
         if first < last:
-            opened = self._open[first - self._sealed_rows : last - self._sealed_rows]
-            columns = columns_of(opened)
+            columns = self._open.columns(first - self._sealed_rows, last - self._sealed_rows)
             for name in names:
                 values = columns.get(name)
-                parts[name].append(np.full(len(opened), NULL, dtype=np.int64) if values is None else values)
+                parts[name].append(np.full(last - first, NULL, dtype=np.int64) if values is None else values)
         empty = np.empty(0, dtype=np.int64)
         return {name: np.concatenate(arrays) if arrays else empty for name, arrays in parts.items()}
 
@@ -185,7 +186,7 @@ class Trace:
     def at_us(self, seq: int) -> int:
         """The instant of a row."""
         if seq >= self._sealed_rows:
-            return self._open[seq - self._sealed_rows][1]
+            return self._open.at_us(seq - self._sealed_rows)
         return self._blocks[seq // BLOCK_ROWS].value("at_us", seq % BLOCK_ROWS)
 
     def first_after(self, at_us: int) -> int:
