@@ -4,7 +4,8 @@ from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.commands import COMMANDS, CommandError
 from simulator.scenarios.loader import load_scenario, load_scenario_text
 from simulator.scenarios.model import Scenario
-from simulator.scenarios.problems import ScenarioError
+from simulator.scenarios.problems import ScenarioError, Wrong
+from simulator.scenarios.units import format_duration, parse_duration
 from simulator.trace.trace import Trace
 from simulator.world import ENGINE_VERSION, ROWS_MAX, CommandResult, Seek, World
 
@@ -19,7 +20,10 @@ __all__ = [
     "Seek",
     "Trace",
     "World",
+    "Wrong",
+    "format_duration",
     "load_scenario",
     "load_scenario_text",
+    "parse_duration",
     "scenario_names",
 ]

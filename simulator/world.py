@@ -266,6 +266,15 @@ class World:
             for one in self.runtime.failovers
         ]
 
+    def failovers(self) -> list[dict]:
+        """`failovers[]` of the summary, without the rest of it."""
+        return summary.failovers_of(self, self.counted())
+
+    @property
+    def command_results(self) -> list[dict]:
+        """`commands[]` of the summary: what became of each command so far."""
+        return [dict(result) for result in self.runtime.command_results]
+
     def forecast(self, subscription: str, source: str | None = None) -> dict[str, dict[str, int]]:
         """What each remote would bring if `source` (default: where the consumers are) failed now."""
         return forecasting.forecast(self.runtime, subscription, source)

@@ -22,6 +22,9 @@ YAML_LIMIT = 262_144
 SEED_LIMIT = 1 << 53
 """Exact in JavaScript."""
 
+OVERRIDES_LIMIT = 10_001
+"""Changes given with a lab: as many as a scenario may have commands, and its end."""
+
 LABS_KEPT = 100_000
 """Rows of labs; beyond that the site asks its operator to delete old ones."""
 
@@ -53,16 +56,35 @@ class NewLab:
 
 
 def new_lab(given: dict[str, Any]) -> NewLab:
-    """Store a lab as asked for: {"scenario": name} or {"yaml": text}, and "seed". Raises Refused or ScenarioError."""
+    """Store a lab as asked for: {"scenario": name} or {"yaml": text}; "seed"; "set", as the command line's `--set`; "at_us",
+    where it stands at first. Raises Refused or ScenarioError."""
     for name in given:
-        if name not in ("scenario", "yaml", "seed"):
-            raise Refused("bad-field", f"A lab has no field {name[:60]!r}.", "Give scenario or yaml, and perhaps seed.")
+        if name not in ("scenario", "yaml", "seed", "set", "at_us"):
+            raise Refused("bad-field", f"A lab has no field {name[:60]!r}.", "Give scenario or yaml, and perhaps seed, set or at_us.")
     seed = given.get("seed")
     if seed is not None and (type(seed) is not int or not 0 <= seed <= SEED_LIMIT):
         raise Refused("bad-seed", "The seed is not a whole number that JavaScript can hold.", f"Give one from 0 to {SEED_LIMIT}.")
     if Lab.objects.count() >= LABS_KEPT:
         raise Refused("full", f"This site holds {LABS_KEPT:,} labs.", "Its operator may delete old ones.")
-    return _store(_scenario_asked_for(given, seed))
+    scenario = _scenario_asked_for(given, seed)
+    return _store(scenario, _instant(given.get("at_us"), scenario))
+
+
+def _instant(at_us: Any, scenario: Any) -> int:
+    """Where a new lab stands at first: within its scenario."""
+    if at_us is None:
+        return 0
+    if type(at_us) is not int or not 0 <= at_us <= scenario.until_us:
+        raise Refused("bad-field", "at_us is no instant of this scenario.", f"Give a whole number from 0 to {scenario.until_us}.")
+    return at_us
+
+
+def _overrides(given: Any) -> tuple[tuple[str, str], ...]:
+    """[[path, value], …] of a request. What they mean is the loader's business."""
+    pairs = [] if given is None else given
+    if not isinstance(pairs, list) or len(pairs) > OVERRIDES_LIMIT or not all(isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair) for pair in pairs):
+        raise Refused("bad-field", "set is no list of changes.", f'Give at most {OVERRIDES_LIMIT:,} pairs, such as [["until", "30s"]].')
+    return tuple((path, value) for path, value in pairs)
 
 
 def copy_of(lab: Lab) -> NewLab:
@@ -77,19 +99,19 @@ def copy_of(lab: Lab) -> NewLab:
 
 
 def _scenario_asked_for(given: dict[str, Any], seed: int | None) -> Any:
-    name, text = given.get("scenario"), given.get("yaml")
+    name, text, overrides = given.get("scenario"), given.get("yaml"), _overrides(given.get("set"))
     if (name is None) == (text is None):
         raise Refused("bad-field", "A lab is made from a built-in scenario or from a text.", "Give exactly one of scenario and yaml.")
     if name is not None:
         if name not in scenario_names():
             raise Refused("unknown-scenario", f"There is no built-in scenario {str(name)[:60]!r}.", f"One of {', '.join(scenario_names())}.")
-        return builtin_scenario(name, seed)
+        return load_scenario(name, seed=seed, overrides=overrides) if overrides else builtin_scenario(name, seed)
     if not isinstance(text, str) or len(text) > YAML_LIMIT:
         raise Refused("bad-field", "yaml is not a text that can be taken.", f"Give at most {YAML_LIMIT:,} characters.")
-    return read_scenario(text, seed)
+    return load_scenario_text(text, seed=seed, overrides=overrides) if overrides else read_scenario(text, seed)
 
 
-def _store(scenario: Any) -> NewLab:
+def _store(scenario: Any, at_us: int = 0) -> NewLab:
     token = fresh_token()
     lab = Lab.objects.create(
         title=scenario.title[:200],
@@ -98,5 +120,7 @@ def _store(scenario: Any) -> NewLab:
         seed=scenario.seed,
         engine_version=ENGINE_VERSION,
         token_hash=hash_of(token),
+        position_us=at_us,
+        furthest_us=at_us,
     )
     return NewLab(lab, token)

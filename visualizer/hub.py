@@ -25,6 +25,7 @@ from visualizer.pump import Pump
 from visualizer.relaying import Relay
 from visualizer.rooms import Room
 from visualizer.running import Runner
+from visualizer.setups.studies import Studies
 from visualizer.wire import Refused
 
 logger = logging.getLogger(__name__)
@@ -54,6 +55,7 @@ class Hub:
     def __init__(self) -> None:
         self.rooms: dict[str, Room] = {}
         self.pump = Pump(self._engine_failed)
+        self.studies = Studies(self.pump)
         self.exchange: Exchange | None = None  # None: this is the only process
         self.leases: Leases = OnlyProcess()
         self._starting: asyncio.Task[None] | None = None
@@ -105,6 +107,7 @@ class Hub:
         loop = asyncio.get_running_loop()
         if _hubs.get(loop) is self:
             del _hubs[loop]
+        self.studies.stop()
         for room in self.rooms.values():
             room.part.close()
             for viewer in list(room.viewers.values()):

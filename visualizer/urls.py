@@ -3,11 +3,15 @@
 from django.urls import path
 
 from visualizer import questions, views
+from visualizer.setups import views as setups
 
 app_name = "visualizer"
 
 urlpatterns = [
     path("", views.gallery, name="gallery"),
+    path("my-set-up/", setups.set_up_page, name="set-up"),
+    path("my-set-up/scenario.json", setups.scenario_of_form, name="scenario-of-form"),
+    path("my-set-up/check/", setups.scenario_of_text, name="scenario-of-text"),
     path("labs/", views.create_lab, name="create-lab"),
     path("labs/<slug:lab_id>/", views.lab_page, name="lab"),
     path("labs/<slug:lab_id>/replay/", views.replay, name="replay"),

@@ -30,16 +30,21 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
+def note_troubles(page: Page, address: str, troubles: list[str]) -> None:
+    """Whatever goes wrong on a page is put in the list: console, exceptions, requests elsewhere, answers of 400 and more."""
+    page.on("console", lambda message: troubles.append(f"console: {message.text}") if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
+    page.on("request", lambda request: None if request.url.startswith((address, "data:", "blob:")) else troubles.append(f"another address: {request.url}"))
+    page.on("response", lambda response: troubles.append(f"{response.status}: {response.url}") if response.status >= 400 else None)
+
+
 class Lab:
     """A lab's page as its owner sees it, and all that went wrong on it."""
 
     def __init__(self, page: Page, site: Site, made: dict[str, str]) -> None:
         self.page, self.site, self.made = page, site, made
         self.troubles: list[str] = []
-        page.on("console", lambda message: self.troubles.append(f"console: {message.text}") if message.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: self.troubles.append(f"error: {error}"))
-        page.on("request", lambda request: None if request.url.startswith((site.address, "data:", "blob:")) else self.troubles.append(f"another address: {request.url}"))
-        page.on("response", lambda response: self.troubles.append(f"{response.status}: {response.url}") if response.status >= 400 else None)
+        note_troubles(page, site.address, self.troubles)
 
     def open(self, query: str = "", owner: bool = True) -> Lab:
         token = f"#token={self.made['token']}" if owner else ""

@@ -4,6 +4,7 @@
  */
 
 import { makeRequests } from "../wire/http.js";
+import { keepToken } from "../wire/token.js";
 import { familyName, matches } from "../model/scenario_search.js";
 import { factsOf } from "../model/scenario_facts.js";
 import { paintPicture } from "../render/picture.js";
@@ -75,6 +76,7 @@ export function openGallery({ document, root, window, fetcher }) {
     card.classList.add("opening-now");
     try {
       const made = await requests.post(root.dataset.create, { scenario: card.dataset.scenario });
+      keepToken(made.id, made.token, window);
       window.location.assign(`${made.url}#token=${made.token}`);
     } catch (reason) {
       card.classList.remove("opening-now");

@@ -24,6 +24,15 @@ export function ownerToken(lab_id, location, storage, history) {
   return given;
 }
 
+/** Keeps the token of a lab that was just made, so that it is among one's labs even before its page has opened. */
+export function keepToken(lab_id, token, window) {
+  try {
+    window.localStorage.setItem(keyOf(lab_id), token);
+  } catch (reason) {
+    console.info(`The token travels in the address only: ${reason.message}`);
+  }
+}
+
 function read(storage, lab_id) {
   try {
     return storage?.getItem(keyOf(lab_id)) ?? null;

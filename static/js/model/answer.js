@@ -1,0 +1,103 @@
+/**
+ * The answer to "if this region goes down", run by run. Pure: messages in, a value out; medians and ranges are taken of the
+ * runs that are there.
+ *
+ * @typedef {object} Answer
+ * @property {"none" | "waiting" | "running" | "done" | "error" | "cancelled"} state
+ * @property {object | null} asked what is run: from, to, mode, period_us, runs
+ * @property {object[]} runs the figures that came, each with its seed
+ * @property {number} before questions that are answered first
+ * @property {{error: string, hint: string} | null} error
+ */
+
+import { seconds, span, whole } from "./format.js";
+
+/** @returns {Answer} */
+export const noAnswer = () => ({ state: "none", asked: null, runs: [], before: 0, error: null });
+
+/** @returns {Answer} */
+export function foldAnswer(answer, message) {
+  if (message.type === "waiting") return { ...answer, state: "waiting", before: message.before };
+  if (message.type === "asked") return { ...answer, state: "running", asked: message };
+  if (message.type === "run") return { ...answer, state: "running", runs: [...answer.runs, message] };
+  if (message.type === "done") return { ...answer, state: "done" };
+  if (message.type === "error") return { ...answer, state: "error", error: { error: message.error, hint: message.hint ?? "" } };
+  return answer;
+}
+
+/** What is drawn and said of each run. `harm` ones are drawn as harm. */
+export const FIGURES = [
+  { name: "duplicates", says: "seen twice", words: (value) => `${whole(value)} twice`, harm: true, always: true },
+  { name: "stranded", says: "stranded", words: (value) => `${whole(value)} stranded`, harm: true, always: true },
+  { name: "lost", says: "lost", words: (value) => `${whole(value)} lost`, harm: true, always: false },
+  { name: "redeliveries", says: "delivered again, never acknowledged", words: (value) => `${whole(value)} delivered again`, harm: false, always: false },
+  { name: "outage_us", says: "outage", words: (value) => `outage ${shortSpan(value)}`, harm: false, always: true },
+];
+
+/** The figures worth a row: those always shown, and those that are not nought in some run. */
+export const figuresOf = (runs) => FIGURES.filter((figure) => figure.always || runs.some((run) => run[figure.name]));
+
+/** Of these the ones worth a word in the sentence: harm at once, the rest when it is the rule. */
+const inSentence = (runs) => figuresOf(runs).filter((figure) => figure.always || figure.harm || spreadOf(runs, figure.name)?.median > 0);
+
+/** Whether a figure differs between the runs: only then is there something to draw. */
+export const differs = (runs, name) => runs.some((run) => run[name] !== runs[0][name]);
+
+/** @returns {string} "5 s", "1.24 s", "340 ms" */
+export const shortSpan = (value_us) => (value_us >= 1e6 ? `${seconds(value_us, 2).replace(/\.?0+$/, "")} s` : span(value_us));
+
+/** As written under a plot: a number, or a span. */
+export const valueWords = (figure, value) => (value === null ? "never" : figure.name.endsWith("_us") ? shortSpan(value) : whole(value));
+
+/**
+ * @param {object[]} runs
+ * @param {string} name
+ * @returns {{median: number, low: number, high: number, never: number} | null} of the runs that have the figure
+ */
+export function spreadOf(runs, name) {
+  const values = runs.map((run) => run[name]).filter((value) => value !== null && value !== undefined).sort((one, other) => one - other);
+  if (!values.length) return null;
+  const middle = values.length >> 1;
+  const median = values.length % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+  return { median, low: values[0], high: values.at(-1), never: runs.length - values.length };
+}
+
+/** @returns {(string | {strong: string} | {harm: string} | {soft: string})[]} parts of the sentence in large type */
+export function sentenceOf(answer, failure) {
+  const from = answer.asked?.from ?? failure?.from;
+  if (!from) return ["What comes twice?"];
+  const to = answer.asked?.to ?? failure.to;
+  const mode = answer.asked?.mode ?? failure.mode;
+  const begins = mode === "crash" ? `If ${from} goes down` : `If consumers move from ${from} to ${to} (${mode})`;
+  if (!answer.runs.length) return [mode === "crash" ? `${begins}: what comes twice in ${to}?` : `${begins}: what comes twice?`];
+  const parts = [`${begins}: `];
+  for (const figure of inSentence(answer.runs)) {
+    if (parts.length > 1) parts.push(", ");
+    parts.push(...figureParts(answer.runs, figure));
+  }
+  return [...parts, "."];
+}
+
+function figureParts(runs, figure) {
+  const spread = spreadOf(runs, figure.name);
+  if (spread === null) return [{ harm: figure.name === "outage_us" ? "no delivery any more" : `no ${figure.says}` }];
+  const strong = figure.words(Math.round(spread.median));
+  const range = spread.low === spread.high ? [] : [" ", { soft: `(${valueWords(figure, spread.low)} to ${valueWords(figure, spread.high)})` }];
+  const never = spread.never ? [" ", { harm: `(never in ${spread.never} of ${runs.length})` }] : [];
+  return [figure.harm && spread.high > 0 ? { harm: strong } : { strong }, ...range, ...never];
+}
+
+/** @returns {{cause: string, count: number, share: number}[]} why, over all runs, most first */
+export function causesOf(runs) {
+  const sums = new Map();
+  for (const run of runs) for (const [cause, count] of Object.entries(run.by_cause ?? {})) if (count) sums.set(cause, (sums.get(cause) ?? 0) + count);
+  const total = [...sums.values()].reduce((sum, count) => sum + count, 0);
+  return [...sums].map(([cause, count]) => ({ cause, count, share: count / total })).sort((one, other) => other.count - one.count);
+}
+
+/** @returns {string} how the runs differ, in words */
+export function rule(asked) {
+  const last = asked.runs.at(-1);
+  const step_us = asked.runs[1].at_us - asked.runs[0].at_us;
+  return `Run 1 has seed 1 and moves its consumers at ${seconds(asked.runs[0].at_us)} s; each further run has the next seed and everything ${span(step_us)} later, up to ${seconds(last.at_us)} s: ${asked.runs.length} instants of one snapshot period (${span(asked.period_us)}), because what comes twice depends most on how long ago the last snapshot was taken.`;
+}

@@ -1,0 +1,57 @@
+/** A YAML file of one's own: pasted, dropped or chosen; every problem with its line and column, one click from its place. */
+
+import { placeInText } from "../model/text_place.js";
+import { required } from "../render/dom.js";
+import { soonest } from "./soonest.js";
+
+/** ms after the last keystroke */
+const PAUSE_MS = 300;
+
+const NOTHING = { problems: [], failure: null, no_failure: "", title: "" };
+
+export function makeOwnText({ document, root, window, requests, address, onReading, onTrouble }) {
+  const area = required(root, "[data-part=text]");
+  const file = required(root, "[data-part=file]");
+  let reading = NOTHING;
+  const read = soonest(window, PAUSE_MS, () => requests.post(address, { yaml: area.value }), taken, onTrouble);
+
+  area.addEventListener("input", read);
+  area.addEventListener("dragover", (event) => event.preventDefault());
+  area.addEventListener("drop", (event) => {
+    event.preventDefault();
+    take(event.dataTransfer.files[0]);
+  });
+  file.addEventListener("change", () => take(file.files[0]));
+
+  async function take(given) {
+    if (!given) return;
+    area.value = await given.text();
+    read();
+    area.focus();
+    area.setSelectionRange(0, 0);
+  }
+
+  function taken(answer) {
+    reading = answer;
+    if (answer.problems.length) area.setAttribute("aria-invalid", "true");
+    else area.removeAttribute("aria-invalid");
+    onReading(answer);
+  }
+
+  return {
+    yaml: () => area.value,
+    reading: () => reading,
+    /** The first time it begins with what the form makes. */
+    begin(text) {
+      if (!area.value) area.value = text;
+      read();
+    },
+    goTo(problem) {
+      const { start, end } = placeInText(area.value, problem.line, problem.column);
+      area.focus();
+      area.setSelectionRange(start, end);
+      const line_px = parseFloat(window.getComputedStyle(area).lineHeight);
+      area.scrollTop = Math.max(0, (problem.line - 4) * line_px);
+    },
+  };
+}

@@ -1,0 +1,27 @@
+/** Asks again a moment after the last call; of several answers only the newest question's is taken. */
+
+/**
+ * @template T
+ * @param {Window} window
+ * @param {number} pause_ms
+ * @param {() => Promise<T>} ask
+ * @param {(answer: T) => void} take
+ * @param {(reason: Error) => void} trouble
+ * @returns {() => void}
+ */
+export function soonest(window, pause_ms, ask, take, trouble) {
+  let timer = 0;
+  let newest = 0;
+  return () => {
+    window.clearTimeout(timer);
+    const mine = ++newest;
+    timer = window.setTimeout(async () => {
+      try {
+        const answer = await ask();
+        if (mine === newest) take(answer);
+      } catch (reason) {
+        if (mine === newest) trouble(reason);
+      }
+    }, pause_ms);
+  };
+}

@@ -1,0 +1,63 @@
+/**
+ * One row of dots for one figure: each run a button at its value, the median a line across. One tab stop; the arrow keys go
+ * along the values, as the eye does.
+ */
+
+import { shortSpan, spreadOf, valueWords } from "../model/answer.js";
+import { dotPlaces } from "../layout/dots.js";
+import { element } from "./dom.js";
+
+/** px between the centres of neighbouring dots */
+const DOT_PX = 12;
+/** Higher piles are pressed together. */
+const HIGHEST_PX = 66;
+
+/**
+ * @param {Document} document
+ * @param {object} figure of `FIGURES`
+ * @param {object[]} runs
+ * @param {{width: number, chosen: number | null, onLook: (seed: number | null) => void, onOpen: (seed: number) => void, wordsOf: (run: object) => string}} given
+ */
+export function dotPlot(document, figure, runs, { width, chosen, onLook, onOpen, wordsOf }) {
+  const values = runs.map((run) => run[figure.name] ?? null);
+  const { low, high, height, dots } = dotPlaces(values, { width, dot: DOT_PX, highest: HIGHEST_PX });
+  const field = element(document, "div.field");
+  field.style.height = `${height + 6}px`;
+  const order = runs.map((run, place) => ({ run, place })).filter(({ place }) => dots[place]).sort((one, other) => dots[one.place].along - dots[other.place].along || dots[one.place].up - dots[other.place].up);
+  const stop = order.find(({ run }) => run.seed === chosen) ?? order[0];
+  for (const { run, place } of order) {
+    const button = element(document, figure.harm ? "button.dot.harm" : "button.dot", {
+      type: "button",
+      tabindex: run === stop.run ? 0 : -1,
+      "data-seed": run.seed,
+      "aria-label": `${wordsOf(run)} Opens as a lab.`,
+      onclick: () => onOpen(run.seed),
+      onfocus: () => onLook(run.seed),
+      onpointerenter: () => onLook(run.seed),
+    });
+    button.style.left = `${dots[place].along}px`;
+    button.style.bottom = `${dots[place].up + 3}px`;
+    field.append(button);
+  }
+  field.addEventListener("keydown", (event) => walk(event, field));
+  const spread = spreadOf(runs, figure.name);
+  if (spread && high > low) {
+    const line = element(document, "i.median");
+    line.style.left = `${((spread.median - low) / (high - low)) * (width - DOT_PX) + DOT_PX / 2}px`;
+    field.append(line);
+  }
+  const axis = spread ? [element(document, "span", { text: valueWords(figure, low) }), ...(high > low ? [element(document, "b", { text: `median ${medianWords(figure, spread.median)}` }), element(document, "span", { text: valueWords(figure, high) })] : [])] : [element(document, "span", { text: "never" })];
+  return element(document, "div.plot", { role: "group", "aria-label": `${figure.says}, ${runs.length} runs` }, [element(document, "h3", { text: figure.says }), field, element(document, high > low ? "p.axis" : "p.axis.same", {}, axis)]);
+}
+
+const medianWords = (figure, median) => (figure.name.endsWith("_us") ? shortSpan(median) : String(median));
+
+const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
+
+function walk(event, field) {
+  const dots = [...field.querySelectorAll(".dot")];
+  const at = dots.indexOf(event.target);
+  const next = event.key === "Home" ? dots[0] : event.key === "End" ? dots.at(-1) : STEPS[event.key] ? dots[at + STEPS[event.key]] : null;
+  if (event.key in STEPS || event.key === "Home" || event.key === "End") event.preventDefault();
+  next?.focus();
+}

@@ -1,0 +1,25 @@
+/** A scenario's text as pieces that know their field: the piece of the field in hand is lit, a wrong one is marked. */
+
+import { element } from "./dom.js";
+
+/**
+ * @param {Document} document
+ * @param {HTMLElement} home a <pre>
+ * @param {[string, string][][]} lines pieces [text, field]
+ * @param {Set<string>} wrong fields with a problem
+ */
+export function writeYaml(document, home, lines, wrong) {
+  home.replaceChildren(
+    ...lines.flatMap((pieces) => [
+      ...pieces.map(([text, field]) => (field ? element(document, wrong.has(field) ? "span.wrong" : "span", { text, "data-piece": field }) : text)),
+      "\n",
+    ]),
+  );
+}
+
+/** Lights the pieces of one field, and brings the first of them into view. */
+export function lightPieces(home, field) {
+  for (const piece of home.querySelectorAll(".lit")) piece.classList.remove("lit");
+  const pieces = field ? [...home.querySelectorAll("[data-piece]")].filter((piece) => piece.dataset.piece === field) : [];
+  for (const piece of pieces) piece.classList.add("lit");
+}

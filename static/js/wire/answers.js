@@ -1,0 +1,32 @@
+/**
+ * The socket of one question: the text goes out, messages come in, closing takes the question back. A line that breaks
+ * before `done` is told as an error; asking again is a person's decision.
+ */
+
+/**
+ * @param {object} parts
+ * @param {() => WebSocket} parts.makeSocket
+ * @param {string} parts.yaml
+ * @param {(message: object) => void} parts.onMessage
+ * @returns {() => void} takes the question back
+ */
+export function askAbout({ makeSocket, yaml, onMessage }) {
+  const socket = makeSocket();
+  let open = true;
+  const end = () => {
+    open = false;
+    socket.close();
+  };
+  socket.addEventListener("open", () => socket.send(JSON.stringify({ type: "ask", yaml })));
+  socket.addEventListener("message", (event) => {
+    if (!open) return;
+    const message = JSON.parse(event.data);
+    if (message.type === "done" || message.type === "error" || message.type === "bye") end();
+    onMessage(message.type === "bye" ? { type: "error", error: message.reason, hint: "Ask again." } : message);
+  });
+  socket.addEventListener("close", () => {
+    if (open) onMessage({ type: "error", error: "The line to the server is down.", hint: "What has come stays; ask again when it is back." });
+    open = false;
+  });
+  return end;
+}

@@ -1,0 +1,169 @@
+"""My set-up, done in a real browser: the form and its YAML, problems at their fields, the answer run by run, a run as a lab, a text of one's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from script.support.browsing import wait_until
+from script.support.temporary_site import Site
+from tests.browser.conftest import WIDE, note_troubles
+
+QUICK = "rate=40%2Fs&at=3s&after=500ms&end=2s"
+
+
+@pytest.fixture
+def open_set_up(browser: Browser, site: Site) -> Iterator[Any]:
+    """Opens the page at an address with values; nothing may go wrong on it."""
+    troubles: list[str] = []
+    contexts = []
+
+    def opened(query: str = "", **options: Any) -> Page:
+        context = browser.new_context(**{"viewport": WIDE, **options})
+        contexts.append(context)
+        page = context.new_page()
+        note_troubles(page, site.address, troubles)
+        page.goto(f"{site.address}/my-set-up/?{query}")
+        wait_until(page, "() => Boolean(globalThis.failoverSetUp)")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+def answered(page: Page) -> None:
+    page.get_by_role("button", name=re.compile("Answer from|Ask again")).click()
+    wait_until(page, "() => globalThis.failoverSetUp.answer().state === 'done'")
+
+
+def test_the_yaml_and_the_address_follow_what_is_typed(open_set_up):
+    page = open_set_up()
+    page.get_by_label("Names").fill("ams, fra, lhr")
+    expect(page.get_by_label("ams and fra")).to_be_visible()
+    page.get_by_label("ams and fra").fill("9ms")
+    expect(page.get_by_role("region", name="The scenario's YAML")).to_contain_text("ams <-> fra: {latency: 4500us}")
+    expect(page.get_by_label("This region goes down")).to_have_value("ams")
+    assert "regions=ams%2C+fra%2C+lhr" in page.url and "rtt.ams.fra=9ms" in page.url
+    page.reload()
+    expect(page.get_by_label("ams and fra")).to_have_value("9ms")
+    expect(page.get_by_label("lhr")).to_have_count(2)
+
+
+def test_a_problem_stands_at_its_field_and_nothing_typed_is_lost(open_set_up):
+    page = open_set_up()
+    rate = page.get_by_label("Rate")
+    rate.fill("fast")
+    expect(rate).to_have_attribute("aria-invalid", "true")
+    expect(rate).to_have_accessible_description(re.compile('"fast" is not a rate; write a number per second'))
+    expect(page.get_by_role("button", name="Open as a lab")).to_be_disabled()
+    expect(page.get_by_role("button", name="Answer from")).to_be_disabled()
+    expect(rate).to_have_value("fast")
+    page.get_by_role("button", name=re.compile("line 19")).click()
+    expect(rate).to_be_focused()
+    rate.fill("50/s")
+    expect(rate).not_to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_role("button", name="Open as a lab")).to_be_enabled()
+
+
+def test_the_field_in_hand_is_lit_in_the_yaml(open_set_up):
+    page = open_set_up()
+    page.get_by_label("Period, ms").focus()
+    expect(page.locator(".yaml .lit")).to_have_text("  replicatedSubscriptionsSnapshotFrequencyMillis: 1000")
+
+
+def test_the_answer_comes_run_by_run_and_each_dot_opens_its_run(open_set_up):
+    page = open_set_up(QUICK)
+    answered(page)
+    sentence = page.locator("[data-part=sentence]")
+    expect(sentence).to_have_text(re.compile(r"If us-west goes down: \d+ twice \(\d+ to \d+\), .* stranded.*outage \S+ m?s"))
+    plot = page.get_by_role("group", name="seen twice, 20 runs")
+    assert plot.locator(".dot").count() == 20
+    assert plot.locator(".dot[tabindex='0']").count() == 1, "one tab stop; the arrows go on"
+    plot.locator(".dot[tabindex='0']").focus()
+    page.keyboard.press("End")
+    last = page.evaluate("() => Number(document.activeElement.dataset.seed)")
+    runs = page.evaluate("() => globalThis.failoverSetUp.answer().runs")
+    run = next(run for run in runs if run["seed"] == last)
+    assert run["duplicates"] == max(run["duplicates"] for run in runs)
+    expect(page.locator("[data-part=one]")).to_contain_text(f"Seed {last}, moved at")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/labs/\w+/"))
+    wait_until(page, "() => globalThis.failoverLab?.getState().view?.failovers?.length === 1")
+    state = page.evaluate("() => { const { at_us, welcome } = globalThis.failoverLab.getState(); return { at_us, seed: welcome.seed, owner: welcome.owner }; }")
+    assert state == {"at_us": run["at_us"], "seed": last, "owner": True}
+    page.evaluate("() => globalThis.failoverLab.link.seek(99999999)")
+    until_us = page.evaluate("() => globalThis.failoverLab.getState().welcome.until_us")
+    wait_until(page, "at_us => globalThis.failoverLab.getState().at_us >= at_us", until_us)
+    assert page.evaluate("() => globalThis.failoverLab.getState().view.failovers[0].duplicates") == run["duplicates"]
+
+
+def test_an_answer_can_be_cancelled_and_asked_again(open_set_up):
+    page = open_set_up("at=60s")
+    page.get_by_role("button", name="Answer from 20 seeds").click()
+    wait_until(page, "() => globalThis.failoverSetUp.answer().runs.length > 0")
+    expect(page.get_by_role("progressbar", name="Runs that are counted")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text(re.compile(r"stopped after \d+ of 20"))).to_be_visible()
+    expect(page.get_by_role("button", name="Answer from 20 seeds")).to_be_enabled()
+
+
+def test_an_answer_says_when_it_is_about_an_earlier_set_up(open_set_up):
+    page = open_set_up(QUICK)
+    answered(page)
+    page.get_by_label("Period, ms").fill("2000")
+    expect(page.get_by_role("button", name="Ask again: the set-up has changed")).to_be_enabled()
+    assert page.locator(".plot .dot").count() >= 20, "what was found stays"
+
+
+def test_a_text_of_ones_own_with_lines_and_columns(open_set_up, tmp_path: Path):
+    page = open_set_up(QUICK)
+    page.get_by_role("button", name="YAML of my own").click()
+    text = page.get_by_label("Scenario as YAML")
+    right = text.input_value()
+    text.fill(right.replace("rate: 40/s", "rate: many"))
+    page.get_by_role("button", name=re.compile(r"line 19, column \d+")).click()
+    assert page.evaluate("() => { const area = document.activeElement; return area.value.slice(area.selectionStart, area.selectionEnd); }") == "many"
+    file = tmp_path / "mine.yaml"
+    file.write_text(right.replace("title: ", "title: My own, ").replace('My own, "', '"My own, '))
+    page.locator("[data-part=file]").set_input_files(str(file))
+    expect(page.get_by_role("button", name="Open as a lab")).to_be_enabled()
+    answered(page)
+    page.get_by_role("button", name="Open as a lab").click()
+    page.wait_for_url(re.compile(r"/labs/\w+/"))
+    expect(page.get_by_text("My own, us-west goes down")).to_be_visible()
+
+
+def test_the_yaml_downloads(open_set_up):
+    page = open_set_up()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    assert download.value.suggested_filename == "my-set-up.yaml"
+    assert Path(download.value.path()).read_text().startswith("format: 1\n")
+
+
+def test_it_works_without_scripts(open_set_up, browser: Browser, site: Site):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{site.address}/my-set-up/")
+    page.get_by_label("Rate").fill("fast")
+    page.get_by_role("button", name="Read it").click()
+    expect(page.get_by_text('"fast" is not a rate; write a number per second').first).to_be_visible()
+    page.get_by_label("Rate").fill("30/s")
+    page.get_by_role("button", name="Read it").click()
+    page.get_by_role("button", name="Open as a lab").click()
+    page.wait_for_url(re.compile(r"/labs/\w+/"))
+    context.close()
+
+
+@pytest.mark.parametrize("width", [360, 768, 1440, 2560])
+def test_nothing_is_wider_than_the_page(open_set_up, width):
+    page = open_set_up(QUICK, viewport={"width": width, "height": 900})
+    answered(page)
+    page.locator("summary").click()
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")

@@ -1,0 +1,271 @@
+"""The form of a set-up of one's own: its fields, and the scenario text that their values make.
+
+Rules: nothing is judged here. What was typed goes into the text as it is, one key a line, and each line knows the field
+it came from; the one loader reads the text, and its problems go back to their fields by line. Only what the format has
+no word for is worked out: half of a round trip, the sum of two spans. Where a part cannot be read, it is written as typed
+and the loader says so.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+from simulator import Wrong, format_duration, parse_duration
+
+REGIONS_READ = 17
+"""Regions that are written out: one more than a scenario may have, so that the loader is the one to say so."""
+
+CONSUMERS_READ = 1001
+"""Consumers that are written out; again one more than the loader takes."""
+
+DEFAULTS: dict[str, str] = {
+    "regions": "us-west, us-east",
+    "rate": "100/s",
+    "arrivals": "poisson",
+    "count": "",
+    "producers": "active",
+    "partitions": "0",
+    "type": "Shared",
+    "replicated": "true",
+    "consumers": "2",
+    "processing": "5ms",
+    "varies": "lognormal",
+    "slow_share": "1%",
+    "slow_for": "500ms",
+    "queue": "1000",
+    "period": "1000",
+    "cache": "30",
+    "rule": "spread",
+    "from": "us-west",
+    "to": "us-east",
+    "how": "crash",
+    "at": "20s",
+    "after": "5s",
+    "end": "15s",
+}
+"""Every field and what stands in it at first. A field that is not given has its default; one that is given empty is empty."""
+
+ROUND_TRIP = "80ms"
+"""Round trip of a pair that nothing was said about: across a continent."""
+
+TOPIC, SUBSCRIPTION = "orders", "billing"
+SIGMA = "0.5"
+"""Shape of lognormal processing: one message in twenty takes more than twice its median."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.%/+-]*")
+_FIRST_REGIONS = 2
+_LONGEST_COUNT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the text, in pieces of which each knows the field that it came from."""
+
+    pieces: tuple[tuple[str, str], ...]  # (text, field or "")
+
+    @property
+    def text(self) -> str:
+        return "".join(text for text, _ in self.pieces)
+
+    def field_at(self, column: int) -> str:
+        """The field of the piece that holds a column, counted from 1."""
+        end = 0
+        for text, field in self.pieces:
+            end += len(text)
+            if column <= end:
+                return field
+        return self.pieces[-1][1]
+
+
+def regions_of(values: Mapping[str, str]) -> list[str]:
+    """The regions as typed, without empty ones."""
+    text = values.get("regions", DEFAULTS["regions"])
+    return [name for part in text.replace("\n", ",").split(",") if (name := part.strip())][:REGIONS_READ]
+
+
+def round_trip_name(one: str, other: str) -> str:
+    """The field of a pair's round trip."""
+    return f"rtt.{one}.{other}"
+
+
+def completed(given: Mapping[str, str]) -> dict[str, str]:
+    """Every field's value: as given, else its default; one `rtt.a.b` for each pair of regions. What is no field is left out."""
+    values = {name: given.get(name, default) for name, default in DEFAULTS.items()}
+    regions = regions_of(values)
+    for name, place in (("from", 0), ("to", 1)):
+        if name not in given and len(regions) >= _FIRST_REGIONS and values[name] not in regions:
+            values[name] = regions[place]
+    for one, other in combinations(dict.fromkeys(regions), 2):
+        name = round_trip_name(one, other)
+        values[name] = given.get(name, given.get(round_trip_name(other, one), ROUND_TRIP))
+    return values
+
+
+def composed(values: Mapping[str, str]) -> list[Line]:
+    """The scenario's text, line by line, from completed values."""
+    writer = _Writer(values)
+    for part in (_head, _settings, _regions, _traffic, _consumers, _failure):
+        part(writer)
+    return writer.lines
+
+
+Pair = tuple[str, str, str]
+"""A key, its value as typed, and the field."""
+
+
+class _Writer:
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self.values = values
+        self.lines: list[Line] = []
+
+    def text(self, text: str, field: str = "") -> None:
+        self.lines.append(Line(((text, field),)))
+
+    def key(self, depth: int, key: str, value: str, field: str = "") -> None:
+        self.text(f"{'  ' * depth}{key}: {_scalar(value)}", field)
+
+    def given(self, key: str, field: str) -> list[Pair]:
+        """A key that is left out while its field is empty."""
+        value = self.values[field].strip()
+        return [(key, value, field)] if value else []
+
+    def flow(self, before: str, pairs: list[Pair], field: str = "") -> None:
+        """`before{key: value, …}` on one line."""
+        self.lines.append(Line(((before, field), *_braced(pairs))))
+
+
+def _braced(pairs: list[Pair]) -> list[tuple[str, str]]:
+    pieces = [(f"{'{' if place == 0 else ', '}{key}: {_scalar(value)}", field) for place, (key, value, field) in enumerate(pairs)]
+    return [*pieces, ("}", pairs[-1][2])]
+
+
+def _scalar(text: str) -> str:
+    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
+
+def _head(writer: _Writer) -> None:
+    source, target, mode = (writer.values[name].strip() for name in ("from", "to", "how"))
+    writer.text("format: 1")
+    writer.text("name: my-set-up")
+    writer.key(0, "title", f"{source} goes down, its consumers move to {target}" if mode == "crash" else f"From {source} to {target}, {mode}")
+    writer.text("family: replicated-subscriptions")
+    text, field = _sum(writer.values, "at", *(("after",) if mode == "crash" else ()), "end")
+    writer.key(0, "until", text, field)
+
+
+def _settings(writer: _Writer) -> None:
+    writer.text("settings:")
+    for name, field in (("replicatedSubscriptionsSnapshotFrequencyMillis", "period"), ("replicatedSubscriptionsSnapshotMaxCachedPerSubscription", "cache")):
+        for key, value, _ in writer.given(name, field):
+            writer.key(1, key, value, field)
+    writer.text("options:")
+    for key, value, field in writer.given("snapshotCacheRule", "rule"):
+        writer.key(1, key, value, field)
+
+
+def _regions(writer: _Writer) -> None:
+    regions = regions_of(writer.values)
+    writer.text("clusters:", "regions")
+    for region in regions:
+        writer.text(f"  {_scalar(region)}: {{}}", "regions")
+    if len(regions) >= _FIRST_REGIONS:
+        writer.text("links:")
+    for one, other in combinations(dict.fromkeys(regions), 2):
+        name = round_trip_name(one, other)
+        there, back = _halves(writer.values[name])
+        for pattern, latency in ((f"{one} <-> {other}", there),) if there == back else ((f"{one} -> {other}", there), (f"{other} -> {one}", back)):
+            writer.flow(f"  {_link(pattern)}: ", [("latency", latency, name)], name)
+
+
+def _link(pattern: str) -> str:
+    return pattern if re.fullmatch(r"[a-z0-9 <>-]+", pattern) else json.dumps(pattern, ensure_ascii=False)
+
+
+def _traffic(writer: _Writer) -> None:
+    values, given = writer.values, writer.given
+    regions = regions_of(values)
+    clusters = f"{{clusters: [{', '.join(map(_scalar, regions))}]"
+    partitions = [(f", partitions: {_scalar(value)}", field) for _, value, field in given("partitions", "partitions")]
+    writer.text("topics:")
+    writer.lines.append(Line(((f"  {TOPIC}: ", ""), (clusters, "regions"), *partitions, ("}", ""))))
+    writer.text("producers:")
+    for region in regions if values["producers"] == "everywhere" else [values["from"].strip()]:
+        keys = [("keys", "100", "type")] if values["type"] == "Key_Shared" else []
+        pairs = [("topic", TOPIC, ""), ("cluster", region, "from"), ("rate", values["rate"].strip(), "rate"), *given("arrivals", "arrivals"), *given("count", "count"), *keys]
+        writer.flow(f"  {_scalar(f'from-{region}')}: ", pairs, "from")
+    writer.text("subscriptions:")
+    pairs = [("topic", TOPIC, ""), *given("type", "type"), *given("replicateSubscriptionState", "replicated"), ("initialPosition", "Earliest", "")]
+    writer.flow(f"  {SUBSCRIPTION}: ", pairs)
+
+
+def _consumers(writer: _Writer) -> None:
+    values = writer.values
+    count = number_of_consumers(values)
+    if count is None:  # no number: the loader is left to say that the section is not what it should be
+        writer.key(0, "consumers", values["consumers"].strip(), "consumers")
+        return
+    writer.text("consumers:", "consumers")
+    for number in range(1, min(count, CONSUMERS_READ) + 1):
+        before: list[tuple[str, str]] = [(f"  {SUBSCRIPTION}-{number}: ", "consumers")]
+        pairs = [("subscription", SUBSCRIPTION, ""), ("cluster", values["from"].strip(), "from"), *writer.given("receiverQueueSize", "queue")]
+        pieces = [*before, *_braced(pairs)[:-1], *_processing(writer), *_hold(writer), ("}", "")]
+        writer.lines.append(Line(tuple(pieces)))
+
+
+def _processing(writer: _Writer) -> list[tuple[str, str]]:
+    """How long a message takes: a span, or the middle of a distribution."""
+    values = writer.values
+    word = {"lognormal": "median", "exponential": "mean"}.get(values["varies"])
+    found = writer.given("processing", "processing")
+    if word is None or not found:
+        return [(f", processing: {_scalar(value)}", field) for _, value, field in found]
+    sigma = [("sigma", SIGMA, "varies")] if word == "median" else []
+    return [(", processing: ", "varies"), *_braced([("distribution", values["varies"], "varies"), (word, found[0][1], "processing"), *sigma])]
+
+
+def _hold(writer: _Writer) -> list[tuple[str, str]]:
+    share = writer.given("share", "slow_share")
+    return [(", hold: ", "slow_share"), *_braced([*share, *writer.given("for", "slow_for")])] if share else []
+
+
+def _failure(writer: _Writer) -> None:
+    values = writer.values
+    source, at = values["from"].strip(), values["at"].strip()
+    crash = values["how"] == "crash"
+    writer.text("commands:")
+    if crash:
+        writer.flow("  - ", [("at", at, "at"), ("do", "cluster.crash", ""), ("cluster", source, "from")])
+    text, field = _sum(values, "at", "after") if crash else (at, "at")
+    what = [("do", "subscription.fail-over", ""), ("subscription", SUBSCRIPTION, "")]
+    whither = [("from", source, "from"), ("to", values["to"].strip(), "to"), ("mode", values["how"].strip(), "how")]
+    writer.flow("  - ", [("at", text, field), *what, *whither])
+
+
+def _halves(text: str) -> tuple[str, str]:
+    """There and back of a round trip; an odd microsecond goes to the way back."""
+    try:
+        trip_us = parse_duration(text.strip())
+    except Wrong:
+        return text.strip(), text.strip()
+    return format_duration(trip_us // 2), format_duration(trip_us - trip_us // 2)
+
+
+def _sum(values: Mapping[str, str], *fields: str) -> tuple[str, str]:
+    """The sum of spans and the field to blame for it: the first that is no span, which is then written instead, or the last."""
+    total_us = 0
+    for field in fields:
+        try:
+            total_us += parse_duration(values[field].strip())
+        except Wrong:
+            return values[field].strip(), field
+    return format_duration(total_us), fields[-1]
+
+
+def number_of_consumers(values: Mapping[str, str]) -> int | None:
+    """How many consumers were asked for; None when it is no number."""
+    text = values["consumers"].strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < _LONGEST_COUNT else None

@@ -1,0 +1,102 @@
+"""What the loader says of a set-up's text: its problems at the fields they belong to, and the failure that it plans.
+
+Rules: the loader is the only judge; here its problems are sorted to fields by line and column, each said once a field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from simulator import Scenario, ScenarioError
+from visualizer.definitions import YAML_LIMIT, read_scenario
+from visualizer.setups.form import CONSUMERS_READ, Line, completed, composed, number_of_consumers
+from visualizer.wire import Refused
+
+NO_FAILURE = "This scenario has no subscription.fail-over among its commands, so there is nothing to count twice; add one."
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The first fail-over of a scenario: what the answer is about."""
+
+    subscription: str
+    source: str
+    target: str
+    mode: str
+    at_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text as the loader took it. `scenario` is None when there are problems."""
+
+    text: str
+    scenario: Scenario | None
+    problems: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def failure(self) -> Failure | None:
+        return None if self.scenario is None else failure_of(self.scenario)
+
+
+def failure_of(scenario: Scenario) -> Failure | None:
+    planned = [command for command in scenario.commands if command.do == "subscription.fail-over"]
+    if not planned:
+        return None
+    first = min(planned, key=lambda command: command.at_us)
+    given = first.arguments
+    return Failure(given["subscription"], given["from"], given["to"], given["mode"], first.at_us)
+
+
+def read_text(text: str) -> Reading:
+    """A text of one's own. Raises Refused when it is too long to be read at all."""
+    if len(text) > YAML_LIMIT:
+        raise Refused("bad-field", f"The text has {len(text):,} characters.", f"At most {YAML_LIMIT:,} are taken.")
+    try:
+        return Reading(text, read_scenario(text, None))
+    except ScenarioError as error:
+        return Reading(text, None, [_problem(problem) for problem in error.problems])
+
+
+def read_form(values: Mapping[str, str]) -> tuple[list[Line], Reading]:
+    """The lines that completed values make, and what the loader says of them, with `field` in each problem."""
+    lines = composed(values)
+    reading = read_text("".join(f"{line.text}\n" for line in lines))
+    problems = [{**problem, "field": _field_of(problem, lines)} for problem in reading.problems]
+    return lines, Reading(reading.text, reading.scenario, _in_words_of_the_form(problems, values))
+
+
+def _problem(problem: Any) -> dict[str, Any]:
+    return {"line": problem.line, "column": problem.column, "path": problem.path, "message": problem.what, "hint": problem.right}
+
+
+def _field_of(problem: dict[str, Any], lines: Sequence[Line]) -> str:
+    line = problem["line"]
+    return lines[line - 1].field_at(problem["column"]) if line is not None and line <= len(lines) else ""
+
+
+def _in_words_of_the_form(problems: list[dict[str, Any]], values: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Each once a field. How many consumers there are is the form's own question: the format lists them one by one."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for problem in problems:
+        if problem["path"] == "consumers":
+            problem = {**problem, **_consumers_in_words(values["consumers"], problem)}
+        found.setdefault((problem["field"], problem["message"]), problem)
+    return list(found.values())
+
+
+def _consumers_in_words(typed: str, problem: dict[str, Any]) -> dict[str, str]:
+    if number_of_consumers({"consumers": typed}) is None:
+        return {"message": f'"{typed}" is not a whole number', "hint": "write how many, such as 2"}
+    return {"message": f"{typed} consumers are too many", "hint": problem["hint"]} if int(typed) >= CONSUMERS_READ else {}
+
+
+def values_from(given: Mapping[str, str]) -> dict[str, str]:
+    """The form's values from an address: see `visualizer.setups.form.completed`."""
+    return completed({name: value[:_LONGEST_VALUE] for name, value in given.items()})
+
+
+_LONGEST_VALUE = 2_000
+"""Characters of one field that are looked at: seventeen names of regions have a few hundred."""

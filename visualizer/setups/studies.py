@@ -1,0 +1,90 @@
+"""This process's studies: at most a few at a time, the others in line, and the answers that were given lately.
+
+Rules: each running study takes its turns among the labs; one that waits is told how many are before it; an answer is
+kept by its text, since equal inputs give equal runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from typing import Any
+
+from simulator import ENGINE_VERSION
+from visualizer.pump import Pump
+from visualizer.setups.study import Study, Tell
+from visualizer.wire import Refused
+
+RUNNING = 2
+"""Studies that take turns at once: together they have at most the share of two labs."""
+
+WAITING = 20
+"""Studies in line; a further one is told to come back."""
+
+KEPT = 200
+"""Answers that are remembered, some 8 KB each: a link that is passed round is answered at once."""
+
+
+class Studies:
+    def __init__(self, pump: Pump) -> None:
+        self._pump = pump
+        self._number = 0
+        self._running: list[Study] = []
+        self._line: deque[tuple[Study, Tell]] = deque()
+        self._kept: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
+
+    def ask(self, text: str, tell: Tell) -> Callable[[], None]:
+        """Begin to answer, or stand in line; what to call when the asker has gone. Raises Refused."""
+        key = hashlib.sha256(f"{ENGINE_VERSION}\n{text}".encode(errors="surrogatepass")).hexdigest()
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            for message in self._kept[key]:
+                tell(message)
+            return _nothing_to_cancel
+        if len(self._line) >= WAITING:
+            raise Refused("too-many", f"{WAITING} set-ups wait for their answer already.", "Try again in a minute.")
+        told: list[dict[str, Any]] = []
+
+        def tell_and_keep(message: dict[str, Any]) -> None:
+            told.append(message)
+            tell(message)
+            if message["type"] == "done":
+                self._keep(key, told)
+
+        self._number += 1
+        study = Study(f"study {self._number}", text, tell_and_keep, self._ended)
+        self._line.append((study, tell))
+        self._move_up()
+        return study.cancel
+
+    def stop(self) -> None:
+        """The process ends, or begins anew: everyone who waits is left by the closing of their socket."""
+        self._line.clear()
+        for study in list(self._running):
+            study.cancel()
+
+    def _keep(self, key: str, told: list[dict[str, Any]]) -> None:
+        self._kept[key] = told
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+
+    def _ended(self, study: Study) -> None:
+        if study in self._running:
+            self._running.remove(study)
+            self._pump.remove(study)
+        else:
+            self._line = deque(pair for pair in self._line if pair[0] is not study)
+        self._move_up()
+
+    def _move_up(self) -> None:
+        while self._line and len(self._running) < RUNNING:
+            study, _ = self._line.popleft()
+            self._running.append(study)
+            self._pump.add(study)
+        for before, (_, tell) in enumerate(self._line):
+            tell({"type": "waiting", "before": before + len(self._running)})
+
+
+def _nothing_to_cancel() -> None:
+    """The answer was there already."""

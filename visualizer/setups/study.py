@@ -1,0 +1,147 @@
+"""Twenty runs of one set-up, a slice at a time: what the pump drives beside the labs.
+
+Rules: one world at a time, and none is kept; reading a text and counting a run happen in a thread, since they cannot be
+cut; what comes of each run is told at once. Whoever asked may leave at any slice. A mistake of ours stops this study
+only, loudly.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from asgiref.sync import sync_to_async
+
+from simulator import ScenarioError, World, load_scenario_text
+from visualizer.session import AIM_S, FIRST_EVENTS, MOST_EVENTS
+from visualizer.setups.reading import NO_FAILURE, Failure, read_text
+from visualizer.setups.variations import Variation, period_us, variations
+from visualizer.wire import Refused
+from visualizer.work import Wait, Work
+
+logger = logging.getLogger(__name__)
+
+ROWS_OF_A_RUN = 500_000
+"""Rows that each of the twenty runs may have: about ten seconds of engine time; then the set-up is too large to ask."""
+
+FIGURES = ("at_us", "duplicates", "redeliveries", "lost", "stranded", "stranded_unprocessed", "outage_us", "caught_up_us", "by_cause")
+"""What is told of each run: names of `failovers[]` in the summary."""
+
+Tell = Callable[[dict[str, Any]], None]
+
+_load = sync_to_async(load_scenario_text, thread_sensitive=False)
+_read = sync_to_async(read_text, thread_sensitive=False)
+
+
+class Study:
+    """A participant of the pump (`visualizer.pump.Turns`). `tell` gets each message; `ended` is called once, however it ends."""
+
+    def __init__(self, name: str, text: str, tell: Tell, ended: Callable[[Study], None]) -> None:
+        self.lab_id = name  # what the pump calls its participants by
+        self.listener = self  # and who hears of our own bugs
+        self.blocked_on: Awaitable[Any] | None = None
+        self._tell, self._ended = tell, ended
+        self._events = FIRST_EVENTS
+        self._running = False
+        self._answer: Any = None
+        self._work: Work | None = self._runs(text)
+
+    # --- turns, called by the pump
+
+    def turn(self, now_s: float) -> bool:
+        if self._work is None or self.blocked_on is not None:
+            return False
+        answer, self._answer = self._answer, None
+        try:
+            waiting = self._work.send(answer)
+        except StopIteration:
+            self._tell({"type": "done"})
+            self._end()
+        except Refused as refused:
+            self._tell(refused.answer())
+            self._end()
+        else:
+            self.blocked_on = None if waiting is None else waiting.until
+        return True
+
+    def due_s(self, now_s: float) -> float | None:
+        return now_s if self._work is not None and self.blocked_on is None else None
+
+    def took(self, seconds: float) -> None:
+        """Learn from a slice of a run how many events fit in the next."""
+        if self._running:
+            factor = min(2.0, max(0.25, AIM_S / max(seconds, 1e-6)))
+            self._events = int(min(MOST_EVENTS, max(1, self._events * factor)))
+
+    def resumed(self, answer: Any) -> None:
+        self.blocked_on, self._answer = None, answer
+
+    def failed(self, error: BaseException) -> None:
+        """Our own code broke in one of the runs; or a run's text, with its instants moved, is no scenario any more."""
+        if isinstance(error, ScenarioError):
+            self._tell(Refused("bad-scenario", f"With its instants moved by up to one snapshot period this is no scenario: {error}", "Let it end earlier, or take a shorter period.").answer())
+            self._end()
+            return
+        logger.error("A set-up's runs stopped by our own bug", exc_info=error)
+        self._tell(Refused("engine-bug", f"Our own code broke, so there is no answer: {type(error).__name__}: {error}"[:600], "Nothing that you did is wrong. Please report it with the scenario's text.").answer())
+        self._end()
+
+    def cancel(self) -> None:
+        """Whoever asked has gone."""
+        if self._work is not None:
+            self._end()
+
+    def _end(self) -> None:
+        work, self._work = self._work, None
+        if work is not None:
+            work.close()
+            self._ended(self)
+
+    # --- the runs
+
+    def _runs(self, text: str) -> Work:
+        reading = yield Wait(_read(text))
+        if reading.scenario is None:
+            raise Refused("bad-scenario", f"The scenario has {len(reading.problems)} problem(s).", "Mend every place named and ask again.")
+        failure = reading.failure
+        if failure is None:
+            raise Refused("no-failure", NO_FAILURE, "commands: - {at: 30s, do: subscription.fail-over, subscription: …, from: …, to: …, mode: crash}")
+        asked = variations(reading.scenario, failure)
+        self._tell(_asked(reading.scenario, failure, asked))
+        for variation in asked:
+            scenario = yield Wait(_load(text, seed=variation.seed, overrides=variation.overrides))
+            figures = yield from self._run(scenario, failure)
+            self._tell({"type": "run", "seed": variation.seed, **figures})
+
+    def _run(self, scenario: Any, failure: Failure) -> Work:
+        """One run to its end; the figures of its fail-over."""
+        world = World.from_scenario(scenario, rows_max=ROWS_OF_A_RUN)
+        yield None
+        self._running = True
+        while world.advance(scenario.until_us, self._events):
+            yield None
+        self._running = False
+        if world.limit_reached:
+            raise Refused("too-large", f"One run of this set-up writes more than {ROWS_OF_A_RUN:,} rows, the most that is counted here.", "Lower the rate, or let it run for a shorter time; a lab of its own may hold ten times as many.")
+        refused = [result["error"] for result in world.command_results if result["command"] == "subscription.fail-over" and not result["ok"]]
+        if refused:
+            raise Refused("refused", f"The fail-over is refused when its time comes: {refused[0]}", "Change which region goes down, or where the consumers move.")
+        failovers = yield Wait(sync_to_async(world.failovers, thread_sensitive=False)())
+        found = next((one for one in failovers if one["subscription"] == failure.subscription), None)
+        if found is None:
+            raise Refused("no-failure", "The run ends before the consumers move.", "Let it run for longer, or let the region go down earlier.")
+        return {name: found[name] for name in FIGURES}
+
+
+def _asked(scenario: Any, failure: Failure, asked: list[Variation]) -> dict[str, Any]:
+    """What will be run, so that the page can say so and open any of it."""
+    return {
+        "type": "asked",
+        "from": failure.source,
+        "to": failure.target,
+        "mode": failure.mode,
+        "at_us": failure.at_us,
+        "period_us": period_us(scenario, failure.source),
+        "runs": [{"seed": one.seed, "at_us": one.at_us, "set": [list(pair) for pair in one.overrides]} for one in asked],
+    }

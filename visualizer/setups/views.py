@@ -1,0 +1,70 @@
+"""The page of a set-up of one's own, and what the loader says of it while it is being written.
+
+Rules: the page is a plain GET form, so that its address is the set-up and it works without scripts; nothing is stored.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET, require_POST
+
+from simulator import format_duration
+from visualizer.questions import refusal
+from visualizer.setups.form import regions_of, round_trip_name
+from visualizer.setups.groups import grouped
+from visualizer.setups.reading import NO_FAILURE, Reading, read_form, read_text, values_from
+from visualizer.setups.variations import RUNS, period_us
+from visualizer.wire import Refused, json_object
+
+
+@require_GET
+def set_up_page(request: HttpRequest) -> HttpResponse:
+    values = values_from(request.GET.dict())
+    lines, reading = read_form(values)
+    content = {
+        "groups": grouped(values, reading.problems),
+        "lines": [line.pieces for line in lines],
+        "yaml": reading.text,
+        "problems": reading.problems,
+        "reading": _answer(reading),
+        "runs": RUNS,
+    }
+    return render(request, "visualizer/set_up.html", content)
+
+
+@require_GET
+def scenario_of_form(request: HttpRequest) -> HttpResponse:
+    """The same address with its values: the text, the field of each piece of it, and every problem at its field."""
+    values = values_from(request.GET.dict())
+    lines, reading = read_form(values)
+    regions = list(dict.fromkeys(regions_of(values)))
+    pairs = [{"name": (name := round_trip_name(*pair)), "between": pair, "value": values[name]} for pair in combinations(regions, 2)]
+    answer = {**_answer(reading), "yaml": reading.text, "lines": [line.pieces for line in lines], "regions": regions, "pairs": pairs, "from": values["from"], "to": values["to"]}
+    return JsonResponse(answer, headers={"Cache-Control": "no-store"})
+
+
+@csrf_exempt  # nothing is changed by it; a POST because a text is too long for an address
+@require_POST
+def scenario_of_text(request: HttpRequest) -> HttpResponse:
+    """{yaml} → every problem with line and column, or the failure that it plans."""
+    try:
+        text = json_object(request.body, '{"yaml": "format: 1…"}').get("yaml")
+        if not isinstance(text, str):
+            raise Refused("bad-field", "yaml is not a text.", 'Send {"yaml": "format: 1…"}.')
+        reading = read_text(text)
+    except Refused as refused:
+        return refusal(refused)
+    return JsonResponse(_answer(reading), headers={"Cache-Control": "no-store"})
+
+
+def _answer(reading: Reading) -> dict[str, Any]:
+    """Problems, or what the scenario is and which failure can be asked about."""
+    failure = reading.failure
+    asked = failure and {"from": failure.source, "to": failure.target, "mode": failure.mode, "at": format_duration(failure.at_us), "period_us": period_us(reading.scenario, failure.source)}
+    missing = NO_FAILURE if reading.scenario is not None and failure is None else ""
+    return {"problems": reading.problems, "title": reading.scenario.title if reading.scenario else "", "failure": asked, "no_failure": missing}

@@ -1,0 +1,1 @@
+"""What templates of this site may call."""
