@@ -53,11 +53,12 @@ MAY_IMPORT_INSIDE_SIMULATOR = {
     "scenarios": ("scenarios",),
     "checks": ("checks", "trace", "log", "scenarios"),
     "counting": ("counting", "checks", "trace", "log", "scenarios"),
+    "story": ("story", "counting", "trace"),
     # counting knows no protocol; its forecast is a pure function that a failover asks at its instant
     **{protocol: (protocol, "counting", "markers", "log", "kernel", "trace", "scenarios") for protocol in PROTOCOLS},
 }
 
-FRONT_DOOR = ("simulator", "simulator.headless", "simulator.what_if", "simulator.trace.registry", "simulator.trace.files", "simulator.scenarios.settings")
+FRONT_DOOR = ("simulator", "simulator.headless", "simulator.what_if", "simulator.story", "simulator.trace.registry", "simulator.trace.files", "simulator.scenarios.settings")
 """What rooms outside may import of the simulator: the front door, and the declared vocabularies."""
 
 ELSEWHERE_NEVER = {

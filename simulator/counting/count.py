@@ -18,7 +18,7 @@ from simulator.counting.order import dedup_window, keys_by_message, reordered
 from simulator.counting.read import History
 from simulator.counting.results import CountedFailover, CountedRun, CountingError
 from simulator.counting.subscriptions import subscription_counts
-from simulator.counting.windows import Window, judge, windows_of
+from simulator.counting.windows import Window, judge, redelivered_list, windows_of
 
 if TYPE_CHECKING:
     from simulator.trace.trace import Trace
@@ -45,7 +45,7 @@ def _count_failover(facts: Facts, window: Window, known: MessageFacts, keys: np.
     by_cause, duplicates = explain(facts, window, judged)
     topics = facts.topics_of(window.subscription)
     losses, lost_list = lost(facts, window, topics, known)
-    left = [stranded(facts, window, topic, known) for topic in topics]
+    left, stranded_list = stranded(facts, window, topics, known)
     remembered, span_us = dedup_window(judged)
     counted = CountedFailover(
         subscription=facts.name(window.subscription),
@@ -57,16 +57,18 @@ def _count_failover(facts: Facts, window: Window, known: MessageFacts, keys: np.
         closed_seq=window.closed_seq,
         duplicates=len(judged.duplicates),
         extra_deliveries=len(judged.deliveries) - len(judged.first),
-        redeliveries=judged.redeliveries,
+        redeliveries=len(judged.redeliveries),
         reordered=reordered(facts, judged, keys),
         by_cause=by_cause,
         dedup_window_messages=remembered,
         dedup_window_us=span_us,
         caught_up_us=caught_up_us(facts, window, topics, known),
         duplicates_list=duplicates,
+        redelivered_list=redelivered_list(facts, judged),
         lost_list=lost_list,
+        stranded_list=stranded_list,
         **losses,
-        **{name: sum(part[name] for part in left) for name in ("stranded", "stranded_unprocessed", "stranded_returned")},
+        **left,
     )
     if len(judged.first):
         counted.first_delivery_us = int(judged.first.at_us[0])

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.counting.facts import Facts
-from simulator.counting.lookup import last_seq
+from simulator.counting.lookup import first_seq, last_seq
 from simulator.counting.read import NEVER
-from simulator.counting.results import LOST_CAUSES, LazyList, Loss
+from simulator.counting.results import LOST_CAUSES, LazyList, Loss, Stranding
 from simulator.counting.windows import Window
 from simulator.trace.registry import NULL
 
@@ -52,22 +52,26 @@ class Going:
     stored: np.ndarray
 
 
-def stranded(facts: Facts, window: Window, topic: int, known: MessageFacts) -> dict[str, int]:
-    """Receipted, in the source's log, not yet in the target's, at the failover."""
-    source, target = facts.log(window.source, topic), facts.log(window.target, topic)
+def stranded(facts: Facts, window: Window, topics: list[int], known: MessageFacts) -> tuple[dict[str, int], LazyList]:
+    """Receipted, in the source's log, not yet in the target's, at the failover: numbers and the list."""
     opened_seq, count = window.opened_seq, facts.history.message_count
-    here = np.zeros(count, dtype=bool)
-    here[source.message[(source.seq <= opened_seq) & (source.gone_seq >= facts.end_of(window.source, opened_seq).seq)]] = True
-    there = np.zeros(count, dtype=bool)
-    there[target.message[target.seq <= opened_seq]] = True
-    left = here & ~there & (known.receipted <= opened_seq)
-    returned = np.zeros(count, dtype=bool)
-    returned[target.message[target.seq > opened_seq]] = True
-    return {
-        "stranded": int(left.sum()),
-        "stranded_unprocessed": int((left & (known.acknowledged > opened_seq)).sum()),
-        "stranded_returned": int((left & returned).sum()),
-    }
+    stored, returned = np.full(count, NEVER, dtype=np.int64), np.full(count, NULL, dtype=np.int64)
+    for topic in topics:
+        source, target = facts.log(window.source, topic), facts.log(window.target, topic)
+        here = (source.seq <= opened_seq) & (source.gone_seq >= facts.end_of(window.source, opened_seq).seq)
+        there, later = target.seq <= opened_seq, target.seq > opened_seq
+        left = np.setdiff1d(source.message[here], target.message[there])
+        first = first_seq(source.message, source.seq, count)
+        stored[left] = first[left]
+        back = first_seq(target.message[later], target.seq[later], count)
+        returned[left] = np.where(back[left] == NEVER, NULL, back[left])
+    message = np.flatnonzero((stored != NEVER) & (known.receipted <= opened_seq))
+    unprocessed = known.acknowledged[message] > opened_seq
+    numbers = {"stranded": len(message), "stranded_unprocessed": int(unprocessed.sum()), "stranded_returned": int((returned[message] != NULL).sum())}
+    producer, sequence_id = facts.history.identity(message)
+    evidence = {"receipted": known.receipted[message], "stored": stored[message], "returned": returned[message]}
+    columns = {"producer": producer, "sequence_id": sequence_id, "unprocessed": unprocessed}
+    return numbers, LazyList(Stranding, columns, evidence, facts.history.names, ("producer",))
 
 
 def going(facts: Facts, window: Window, topic: int) -> Going:

@@ -57,6 +57,27 @@ class Loss:
     evidence: dict[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Redelivery:
+    """One message that had been delivered before, anywhere, and not acknowledged, when the target delivered it."""
+
+    producer: str
+    sequence_id: int
+    at_us: int
+    delivered_seq: int
+    evidence: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Stranding:
+    """One receipted message that the source held and the target did not at the failover; `returned` names the row that stored it there later."""
+
+    producer: str
+    sequence_id: int
+    unprocessed: bool
+    evidence: dict[str, int]
+
+
 class LazyList(Sequence):
     """Entries of `kind` made on demand from columns of equal length.
 
@@ -120,7 +141,9 @@ class CountedFailover:
     first_delivery_us: int | None = None
     caught_up_us: int | None = None
     duplicates_list: Sequence[Duplicate] = ()
+    redelivered_list: Sequence[Redelivery] = ()
     lost_list: Sequence[Loss] = ()
+    stranded_list: Sequence[Stranding] = ()
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ import numpy as np
 from simulator.counting.facts import Facts
 from simulator.counting.lookup import LatestBefore
 from simulator.counting.read import Table
+from simulator.counting.results import LazyList, Redelivery
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +34,15 @@ class Window:
 class Judged:
     """The deliveries of one window: all of them, the first of each message, and what those are.
 
-    `latest_ack` is the row of `acknowledged` that came last before each duplicate.
+    `latest_ack` is the row of `acknowledged` that came last before each duplicate, `delivered_before` the seq of the
+    delivery that came last before each redelivery.
     """
 
     deliveries: Table
     first: Table
     duplicates: Table
-    redeliveries: int
+    redeliveries: Table
+    delivered_before: np.ndarray
     acknowledged: Table
     latest_ack: np.ndarray
 
@@ -65,6 +68,15 @@ def judge(facts: Facts, window: Window) -> Judged:
     acknowledged = history.table("message.acknowledged", subscription=subscription)
     latest = LatestBefore(acknowledged.message, acknowledged.seq).row(first.message, first.seq)
     delivered = history.table("message.delivered", subscription=subscription)
-    seen = LatestBefore(delivered.message, delivered.seq).row(first.message, first.seq) >= 0
+    before = LatestBefore(delivered.message, delivered.seq).row(first.message, first.seq)
     duplicate = latest >= 0
-    return Judged(deliveries, first, first.take(duplicate), int((seen & ~duplicate).sum()), acknowledged, latest[duplicate])
+    again = (before >= 0) & ~duplicate
+    return Judged(deliveries, first, first.take(duplicate), first.take(again), delivered.seq[before[again]], acknowledged, latest[duplicate])
+
+
+def redelivered_list(facts: Facts, judged: Judged) -> LazyList:
+    """The redeliveries of a window, in the order of their deliveries."""
+    rows = judged.redeliveries
+    producer, sequence_id = facts.history.identity(rows.message)
+    columns = {"producer": producer, "sequence_id": sequence_id, "at_us": rows.at_us, "delivered_seq": rows.seq}
+    return LazyList(Redelivery, columns, {"delivered": rows.seq, "delivered_before": judged.delivered_before}, facts.history.names, ("producer",))

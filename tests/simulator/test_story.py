@@ -1,0 +1,234 @@
+"""The story of a message: for every cause by name, true to its rows, and for every message of every scenario."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from simulator import World, scenario_names
+from simulator.counting.replicated_causes import CAUSES as COUNTED
+from simulator.story import CAUSES, KINDS, LOSSES, groups, page, story_of
+from simulator.story.words import WHY
+from tests.simulator.test_counting_causes import SECOND_US, acknowledged_at_a, after_crash, incomplete
+from tests.simulator.trace_builder import LATENCY_US, TraceBuilder
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def resent_copy() -> TraceBuilder:
+    world = acknowledged_at_a()
+    world.store([0], "b", "a")
+    world.apply("b", "a", world.update("a", 1, 0, {"b": 0}), 0)
+    after_crash(world).deliver([0], "b")
+    return world
+
+
+def subscription_missing() -> TraceBuilder:
+    world = TraceBuilder()
+    world.create("a")
+    world.publish([0], "a", to=["b"])
+    world.consume([0], "a")
+    world.fail_over("a", "b", "planned")
+    world.create("b")
+    world.deliver([0], "b")
+    return world
+
+
+def not_replicated() -> TraceBuilder:
+    world = after_crash(acknowledged_at_a(replicated=False))
+    world.deliver([0], "b")
+    return world
+
+
+def cursor_went_back() -> TraceBuilder:
+    world = acknowledged_at_a()
+    world.apply("b", "a", world.update("a", 1, 0, {"b": 0}), 0)
+    world.wait().fail_over("a", "b", "planned")
+    world.move("b", -1, "reset")
+    world.deliver([0], "b")
+    return world
+
+
+def ack_not_registered() -> TraceBuilder:
+    world = TraceBuilder()
+    world.create("a")
+    world.create("b", reason="update")
+    world.publish([0], "a", to=["b"])
+    world.deliver([0], "a")
+    world.ack([0], "a")
+    after_crash(world).deliver([0], "b")
+    return world
+
+
+def not_in_target_yet() -> TraceBuilder:
+    world = TraceBuilder()
+    world.create("a")
+    world.create("b", reason="update")
+    world.publish([0], "a")
+    world.consume([0], "a")
+    world.move("a", 0)
+    world.fail_over("a", "b", "planned")
+    world.wait().store([0], "b", "a")
+    world.deliver([0], "b")
+    return world
+
+
+def ack_hole() -> TraceBuilder:
+    world = TraceBuilder()
+    world.create("a")
+    world.create("b", reason="update")
+    world.publish([0, 1], "a", to=["b"])
+    world.deliver([0], "a")
+    world.consume([1], "a")
+    after_crash(world).deliver([1], "b")
+    return world
+
+
+def update_in_flight() -> TraceBuilder:
+    world = acknowledged_at_a()
+    marker = world.update("a", 1, 0, {"b": 0})
+    world.wait().travel("marker.sent", "a", "b", marker)
+    after_crash(world).deliver([0], "b")
+    return world
+
+
+def snapshot_evicted() -> TraceBuilder:
+    world = acknowledged_at_a()
+    world.snapshot("a", 7, 0, {"b": 0})
+    world.cached("a", 7, 0)
+    world.ours("snapshot.evicted", "a", snapshot=7, reason="cache-rule")
+    after_crash(world).deliver([0], "b")
+    return world
+
+
+def snapshot_unused() -> TraceBuilder:
+    world = acknowledged_at_a()
+    world.snapshot("a", 7, 0, {"b": 0})
+    world.cached("a", 7, 0)
+    after_crash(world).deliver([0], "b")
+    return world
+
+
+def snapshot_incomplete() -> TraceBuilder:
+    world = incomplete().wait(2 * LATENCY_US)
+    after_crash(world).deliver([0], "b")
+    return world
+
+
+def after_newest_snapshot() -> TraceBuilder:
+    world = acknowledged_at_a(count=3)
+    world.snapshot("a", 1, 1, {"b": 1})
+    world.cached("a", 1, 1)
+    world.apply("b", "a", world.update("a", 1, 1, {"b": 1}), 1)
+    after_crash(world).deliver([2], "b")
+    return world
+
+
+MADE = {
+    # builder: what its story shows beside the message's own life
+    resent_copy: ("earlier_copy", "second_copy"),
+    subscription_missing: ("created",),
+    not_replicated: ("flag",),
+    cursor_went_back: ("covered", "went_back"),
+    ack_not_registered: ("end",),
+    not_in_target_yet: (),
+    ack_hole: ("mark_delete", "hole", "held"),
+    update_in_flight: ("update", "position", "whereabouts"),
+    snapshot_evicted: ("asked", "snapshot", "covers", "evicted"),
+    snapshot_unused: ("asked", "snapshot", "covers", "cache"),
+    snapshot_incomplete: ("attempt",),
+    after_newest_snapshot: ("asked", "covers", "newest_snapshot"),
+}
+
+
+@pytest.mark.parametrize("build", MADE, ids=lambda build: build.__name__)
+def test_every_cause_has_its_story(build):
+    world, cause = build(), build.__name__
+    failover = world.failover()
+    assert [group["cause"] for group in groups(failover) if group["kind"] == "duplicates"] == [cause]
+    case, beats = story_of(world.trace, failover, "duplicates", 0)
+    kinds = [beat.kind for beat in beats]
+    assert case.cause == cause
+    assert kinds[-1] == "again" and kinds.index("why") < kinds.index("failover") + 1
+    assert {"published", "delivered", "acknowledged", "why", "failover", *MADE[build]} <= set(kinds)
+    check_true_to_rows(world.trace, beats)
+
+
+def test_every_cause_of_counting_is_built_here():
+    assert [build.__name__ for build in MADE] == [cause.name for cause in COUNTED] == list(CAUSES)
+
+
+def test_every_why_of_the_counting_page_has_its_sentence():
+    table = re.findall(r"^\| \d+ \| `(\w+)` \| .* \| ([\w, -]+) \| [\w, ]+ \|$", (ROOT / "docs/counting.md").read_text(), re.MULTILINE)
+    documented = {(cause, why) for cause, whys in table for why in whys.split(", ")}
+    assert len(table) == 12 and documented == {key for key in WHY if key[0] in CAUSES}
+    assert {cause for cause, _ in WHY} == {*CAUSES, *LOSSES}
+
+
+def check_true_to_rows(trace, beats) -> None:
+    assert [beat.seq for beat in beats] == sorted(beat.seq for beat in beats)
+    for beat in beats:
+        row = trace.row(beat.seq)
+        assert (beat.at_us, dict(beat.row)) == (row["at_us"], row)
+        assert beat.words.endswith((".", "!")) and "{" not in beat.words and ". " not in beat.words, beat.words
+
+
+def test_a_held_message_is_named_as_what_held_the_line():
+    world = World.open("ack-hole-delayed-message")
+    world.run()
+    failover = world.counted().failovers[0]
+    place = page(failover, "duplicates", "ack_hole", 0, 1)["messages"][0]["place"]
+    _, beats = story_of(world.trace, failover, "duplicates", place)
+    assert any(beat.kind == "hole" and "shop/15" in beat.words for beat in beats)
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_every_group_of_every_scenario_adds_up_and_tells(name):
+    world = World.open(name)
+    world.run()
+    for failover in world.counted().failovers:
+        totals = dict.fromkeys(KINDS, 0)
+        for group in groups(failover):
+            totals[group["kind"]] += group["count"]
+            listed = [page(failover, group["kind"], group["cause"], first, 7) for first in range(0, group["count"], 7)]
+            places = [message["place"] for part in listed for message in part["messages"]]
+            assert len(set(places)) == len(places) == group["count"] == listed[0]["total"]
+            assert "{" not in group["heading"] + group["says"]
+            for place in {places[0], places[-1]}:
+                case, beats = story_of(world.trace, failover, group["kind"], place)
+                assert case.cause == group["cause"] and any(beat.kind == "why" for beat in beats)
+                check_true_to_rows(world.trace, beats)
+        assert totals == {"duplicates": failover.duplicates, "redeliveries": failover.redeliveries, "stranded": failover.stranded, "lost": failover.lost}
+
+
+def test_a_story_ends_where_counting_ended():
+    world = World.open("crash-returns-stranded")
+    world.run()
+    half = next(row["seq"] for row in world.trace.rows(types=["cluster.restarted"]))
+    early = World.open("crash-returns-stranded")
+    early.run(world.trace.at_us(half))
+    failover = early.counted().failovers[0]
+    _, beats = story_of(early.trace, failover, "stranded", 0)
+    assert not any(beat.kind == "returned" for beat in beats) and "none has come since" in beats[-2].words
+    _, later = story_of(world.trace, world.counted().failovers[0], "stranded", 0)
+    assert any(beat.kind == "returned" for beat in later)
+
+
+def test_an_unknown_kind_is_said_in_words():
+    world = after_newest_snapshot()
+    with pytest.raises(ValueError, match="duplicates, redeliveries, stranded, lost"):
+        page(world.failover(), "spilt")
+    with pytest.raises(IndexError):
+        story_of(world.trace, world.failover(), "duplicates", 1)
+
+
+def test_long_lists_come_in_pages_without_being_made_whole():
+    world = World.open("slow-consumer-oldest-first")
+    world.run()
+    failover = world.counted().failovers[0]
+    last = page(failover, "duplicates", "snapshot_evicted", 240, 50)
+    assert last["total"] == 250 and len(last["messages"]) == 10
+    assert page(failover, "duplicates", "", 0, 1)["total"] == failover.duplicates
+    assert SECOND_US < last["messages"][0]["at_us"]
