@@ -12,7 +12,10 @@ from simulator.counting.results import CountedFailover
 from simulator.variants import Variant, variants
 from simulator.world import World
 
-__all__ = ["Rerun", "Variant", "difference", "variants"]
+__all__ = ["FIGURES", "Rerun", "Variant", "difference", "variants"]
+
+FIGURES = {"duplicates": "twice", "redeliveries": "redelivered", "stranded": "stranded", "lost": "lost"}
+"""Figures of a failover that are compared, and the word after "3 fewer"."""
 
 
 class Rerun:
@@ -50,8 +53,7 @@ def difference(real: dict[str, Any] | None, other: dict[str, Any] | None) -> str
         return "only here the failover came about"
     if not other["moved"]:
         return "the consumers had not moved by the end"
-    names = {"duplicates": "twice", "redeliveries": "redelivered", "stranded": "stranded", "lost": "lost"}
-    parts = [f"{abs(other[name] - real[name])} {'more' if other[name] > real[name] else 'fewer'} {word}" for name, word in names.items() if other[name] != real[name]]
+    parts = [f"{abs(other[name] - real[name])} {'more' if other[name] > real[name] else 'fewer'} {word}" for name, word in FIGURES.items() if other[name] != real[name]]
     if real["outage_us"] is not None and other["outage_us"] is not None and real["outage_us"] != other["outage_us"]:
         longer = other["outage_us"] - real["outage_us"]
         parts.append(f"outage {_span(abs(longer))} {'longer' if longer > 0 else 'shorter'}")

@@ -57,6 +57,8 @@ class World:
         self._branches = [Branch(0, self.runtime)]
         self._branch = self._branches[0]
         self._counted: CountedRun | None = None
+        self._counted_whole: tuple[int, CountedRun] | None = None  # (branch, what it holds)
+        self._foretold: dict[tuple[int, int], dict] = {}  # (branch, seq of a failover): the forecast at its instant
 
     # --- opening
 
@@ -152,6 +154,12 @@ class World:
             self._branch.furthest_us = max(self._branch.furthest_us, self.runtime.now_us)
             self._branch.save_if_due(self.runtime)
             self._branch.checks.read_sealed(self.trace)
+            self._keep_forecasts()
+
+    def _keep_forecasts(self) -> None:
+        """What was foretold at each failover so far: the state that knows it is left behind when somebody goes back."""
+        for failover in self.runtime.failovers:
+            self._foretold[self.branch, failover.seq] = failover.window.forecast
 
     # --- going to and fro
 
@@ -193,7 +201,8 @@ class World:
         """An independent world at the same instant; the past is shared, the future its own."""
         other = World.__new__(World)
         other.scenario, other.seed, other.rows_max = self.scenario, self.seed, self.rows_max
-        other._counted, other._branches = None, []
+        other._counted = other._counted_whole = None
+        other._branches, other._foretold = [], {}
         other.runtime = self._branch.shared.load(self._branch.shared.save(self.runtime))
         other._branch_off(self._branch, None)
         return other
@@ -206,6 +215,7 @@ class World:
         branch.command_log = parent.command_log[: self.runtime.command_count]
         self._branches.append(branch)
         self._branch = branch
+        self._keep_forecasts()
 
     # --- commands
 
@@ -249,6 +259,16 @@ class World:
         if self._counted is None or self._counted.upto_seq != self.seq:
             self._counted = count_run(self.trace, self.scenario, self.seq)
         return self._counted
+
+    def counted_whole(self) -> CountedRun:
+        """Everything counted in all that this branch has been run to, wherever the world stands now."""
+        if self._counted_whole is None or (self._counted_whole[0], self._counted_whole[1].upto_seq) != (self.branch, len(self.trace)):
+            self._counted_whole = (self.branch, count_run(self.trace, self.scenario))
+        return self._counted_whole[1]
+
+    def foretold(self, opened_seq: int) -> dict[str, int]:
+        """The forecast at the instant of a failover of this branch, by the seq of its `failover.started` row."""
+        return self._foretold[self.branch, opened_seq]
 
     @property
     def violations(self) -> list:

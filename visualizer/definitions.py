@@ -13,6 +13,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 
 from simulator import ENGINE_VERSION, load_scenario, load_scenario_text, scenario_names
+from simulator.what_if import variants
 from visualizer.models import Lab, LabCommand, fresh_token, hash_of
 from visualizer.wire import Refused
 
@@ -96,6 +97,23 @@ def copy_of(lab: Lab) -> NewLab:
         row.pk, row.lab = None, copy.lab
     LabCommand.objects.bulk_create(rows)
     return copy
+
+
+def variant_of(lab: Lab, commands: list[dict[str, Any]], key: str, at_us: int) -> NewLab:
+    """A new lab with one thing changed (`simulator.what_if`), at an instant. Raises Refused."""
+    listed = variants(read_scenario(lab.scenario_text, lab.seed), commands)
+    chosen = next((variant for variant in listed if variant.key == key), None)
+    if chosen is None:
+        raise Refused("not-found", f"This run has no variant {key[:40]!r}.", f"Variants are {', '.join(variant.key for variant in listed)}.")
+    made = _store(chosen.scenario)
+    rows = [
+        LabCommand(lab=made.lab, number=number, branch=0, at_us=entry["at_us"], furthest_us=entry["at_us"], command={name: value for name, value in entry.items() if name not in ("at_us", "number")})
+        for number, entry in enumerate(chosen.commands, 1)
+    ]
+    LabCommand.objects.bulk_create(rows)
+    furthest_us = max([at_us, *(row.at_us for row in rows)])
+    Lab.objects.filter(pk=made.lab.pk).update(title=f"{lab.title}: {chosen.name}"[:200], position_us=at_us, furthest_us=furthest_us, command_log=chosen.commands)
+    return made
 
 
 def _scenario_asked_for(given: dict[str, Any], seed: int | None) -> Any:

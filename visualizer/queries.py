@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from simulator import ENGINE_VERSION
+from visualizer import stories
 from visualizer.session import Session
 from visualizer.tiles import tile
 from visualizer.wire import Refused
@@ -93,4 +94,8 @@ ANSWERS: dict[str, Callable[..., Work]] = {
     "stats": stats,
     "inputs": inputs,
     "tile": tile_of,
+    "why-twice": stories.why_twice,
+    "messages": stories.messages,
+    "story": stories.story,
+    "what-if": stories.what_if,
 }

@@ -22,6 +22,7 @@ STATUS = {"not-found": 404, "bad-argument": 400, "other-branch": 409, "engine-bu
 """HTTP status of a refusal's code; 400 for the others."""
 
 ROWS_LIMIT = 2_000
+MESSAGES_LIMIT = 200
 KEPT_FOR_EVER = "public, max-age=31536000, immutable"
 
 View = Callable[..., Awaitable[HttpResponse]]
@@ -108,3 +109,30 @@ async def tile(request: HttpRequest, lab_id: str, branch: int, cluster: str, top
     if '"full":true' in text:  # names hold no quotes, so this is the field
         response.headers["Cache-Control"] = KEPT_FOR_EVER
     return response
+
+
+@_answers
+async def why_twice(request: HttpRequest, lab_id: str) -> HttpResponse:
+    return _json(await current_hub().ask(lab_id, "why-twice"))
+
+
+@_answers
+async def messages(request: HttpRequest, lab_id: str, failover: int, kind: str) -> HttpResponse:
+    """A page of a failover's messages: `?cause=&first=&limit=`."""
+    first, limit = _number(request, "first", 0), max(1, _number(request, "limit", 50, MESSAGES_LIMIT) or 1)
+    return _json(await current_hub().ask(lab_id, "messages", failover=failover, kind=kind, cause=request.GET.get("cause", ""), first=first, limit=limit))
+
+
+@_answers
+async def story(request: HttpRequest, lab_id: str, failover: int, kind: str) -> HttpResponse:
+    """Of the message at `?place=` of the list, or of `?producer=&number=`."""
+    place, number, producer = _number(request, "place", None), _number(request, "number", None), request.GET.get("producer") or None
+    if (place is None) == (producer is None or number is None):
+        raise Refused("bad-argument", "A story is asked for without a message, or with two.", "Give place, or producer and number.")
+    return _json(await current_hub().ask(lab_id, "story", failover=failover, kind=kind, place=place, producer=producer, number=number))
+
+
+@_answers
+async def what_if(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """The first one begins the runs; each tells how far they are."""
+    return _json(await current_hub().ask(lab_id, "what-if"))

@@ -15,6 +15,7 @@ from visualizer import jobs, store
 from visualizer.definitions import scenario_of
 from visualizer.frames import Frame
 from visualizer.queries import ANSWERS
+from visualizer.reruns import Reruns
 from visualizer.rooms import Reply, Room
 from visualizer.session import Session
 from visualizer.wire import Refused, encode
@@ -38,6 +39,7 @@ class Runner:
     def __init__(self, hub: Hub, room: Room, stored: store.StoredLab) -> None:
         self.hub, self.room, self.stored = hub, room, stored
         self.session = Session(stored.lab_id, stored.run_number * EPOCHS_PER_RUN, self)
+        self.session.reruns = self.reruns = Reruns(stored.lab_id, hub.pump)
         self._watchers: dict[str, list[int]] = {}  # channel: [viewers there, ticks left]
         self._position_due = False
         self._kept: dict[str, Any] | None = None
@@ -204,6 +206,7 @@ class Runner:
     def close(self) -> None:
         self.session.playing = False
         self.hub.pump.remove(self.session)
+        self.reruns.close()
         self.session.give_up(Refused("moved", "The lab is moving to another server process.", "Try again in a few seconds."))
 
     # --- our own bugs

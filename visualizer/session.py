@@ -12,6 +12,7 @@ from collections.abc import Awaitable
 from typing import Any, Protocol
 
 from visualizer.frames import Frame, FrameMaker, Playing
+from visualizer.reruns import Reruns
 from visualizer.tiles import TileCache
 from visualizer.wire import Refused
 from visualizer.work import Job
@@ -67,6 +68,7 @@ class Session:
         self.world: Any = None
         self.frames: FrameMaker | None = None
         self.tiles = TileCache()
+        self.reruns: Reruns | None = None  # set by whoever has a pump for runs beside the lab
         self.until_us = 0
         self.replicated: list[str] = []  # subscriptions that the risk curve is about
         self.playing = False

@@ -20,6 +20,11 @@ urlpatterns = [
     path("labs/<slug:lab_id>/row/<int:seq>.json", questions.row, name="row"),
     path("labs/<slug:lab_id>/marker/<int:number>.json", questions.marker, name="marker"),
     path("labs/<slug:lab_id>/summary.json", questions.summary, name="summary"),
+    path("labs/<slug:lab_id>/why-twice.json", questions.why_twice, name="why-twice"),
+    path("labs/<slug:lab_id>/failovers/<int:failover>/<slug:kind>.json", questions.messages, name="messages"),
+    path("labs/<slug:lab_id>/failovers/<int:failover>/<slug:kind>/story.json", questions.story, name="story"),
+    path("labs/<slug:lab_id>/what-if.json", questions.what_if, name="what-if"),
+    path("labs/<slug:lab_id>/variants/", views.open_variant, name="open-variant"),
     path("labs/<slug:lab_id>/inputs.json", questions.inputs, name="inputs"),
     path("labs/<slug:lab_id>/stats/<str:cluster>/<str:topic>.json", questions.stats, name="stats"),
 ]

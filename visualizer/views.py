@@ -6,8 +6,10 @@ in the answer that makes the lab, and only ever travels in a URL's fragment afte
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -15,12 +17,13 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from simulator import ScenarioError
-from visualizer.definitions import NewLab, builtin_scenarios, copy_of, new_lab
+from visualizer.definitions import NewLab, builtin_scenarios, copy_of, new_lab, variant_of
+from visualizer.hub import current_hub
 from visualizer.models import Lab
 from visualizer.origin import may_post
 from visualizer.pictures import picture_of
 from visualizer.questions import refusal
-from visualizer.wire import Refused, json_object
+from visualizer.wire import LATEST_US, Refused, json_object
 
 
 @require_GET
@@ -99,6 +102,23 @@ def replay(request: HttpRequest, lab_id: str) -> HttpResponse:
     if not may_post(request):
         return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
     return _to_page(copy_of(lab))
+
+
+@csrf_exempt
+@require_POST
+async def open_variant(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """{key, at_us} of a plain form → a lab of one's own with one thing changed, at that instant."""
+    if not may_post(request):
+        return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
+    at_us = request.POST.get("at_us", "0")
+    try:
+        if not at_us.isascii() or not at_us.isdigit() or int(at_us) > LATEST_US:
+            raise Refused("bad-argument", f"at_us is {at_us[:40]!r}.", f"Give a whole number from 0 to {LATEST_US}.")
+        inputs = json.loads(await current_hub().ask(lab_id, "inputs"))
+        lab = await Lab.objects.aget(pk=lab_id)
+        return _to_page(await sync_to_async(variant_of)(lab, inputs["commands"], request.POST.get("key", ""), int(at_us)))
+    except Refused as refused:
+        return refusal(refused)
 
 
 def _no_such_lab(request: HttpRequest) -> HttpResponse:

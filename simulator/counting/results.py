@@ -105,6 +105,14 @@ class LazyList(Sequence):
         rows = {role: int(seqs[index]) for role, seqs in self.evidence.items() if seqs[index] != NULL}
         return self.kind(**values, evidence=rows)
 
+    def place_of(self, producer: str, sequence_id: int) -> int | None:
+        """The first entry about a message; None when there is none."""
+        if producer not in self.names or not self._length:
+            return None
+        mine = (np.asarray(self.columns["producer"]) == self.names.index(producer)) & (np.asarray(self.columns["sequence_id"]) == sequence_id)
+        places = np.flatnonzero(mine)
+        return int(places[0]) if len(places) else None
+
     def _value(self, name: str, value: Any) -> Any:
         if name in self.named:
             return self.names[int(value)]

@@ -1,0 +1,190 @@
+"""What a page asks after a failover: its messages by cause, a story, what would have helped; the same as the engine and the report say."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import AsyncClient
+
+from simulator import World, load_scenario_text
+from simulator.story import groups, page, story_of
+from simulator.what_if import difference
+from spark_reports import what_if
+from tests.visualizer.pages import SCENARIO, Page
+from visualizer.models import Lab
+
+SPLIT = """commands:
+  - {at: 4500ms, do: cluster.crash, cluster: a}
+  - {at: 4500ms, do: subscription.fail-over, subscription: billing, from: a, to: b, mode: crash}
+"""
+FAILING = SCENARIO + SPLIT
+END_US = 8_000_000
+
+
+@pytest.fixture
+async def lab(hub: Any):
+    from visualizer.definitions import new_lab
+
+    return await sync_to_async(new_lab)({"yaml": FAILING})
+
+
+@pytest.fixture
+async def page_of_lab(lab):
+    opened = Page(lab.lab.pk, lab.token)
+    await opened.open()
+    await opened.seek(END_US)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def ask(lab):
+    async def ask(path: str) -> tuple[int, Any]:
+        answer = await AsyncClient().get(f"/labs/{lab.lab.pk}/{path}")
+        return answer.status_code, json.loads(answer.content)
+
+    return ask
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    world = World.from_scenario(load_scenario_text(FAILING))
+    world.run()
+    return world
+
+
+async def test_the_failover_comes_with_its_groups_and_its_forecast(page_of_lab, ask, world):
+    _, body = await ask("why-twice.json")
+    real = world.counted().failovers[0]
+    told = body["failovers"][0]
+    assert told["duplicates"] == real.duplicates > 0 and told["groups"] == groups(real)
+    assert told["forecast"]["duplicates"] == world.summary()["failovers"][0]["forecast"]["duplicates"]
+    assert sum(group["count"] for group in told["groups"] if group["kind"] == "duplicates") == real.duplicates
+
+
+async def test_it_stays_while_somebody_steps_through_a_story(page_of_lab, ask):
+    after = (await ask("why-twice.json"))[1]
+    await page_of_lab.seek(1_000_000)
+    assert (await ask("why-twice.json"))[1] == after
+
+
+async def test_messages_come_in_pages(page_of_lab, ask, world):
+    real = world.counted().failovers[0]
+    cause = groups(real)[0]["cause"]
+    status, body = await ask(f"failovers/0/duplicates.json?cause={cause}&first=2&limit=3")
+    assert status == 200 and body == json.loads(json.dumps(page(real, "duplicates", cause, 2, 3)))
+
+
+async def test_a_story_by_place_and_by_name_is_the_engines(page_of_lab, ask, world):
+    real = world.counted().failovers[0]
+    case, beats = story_of(world.trace, real, "duplicates", 1)
+    _, by_place = await ask("failovers/0/duplicates/story.json?place=1")
+    _, by_name = await ask(f"failovers/0/duplicates/story.json?producer={case.producer}&number={case.sequence_id}")
+    assert by_place == by_name
+    assert by_place["beats"] == [asdict(beat) for beat in beats] and by_place["place"] == 1
+
+
+async def finished(ask) -> dict[str, Any]:
+    for _ in range(600):
+        _, body = await ask("what-if.json")
+        if body["state"] != "running":
+            return body
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"not done after 30 s: {len(body['variants'])} of {body['of']}")
+
+
+async def test_what_would_have_helped_is_what_the_report_says(page_of_lab, ask, world):
+    body = await finished(ask)
+    meta = {"rows": len(world.trace), "scenario": world.scenario.canonical_text, "seed": world.seed, "commands": [], "until_us": END_US,
+            "trace_sha256": world.digest(), "engine_version": ""}  # fmt: skip
+    reported = what_if.compare(meta, lambda: None)["variants"]
+    assert body["state"] == "done" and [one["name"] for one in body["variants"]] == [one["name"] for one in reported]
+    for shown, told in zip(body["variants"], reported, strict=True):
+        assert shown["digest"] == told["digest"]
+        assert shown["failovers"][0]["duplicates"] == told["failovers"][0]["duplicates"]
+        assert shown["failovers"][0]["difference"] == difference(reported[0]["failovers"][0], told["failovers"][0])
+
+
+async def test_the_lab_plays_on_while_the_variants_run(page_of_lab, ask):
+    await page_of_lab.seek(0)
+    await ask("what-if.json")
+    await page_of_lab.send({"type": "play", "speed": 4})
+    frame = await page_of_lab.frame(lambda frame: frame["at_us"] > 1_000_000)
+    assert frame["playing"]
+    assert (await finished(ask))["state"] == "done"
+
+
+async def test_a_mistake_of_ours_in_a_variant_is_said_and_the_lab_goes_on(page_of_lab, ask, monkeypatch):
+    monkeypatch.setattr("visualizer.reruns.Rerun.step", lambda self, events: 1 // 0)
+    body = await finished(ask)
+    assert body["state"] == "failed" and "ZeroDivisionError" in body["words"]
+    assert (await page_of_lab.seek(2_000_000))["at_us"] == 2_000_000
+
+
+async def test_a_long_run_is_not_run_again_and_that_is_said(page_of_lab, ask, monkeypatch):
+    monkeypatch.setattr("visualizer.reruns.ROWS_MOST", 10)
+    body = await finished(ask)
+    assert body["state"] == "failed" and "are not run again" in body["words"]
+
+
+async def test_a_variant_opens_as_a_lab_of_ones_own_at_the_failover(page_of_lab, ask, lab, world):
+    variant = next(one for one in (await finished(ask))["variants"] if one["key"] == "period-halved")
+    answer = await AsyncClient(headers={"host": "testserver"}).post(f"/labs/{lab.lab.pk}/variants/", {"key": "period-halved", "at_us": str(4_500_000)})
+    assert answer.status_code == 302 and "#token=" in answer.headers["Location"]
+    other = await Lab.objects.aget(pk=answer.headers["Location"].split("/")[2])
+    assert other.position_us == 4_500_000 and other.title.endswith(variant["name"])
+    opened = Page(other.pk, answer.headers["Location"].split("token=")[1])
+    await opened.open()
+    await opened.seek(END_US)
+    inputs = json.loads((await AsyncClient().get(f"/labs/{other.pk}/inputs.json")).content)
+    assert inputs["digest"] == variant["digest"]
+    await opened.close()
+
+
+async def test_a_variant_keeps_what_was_done_by_hand(hub, made):
+    opened = Page(made.lab.pk, made.token)
+    await opened.open()
+    await opened.seek(3_000_000)
+    await opened.command(do="cluster.crash", cluster="a")
+    await opened.command(**{"do": "subscription.fail-over", "subscription": "billing", "from": "a", "to": "b", "mode": "crash"})
+    await opened.seek(END_US)
+    answer = await AsyncClient().post(f"/labs/{made.lab.pk}/variants/", {"key": "as-it-was", "at_us": "3000000"})
+    other = answer.headers["Location"].split("/")[2]
+    copy = Page(other, answer.headers["Location"].split("token=")[1])
+    await copy.open()
+    await copy.seek(END_US)
+    digests = [json.loads((await AsyncClient().get(f"/labs/{key}/inputs.json")).content)["digest"] for key in (made.lab.pk, other)]
+    assert digests[0] == digests[1]
+    await opened.close()
+    await copy.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [
+        ("failovers/7/duplicates.json", 404, "not-found"),
+        ("failovers/0/spilt.json", 400, "bad-argument"),
+        ("failovers/0/duplicates/story.json", 400, "bad-argument"),
+        ("failovers/0/duplicates/story.json?place=1&producer=web&number=1", 400, "bad-argument"),
+        ("failovers/0/duplicates/story.json?place=99999", 404, "not-found"),
+        ("failovers/0/duplicates/story.json?producer=nobody&number=1", 404, "not-found"),
+        ("failovers/0/duplicates.json?limit=100000", 400, "bad-argument"),
+    ],
+)
+async def test_what_is_not_there_is_said_in_words(page_of_lab, ask, path, status, code):
+    answered, body = await ask(path)
+    assert (answered, body["code"]) == (status, code) and body["error"] and body["hint"]
+
+
+async def test_an_unknown_variant_is_refused(page_of_lab, lab):
+    answer = await AsyncClient().post(f"/labs/{lab.lab.pk}/variants/", {"key": "magic", "at_us": "0"})
+    assert answer.status_code == 404 and "period-halved" in json.loads(answer.content)["hint"]
+    assert (await AsyncClient().post(f"/labs/{lab.lab.pk}/variants/", {"key": "as-it-was", "at_us": "soon"})).status_code == 400
+    assert (await AsyncClient().get(f"/labs/{lab.lab.pk}/variants/")).status_code == 405
+
+

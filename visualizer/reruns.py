@@ -1,0 +1,129 @@
+"""Runs beside a lab: the variants of "what would have helped", one after the other, in the pump's slices.
+
+Rules: a study is a lab of the pump's like any other, so it takes turns and never keeps the real lab waiting; it touches
+worlds of its own only. It is named by its inputs (branch, commands, end): whoever asks while it runs, or after, sees the
+same one. A mistake of ours in it is logged and said in the answer; the lab goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from itertools import count
+from typing import Any
+
+from asgiref.sync import sync_to_async
+
+from simulator import ROWS_MAX
+from simulator.what_if import Rerun, Variant, variants
+from visualizer.pump import Pump
+
+logger = logging.getLogger(__name__)
+
+ROWS_MOST = 1_000_000
+"""Rows of a run that is run again: about twenty seconds a variant in half of a process's time. The report has the same bound."""
+
+FIRST_EVENTS, MOST_EVENTS = 100, 50_000
+AIM_S = 0.004
+"""What a slice aims at, so that a slow one still fits in the pump's 5 ms."""
+
+STUDIES_KEPT = 4
+"""Per lab: the newest inputs that were asked about. An outcome is a few kilobytes."""
+
+_in_thread = sync_to_async(lambda function: function(), thread_sensitive=False)
+
+
+class Study:
+    """The variants of one run. The pump drives it (`visualizer.pump.Turns`)."""
+
+    def __init__(self, lab_id: str, seed: int, until_us: int, listed: list[Variant], ended: Callable[[Study], None]) -> None:
+        self.lab_id = lab_id
+        self._ended = ended
+        self.seed, self.until_us = seed, until_us
+        self.of = len(listed)
+        self.outcomes: list[dict[str, Any]] = []
+        self.words = ""
+        self.blocked_on: Awaitable[Any] | None = None
+        self.listener = self
+        self._left = listed
+        self._rerun: Rerun | None = None
+        self._events = FIRST_EVENTS
+
+    @property
+    def state(self) -> str:
+        """running, done, or failed with `words`."""
+        return "failed" if self.words else "done" if not self._left else "running"
+
+    @property
+    def running(self) -> str:
+        """The variant that is being run."""
+        return self._left[0].name if self.state == "running" else ""
+
+    def turn(self, now_s: float) -> bool:
+        """One slice: a new world, a stretch of its run, or counting it in a thread."""
+        if self.blocked_on is not None or not self._left:
+            return False
+        if self._rerun is None:
+            self._rerun = Rerun(self._left[0], self.seed, self.until_us, ROWS_MAX)
+        elif not self._rerun.step(self._events):
+            self.blocked_on = _in_thread(self._rerun.outcome)
+        return True
+
+    def due_s(self, now_s: float) -> float | None:
+        return None if self.blocked_on is not None or not self._left else now_s
+
+    def took(self, seconds: float) -> None:
+        factor = min(2.0, max(0.25, AIM_S / max(seconds, 1e-6)))
+        self._events = int(min(MOST_EVENTS, max(1, self._events * factor)))
+
+    def resumed(self, answer: Any) -> None:
+        """A variant has been counted."""
+        self.blocked_on = self._rerun = None
+        self.outcomes.append(answer)
+        self._left = self._left[1:]
+        if not self._left:
+            self._ended(self)
+
+    def failed(self, error: BaseException) -> None:
+        """Our own code broke in it; the pump has let it go."""
+        logger.error("What would have helped stopped in %s by our own bug", self.lab_id, exc_info=error)
+        self.blocked_on = None
+        self.words = f"Our own code broke while running {self._left[0].name!r}: {type(error).__name__}: {error}"[:400]
+
+    def refuse(self, words: str) -> None:
+        """It is not run, and why."""
+        self.words, self._left = words, []
+
+
+class Reruns:
+    """A lab's studies, newest last."""
+
+    def __init__(self, lab_id: str, pump: Pump) -> None:
+        self._lab_id, self._pump = lab_id, pump
+        self._studies: dict[str, Study] = {}
+        self._numbers = count(1)
+
+    def of(self, world: Any) -> Study:
+        """The study of the lab's present branch, to the scenario's end or as far as it has run; begun when it is new."""
+        until_us = max(world.scenario.until_us, world.furthest_us)
+        key = repr((world.branch, world.command_log, until_us))
+        if key not in self._studies:
+            self._begin(key, world, until_us)
+        return self._studies[key]
+
+    def _begin(self, key: str, world: Any, until_us: int) -> None:
+        name = f"{self._lab_id}, what would have helped {next(self._numbers)}"
+        study = Study(name, world.seed, until_us, variants(world.scenario, world.command_log), self._pump.remove)
+        if len(world.trace) > ROWS_MOST:
+            study.refuse(f"The run has {len(world.trace):,} rows; runs of more than {ROWS_MOST:,} are not run again here.")
+        self._studies[key] = study
+        for old in list(self._studies)[:-STUDIES_KEPT]:
+            self._pump.remove(self._studies.pop(old))
+        if study.state == "running":
+            self._pump.add(study)
+
+    def close(self) -> None:
+        """The lab is put away: nobody asks any more."""
+        for study in self._studies.values():
+            self._pump.remove(study)
+        self._studies.clear()

@@ -1,0 +1,88 @@
+"""What a page asks about failovers that happened: their messages by cause, one message's story, and what would have helped.
+
+Rules: each answer is about all that the lab's present branch has run, wherever it stands, so it stays while somebody
+steps through a story; counting a long run takes seconds, so it happens in a thread while the lab stands still. Arguments
+were checked by the view, what is not there is refused in words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from asgiref.sync import sync_to_async
+
+from simulator.story import groups, page, story_of
+from simulator.what_if import FIGURES, difference
+from visualizer.session import Session
+from visualizer.wire import Refused
+from visualizer.work import Wait, Work
+
+in_thread = sync_to_async(lambda function: function(), thread_sensitive=False)
+
+
+def why_twice(session: Session) -> Work:
+    """Every failover of the branch with its figures, what was foretold, and its messages in groups."""
+    world = session.world
+    counted = yield Wait(in_thread(world.counted_whole))
+    failovers = [
+        {"number": number, "subscription": one.subscription, "from": one.source, "to": one.target, "mode": one.mode, "at_us": one.at_us, "seq": one.opened_seq,
+         **{name: getattr(one, name) for name in (*FIGURES, "stranded_returned", "outage_us", "caught_up_us")},
+         "forecast": world.foretold(one.opened_seq), "groups": groups(one)}
+        for number, one in enumerate(counted.failovers)
+    ]  # fmt: skip
+    return {"branch": world.branch, "rows": counted.upto_seq, "counted_to_us": world.furthest_us, "failovers": failovers}
+
+
+def messages(session: Session, failover: int, kind: str, cause: str, first: int, limit: int) -> Work:
+    """A page of a group's messages."""
+    counted = yield from _failover(session, failover)
+    _require_kind(counted, kind)
+    return page(counted, kind, cause, first, limit)
+
+
+def story(session: Session, failover: int, kind: str, place: int | None, producer: str | None, number: int | None) -> Work:
+    """One message's story, named by its place in the list of its kind or by itself."""
+    world = session.world
+    counted = yield from _failover(session, failover)
+    listed = _require_kind(counted, kind)
+    if place is None:
+        place = yield Wait(in_thread(lambda: listed.place_of(producer=producer, sequence_id=number)))
+    if place is None or place >= len(listed):
+        which = f"{producer}/{number}" if place is None else f"number {place}"
+        raise Refused("not-found", f"Message {which} is not among the {len(listed)} of this kind.", "Choose one from the list.")
+    case, beats = yield Wait(in_thread(lambda: story_of(world.trace, counted, kind, place, world.counted_whole().upto_seq)))
+    told = [asdict(beat) for beat in beats]
+    return {"failover": failover, "kind": kind, "place": place, "of": len(listed), "producer": case.producer, "sequence_id": case.sequence_id, "cause": case.cause, "beats": told}
+
+
+def _failover(session: Session, number: int) -> Work:
+    counted = yield Wait(in_thread(session.world.counted_whole))
+    if number >= len(counted.failovers):
+        raise Refused("not-found", f"There is no failover {number}.", f"So far there have been {len(counted.failovers)} on this branch, counted from 0.")
+    return counted.failovers[number]
+
+
+def _require_kind(counted: Any, kind: str) -> Any:
+    lists = {"duplicates": counted.duplicates_list, "redeliveries": counted.redelivered_list, "stranded": counted.stranded_list, "lost": counted.lost_list}
+    if kind not in lists:
+        raise Refused("bad-argument", f"There is no kind {kind[:40]!r} of messages.", f"Kinds are {', '.join(lists)}.")
+    return lists[kind]
+
+
+def what_if(session: Session) -> Work:
+    """What would have helped, as far as it has been run: asking begins it, asking again tells how far it is."""
+    yield None
+    found = session.reruns.of(session.world)
+    told = [{**outcome, "failovers": _beside(found.outcomes[0], outcome)} for outcome in found.outcomes]
+    return {"state": found.state, "words": found.words, "running": found.running, "of": found.of, "until_us": found.until_us, "variants": told}
+
+
+def _beside(real: dict[str, Any], other: dict[str, Any]) -> list[dict[str, Any] | None]:
+    """The outcome's failovers in the order of the real run's, each with its difference in words."""
+    listed: list[dict[str, Any]] = []
+    for place, failover in enumerate(real["failovers"]):
+        found = other["failovers"][place] if place < len(other["failovers"]) else None
+        figures = {} if found is None else {name: found[name] for name in ("at_us", "moved", "outage_us", *FIGURES)}
+        listed.append({**figures, "difference": difference(failover, found)})
+    return listed
