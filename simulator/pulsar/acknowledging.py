@@ -6,11 +6,12 @@ at once); acks not yet sent die with the client. A cumulative ack is one row per
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyroaring import BitMap
 
-from simulator.kernel.random import draw, stream_key
+from simulator.kernel.random import Shares, stream_key
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
@@ -19,11 +20,18 @@ if TYPE_CHECKING:
 
 _ACKNOWLEDGED = CODE["message.acknowledged"]
 _NEGATIVE = CODE["message.negatively-acknowledged"]
-MILLION = 1_000_000
 ACK_GROUP_SIZE_MAX = 1000  # the Java client's maxAcknowledgmentGroupSize
 
 Key = tuple[str, int, int]
 """(topic, index, batch_index or NULL)"""
+
+
+class Selected(NamedTuple):
+    """Messages to hold or to acknowledge negatively: by name (producer, sequence id), and by a share of all."""
+
+    named: frozenset[tuple[str, int]]
+    shares: Shares
+    for_us: int | None
 
 
 class Acknowledger:
@@ -36,16 +44,21 @@ class Acknowledger:
         self.ack_pending: dict[Key, tuple[int, int]] = {}  # key -> (ack's seq, message)
         self.whole_entries: dict[tuple[str, int], dict[Key, tuple[int, int]]] = {}  # acks that wait for the rest of their batch
         self.flush_due = False
-        self.hold_stream = stream_key(self.runtime.seed, f"hold/{spec.subscription}")
-        self.negative_stream = stream_key(self.runtime.seed, f"negative/{spec.subscription}")
-        self.holds: list[tuple] = [self._selection(spec.hold)] if spec.hold else []
-        self.negatives: list[tuple] = [self._selection(spec.negative_acknowledge)] if spec.negative_acknowledge else []
+        self.holds: list[Selected] = []
+        self.negatives: list[Selected] = []
+        if spec.hold:
+            self.add_hold(spec.hold.messages, spec.hold.share_millionths, spec.hold.for_us)
+        if spec.negative_acknowledge:
+            chosen, key = spec.negative_acknowledge, stream_key(self.runtime.seed, f"negative/{spec.subscription}")
+            self.negatives.append(Selected(frozenset(chosen.messages), Shares(key, chosen.share_millionths), None))
         self.negatively_acknowledged = BitMap()
         self.held: dict[Key, int] = {}  # key -> serial of the hold
         self.hold_count = 0
 
-    def _selection(self, selection) -> tuple:
-        return (frozenset(selection.messages), selection.share_millionths, selection.for_us)
+    def add_hold(self, messages: Iterable[tuple[str, int]], share_millionths: int, for_us: int | None) -> None:
+        """From now on hold these messages, and a share of all, for a time (None: until released)."""
+        key = stream_key(self.runtime.seed, f"hold/{self.spec.subscription}")
+        self.holds.append(Selected(frozenset(messages), Shares(key, share_millionths), for_us))
 
     def drop_acks(self) -> None:
         """The process died."""
@@ -77,22 +90,22 @@ class Acknowledger:
         """Hold, negatively acknowledge or acknowledge a processed message."""
         if self.spec.acknowledge == "never":
             return
-        if self.negatives and self._falls_in(self.negatives, item, self.negative_stream) and item[2] not in self.negatively_acknowledged:
+        if self.negatives and self._selected(self.negatives, item[2]) and item[2] not in self.negatively_acknowledged:
             self.negatively_acknowledge(item, delivered_seq)
-        elif self.holds and (hold := self._falls_in(self.holds, item, self.hold_stream)):
-            self._hold(item, delivered_seq, hold[2])
+        elif self.holds and (hold := self._selected(self.holds, item[2])):
+            self._hold(item, delivered_seq, hold.for_us)
         else:
             self.acknowledge(item, delivered_seq)
 
-    def _falls_in(self, selections: list[tuple], item: Item, stream: int) -> tuple | None:
-        """The first selection that the message is in, by name or by its own draw."""
-        messages, message = self.runtime.messages, item[2]
+    def _selected(self, selections: list[Selected], message: int) -> Selected | None:
+        """The first selection that the message is in, by its own draw or by name."""
         for selection in selections:
-            named, share_millionths, _for_us = selection
-            if share_millionths and draw(stream, message) % MILLION < share_millionths:
+            if message in selection.shares:
                 return selection
-            if named and (self.runtime.trace.names[messages.producer[message]], messages.sequence_id[message]) in named:
-                return selection
+            if selection.named:
+                messages = self.runtime.messages
+                if (self.runtime.trace.names[messages.producer[message]], messages.sequence_id[message]) in selection.named:
+                    return selection
         return None
 
     def _row(self, code: int, cause: int, item: Item, *more: int) -> int:
@@ -190,12 +203,10 @@ class Acknowledger:
             self.whole_entries.pop((item[0].topic.name, item[1]), None)
 
     def _send_or_wait(self) -> None:
-        group_us = self.spec.acknowledgment_group_time_us
-        if not self.ack_pending:
-            return
-        if group_us == 0 or len(self.ack_pending) >= ACK_GROUP_SIZE_MAX:
+        waiting, group_us = len(self.ack_pending), self.spec.acknowledgment_group_time_us
+        if waiting >= ACK_GROUP_SIZE_MAX or group_us == 0:
             self.flush_acks()
-        elif not self.flush_due:
+        elif waiting and not self.flush_due:
             self.flush_due = True
             since_us = self.runtime.now_us - self.connected_us
             due_us = self.connected_us + (since_us // group_us + 1) * group_us

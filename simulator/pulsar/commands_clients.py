@@ -127,7 +127,7 @@ def hold(runtime, arguments, begin) -> None:
     consumer = runtime.consumers[arguments["consumer"]]
     begin()
     messages = frozenset(parse_message(text) for text in arguments.get("messages", ()))
-    consumer.holds.append((messages, arguments.get("share_millionths", 0), arguments.get("for_us")))
+    consumer.add_hold(messages, arguments.get("share_millionths", 0), arguments.get("for_us"))
 
 
 def release(runtime, arguments, begin) -> None:

@@ -105,7 +105,7 @@ class SharedDispatcher(Dispatcher):
         self.busy = True
         session, left = None, 0
         while not self.blocked:
-            if session is None or left <= 0 or not session.ready:
+            if left <= 0 or session.blocked or session.permits <= 0:
                 session, left = self._next_session(), self.topic.hot.turn_messages
             if session is None:
                 break
@@ -121,7 +121,7 @@ class SharedDispatcher(Dispatcher):
         count = len(self.sessions)
         for step in range(count):
             session = self.sessions[(self.turn + step) % count]
-            if session.ready:
+            if session.permits > 0 and not session.blocked:
                 self.turn = (self.turn + step + 1) % count
                 return session
         return None
@@ -132,7 +132,7 @@ class SharedDispatcher(Dispatcher):
             self.turn = self.sessions.index(session)
 
     def _next_index(self, cause: int) -> int | None:
-        while self.replay:
+        while self.replay:  # an empty bitmap is false
             index = self.replay.min()
             self.replay.discard(index)
             if not self.subscription.cursor.is_acknowledged(index):

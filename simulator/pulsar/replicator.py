@@ -196,23 +196,35 @@ class Replicator:
                 replication_order.marker_entry(self, index, self.runtime.markers[-record - 1])
             elif origins[record] != origin_index:
                 self.acknowledge(index)  # came from another cluster: never forwarded on
+                if index + 1 < log.length:
+                    self._pass_over_others(index)
             else:
                 self._send_message(index, record)
         self.read_to = max(self.read_to, self.read_index)
         self.reading = False
 
+    def _pass_over_others(self, index: int) -> None:
+        """The entries after `index` that came from other clusters too, in one piece; only when the cursor stands at `index`
+        (it was written, if that was due, at this instant) and nothing after it was read before."""
+        if self.cursor.mark_delete != index or self.read_to > index + 1:
+            return
+        values, origins, length = self.topic.log.records.values, self.runtime.messages.origin, self.topic.log.length
+        last = index
+        while last + 1 < length and (record := values[last + 1]) >= 0 and origins[record] != self.origin_index:
+            last += 1
+        self.cursor.mark_delete_to(last)
+        self.read_index = last + 1
+
     def _send_message(self, index: int, record: int) -> None:
         if not replication_order.message_wanted(self, index, record):
             self.acknowledge(index)
             return
-        runtime, messages = self.runtime, self.runtime.messages
+        runtime, messages, topic = self.runtime, self.runtime.messages, self.topic
         count = messages.batch[record]
-        ledger, entry = self.topic.log.position(index)
-        cause = self.topic.stored_seqs[index]
-        cluster, topic = self.topic.cluster.number, self.topic.number
-        seq = NULL
+        ledger, entry = topic.log.position(index)
+        cause, seq = topic.stored_seqs.values[index], NULL
         for message in range(record, record + count):
-            seq = runtime.emit((_REPLICATED, runtime.now_us, cause, cluster, self.peer_number, topic, messages.producer[message],
+            seq = runtime.emit((_REPLICATED, runtime.now_us, cause, topic.cluster.number, self.peer_number, topic.number, messages.producer[message],
                                 messages.sequence_id[message], ledger, entry, NULL if count == 1 else message - record))  # fmt: skip
         self.send(index, messages.size_bytes[record] * count, seq)
 
