@@ -11,6 +11,8 @@ from typing import Any
 
 from simulator import ENGINE_VERSION
 from visualizer import stories
+from visualizer.cone import cone
+from visualizer.passages import passages
 from visualizer.session import Session
 from visualizer.tiles import tile
 from visualizer.wire import Refused
@@ -89,6 +91,8 @@ def require_topic(session: Session, cluster: str, topic: str) -> None:
 ANSWERS: dict[str, Callable[..., Work]] = {
     "rows": rows,
     "row": row,
+    "cone": cone,
+    "passages": passages,
     "marker": marker,
     "summary": summary,
     "stats": stats,

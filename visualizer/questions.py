@@ -80,6 +80,24 @@ async def row(request: HttpRequest, lab_id: str, seq: int) -> HttpResponse:
 
 
 @_answers
+async def cone(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """Of a row (`?seq=`), a message (`?producer=&number=`) or a marker (`?marker=`)."""
+    producer = request.GET.get("producer") or None
+    number, seq, one = (_number(request, name, None) for name in ("number", "seq", "marker"))
+    if sum((seq is not None, one is not None, producer is not None and number is not None)) != 1:
+        raise Refused("bad-argument", "A cone is asked for without a row, message or marker, or with several.", "Give seq, or producer and number, or marker.")
+    return _json(await current_hub().ask(lab_id, "cone", seq=seq, producer=producer, number=number, marker=one))
+
+
+@_answers
+async def passages(request: HttpRequest, lab_id: str) -> HttpResponse:
+    from_us, to_us = _number(request, "from_us", 0) or 0, _number(request, "to_us", LATEST_US) or 0
+    if to_us <= from_us:
+        raise Refused("bad-argument", f"The window ends at {to_us} and begins at {from_us}.", "to_us must be later than from_us.")
+    return _json(await current_hub().ask(lab_id, "passages", from_us=from_us, to_us=to_us))
+
+
+@_answers
 async def marker(request: HttpRequest, lab_id: str, number: int) -> HttpResponse:
     return _json(await current_hub().ask(lab_id, "marker", number=number))
 

@@ -67,10 +67,10 @@ class Lab:
 def make_lab(browser: Browser, site: Site) -> Iterator[Callable[..., Lab]]:
     contexts: list[BrowserContext] = []
 
-    def make(scenario: str = "", viewport: dict[str, int] | None = None, of: Lab | None = None, **options: Any) -> Lab:
+    def make(scenario: str = "", yaml: str = "", viewport: dict[str, int] | None = None, of: Lab | None = None, **options: Any) -> Lab:
         context = browser.new_context(viewport=viewport or WIDE, **options)
         contexts.append(context)
-        return Lab(context.new_page(), site, of.made if of else site.open_lab(scenario=scenario))
+        return Lab(context.new_page(), site, of.made if of else site.open_lab(**({"yaml": yaml} if yaml else {"scenario": scenario})))
 
     yield make
     for context in contexts:

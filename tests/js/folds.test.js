@@ -41,8 +41,8 @@ test("a marker's hops: sent, stored, lost, and a second try after a loss", () =>
   const row = (type, at_us, cluster, peer) => ({ type, at_us, cluster, peer, topic: "orders", marker: 7, reason: "snapshot_request", snapshot: 4 });
   const marker = foldMarkers(noMarkers(), [row("marker.written", 1, "a"), row("marker.sent", 2, "a", "b"), row("marker.lost", 3, "a", "b"), row("marker.sent", 5, "a", "b"), row("marker.stored", 9, "b", "a")]).get(7);
   assert.deepEqual(marker.hops, [
-    { to: "b", sent_us: 2, stored_us: null, lost_us: 3 },
-    { to: "b", sent_us: 5, stored_us: 9, lost_us: null },
+    { to: "b", sent_us: 2, stored_us: null, lost_us: 3, delayed: false },
+    { to: "b", sent_us: 5, stored_us: 9, lost_us: null, delayed: false },
   ]);
   assert.equal(marker.cluster, "a");
 });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { makePlane, xOf, yOf } from "../../static/js/layout/plane.js";
+import { pinsOf } from "../../static/js/layout/pins.js";
 import { entryAt, farEdge, layStrip, nearEdge } from "../../static/js/layout/strip.js";
 import { dragged, fitted, followingWindow, WIDTHS_PX, zoomed } from "../../static/js/layout/window.js";
 import { placeLabels } from "../../static/js/layout/labels.js";
@@ -129,4 +130,15 @@ test("ticks are round and inside; spans follow the speed", () => {
   let window = { start_us: 0, span_us: 1_000_000, held: false };
   for (let i = 0; i < 20; i++) window = timeZoomed(window, 1, 500_000);
   assert.equal(window.span_us, SHORTEST_US);
+});
+
+test("no pin hides another: what stands too near goes one level out", () => {
+  const plane = makePlane({ width: 1000, scale: 1, names: ["a", "b", "c"], room: 500 });
+  const strip = layStrip({ length: 20, first_kept: 0, back: 0, unit_px: 12, a0: plane.a0, a1: plane.a1, units: () => 1 });
+  const topic = { length: 20, replicators: { b: { mark_delete_index: 9 }, c: { mark_delete_index: 9 }, d: { mark_delete_index: 2 } } };
+  const near = pinsOf(plane, { strip, topic, cursor: { mark_delete_index: 9, read_index: 11, ranges: [] } }, true);
+  assert.deepEqual(near.flags.map((flag) => flag.level), [0, 1, 0]);
+  assert.equal(near.read.level, 0, "one message wide is far enough");
+  const fine = layStrip({ length: 20, first_kept: 0, back: 0, unit_px: 4, a0: plane.a0, a1: plane.a1, units: () => 1 });
+  assert.equal(pinsOf(plane, { strip: fine, topic, cursor: { mark_delete_index: 9, read_index: 11, ranges: [] } }, true).read.level, 1);
 });

@@ -20,14 +20,15 @@ const overlap = (a, b, gap) => a.x < b.x + b.width + gap && b.x < a.x + a.width 
  * @param {{width: number, height: number}} bounds of the picture
  * @param {{x: number, y: number, width: number, height: number}[]} taken places that no label may cover
  * @param {number} gap between neighbours on a line, px
+ * @param {{x: number, y: number, width: number, height: number}[]} lines what a label rather does not cover, and may when there is no other place
  * @returns {{x: number, y: number, width: number, height: number, label: object}[]} those that found a place, in the form that fitted
  */
-export function placeLabels(requests, bounds, taken = [], gap = 6) {
+export function placeLabels(requests, bounds, taken = [], gap = 6, lines = []) {
   const boxes = [...taken];
   const placed = [];
   const ordered = requests.map((request, at) => ({ request, at })).sort((a, b) => a.request.priority - b.request.priority || a.at - b.at);
   for (const { request } of ordered) {
-    const found = firstFree(request, bounds, boxes, gap);
+    const found = firstFree(request, bounds, boxes, lines, gap);
     if (!found) continue;
     boxes.push(found);
     placed.push(found);
@@ -35,13 +36,14 @@ export function placeLabels(requests, bounds, taken = [], gap = 6) {
   return placed;
 }
 
-function firstFree({ forms, height }, bounds, boxes, gap) {
+/** A longer form on a line says more than a shorter one beside it: what is said is never cut for a line's sake. */
+function firstFree({ forms, height }, bounds, boxes, lines, gap) {
   for (const { width, label, places } of forms) {
-    for (const { x, y } of places) {
-      const box = { x, y, width, height, label };
-      const inside = x >= 0 && x + width <= bounds.width && y >= 0 && y + height <= bounds.height;
-      if (inside && !boxes.some((other) => overlap(box, other, gap))) return box;
-    }
+    const free = places
+      .map(({ x, y }) => ({ x, y, width, height, label }))
+      .filter((box) => box.x >= 0 && box.x + width <= bounds.width && box.y >= 0 && box.y + height <= bounds.height && !boxes.some((other) => overlap(box, other, gap)));
+    const best = free.find((box) => !lines.some((line) => overlap(box, line, 0))) ?? free[0];
+    if (best) return best;
   }
   return null;
 }

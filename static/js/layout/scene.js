@@ -8,6 +8,7 @@ import { ENTRIES_HELD } from "../model/older_cells.js";
 import { isOurs, makeStanding } from "../model/standing.js";
 import { topicView } from "../model/state.js";
 import { stretchesOf } from "../model/causes.js";
+import { pinsOf } from "./pins.js";
 import { makePlane } from "./plane.js";
 import { layStrip } from "./strip.js";
 import { layLinks } from "./links.js";
@@ -35,6 +36,7 @@ const LOOKED_BACK = ENTRIES_HELD;
  * @property {import("../model/cells.js").CellStore | undefined} store
  * @property {import("../model/causes.js").Stretch[]} stretches why entries would come twice
  * @property {string} state up, down, lost
+ * @property {import("./pins.js").LanePins} pins
  */
 
 /**
@@ -69,12 +71,14 @@ function layLane(state, watched, cluster, { plane, shown, units, standing }) {
   const strip = layStrip({ length, first_kept: topic?.first_kept ?? 0, back: shown.back, unit_px: shown.unit_px, a0: plane.a0, a1: plane.a1, units });
   const bits = strip.to - strip.from <= ENTRIES_HELD ? standing(cluster, strip.from, strip.to) : new Uint16Array(0);
   const remote = cluster !== watched.subject && topic !== undefined;
+  const cursor = topic?.subscriptions?.[watched.subscription];
   return {
     strip,
     bits,
     topic,
     store,
-    cursor: topic?.subscriptions?.[watched.subscription],
+    cursor,
+    pins: pinsOf(plane, { strip, cursor, topic }, cluster === watched.subject),
     stretches: bits.length && remote ? stretchesOf(state, watched, cluster, strip.from, bits) : [],
     state: state.view.clusters[cluster]?.state ?? "gone",
   };

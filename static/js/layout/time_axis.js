@@ -5,10 +5,11 @@
 
 /** Shortest window, µs, and how many seconds of the wall clock one page lasts at least. */
 export const SHORTEST_US = 50_000;
+const LONGEST_US = 24 * 3600 * 1_000_000;
 const PAGE_S = 5;
 const DEFAULT_US = 2_500_000;
 
-/** @typedef {{start_us: number, span_us: number, held: boolean}} TimeWindow */
+/** @typedef {{start_us: number, span_us: number, held: boolean, away?: boolean}} TimeWindow held: a person chose the span; away: and the place */
 
 /** @returns {number} the span that suits a speed */
 export const spanFor = (speed) => Math.max(DEFAULT_US, PAGE_S * speed * 1e6);
@@ -20,6 +21,7 @@ export const spanFor = (speed) => Math.max(DEFAULT_US, PAGE_S * speed * 1e6);
  * @returns {TimeWindow} the same object while the now line stays inside
  */
 export function turned(window, now_us, wanted_us) {
+  if (window?.away) return window;
   const span_us = window?.held ? window.span_us : wanted_us;
   if (window && window.span_us === span_us) {
     const share = (now_us - window.start_us) / span_us;
@@ -30,10 +32,20 @@ export function turned(window, now_us, wanted_us) {
   return { start_us: Math.max(0, Math.round(now_us - share * span_us)), span_us, held: window?.held ?? false };
 }
 
-/** @param {1 | -1} direction 1 magnifies */
-export function timeZoomed(window, direction, now_us) {
-  const span_us = Math.max(SHORTEST_US, direction > 0 ? window.span_us / 2 : window.span_us * 2);
-  return { start_us: Math.max(0, Math.round(now_us - 0.7 * span_us)), span_us, held: true };
+/**
+ * @param {TimeWindow} window
+ * @param {1 | -1} direction 1 magnifies
+ * @param {number} around_us stays at its place when it is in the window, else comes into it
+ */
+export function timeZoomed(window, direction, around_us) {
+  const span_us = Math.min(LONGEST_US, Math.max(SHORTEST_US, direction > 0 ? window.span_us / 2 : window.span_us * 2));
+  const share = (around_us - window.start_us) / window.span_us;
+  return { ...window, start_us: Math.max(0, Math.round(around_us - (share >= 0 && share <= 1 ? share : 0.7) * span_us)), span_us, held: true };
+}
+
+/** Moved by a span; it then stays there, whatever the now line does, until it is let follow again. */
+export function timePanned(window, by_us) {
+  return { ...window, start_us: Math.max(0, Math.round(window.start_us + by_us)), held: true, away: true };
 }
 
 /**

@@ -11,6 +11,7 @@ export const MARKERS_KEPT = 900;
  * @property {number} sent_us
  * @property {number | null} stored_us null while on the wire
  * @property {number | null} lost_us
+ * @property {boolean} delayed by a command
  */
 /**
  * @typedef {object} Marker
@@ -22,6 +23,7 @@ export const MARKERS_KEPT = 900;
  * @property {string | null} subscription
  * @property {number} written_us
  * @property {Hop[]} hops
+ * @property {boolean} partial this page saw it arrive and not being written
  */
 
 /** @returns {Map<number, Marker>} */
@@ -32,12 +34,13 @@ const FOLDS = {
   "marker.sent": (row, old) => withHop(old, row.peer, (hop) => ({ ...hop, sent_us: row.at_us })),
   "marker.stored": (row, old) => withHop(old, row.cluster, (hop) => ({ ...hop, stored_us: row.at_us })),
   "marker.lost": (row, old) => withHop(old, row.peer, (hop) => ({ ...hop, lost_us: row.at_us })),
+  "marker.delayed": (row, old) => withHop(old, row.peer, (hop) => ({ ...hop, delayed: true })),
   "marker.dropped": (row, old) => withHop(old, row.peer, (hop) => ({ ...hop, lost_us: row.at_us })),
 };
 
 function withHop(old, to, change) {
   const at = old.hops.findLastIndex((hop) => hop.to === to && hop.stored_us === null && hop.lost_us === null);
-  const hop = at < 0 ? { to, sent_us: null, stored_us: null, lost_us: null } : old.hops[at];
+  const hop = at < 0 ? { to, sent_us: null, stored_us: null, lost_us: null, delayed: false } : old.hops[at];
   const hops = at < 0 ? [...old.hops, change(hop)] : old.hops.with(at, change(hop));
   return { hops };
 }
@@ -45,8 +48,9 @@ function withHop(old, to, change) {
 /**
  * @param {Map<number, Marker>} markers
  * @param {object[]} rows rows not folded before
+ * @param {number} most markers kept, the newest
  */
-export function foldMarkers(markers, rows) {
+export function foldMarkers(markers, rows, most = MARKERS_KEPT) {
   let next = markers;
   for (const row of rows) {
     const fold = FOLDS[row.type];
@@ -55,8 +59,8 @@ export function foldMarkers(markers, rows) {
     const old = next.get(row.marker) ?? fresh(row);
     next.set(row.marker, { ...old, ...fold(row, old) });
   }
-  if (next.size > MARKERS_KEPT) {
-    const surplus = next.size - MARKERS_KEPT;
+  if (next.size > most) {
+    const surplus = next.size - most;
     let dropped = 0;
     for (const number of next.keys()) {
       if (dropped++ >= surplus) break;
@@ -79,5 +83,6 @@ function fresh(row) {
     subscription: row.subscription ?? null,
     written_us: row.at_us,
     hops: [],
+    partial: row.type !== "marker.written",
   };
 }

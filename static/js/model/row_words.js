@@ -111,6 +111,9 @@ export function wordsOfRow(row) {
   return [b(row.type.replace(/[.-]/g, " ")), ` ${subjects}`, row.producer === undefined ? "" : ` ${row.producer}/${row.sequence_id}`];
 }
 
+/** @returns {string} the row in plain words, for titles and screen readers */
+export const plainWordsOf = (row) => wordsOfRow(row).map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft ?? ""))).join("");
+
 /** Glyph that stands before a row: a marker's own, or one for harm, a snapshot, a cursor, anything else. */
 export function glyphOfRow(row) {
   if (row.type.startsWith("marker.")) return row.reason;

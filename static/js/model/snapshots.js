@@ -14,6 +14,7 @@ export const SNAPSHOTS_KEPT = 120;
  * @property {number | null} asked_us
  * @property {number | null} ended_us completed, timed out or abandoned
  * @property {number} round 1 or 2
+ * @property {number | null} second_us when the second round was asked for
  * @property {{ledger: number, entry: number} | null} local position in `cluster`'s own log, once completed
  * @property {Object<string, {ledger: number, entry: number}>} positions by peer: answers so far, or the final ones
  * @property {Object<string, {state: "cached" | "used" | "evicted", reason?: string, at_us: number}>} kept by subscription
@@ -23,7 +24,7 @@ export const SNAPSHOTS_KEPT = 120;
 export const noSnapshots = () => new Map();
 
 const FOLDS = {
-  "snapshot.requested": (row, old) => ({ ...old, asked_us: old.asked_us ?? row.at_us, round: row.count ?? 1, state: "pending" }),
+  "snapshot.requested": (row, old) => ({ ...old, asked_us: old.asked_us ?? row.at_us, round: row.count ?? 1, second_us: row.count === 2 ? row.at_us : old.second_us, state: "pending" }),
   "snapshot.answered": (row, old) => ({ ...old, positions: { ...old.positions, [row.peer]: { ledger: row.to_ledger, entry: row.to_entry } } }),
   "snapshot.completed": (row, old) => ({
     ...old,
@@ -74,6 +75,7 @@ function fresh(row) {
     asked_us: null,
     ended_us: null,
     round: 1,
+    second_us: null,
     local: null,
     positions: {},
     kept: {},

@@ -9,7 +9,7 @@ import { required } from "../render/dom.js";
 const FETCHED = 400;
 const NONE = [];
 
-export function makeEventPanel({ document, root, link, requests, base, getState, say, looks, wake }) {
+export function makeEventPanel({ document, root, link, requests, base, getState, say, looks, lights, wake }) {
   const list = makeEvents(document, root, { onChoose: choose, onFilter: wake });
   const box = required(root, "[data-part=events]");
   let data = { seq: -1, rows: [], asking: false };
@@ -18,8 +18,10 @@ export function makeEventPanel({ document, root, link, requests, base, getState,
   async function choose(row) {
     if (list.chosen() === row.seq) {
       list.open(null, null);
+      lights.clear();
       return;
     }
+    lights.row(row.seq);
     try {
       const owner = getState().welcome?.owner === true;
       if (owner && getState().playing) link.pause();
@@ -54,10 +56,12 @@ export function makeEventPanel({ document, root, link, requests, base, getState,
   return {
     acts: { olderEvent: () => move(1), newerEvent: () => move(-1), toEvents: () => (box.querySelector("button.event") ?? box).focus() },
     update(state, theme, ratio, wall_ms) {
-      if (list.filter() === "protocol") return list.update(state.rows, state.ahead, theme, ratio, wall_ms);
       const seq = state.view.seq;
-      if (!state.playing && data.seq !== seq && !data.asking) fetchData(seq);
-      return list.update(data.rows, NONE, theme, ratio, wall_ms);
+      const protocol = list.filter() === "protocol";
+      if (!protocol && !state.playing && data.seq !== seq && !data.asking) fetchData(seq);
+      const owed = protocol ? list.update(state.rows, state.ahead, theme, ratio, wall_ms) : list.update(data.rows, NONE, theme, ratio, wall_ms);
+      list.light(lights.now()?.seqs ?? null);
+      return owed;
     },
   };
 }

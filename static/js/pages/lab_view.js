@@ -1,5 +1,6 @@
 /** All that the lab page shows, put together: who is told of a state, in which order, and what a click on it leads to. */
 
+import { makePassages } from "../model/passages.js";
 import { wordsOfThing } from "../model/thing_words.js";
 import { makeBuilding } from "../render/building.js";
 import { makeCaches } from "../render/caches.js";
@@ -18,6 +19,7 @@ import { makeEventPanel } from "./event_panel.js";
 import { makeFaults } from "./faults.js";
 import { makeFooter } from "./footer.js";
 import { makeHeader } from "./header.js";
+import { makeLights } from "./lights.js";
 import { makeLooks } from "./looks.js";
 import { PANELS } from "./panel_list.js";
 import { makePanels } from "./panels.js";
@@ -37,14 +39,15 @@ export function makeView(parts) {
     wake();
   };
   const appearance = makeAppearance(document, root, window, redraw);
-  const looks = makeLooks({ ...parts, say, onFollow: (producer, number) => controls.followMessage(producer, number) });
+  const lights = makeLights({ ...parts, say, redraw });
+  const looks = makeLooks({ ...parts, say, lights, onFollow: (producer, number) => controls.followMessage(producer, number) });
   const faults = makeFaults({ ...parts, say });
   const stage = makeStage(document, root, { ...faults.on, onThing: looks.showThing, onChange: wake, say: (thing) => wordsOfThing(getState(), getWatched(), thing) }, tiles);
   const plotly = lazyPlotly(document, window, root.dataset.plotly, wake);
-  const time = makeTimeSection(document, root, { onMarker: looks.showMarker, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, plotly);
+  const time = makeTimeSection(root, { onMarker: looks.showMarker, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, plotly, makePassages({ get: parts.requests.get, base: parts.base, onAnswer: wake }));
   const controls = makeControls(root, link, say);
   const footer = makeFooter(document, root, link, getState, getWatched);
-  const events = makeEventPanel({ ...parts, say, looks });
+  const events = makeEventPanel({ ...parts, say, looks, lights });
   const sentence = makeSentence(document, root, (target) => choose({ target }));
   const risk = makeRisk(document, root);
   const building = makeBuilding(document, root);
@@ -55,17 +58,22 @@ export function makeView(parts) {
   const panels = makePanels(root, PANELS, { ...parts, say }, redraw);
   const side = required(root, "[data-part=side]");
 
+  /** Esc takes back one thing at a time: the panel at the side, then the light. */
+  function clear() {
+    if (looks.isOpen()) looks.close();
+    else lights.clear();
+  }
+
   const { signal } = new window.AbortController();
   letGoOfClickedButtons(document, signal);
   listenToKeys(
     document,
-    { ...controls.acts, ...footer.acts, ...stage.acts, ...faults.acts, ...events.acts, ...header.acts, ...panels.acts, words: () => header.wordsShown(mirror.toggle()) },
+    { ...controls.acts, ...footer.acts, ...stage.acts, ...time.acts, ...faults.acts, ...events.acts, ...header.acts, ...panels.acts, clear, words: () => header.wordsShown(mirror.toggle()) },
     signal,
   );
   required(root, "[data-act=words]").addEventListener("click", () => header.wordsShown(mirror.toggle()));
   for (const act of ["magnify", "reduce", "follow"]) required(root, `[data-act=${act}]`).addEventListener("click", stage.acts[act]);
-  required(root, "[data-act=time-in]").addEventListener("click", () => time.zoom(1, getState().at_us));
-  required(root, "[data-act=time-out]").addEventListener("click", () => time.zoom(-1, getState().at_us));
+  for (const [name, act] of Object.entries({ "time-in": "magnifyTime", "time-out": "reduceTime", "time-now": "followTime" })) required(root, `[data-act=${name}]`).addEventListener("click", time.acts[act]);
   new window.ResizeObserver(redraw).observe(required(root, "main"));
 
   function draw(state, watched, shown_us, wall_ms) {
@@ -74,11 +82,12 @@ export function makeView(parts) {
     const ratio = window.devicePixelRatio || 1;
     const at_us = appearance.calm() ? state.at_us : shown_us;
     if (state !== measured.state) measured = { state, room: appearance.room(theme, watched.clusters.length), spare: null };
-    stage.update(state, watched, theme, ratio, measured.room);
+    const lit = lights.now();
+    stage.update(state, watched, theme, ratio, measured.room, lit);
     measured.spare ??= appearance.spare();
     const flying = stage.animate(state, watched, theme, at_us, ratio);
     const plane = stage.scene().plane;
-    const curve_owed = panels.shows("time") && time.update(state, watched, theme, { now_us: at_us, plane, ratio, wall_ms, spare: measured.spare });
+    const curve_owed = panels.shows("time") && time.update(state, watched, theme, { now_us: at_us, plane, ratio, wall_ms, spare: measured.spare, lit });
     panels.update(state, watched, { theme, ratio, wall_ms });
     footer.update(state, watched, theme, at_us, ratio);
     controls.update(state, at_us);

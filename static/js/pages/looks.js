@@ -2,7 +2,7 @@
 
 import { makeInspector } from "../render/inspector.js";
 
-export function makeLooks({ document, root, requests, base, getState, getWatched, link, wake, onFollow }) {
+export function makeLooks({ document, root, requests, base, getState, getWatched, link, lights, wake, onFollow }) {
   const inspector = makeInspector(document, root, {
     getMarker: (number) => requests.get(`${base}marker/${number}.json`),
     onSeek: (row) => link.seekSeq(row.seq),
@@ -11,11 +11,23 @@ export function makeLooks({ document, root, requests, base, getState, getWatched
       wake();
     },
   });
+  function showMarker(number) {
+    inspector.showMarker(number);
+    lights.marker(number);
+  }
   return {
-    showMarker: (number) => inspector.showMarker(number),
+    showMarker,
+    close: inspector.close,
+    isOpen: inspector.isOpen,
     showThing(thing) {
-      if (thing.marker !== null) inspector.showMarker(thing.marker);
-      else inspector.showMessage(getState(), getWatched(), thing.cluster, thing.index);
+      if (thing.marker !== null) {
+        showMarker(thing.marker);
+        return;
+      }
+      const state = getState();
+      const { columns, first } = state.cells[`${thing.cluster}/${getWatched().topic}`];
+      inspector.showMessage(state, getWatched(), thing.cluster, thing.index);
+      lights.message(state.names.list[columns.producer[thing.index - first]], columns.number[thing.index - first]);
     },
   };
 }

@@ -89,6 +89,10 @@ export function makeEvents(document, root, on) {
       syncChildren(list, nodes);
       return false;
     },
+    /** Marks the lines of a lit cone. @param {Set<number> | null} seqs */
+    light(seqs) {
+      for (const [seq, line] of lines) line.classList.toggle("lit", seqs?.has(seq) ?? false);
+    },
     /** Shows what a row rests on under its line. @param {Node | null} details */
     open(seq, details) {
       const before = lines.get(chosen_seq);

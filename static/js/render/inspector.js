@@ -18,7 +18,9 @@ export function makeInspector(document, root, { getMarker, onSeek, onFollow }) {
   let asked = 0;
   required(panel, "[data-act=inspector-close]").addEventListener("click", close);
   panel.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") close();
+    if (event.key !== "Escape") return;
+    event.preventDefault(); // the page's own Esc then leaves the light as it is
+    close();
   });
   let came_from = null;
 

@@ -60,9 +60,10 @@ function askCursor(scene, lane, ask) {
     ask(PRIORITY.cursor, [{ text: `‹ mark-delete ${cursor.mark_delete}`, weight: 600, colour: "ink" }], anchorAt(plane, lane, plane.a0, plane.cell + 17 * plane.scale), ["belowRight"]);
   }
   if (scene.watched.subject !== lane.name) return;
-  const read = nearEdge(strip, cursor.read_index);
-  if (read > plane.a0 && read - mark > 6 && !plane.turned) {
-    ask(PRIORITY.range, [{ text: "read position", weight: 400, colour: "ink2" }], anchorAt(plane, lane, read + 8 * plane.scale, plane.cell + 8 * plane.scale), ["belowRight", "belowLeft"]);
+  const { read } = scene.lanes[lane.name].pins;
+  if (read && !plane.turned) {
+    const anchor = anchorAt(plane, lane, read.along, plane.cell + (12 + 9 * read.level) * plane.scale);
+    ask(PRIORITY.range, [{ text: "read position", weight: 400, colour: "ink2" }], anchor, ["besideRight", "besideLeft"], [[{ text: "read", weight: 400, colour: "ink2" }]]);
   }
   const last = cursor.ranges[cursor.ranges.length - 1];
   if (last && !plane.turned && strip.fine) {
@@ -116,7 +117,7 @@ function askCauses(scene, state, lane, ask) {
     const bare = harmRun(doubtful ? "×2" : whole(messages), 650);
     const middle = (from + to) / 2;
     if (plane.turned) ask(PRIORITY.harm, [count], anchorAt(plane, lane, middle, plane.cell + 19), ["left"], [[bare]]);
-    else ask(PRIORITY.harm, [count, reason], { ...anchorAt(plane, lane, middle, plane.cell + 32 * plane.scale), end: plane.a1 }, ["below", "belowRight", "belowLeft"], [[count], [bare]]);
+    else ask(PRIORITY.harm, [count, reason], { ...anchorAt(plane, lane, middle, plane.cell + 39 * plane.scale), end: plane.a1 }, ["below", "belowRight", "belowLeft"], [[count], [bare]]);
   }
   if (!plane.turned) askRest(scene, state, lane, ask);
 }
@@ -143,7 +144,7 @@ function askRest(scene, state, lane, ask) {
   const rest = counted - sumOf(stretches);
   if (rest <= 0) return;
   const ways = ["belowLeft", "below", "belowRight"];
-  ask(PRIORITY.harm, [harmRun(`${whole(rest)} more`, 650), harmRun(": the broker has not heard of the ack")], anchorAt(plane, lane, plane.a1, plane.cell + 32 * plane.scale), ways, [[harmRun(`+${whole(rest)}`, 650)]]);
+  ask(PRIORITY.harm, [harmRun(`${whole(rest)} more`, 650), harmRun(": the broker has not heard of the ack")], anchorAt(plane, lane, plane.a1, plane.cell + 39 * plane.scale), ways, [[harmRun(`+${whole(rest)}`, 650)]]);
 }
 
 function firstHoleName(scene, state) {
@@ -166,7 +167,7 @@ function askStranded(scene, lane, ask) {
     const last = bits.findLastIndex((one) => one & bit);
     const count = harmRun(`${whole(bits.reduce((sum, one) => sum + (one & bit ? 1 : 0), 0))} ${word}`, 650);
     const middle = (nearEdge(strip, strip.from + first) + nearEdge(strip, strip.from + last)) / 2;
-    const anchor = { ...anchorAt(plane, lane, middle, plane.cell + (plane.turned ? 19 : 32 * plane.scale)), end: plane.a1 };
+    const anchor = { ...anchorAt(plane, lane, middle, plane.cell + (plane.turned ? 19 : 39 * plane.scale)), end: plane.a1 };
     ask(PRIORITY.harm, plane.turned ? [count] : [count, harmRun(reason)], anchor, plane.turned ? ["left"] : ["below"], [[count]]);
   }
 }

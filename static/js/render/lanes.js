@@ -4,23 +4,25 @@
 
 import { densityOf } from "../model/density.js";
 import { placeLabels } from "../layout/labels.js";
+import { flagBoxes } from "../layout/pins.js";
 import { prepared } from "./canvas.js";
 import { drawDown } from "./down.js";
 import { drawLabels, makeMeasure } from "./labels.js";
+import { drawLit } from "./lit.js";
 import { labelRequests } from "./label_requests.js";
 import { drawArcs } from "./links.js";
 import { drawBrackets, drawFlags, drawPins, drawRail, drawTwice } from "./rails.js";
 import { drawShares, drawStrip } from "./strip.js";
-import { drawThreads, drawWash } from "./threads.js";
+import { drawThreads, drawWash, threadBoxes } from "./threads.js";
 
 /**
  * @param {HTMLCanvasElement} canvas
  * @param {import("../layout/scene.js").Scene} scene
  * @param {import("../model/state.js").LabState} state
  * @param {import("./theme.js").Theme} theme
- * @param {{ratio: number, tiles: (cluster: string) => ((from: number, to: number) => object | null) | null}} given
+ * @param {{ratio: number, tiles: (cluster: string) => ((from: number, to: number) => object | null) | null, lit: import("../model/lit.js").Lit | null}} given
  */
-export function paintLanes(canvas, scene, state, theme, { ratio, tiles }) {
+export function paintLanes(canvas, scene, state, theme, { ratio, tiles, lit }) {
   const { plane } = scene;
   const context = prepared(canvas, plane.width, plane.height, ratio);
   drawWash(context, scene, theme);
@@ -33,8 +35,9 @@ export function paintLanes(canvas, scene, state, theme, { ratio, tiles }) {
     drawTwice(context, scene, lane, theme);
     drawBrackets(context, scene, lane, theme);
     drawFlags(context, scene, lane, theme);
+    drawLit(context, scene, lane, theme, lit);
   }
-  drawThreads(context, scene, theme);
+  drawThreads(context, scene, theme, lit);
   for (const lane of plane.lanes) drawPins(context, scene, lane, theme);
   drawArcs(context, scene, theme, state.view);
   paintLabels(context, scene, state, theme);
@@ -49,6 +52,8 @@ function paintLabels(context, scene, state, theme) {
       ? { x: lane.base - plane.cell, y: plane.a0, width: plane.cell, height: plane.a1 - plane.a0 }
       : { x: plane.a0, y: lane.base - plane.lift, width: plane.a1 - plane.a0, height: plane.cell + plane.lift },
   );
-  const placed = placeLabels(labelRequests(scene, state, measure, line), plane, strips);
+  const flags = plane.lanes.flatMap((lane) => flagBoxes(plane, lane, scene.lanes[lane.name].pins));
+  const arcs = plane.turned ? [] : [{ x: plane.a1 + 6, y: 0, width: plane.width, height: plane.height }];
+  const placed = placeLabels(labelRequests(scene, state, measure, line), plane, [...strips, ...flags, ...arcs], 6, threadBoxes(scene));
   drawLabels(context, placed, theme, measure);
 }

@@ -6,6 +6,7 @@
 import { CAME_TWICE, TWICE } from "../model/standing.js";
 import { forRuns } from "../layout/runs.js";
 import { farEdge, nearEdge } from "../layout/strip.js";
+import { flagHeight } from "../layout/pins.js";
 import { fillBox, xOf, yOf } from "../layout/plane.js";
 import { pin } from "./glyphs.js";
 import { ORIGINS } from "./theme.js";
@@ -13,7 +14,7 @@ import { laneCell } from "./glyphs.js";
 
 /** Offset of the rail under a strip, and of the brackets under the rail, in px at scale 1. */
 const RAIL_PX = 5;
-export const BRACKET_PX = 24;
+export const BRACKET_PX = 32;
 
 /** @returns {number} offset of the rail's near side */
 export const railOffset = (plane) => plane.cell + RAIL_PX * plane.scale;
@@ -36,17 +37,15 @@ export function drawRail(context, scene, lane, theme) {
 
 export function drawPins(context, scene, lane, theme) {
   const { plane } = scene;
-  const { strip, cursor } = scene.lanes[lane.name];
-  if (!cursor) return;
+  const { pins } = scene.lanes[lane.name];
   const size = 8 * plane.scale;
-  const offset = railOffset(plane) + theme.rail / 2;
   const [dx, dy] = plane.turned ? [1, 0] : [0, -1];
-  const mark = farEdge(strip, cursor.mark_delete_index);
-  const read = nearEdge(strip, cursor.read_index);
-  if (read > plane.a0 && read - mark > 6 && scene.watched.subject === lane.name) {
-    pin(context, xOf(plane, lane, read, offset), yOf(plane, lane, read, offset), dx, dy, size, theme.ink.ink, theme.ink.bg, true);
-  }
-  if (mark >= plane.a0 - 1) pin(context, xOf(plane, lane, mark, offset - 1), yOf(plane, lane, mark, offset - 1), dx, dy, size, theme.ink.ink, theme.ink.bg, false);
+  const at = (along, level, hollow) => {
+    const offset = railOffset(plane) + theme.rail / 2 + level * (size + 1) - (hollow ? 0 : 1);
+    pin(context, xOf(plane, lane, along, offset), yOf(plane, lane, along, offset), dx, dy, size, theme.ink.ink, theme.ink.bg, hollow);
+  };
+  if (pins.read) at(pins.read.along, pins.read.level, true);
+  if (pins.mark !== null) at(pins.mark, 0, false);
 }
 
 /** The double line where the rail would be: these entries come twice. Filled: they have come. */
@@ -104,15 +103,8 @@ export function drawBrackets(context, scene, lane, theme) {
 /** Flags above the strip: what stands right of a flag is not confirmed in the region whose shape the cloth bears. */
 export function drawFlags(context, scene, lane, theme) {
   const { plane } = scene;
-  const { strip, topic } = scene.lanes[lane.name];
-  const places = [];
-  for (const [peer, replicator] of Object.entries(topic?.replicators ?? {})) {
-    if (replicator.mark_delete_index >= topic.length - 1) continue;
-    const along = farEdge(strip, replicator.mark_delete_index);
-    if (along < plane.a0) continue;
-    const crowd = places.filter((other) => Math.abs(other - along) < 12).length;
-    places.push(along);
-    const height = (14 + 11 * crowd) * plane.scale;
+  for (const { along, level, peer } of scene.lanes[lane.name].pins.flags) {
+    const height = flagHeight(plane, level);
     context.fillStyle = theme.ink.ink3;
     fillBox(context, plane, lane, along - 0.5, -height, 1, height);
     const origin = scene.watched.clusters.indexOf(peer) % ORIGINS;

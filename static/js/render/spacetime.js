@@ -1,12 +1,13 @@
 /**
- * The space-time diagram: one world line per cluster, markers as slanted strokes between them, on the time axis that the
- * risk curve below shares. Messages are not drawn here. The now line runs through both.
+ * The space-time diagram: one world line per cluster, markers as slanted arrows between them, on the time axis that the
+ * risk curve below shares. Messages are drawn only as part of a lit cone. The now line runs through both.
  */
 
-import { markerCluster } from "../model/marker_owner.js";
+import { span } from "../model/format.js";
 import { ticksOf } from "../layout/time_axis.js";
 import { prepared } from "./canvas.js";
-import { glyph } from "./glyphs.js";
+import { paintCone } from "./cone.js";
+import { paintPassages } from "./passages.js";
 import { fontOf } from "./theme.js";
 
 export const LINE_PITCH_PX = 31;
@@ -17,11 +18,11 @@ export const spacetimeHeight = (lanes, scale) => (HEAD_PX + (lanes - 1) * LINE_P
 
 /**
  * @param {HTMLCanvasElement} canvas covers diagram and curve
- * @param {object} given x0, x1, height (of both), lanes (cluster names), window (time), now_us, furthest_us, marks
+ * @param {object} given x0, x1, height (of both), lanes (cluster names), window (time), now_us, furthest_us, marks, passages, lit
  * @returns {{kind: "marker", number: number, x: number, y: number}[]} places that can be clicked
  */
 export function paintSpacetime(canvas, state, watched, theme, given) {
-  const { width, height, x0, x1, lanes, window, now_us, ratio } = given;
+  const { width, height, x0, x1, lanes, window, now_us, ratio, passages, lit } = given;
   const context = prepared(canvas, width, height, ratio);
   const xAt = (us) => x0 + ((us - window.start_us) / window.span_us) * (x1 - x0);
   const yAt = (cluster) => (HEAD_PX + lanes.indexOf(cluster) * LINE_PITCH_PX) * theme.scale;
@@ -34,10 +35,11 @@ export function paintSpacetime(canvas, state, watched, theme, given) {
   context.beginPath();
   context.rect(x0 - 6, 0, x1 - x0 + 12, height);
   context.clip();
-  const places = paintMarkers(context, state, watched, theme, { xAt, yAt, x0, x1, lanes, now_us });
-  paintSpans(context, state, watched, theme, { xAt, x0, x1, now_us });
+  const places = paintPassages(context, state, passages, theme, { xAt, yAt, x0, x1, lanes, now_us, watched, lit });
+  if (!passages.bins) paintSpans(context, passages.snapshots, watched, theme, { xAt, x0, x1, now_us, lit });
+  if (lit) paintCone(context, lit, theme, { xAt, yAt, lanes, now_us });
   context.restore();
-  paintMarks(context, theme, given.marks, { xAt, x0, x1, height, below });
+  paintMarks(context, theme, given.marks, { xAt, x0, x1, height, below, now_x: xAt(now_us) });
   paintNow(context, theme, xAt(now_us), height, x0, x1);
   return places;
 }
@@ -92,62 +94,19 @@ function paintWorldLines(context, state, watched, theme, { lanes, xAt, yAt, x0, 
   }
 }
 
-function paintMarkers(context, state, watched, theme, { xAt, yAt, x0, x1, lanes, now_us }) {
-  const places = [];
-  const glyphs = [];
-  for (const marker of state.markers.values()) {
-    if (marker.topic !== watched.topic || !lanes.includes(marker.cluster) || marker.written_us > now_us) continue;
-    const ours = markerCluster(state, marker) === watched.subject;
-    const x = xAt(marker.written_us);
-    const y = yAt(marker.cluster);
-    context.strokeStyle = ours ? theme.ink.proto : theme.ink.strong;
-    context.globalAlpha = ours ? 1 : 0.42;
-    context.lineWidth = ours ? 1.2 : 1;
-    for (const hop of marker.hops) paintHop(context, theme, hop, { x, y, xAt, yAt, lanes, now_us, written_us: marker.written_us });
-    context.globalAlpha = 1;
-    if (!ours || x > x1 + 8) continue;
-    if (x >= x0) glyphs.push({ marker, x, y });
-    for (const hop of marker.hops) {
-      if (hop.stored_us !== null && hop.stored_us <= now_us && lanes.includes(hop.to) && xAt(hop.stored_us) >= x0 && xAt(hop.stored_us) <= x1) {
-        glyphs.push({ marker, x: xAt(hop.stored_us), y: yAt(hop.to), arrived: true });
-      }
-    }
-  }
-  for (const { marker, x, y, arrived } of glyphs) {
-    if (x > x1) continue;
-    glyph(context, marker.kind, x, y, (arrived ? 3.1 : 4.2) * theme.scale, theme.ink.proto, theme.ink.bg);
-    places.push({ kind: "marker", number: marker.number, x, y });
-  }
-  return places;
-}
-
-function paintHop(context, theme, hop, { x, y, xAt, yAt, lanes, now_us, written_us }) {
-  if (!lanes.includes(hop.to)) return;
-  const begin_us = hop.sent_us ?? written_us;
-  const x_begin = hop.sent_us === null ? x : xAt(begin_us);
-  const end_us = hop.stored_us ?? hop.lost_us ?? now_us;
-  const shown_us = Math.min(end_us, now_us);
-  const y_end = yAt(hop.to);
-  // a marker still on the wire is drawn as far as it has come: half way is honest when its arrival is not known
-  const share = hop.stored_us !== null && hop.stored_us <= now_us ? 1 : hop.stored_us !== null ? (now_us - begin_us) / Math.max(1, hop.stored_us - begin_us) : 0.5;
-  context.beginPath();
-  context.moveTo(x_begin, y);
-  context.lineTo(xAt(shown_us), y + (y_end - y) * share);
-  context.stroke();
-  if (hop.lost_us !== null && hop.lost_us <= now_us) glyph(context, "cross", xAt(hop.lost_us), y + (y_end - y) * 0.5, 3.4 * theme.scale, theme.ink.harm, theme.ink.bg);
-}
-
-/** A bracket over each of the subject's snapshots: from the first question to the last answer. */
-function paintSpans(context, state, watched, theme, { xAt, x0, x1, now_us }) {
+/** A bracket over each of the subject's snapshots, from the first question to the last answer; a notch parts the two rounds. */
+function paintSpans(context, snapshots, watched, theme, { xAt, x0, x1, now_us, lit }) {
   const y = 14 * theme.scale;
-  for (const snapshot of state.snapshots.values()) {
-    if (snapshot.cluster !== watched.subject || snapshot.topic !== watched.topic || snapshot.asked_us === null || snapshot.asked_us > now_us) continue;
-    const from = Math.max(x0, xAt(snapshot.asked_us));
+  let free = -Infinity;
+  for (const snapshot of snapshots) {
+    if (snapshot.cluster !== watched.subject || snapshot.asked_us > now_us) continue;
     const pending = snapshot.ended_us === null || snapshot.ended_us > now_us;
+    const from = Math.max(x0, xAt(snapshot.asked_us));
     const to = Math.min(x1, xAt(pending ? now_us : snapshot.ended_us));
     if (to < x0 || from > x1) continue;
-    const failed = snapshot.state === "timed-out" || snapshot.state === "abandoned";
-    context.strokeStyle = failed ? theme.ink.harm : theme.ink.proto;
+    const failed = !pending && (snapshot.state === "timed-out" || snapshot.state === "abandoned");
+    context.strokeStyle = context.fillStyle = failed ? theme.ink.harm : theme.ink.proto;
+    context.globalAlpha = lit && !lit.snapshots.has(snapshot.number) ? 0.4 : 1;
     context.lineWidth = 1.2;
     context.setLineDash(pending ? [2, 2] : []);
     context.beginPath();
@@ -157,19 +116,42 @@ function paintSpans(context, state, watched, theme, { xAt, x0, x1, now_us }) {
     if (!pending) context.lineTo(to, y + 5);
     context.stroke();
     context.setLineDash([]);
-    const text = `S${snapshot.number}`;
-    context.font = fontOf(theme, theme.label, 650);
-    context.textAlign = "left";
-    if (to - from > context.measureText(text).width - 8) {
-      context.fillStyle = failed ? theme.ink.harm : theme.ink.proto;
-      context.fillText(text, from, y - 8 * theme.scale);
-    }
+    const second = snapshot.second_us !== null && snapshot.second_us <= now_us ? xAt(snapshot.second_us) : null;
+    if (second !== null && second > x0) context.fillRect(second - 0.6, y - 3, 1.2, 8);
+    free = spanWords(context, theme, snapshot, { from, to, second, y, free, pending, failed });
+    context.globalAlpha = 1;
   }
 }
 
-/** Faults and commands: dotted crimson through diagram and curve. */
-function paintMarks(context, theme, marks, { xAt, x0, x1, height, below }) {
-  let free = 0;
+/** "S14 300 ms" over the bracket, and the numbers of the rounds in it where they have room. */
+function spanWords(context, theme, snapshot, { from, to, second, y, free, pending, failed }) {
+  context.textAlign = "left";
+  const name = `S${snapshot.number}`;
+  const rest = failed ? ` ${snapshot.state.replace("-", " ")}` : pending ? "" : ` ${span(snapshot.ended_us - snapshot.asked_us)}`;
+  context.font = fontOf(theme, theme.label, 650);
+  const bold = context.measureText(name).width;
+  context.font = fontOf(theme);
+  const all = bold + context.measureText(rest).width;
+  const long = to - from > bold - 8 || free < from - 24;
+  if (from >= free && long) {
+    context.font = fontOf(theme, theme.label, 650);
+    context.fillText(name, from, y - 8 * theme.scale);
+    context.font = fontOf(theme);
+    if (from + all < Math.max(to, from + bold) + 60) context.fillText(rest, from + bold, y - 8 * theme.scale);
+    free = from + all + 10;
+  }
+  if (second !== null && second - from > 16 && to - second > 16) {
+    context.font = fontOf(theme, theme.label - 1, 600);
+    context.textAlign = "center";
+    context.fillText("1", (from + second) / 2, y + 6.5 * theme.scale);
+    context.fillText("2", (second + to) / 2, y + 6.5 * theme.scale);
+  }
+  return free;
+}
+
+/** Faults and commands: dotted crimson through diagram and curve, their words beside it where they cross nothing. */
+function paintMarks(context, theme, marks, { xAt, x0, x1, height, below, now_x }) {
+  let free = x0;
   for (const mark of marks) {
     const x = xAt(mark.at_us);
     if (x < x0 || x > x1) continue;
@@ -181,12 +163,19 @@ function paintMarks(context, theme, marks, { xAt, x0, x1, height, below }) {
     context.lineTo(x, height - 22);
     context.stroke();
     context.setLineDash([]);
-    if (x < free) continue;
     context.font = fontOf(theme, theme.label, 600);
-    context.fillStyle = theme.ink.harm;
+    const wide = context.measureText(mark.text).width;
+    const crossed = now_x > x && now_x < x + wide + 8;
+    const left = crossed || x + wide + 8 > x1 ? x - wide - 5 : x + 5;
+    if (left < free) continue;
     context.textAlign = "left";
-    context.fillText(mark.text, x + 4, below - 5 * theme.scale);
-    free = x + context.measureText(mark.text).width + 12;
+    context.lineJoin = "round";
+    context.lineWidth = 4;
+    context.strokeStyle = theme.ink.bg;
+    context.strokeText(mark.text, left, below - 5 * theme.scale);
+    context.fillStyle = theme.ink.harm;
+    context.fillText(mark.text, left, below - 5 * theme.scale);
+    free = left + wide + 10;
   }
 }
 

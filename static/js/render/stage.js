@@ -75,15 +75,15 @@ export function makeStage(document, root, on, tiles) {
       toLogs: () => stage.focus(),
     },
     /** Draws what stands when something changed. */
-    update(state, watched, theme, ratio, room) {
+    update(state, watched, theme, ratio, room, lit) {
       const width = stage.clientWidth;
-      const key = [state.epoch, state.number, state.older, watched.topic, watched.subscription, watched.target, watched.subject, width, theme.ink.bg, theme.scale, ratio, room, window.unit_px, window.back, tiles.version()].join("|");
+      const key = [state.epoch, state.number, state.older, watched.topic, watched.subscription, watched.target, watched.subject, width, theme.ink.bg, theme.scale, ratio, room, window.unit_px, window.back, tiles.version(), lit?.row.seq].join("|");
       if (key === drawn) return;
       drawn = key;
       scene = makeScene(state, watched, { width, room, scale: theme.scale, window });
       window = scene.window;
       stage.style.height = `${scene.plane.height}px`;
-      paintLanes(still, scene, state, theme, { ratio, tiles: density(state, watched) });
+      paintLanes(still, scene, state, theme, { ratio, tiles: density(state, watched), lit });
       headings.update(scene, state, theme, ratio);
       marks.update(scene, state);
       overview.hidden = scene.plane.turned;

@@ -10,6 +10,8 @@ import { fontOf, ORIGINS } from "./theme.js";
 
 /** Entries at least this wide carry their number, in px. */
 const NAMED_PX = 26;
+/** Width of a bold digit in its own height, in any of the page's faces at most. */
+const DIGIT = 0.7;
 /** From this width each stranded or lost entry has its own outline, in px; below, each run of them. */
 const OUTLINED_PX = 8;
 
@@ -59,12 +61,13 @@ function drawMessage(context, plane, lane, theme, { along, length, kind, bits, n
   context.fillStyle = pale ? theme.done[origin] : theme.origin[origin];
   laneCell(context, plane, lane, origin, along, offset, length, theme.ink.bg);
   if (bits & (STRANDED | LOST) && length >= OUTLINED_PX - 1) outline(context, plane, lane, along, offset, length, theme);
-  if (length >= NAMED_PX && !plane.turned) {
+  const name = String(number);
+  if (length >= NAMED_PX && name.length * theme.label * DIGIT + 4 <= length && !plane.turned) {
     context.fillStyle = pale ? theme.ink.ink2 : theme.ink.bg;
     context.font = fontOf(theme, theme.label, 600);
     context.textAlign = "center";
     context.textBaseline = "middle";
-    context.fillText(String(number), along + length / 2, lane.base + offset + plane.cell / 2 + 0.5, length);
+    context.fillText(name, along + length / 2, lane.base + offset + plane.cell / 2 + 0.5, length);
   }
 }
 

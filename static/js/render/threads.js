@@ -18,6 +18,9 @@ const LOOKS = {
   evicted: { colour: "soft", dash: [2, 3] },
 };
 
+/** Places looked at along one bend. */
+const SAMPLES = 12;
+
 /** Offsets at which a thread enters and leaves a lane: towards the lane before, towards the lane after. */
 function ends(plane) {
   const far = plane.cell + 9 * plane.scale;
@@ -66,14 +69,14 @@ export function drawWash(context, scene, theme) {
   context.fill();
 }
 
-export function drawThreads(context, scene, theme) {
+export function drawThreads(context, scene, theme, lit) {
   for (const thread of scene.threads) {
     const points = pointsOf(scene, thread);
     if (points.length === 0) continue;
     const look = LOOKS[thread.state];
     context.save();
     context.strokeStyle = theme.ink[look.colour];
-    context.lineWidth = theme.thread;
+    context.lineWidth = theme.thread * (lit?.snapshots.has(thread.snapshot) ? 2 : 1);
     context.setLineDash(look.dash);
     context.beginPath();
     const { plane } = scene;
@@ -87,6 +90,28 @@ export function drawThreads(context, scene, theme) {
     if (thread.state === "timed-out" || thread.state === "evicted") cross(context, scene, points, theme);
     context.restore();
   }
+}
+
+/** Small boxes along the bends between the lanes, so that words can be kept off them. */
+export function threadBoxes(scene) {
+  const { plane } = scene;
+  const { enter, leave } = ends(plane);
+  const boxes = [];
+  for (const thread of scene.threads) {
+    pointsOf(scene, thread).forEach((point, at, points) => {
+      if (at === 0) return;
+      const before = points[at - 1];
+      const from = { x: xOf(plane, before.lane, before.along, leave), y: yOf(plane, before.lane, before.along, leave) };
+      const to = { x: xOf(plane, point.lane, point.along, enter), y: yOf(plane, point.lane, point.along, enter) };
+      for (let step = 0; step <= SAMPLES; step++) {
+        const share = step / SAMPLES;
+        const eased = share * share * (3 - 2 * share); // the bends are near enough to this
+        const [x, y] = plane.turned ? [from.x + (to.x - from.x) * share, from.y + (to.y - from.y) * eased] : [from.x + (to.x - from.x) * eased, from.y + (to.y - from.y) * share];
+        boxes.push({ x: x - 1, y: y - 1, width: 2, height: 2 });
+      }
+    });
+  }
+  return boxes;
 }
 
 /** Straight through each lane, bent between them: never straight through another strip's entries. */

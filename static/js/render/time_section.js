@@ -1,51 +1,74 @@
 /** The section on time: space-time diagram and risk curve on one axis, one now line through both. */
 
-import { spanFor, timeZoomed, turned } from "../layout/time_axis.js";
+import { spanFor, timePanned, timeZoomed, turned } from "../layout/time_axis.js";
 import { marksOf } from "../model/marks.js";
+import { whole } from "../model/format.js";
 import { makeCurve } from "./curve.js";
-import { required } from "./dom.js";
+import { required, setText } from "./dom.js";
 import { paintSpacetime, spacetimeHeight } from "./spacetime.js";
+import { listenToTime } from "./time_gestures.js";
 
 /** The curve takes what the page has left, between these heights. */
 const LOWEST_CURVE_PX = 72;
 const HIGHEST_CURVE_PX = 200;
+/** How near a click must be to a mark, px. */
+const NEAR_PX = 12;
+/** A key pans by this part of the window. */
+const KEY_PART = 0.25;
 
 /**
- * @param {Document} document
  * @param {HTMLElement} root
  * @param {{onMarker: (number: number) => void, onChange: () => void, onInstant: (at_us: number) => void}} on
  * @param {() => object | undefined} plotly
+ * @param {ReturnType<import("../model/passages.js").makePassages>} passages
  */
-export function makeTimeSection(document, root, on, plotly) {
+export function makeTimeSection(root, on, plotly, passages) {
   const section = required(root, "[data-part=time]");
   const canvas = required(section, "[data-part=spacetime]");
   const chart = required(section, "[data-part=curve]");
   const caption = required(section, "[data-part=curve-caption]");
+  const note = required(section, "[data-part=time-note]");
   const curve = makeCurve(chart, plotly);
   let window = null;
   let places = [];
-  let axis = null;
+  let axis = { x0: 0, x1: 1 };
+  let now_us = 0;
+  let drawn = "";
 
-  section.addEventListener("click", (event) => {
-    const box = section.getBoundingClientRect();
-    const x = event.clientX - box.left;
-    const y = event.clientY - box.top - canvas.offsetTop;
-    const near = places.map((place) => ({ place, far: Math.hypot(place.x - x, place.y - y) })).sort((a, b) => a.far - b.far)[0];
-    if (near && near.far < 11) on.onMarker(near.place.number);
-  });
-  section.addEventListener("dblclick", (event) => {
-    if (!axis) return;
-    const x = event.clientX - section.getBoundingClientRect().left;
-    on.onInstant(window.start_us + ((x - axis.x0) / (axis.x1 - axis.x0)) * window.span_us);
+  const usAt = (x) => window.start_us + ((x - axis.x0) / (axis.x1 - axis.x0)) * window.span_us;
+  function change(next) {
+    window = next;
+    drawn = "";
+    on.onChange();
+  }
+  const nearest = (x, y) => places.map((place) => ({ place, far: Math.hypot(place.x - x, place.y - (y - canvas.offsetTop)) })).sort((a, b) => a.far - b.far)[0];
+  const pan = (part) => window && change(timePanned(window, part * window.span_us));
+  const zoom = (direction, around_us = now_us) => window && change(timeZoomed(window, direction, around_us));
+  listenToTime(section, {
+    onPan: (by_px) => pan(-by_px / (axis.x1 - axis.x0)),
+    onZoom: (direction, x) => zoom(direction, usAt(x)),
+    onClick: (x, y) => {
+      const near = nearest(x, y);
+      if (near && near.far < NEAR_PX) on.onMarker(near.place.number);
+    },
+    onDouble: (x) => window && on.onInstant(usAt(x)),
+    onHover: (x, y) => {
+      const near = nearest(x, y);
+      section.style.cursor = near && near.far < NEAR_PX ? "pointer" : "";
+    },
   });
 
   return {
-    zoom(direction, now_us) {
-      if (window) window = timeZoomed(window, direction, now_us);
-      on.onChange();
+    acts: {
+      magnifyTime: () => zoom(1),
+      reduceTime: () => zoom(-1),
+      earlier: () => pan(-KEY_PART),
+      later: () => pan(KEY_PART),
+      followTime: () => change(null),
     },
     /** @returns {boolean} whether a drawing of the curve is owed */
-    update(state, watched, theme, { now_us, plane, ratio, wall_ms, spare }) {
+    update(state, watched, theme, { now_us: shown_us, plane, ratio, wall_ms, spare, lit }) {
+      now_us = shown_us;
       const lanes = watched.clusters;
       const width = section.clientWidth;
       const narrow = plane.turned;
@@ -56,25 +79,36 @@ export function makeTimeSection(document, root, on, plotly) {
       const height = strip_px + curve_px;
       axis = { x0, x1 };
       window = turned(window, now_us, spanFor(state.playing ? state.speed : 0));
-      section.style.height = `${height + 8}px`;
-      chart.style.top = `${strip_px + 8}px`;
-      caption.style.top = `${narrow ? strip_px - 8 : strip_px + 16}px`;
-      caption.style.width = narrow ? "auto" : `${x0 - 40}px`;
-      places = paintSpacetime(canvas, state, watched, theme, {
-        width,
-        height,
-        x0,
-        x1,
-        lanes,
-        window,
-        now_us,
-        furthest_us: Math.max(now_us, state.view?.furthest_us ?? 0),
-        marks: marksOf(state),
-        ratio,
-      });
+      const shown = passages.in(state, watched.topic, window, wall_ms);
+      const key = [state.epoch, state.number, now_us, window.start_us, window.span_us, width, height, theme.ink.bg, theme.scale, ratio, watched.topic, watched.subject, passages.version(), shown.waiting, lit?.row.seq].join("|");
+      if (key !== drawn) {
+        drawn = key;
+        section.style.height = `${height + 8}px`;
+        chart.style.top = `${strip_px + 8}px`;
+        caption.style.top = `${narrow ? strip_px - 8 : strip_px + 16}px`;
+        caption.style.width = narrow ? "auto" : `${x0 - 40}px`;
+        places = paintSpacetime(canvas, state, watched, theme, {
+          width,
+          height,
+          x0,
+          x1,
+          lanes,
+          window,
+          now_us,
+          furthest_us: Math.max(now_us, state.view?.furthest_us ?? 0),
+          marks: marksOf(state),
+          ratio,
+          passages: shown,
+          lit,
+        });
+        setText(note, shown.bins ? `${shown.count ? whole(shown.count) : "Many"} events of markers: drawn as how many; magnify to see each.` : shown.waiting ? "Fetching this stretch…" : "");
+      }
       caption.hidden = chart.hidden = state.forecast.length > 0 && watched.peers.length === 0;
       return curve.update(state, watched, theme, { window, x0, x1, width, height: curve_px }, wall_ms);
     },
-    forget: () => curve.forget(),
+    forget: () => {
+      drawn = "";
+      curve.forget();
+    },
   };
 }

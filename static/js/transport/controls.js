@@ -82,7 +82,10 @@ export function makeControls(root, link, say) {
       play.setAttribute("aria-label", next.playing ? "Pause" : "Play");
       if (now.ownerDocument.activeElement !== now) {
         const text = seconds(shown_us);
-        if (now.value !== text) now.value = text;
+        if (now.value !== text) {
+          now.value = text;
+          now.size = Math.max(5, text.length); // for browsers that do not size a field by its content
+        }
       }
       if (wanted_speed !== null && next.speed === wanted_speed) wanted_speed = null;
       if (wanted_speed === null && chosenSpeed() !== next.speed) {

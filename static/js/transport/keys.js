@@ -25,6 +25,12 @@ export const KEYS = [
   { keys: ["p", "P"], shown: "P", says: "next view under the logs", act: "nextPanel" },
   { keys: ["3"], shown: "3", says: "to the events", act: "toEvents" },
   { keys: ["t", "T"], shown: "T", says: "this instant in words", act: "words" },
+  { keys: ["["], shown: "[", says: "earlier in the time diagram", act: "earlier" },
+  { keys: ["]"], shown: "]", says: "later in the time diagram", act: "later" },
+  { keys: ["m", "M"], shown: "M", says: "magnify time", act: "magnifyTime" },
+  { keys: ["n", "N"], shown: "N", says: "show more time", act: "reduceTime" },
+  { keys: ["9"], shown: "9", says: "time diagram back to now", act: "followTime" },
+  { keys: ["Escape"], shown: "Esc", says: "close what is open, put out the light", act: "clear" },
   { keys: ["?"], shown: "?", says: "all keys", act: "help" },
 ];
 

@@ -1,0 +1,54 @@
+/** What a click lights: the causal cone of a row, message or marker, asked of the server once, shown until Esc or another click. */
+
+import { counted } from "../model/format.js";
+import { litOf } from "../model/lit.js";
+import { plainWordsOf } from "../model/row_words.js";
+import { required, setText } from "../render/dom.js";
+
+export function makeLights({ root, requests, base, getState, say, redraw }) {
+  const strip = required(root, "[data-part=lit]");
+  const words = required(strip, "[data-part=lit-words]");
+  let lit = null;
+  let branch = null;
+  let asked = 0;
+  required(strip, "[data-act=lit-clear]").addEventListener("click", clear);
+
+  async function light(query) {
+    const mine = ++asked;
+    try {
+      const answer = await requests.get(`${base}cone.json?${query}`);
+      if (mine !== asked) return;
+      lit = litOf(answer);
+      branch = getState().view.branch;
+      show();
+    } catch (reason) {
+      if (mine === asked) say({ error: reason.message, hint: reason.hint });
+    }
+  }
+
+  function show() {
+    strip.hidden = lit === null;
+    if (lit) setText(words, `${plainWordsOf(lit.row)}: ${counted(lit.back, "event")} led to it, ${counted(lit.forward, "event")}${lit.more ? " and more" : ""} came of it.`);
+    redraw();
+  }
+
+  function clear() {
+    asked += 1;
+    if (lit === null) return false;
+    lit = null;
+    show();
+    return true;
+  }
+
+  return {
+    /** @returns {import("../model/lit.js").Lit | null} */
+    now() {
+      if (lit !== null && getState().view?.branch !== branch) clear(); // another branch has another past
+      return lit;
+    },
+    row: (seq) => light(`seq=${seq}`),
+    marker: (number) => light(`marker=${number}`),
+    message: (producer, number) => light(`producer=${encodeURIComponent(producer)}&number=${number}`),
+    clear,
+  };
+}

@@ -1,0 +1,118 @@
+"""The space-time diagram and the causal cone in a real browser: a click lights the cone everywhere, time pans and magnifies, a long run is counted."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+from script.support.browsing import wait_until
+
+
+LONG = """
+format: 1
+name: long
+title: Twenty minutes of markers
+family: replicated-subscriptions
+seed: 1
+until: 20m
+clusters: {a: {}, b: {}, c: {}}
+links:
+  default: {latency: 40ms}
+topics:
+  orders: {clusters: [a, b, c]}
+producers:
+  web: {topic: orders, cluster: a, rate: 8/s}
+subscriptions:
+  billing: {topic: orders, type: Shared, replicateSubscriptionState: true}
+consumers:
+  billing-1: {subscription: billing, cluster: a, processing: 2ms}
+"""
+
+
+@pytest.fixture
+def lab(make_lab):
+    opened = make_lab("region-down").open()
+    opened.seek(5_300_000)
+    opened.page.wait_for_timeout(700)
+    yield opened
+    assert opened.troubles == []
+
+
+def pixels(lab, part: str) -> str:
+    """What a canvas shows, as an address of data."""
+    return lab.page.evaluate("part => document.querySelector(`[data-part=${part}]`).toDataURL()", part)
+
+
+def test_a_marker_lights_its_cone_in_lanes_list_and_diagram_and_esc_puts_it_out(lab):
+    before = pixels(lab, "still"), pixels(lab, "spacetime")
+    lab.page.locator(".mark-button[aria-label^='snapshot response']").last.focus()
+    lab.page.keyboard.press("Enter")
+    strip = lab.page.locator("[data-part=lit]")
+    expect(strip).to_contain_text("led to it")
+    expect(strip).to_contain_text("came of it")
+    expect(lab.page.locator(".events .lit").nth(2)).to_be_visible()
+    lab.page.wait_for_timeout(200)
+    lit = pixels(lab, "still"), pixels(lab, "spacetime")
+    assert lit[0] != before[0] and lit[1] != before[1]
+    lab.page.keyboard.press("Escape")
+    expect(lab.page.get_by_role("region", name="A look inside")).to_be_hidden()
+    expect(strip).to_be_visible()
+    lab.page.keyboard.press("Escape")
+    expect(strip).to_be_hidden()
+    lab.page.wait_for_timeout(200)
+    assert lab.page.locator(".events .lit").count() == 0
+    assert pixels(lab, "still") == before[0]
+
+
+def test_a_row_of_the_list_lights_its_cone(lab):
+    line = lab.page.locator(".event").filter(has_text="S13 complete").first
+    line.click()
+    expect(lab.page.locator("[data-part=lit]")).to_contain_text("S13 complete")
+    expect(line).to_have_attribute("aria-expanded", "true")
+
+
+def test_time_pans_and_magnifies_by_key_and_pointer_and_comes_back_to_now(lab):
+    section = lab.page.locator("#panel-time")
+    first = pixels(lab, "spacetime")
+    lab.page.keyboard.press("[")
+    lab.page.wait_for_timeout(150)
+    earlier = pixels(lab, "spacetime")
+    lab.page.keyboard.press("m")
+    lab.page.wait_for_timeout(150)
+    closer = pixels(lab, "spacetime")
+    box = section.bounding_box()
+    lab.page.mouse.move(box["x"] + 500, box["y"] + 90)
+    lab.page.mouse.down()
+    lab.page.mouse.move(box["x"] + 700, box["y"] + 90, steps=5)
+    lab.page.mouse.up()
+    lab.page.wait_for_timeout(150)
+    dragged = pixels(lab, "spacetime")
+    assert len({first, earlier, closer, dragged}) == 4
+    lab.page.keyboard.press("9")
+    lab.page.wait_for_timeout(300)
+    assert lab.state("state.at_us") == 5_300_000, "panning moves the window and not the lab"
+    lab.page.mouse.dblclick(box["x"] + 300, box["y"] + 90)
+    lab.until("state.at_us < 5300000")
+
+
+def test_a_run_of_a_hundred_thousand_rows_is_counted_and_fetched_by_window(make_lab):
+    made = make_lab(yaml=LONG).open()
+    made.page.evaluate("() => failoverLab.link.seek(1200000000)")
+    wait_until(made.page, "() => failoverLab.getState().at_us === 1200000000")
+    assert made.state("state.view.seq") > 100_000
+    for _ in range(11):
+        made.page.keyboard.press("n")
+    note = made.page.locator("[data-part=time-note]")
+    expect(note).to_contain_text("drawn as how many")
+    made.page.evaluate("() => { failoverLab.frame_times_ms.length = 0; }")
+    for key in ("[", "]", "[", "]", "[", "]"):
+        made.page.keyboard.press(key)
+        made.page.wait_for_timeout(60)
+    times = sorted(made.page.evaluate("() => failoverLab.frame_times_ms"))
+    assert times[len(times) // 2] < 16, times
+    for _ in range(4):
+        made.page.keyboard.press("[")
+    made.page.wait_for_timeout(400)
+    for _ in range(9):
+        made.page.keyboard.press("m")
+    expect(note).not_to_contain_text("drawn as how many")
+    assert made.troubles == []

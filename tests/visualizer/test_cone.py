@@ -1,0 +1,103 @@
+"""What the page asks for its space-time diagram: the causal cone of a row, message or marker, and the rows of a window of time."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.test import AsyncClient
+
+from simulator import World, load_scenario_text
+from tests.visualizer.pages import SCENARIO, Page
+from visualizer import cone, passages
+
+
+@pytest.fixture
+async def ask(made):
+    """Asks a lab that stands at 6 s; returns (status, body)."""
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await page.seek(6_000_000)
+
+    async def ask(path: str):
+        answer = await AsyncClient().get(f"/labs/{made.lab.pk}/{path}")
+        return answer.status_code, json.loads(answer.content)
+
+    yield ask
+    await page.close()
+
+
+@pytest.fixture(scope="module")
+def world():
+    world = World.from_scenario(load_scenario_text(SCENARIO))
+    world.run(6_000_000)
+    return world
+
+
+def descendants(world, seq: int) -> list[int]:
+    """Written the long way: climb from every later row and see whether the way passes `seq`."""
+    found = []
+    for row in world.trace.rows(seq + 1):
+        at = row
+        while "cause_seq" in at and at["cause_seq"] > seq:
+            at = world.trace.row(at["cause_seq"])
+        if at.get("cause_seq") == seq:
+            found.append(row["seq"])
+    return found
+
+
+async def test_a_cone_is_the_chain_back_and_all_that_came_of_the_row(ask, world):
+    seq = world.trace.rows(types=["snapshot.requested"])[0]["seq"]
+    status, body = await ask(f"cone.json?seq={seq}")
+    assert status == 200 and body["row"] == world.trace.row(seq)
+    assert "cause_seq" not in ([body["row"], *body["back"]])[-1]
+    expected = descendants(world, seq)
+    assert expected and [row["seq"] for row in body["forward"]] == expected[: cone.FORWARD_ROWS]
+    assert body["more"] is (len(expected) > cone.FORWARD_ROWS)
+
+
+async def test_a_message_and_a_marker_stand_for_their_first_row(ask, world):
+    published = world.trace.rows(types=["message.published"])[3]
+    _, body = await ask(f"cone.json?producer={published['producer']}&number={published['sequence_id']}")
+    assert body["row"] == published
+    assert {"message.stored", "message.delivered"} <= {row["type"] for row in body["forward"]}
+    written = world.trace.rows(types=["marker.written"])[1]
+    _, body = await ask(f"cone.json?marker={written['marker']}")
+    assert body["row"] == written
+
+
+async def test_a_long_cone_is_cut_and_says_so(ask, monkeypatch):
+    monkeypatch.setattr(cone, "FORWARD_ROWS", 3)
+    _, body = await ask("cone.json?seq=0")
+    assert len(body["forward"]) == 3 and body["more"] is True
+
+
+@pytest.mark.parametrize("path", ["cone.json", "cone.json?seq=1&marker=1", "cone.json?producer=web", "passages.json?from_us=9&to_us=9"])
+async def test_a_question_without_sense_is_refused_in_words(ask, path):
+    status, body = await ask(path)
+    assert status == 400 and body["hint"]
+
+
+async def test_what_is_not_there_yet_is_refused_in_words(ask):
+    for path in ("cone.json?seq=99999999", "cone.json?producer=nobody&number=1", "cone.json?marker=99999"):
+        status, body = await ask(path)
+        assert status == 404 and body["error"], path
+
+
+async def test_a_window_of_time_has_its_rows(ask, world):
+    _, body = await ask("passages.json?from_us=2000000&to_us=4000000")
+    expected = [row for row in world.trace.rows(types=passages.ROW_TYPES) if 2_000_000 <= row["at_us"] <= 4_000_000]
+    assert expected and body["rows"] == expected and body["count"] == len(expected)
+
+
+async def test_a_crowded_window_is_counted_and_counts_each_sending_once(ask, world, monkeypatch):
+    monkeypatch.setattr(passages, "LISTED_ROWS", 5)
+    _, body = await ask("passages.json?from_us=0&to_us=6000000")
+    assert "rows" not in body
+    for link, kinds in body["bins"]["counts"].items():
+        source, target = link.split(" -> ")
+        for kind, numbers in kinds.items():
+            sent = [row for row in world.trace.rows(types=["marker.sent"]) if (row["cluster"], row["peer"], row["reason"]) == (source, target, kind)]
+            assert sum(numbers) == len(sent) > 0
+            place = sent[0]["at_us"] // body["bins"]["width_us"]
+            assert numbers[place] > 0

@@ -1,0 +1,63 @@
+"""The space-time diagram's window: the rows of markers and snapshots between two instants, or counts when they are too many.
+
+Rules: a window is asked for by its instants, never by seq; what has more than `LISTED_ROWS` rows is answered in bins, so the
+page's work is bounded however long the run is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simulator.trace.registry import EVENT_TYPES
+from visualizer.session import Session
+from visualizer.work import Work
+
+LISTED_ROWS = 2_400
+"""Rows that a diagram shows one by one: some 400 markers in three regions, a few pixels for each."""
+BINS = 160
+"""Parts of a window that is counted: a few pixels each."""
+PIECE_ROWS = 65_536
+"""Rows looked at in one slice of a job."""
+
+ROW_TYPES = tuple(event.name for event in EVENT_TYPES if event.plane == "control" and event.name.startswith(("marker.", "snapshot.")))
+_COUNTED = ("marker.sent", "marker.lost", "marker.dropped")
+
+
+def passages(session: Session, from_us: int, to_us: int) -> Work:
+    """`{from_us, to_us, count, rows}` or `{…, bins: {width_us, counts: {"a -> b": {marker type: [number per bin]}}, lost: {"a -> b": […]}}}`."""
+    world = session.world
+    first = world.trace.first_after(from_us - 1)
+    last = min(world.seq, world.trace.first_after(to_us))
+    seqs: list[int] = []
+    for begin in range(first, last, PIECE_ROWS):
+        seqs.extend(world.trace.seqs(begin, min(last, begin + PIECE_ROWS), types=ROW_TYPES))
+        yield None
+    answer: dict[str, Any] = {"from_us": from_us, "to_us": to_us, "branch": world.branch, "count": len(seqs)}
+    if len(seqs) <= LISTED_ROWS:
+        return {**answer, "rows": [world.trace.row(seq) for seq in seqs]}
+    counts: dict[str, dict[str, list[int]]] = {}
+    lost: dict[str, list[int]] = {}
+    width_us = max(1, -(-(to_us - from_us) // BINS))
+    for begin in range(first, last, PIECE_ROWS):
+        _count(world.trace, begin, min(last, begin + PIECE_ROWS), from_us, width_us, counts, lost)
+        yield None
+    return {**answer, "bins": {"width_us": width_us, "counts": counts, "lost": lost}}
+
+
+def _count(trace: Any, first: int, last: int, from_us: int, width_us: int, counts: dict, lost: dict) -> None:
+    columns = trace.columns(first, last, names=("at_us", "cluster", "peer", "reason"))
+    for name in _COUNTED:
+        places = np.array(trace.seqs(first, last, types=(name,)), dtype=np.int64) - first
+        if not places.size:
+            continue
+        bins = (columns["at_us"][places] - from_us) // width_us
+        keys = np.stack([columns["cluster"][places], columns["peer"][places], columns["reason"][places]])
+        for key in np.unique(keys, axis=1).T.tolist():
+            chosen = bins[np.all(keys == np.array(key)[:, None], axis=0)]
+            cluster, peer, reason = (trace.names[number] for number in key)
+            link = f"{cluster} -> {peer}"
+            into = counts.setdefault(link, {}).setdefault(reason, [0] * BINS) if name == "marker.sent" else lost.setdefault(link, [0] * BINS)
+            for place, number in zip(*np.unique(chosen, return_counts=True), strict=True):
+                into[min(BINS - 1, int(place))] += int(number)
