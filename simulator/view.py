@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 RANGES_MAX, IN_HAND_MAX, LEDGERS_MAX, TEXT_CHARACTERS_MAX = 200, 200, 50, 300
 """What one frame may carry of lists that grow."""
 
+PENDING_MAX = 64
+"""Pending snapshots listed, the newest: twice what a period of a second and Pulsar's timeout of 30 s leave pending."""
+
 REFUSALS = {
     "pending": "one snapshot is pending and none has ever been completed: no second one is asked for",
     "no-new-data": "nothing was published since the last completed snapshot began",
@@ -28,7 +31,7 @@ REFUSALS = {
 def view(world: World) -> dict[str, Any]:
     """Everything that the diagram shows at this instant."""
     runtime = world.runtime
-    forecasts = {name: _forecast(runtime, name) for name in sorted(runtime.subscriptions)}
+    forecasts = {name: _forecast(world, name) for name in world.subscriptions}
     return {
         "at_us": runtime.now_us,
         "seq": runtime.seq,
@@ -71,8 +74,9 @@ def _controller(controller: SnapshotController) -> dict[str, Any]:
         "pending": [
             {"snapshot": builder.snapshot, "started_us": builder.started_us, "round": builder.round, "missing": list(builder.missing),
              "answers": {name: f"{ledger}:{entry}" for name, (ledger, entry) in sorted(builder.answers.items())}}
-            for builder in list(controller.pending.values())[-8:]
+            for builder in list(controller.pending.values())[-PENDING_MAX:]
         ],
+        "pending_total": len(controller.pending),
     }  # fmt: skip
 
 
@@ -132,11 +136,9 @@ def _link(runtime: Runtime, pair: tuple[str, str]) -> dict[str, Any]:
     return {"state": "up" if link.up else "cut", "latency_us": latency_us, "slowed": link.slow_us is not None}
 
 
-def _forecast(runtime: Runtime, subscription: str) -> dict[str, Any] | None:
-    source = forecasting.source_of(runtime, subscription)
-    if source is None:
-        return None
-    return {"from": source, "to": forecasting.forecast(runtime, subscription, source)}
+def _forecast(world: World, subscription: str) -> dict[str, Any] | None:
+    source = forecasting.source_of(world.runtime, subscription)
+    return None if source is None else {"from": source, "to": world.forecast(subscription, source)}
 
 
 def _sentence(runtime: Runtime, forecasts: dict[str, dict | None]) -> dict[str, Any] | None:

@@ -30,6 +30,9 @@ ROWS_MAX = 5_000_000
 SLICE_EVENTS = 4_000
 """Queue events between looks at the row bound and the checkpoints in an uncut run."""
 
+_NO_FORECASTS: tuple[tuple[int, int, int], dict] = ((-1, -1, -1), {})
+"""(branch, instant, rows) where they were made, and what was foretold there by (subscription, source)."""
+
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
@@ -59,6 +62,7 @@ class World:
         self._counted: CountedRun | None = None
         self._counted_whole: tuple[int, CountedRun] | None = None  # (branch, what it holds)
         self._foretold: dict[tuple[int, int], dict] = {}  # (branch, seq of a failover): the forecast at its instant
+        self._forecasts = _NO_FORECASTS
 
     # --- opening
 
@@ -115,6 +119,16 @@ class World:
     @property
     def branches(self) -> list[dict]:
         return [branch.describe() for branch in self._branches]
+
+    @property
+    def subscriptions(self) -> list[str]:
+        """Names of all subscriptions, those that commands made included, sorted."""
+        return sorted(self.runtime.subscriptions)
+
+    @property
+    def topics(self) -> dict[str, list[str]]:
+        """By cluster the names of its topics and partitions."""
+        return {name: list(cluster.topics) for name, cluster in self.runtime.clusters.items()}
 
     @property
     def command_log(self) -> list[dict]:
@@ -185,12 +199,18 @@ class World:
 
     def switch_branch(self, number: int) -> None:
         """Stand in another branch, at the same instant if it has been there, else at its front."""
+        seek = self.begin_switch(number)
+        while seek.step(SLICE_EVENTS):
+            pass
+
+    def begin_switch(self, number: int) -> Seek:
+        """The same in slices."""
         if not 0 <= number < len(self._branches):
             raise ValueError(f"there is no branch {number}: there are 0 to {len(self._branches) - 1}")
         at_us = min(self.now_us, self._branches[number].furthest_us)
         self._branch = self._branches[number]
         self._load(at_us)
-        self.seek(at_us)
+        return Seek(self, at_us)
 
     def _load(self, at_us: int) -> None:
         """The nearest state at or before an instant."""
@@ -202,7 +222,7 @@ class World:
         other = World.__new__(World)
         other.scenario, other.seed, other.rows_max = self.scenario, self.seed, self.rows_max
         other._counted = other._counted_whole = None
-        other._branches, other._foretold = [], {}
+        other._branches, other._foretold, other._forecasts = [], {}, _NO_FORECASTS
         other.runtime = self._branch.shared.load(self._branch.shared.save(self.runtime))
         other._branch_off(self._branch, None)
         return other
@@ -296,8 +316,15 @@ class World:
         return [dict(result) for result in self.runtime.command_results]
 
     def forecast(self, subscription: str, source: str | None = None) -> dict[str, dict[str, int]]:
-        """What each remote would bring if `source` (default: where the consumers are) failed now."""
-        return forecasting.forecast(self.runtime, subscription, source)
+        """What each remote would bring if `source` (default: where the consumers are) failed now; kept while the world stands."""
+        here = (self.branch, self.now_us, self.seq)
+        if self._forecasts[0] != here:
+            self._forecasts = (here, {})
+        source = source or forecasting.source_of(self.runtime, subscription)
+        known = self._forecasts[1]
+        if (subscription, source) not in known:
+            known[subscription, source] = forecasting.forecast(self.runtime, subscription, source)
+        return known[subscription, source]
 
     def view(self) -> dict:
         """The live state for the page."""

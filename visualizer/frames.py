@@ -54,6 +54,7 @@ class Playing:
     playing: bool
     speed: float
     busy: dict[str, Any] | None = None
+    reached: float | None = None  # the speed that the last second really had
 
 
 class FrameMaker:
@@ -121,7 +122,7 @@ class FrameMaker:
         self._head["number"] += 1
         if self._head["epoch"] == self.epoch:
             self.number = self._head["number"]
-        head = {**self._head, "playing": playing.playing, "speed": playing.speed, "busy": playing.busy}
+        head = {**self._head, "playing": playing.playing, "speed": playing.speed, "reached": playing.reached, "busy": playing.busy}
         nothing = {"changes": {}, "whole": [], "cells": {}, **_flying([], {}), "rows": table([]), "forecast": _curves([]), "sampled": True}
         return Frame(head["epoch"], head["number"], False, encode({**head, **nothing}))
 
@@ -136,6 +137,7 @@ class FrameMaker:
             "branch": self.world.branch,
             "playing": playing.playing,
             "speed": playing.speed,
+            "reached": playing.reached,
             "busy": playing.busy,
         }
 

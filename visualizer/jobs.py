@@ -25,8 +25,8 @@ SEARCH_US = 60_000_000
 SEARCH_INSTANTS = 40
 """Instants that a step runs in one slice: about a millisecond."""
 
-SEARCH_ROWS = 65_536
-"""Rows that a step back looks through at a time."""
+SEARCH_ROWS = 16_384
+"""Rows that a step looks through in one slice: a millisecond or two."""
 
 CURVE_POINTS = 600
 """Points of the risk curve over one run forward."""
@@ -39,8 +39,7 @@ def rebuild(session: Session, stored: StoredLab, scenario_of: Callable[[], Await
     session.start_with(world, scenario)
     yield None
     for given in stored.commands:
-        if world.branch != given["branch"]:
-            world.switch_branch(given["branch"])
+        yield from _stand_in(session, given["branch"])
         # The branch must have run as far as it had, or the command would not start a new branch where it did.
         yield from _run_to(session, max(given["furthest_us"], given["at_us"]))
         yield from _go_to(session, given["at_us"])
@@ -48,8 +47,7 @@ def rebuild(session: Session, stored: StoredLab, scenario_of: Callable[[], Await
         if given["ok"] is not None and bool(result.ok) != given["ok"]:
             raise AssertionError(f"command {given['number']} ({given['command']['do']}) was {_outcome(given['ok'])} when it was given and is {_outcome(result.ok)} in the replay")
         yield None
-    if world.branch != stored.branch:
-        world.switch_branch(stored.branch)
+    yield from _stand_in(session, stored.branch)
     yield from _run_to(session, stored.furthest_us)
     yield from _go_to(session, stored.position_us)
     session.new_epoch()
@@ -95,15 +93,15 @@ def _run_to(session: Session, at_us: int) -> Work:
         hop_us = min(at_us, (world.now_us // every_us + 1) * every_us)
         while session.advance(hop_us):
             yield None
-        session.note_forecast()
+        yield from session.point()
 
 
 def step(session: Session, back: bool, which: Any) -> Work:
     """To the end of the instant of the next (or previous) row that passes the filter: `World.step`, in slices."""
     world = session.world
-    session.playing = False
+    session.playback.pause()
     from_us = world.now_us
-    at_us = _passing_before(world, which) if back else (yield from _passing_after(session, which))
+    at_us = yield from (_passing_before(world, which) if back else _passing_after(session, which))
     yield from _go_to(session, from_us if at_us is None else at_us)
     if back:
         session.new_epoch()
@@ -114,7 +112,7 @@ def step(session: Session, back: bool, which: Any) -> Work:
         raise Refused("nothing-there", f"There is no such row {towards} {from_us / 1e6:.6f} s.", "Choose another filter, or everything.")
 
 
-def _passing_before(world: Any, which: Any) -> int | None:
+def _passing_before(world: Any, which: Any) -> Work:
     """The instant of the last row that passes and is earlier than the present instant."""
     end = world.seq
     while end > 0:
@@ -124,6 +122,7 @@ def _passing_before(world: Any, which: Any) -> int | None:
             if at_us < world.now_us:
                 return at_us
         end = first
+        yield None
     return None
 
 
@@ -135,10 +134,14 @@ def _passing_after(session: Session, which: Any) -> Work:
     world = session.world
     seen, end_us = world.seq, world.furthest_us + SEARCH_US
     for turn in count(1):
-        seqs = _passing(world, seen, len(world.trace), which)
-        if seqs:
-            return world.trace.at_us(seqs[0])
-        seen = len(world.trace)
+        while seen < len(world.trace):
+            until = min(len(world.trace), seen + SEARCH_ROWS)
+            seqs = _passing(world, seen, until, which)
+            if seqs:
+                return world.trace.at_us(seqs[0])
+            seen = until
+            if seen < len(world.trace):
+                yield None
         yield from _go_to(session, world.furthest_us)
         if world.now_us >= end_us or world.limit_reached:
             return None
@@ -169,10 +172,19 @@ def switch_branch(session: Session, number: int) -> Work:
     numbers = [branch["number"] for branch in world.branches]
     if number not in numbers:
         raise Refused("not-found", f"There is no branch {number}.", f"Branches are {', '.join(map(str, numbers))}.")
-    world.switch_branch(number)
-    yield None
+    yield from _stand_in(session, number)
     session.new_epoch()
     session.listener.position_changed()
+
+
+def _stand_in(session: Session, number: int) -> Work:
+    """In that branch, at the same instant as far as it has run."""
+    if session.world.branch == number:
+        return
+    seeking = session.world.begin_switch(number)
+    yield None
+    while seeking.step(session.slice_events()):
+        yield None
 
 
 def carry_out(session: Session, command: dict[str, Any], keep: Callable[..., Awaitable[int]], kept: Callable[..., Awaitable[None]]) -> Work:

@@ -185,7 +185,7 @@ class Runner:
                 del self._watchers[channel]
         self.viewers_changed()
         self.room.idle_ticks = 0 if self.watched() else self.room.idle_ticks + 1
-        self._position_due |= self.session.playing
+        self._position_due |= self.session.playback.playing
         await self._keep_position()
 
     async def _keep_position(self) -> None:
@@ -204,7 +204,6 @@ class Runner:
             self._kept = position
 
     def close(self) -> None:
-        self.session.playing = False
         self.hub.pump.remove(self.session)
         self.reruns.close()
         self.session.give_up(Refused("moved", "The lab is moving to another server process.", "Try again in a few seconds."))
@@ -228,7 +227,6 @@ class Runner:
             "engine_version": ENGINE_VERSION,
             "replay": f"/labs/{self.stored.lab_id}/replay/",
         }
-        self.session.playing = False
         self.room.fail(failure)
         self._notify(failure, failure=True)
         self.session.give_up(Refused("engine-bug", failure["error"], failure["hint"]))

@@ -6,6 +6,7 @@ its topic; partitions add up. Cost: what lies above the remote's mark-delete, an
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -83,11 +84,23 @@ def still_to_come(runtime: Runtime, subscription: str, cluster: str, messages: B
 
 def _without(topic: Topic, cursor, messages: BitMap) -> BitMap:
     """Messages without those of individually deleted entries."""
-    for index in cursor.acknowledged():
-        record = topic.log.records[index]
-        if record >= 0:
-            messages.remove_range(record, record + topic.runtime.messages.batch[record])
+    deleted = cursor.acknowledged()
+    if not deleted:
+        return messages
+    indices = np.array(deleted.to_array(), dtype=np.int64)
+    first = int(indices[0])
+    records = topic.log.records.view(first, int(indices[-1]) + 1)[indices - first]
+    records = records[records >= 0]
+    if not topic.batched:
+        return messages - _bitmap(records)
+    for record in records.tolist():
+        messages.remove_range(record, record + topic.runtime.messages.batch[record])
     return messages
+
+
+def _bitmap(messages: np.ndarray) -> BitMap:
+    """Message numbers as a bitmap; an array is taken whole, numpy's own one by one."""
+    return BitMap(array("I", messages.astype(np.uint32).tobytes()))
 
 
 def _present(runtime: Runtime, base: str, cluster: str) -> BitMap:
@@ -147,7 +160,7 @@ def _places(runtime: Runtime, here: Topic, there: Topic, copies: list[Topic], re
     origins = np.frombuffer(runtime.messages.origin, dtype=np.int64)[missing] if len(missing) else missing
     passed_over, coming = BitMap(), BitMap()
     for origin in copies if len(missing) else ():
-        native = BitMap(missing[origins == origin.cluster.index])
+        native = _bitmap(missing[origins == origin.cluster.index])
         to_send = _to_send(origin, there.cluster.name) & native
         passed_over |= native - to_send
         if origin is not here and origin.cluster.up:
@@ -191,4 +204,4 @@ def _in_log(runtime: Runtime, topic: Topic) -> BitMap:
 
 def _messages_from(runtime: Runtime, topic: Topic, first: int) -> BitMap:
     window, _entry = _window(runtime, topic, max(first, topic.log.first_kept))
-    return BitMap(window[window >= 0].astype(np.uint32))
+    return _bitmap(window[window >= 0])

@@ -8,6 +8,7 @@ entry is stored, and `settle` takes those that are due. `connection` counts conn
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -66,8 +67,9 @@ class Replicator:
 
     @property
     def unreceipted(self) -> int:
-        """Entries sent whose receipt has not come by now; for looking, so nothing is settled."""
-        return len(self.wire) + sum(1 for _index, at_us in self.receipts if at_us > self.runtime.now_us)
+        """Entries sent whose receipt has not come by now; for looking, so nothing is settled. Receipts come in order."""
+        due = bisect_right(self.receipts, self.runtime.now_us, key=lambda receipt: receipt[1])
+        return len(self.wire) + len(self.receipts) - due
 
     # --- connecting
 

@@ -44,6 +44,19 @@ test("what the window needs is asked of the tiles, one step back at a time, and 
   assert.deepEqual(olderCells(wide, state, tiles), []);
 });
 
+test("a window that reaches beyond the log's beginning, or beyond what trimming left, asks for nothing", () => {
+  const asked = [];
+  const tiles = { entries: (which) => (asked.push(which.index), null) };
+  const scene = { watched: { topic: "orders" }, lanes: { a: { strip: { from: -900, to: 700 } } } };
+  const from = (first, first_kept) => {
+    const seen = view({ a: topic(700, { billing: cursor() }, { first_kept }) });
+    const state = [welcome(), frame(1, { view: seen, cells: { "a/orders": cells("aa", { first }) } })].reduce(reduce, emptyLab());
+    return olderCells(scene, state, tiles);
+  };
+  assert.deepEqual([from(0, 0), from(512, 512), from(600, 600), from(513, 0)], [[], [], [], []]);
+  assert.deepEqual(asked, [1], "only where older entries are kept");
+});
+
 test("tiles are asked for once, kept, and forgotten on another branch", async () => {
   const paths = [];
   let arrived = 0;
@@ -56,6 +69,19 @@ test("tiles are asked for once, kept, and forgotten on another branch", async ()
   assert.equal(tiles.entries(which).first, 0);
   tiles.clear();
   assert.equal(tiles.entries(which), null);
+});
+
+test("a tile refused because the lab moves is asked for again, one that is not there never", async () => {
+  let status = 503;
+  const paths = [];
+  const tiles = makeTiles({ get: async (path) => (paths.push(path), Promise.reject(Object.assign(new Error("refused"), { status }))), base: "/", onTile: () => {} });
+  const which = { branch: 0, cluster: "a", topic: "orders", index: 0 };
+  for (const asked of [1, 2, 3, 3]) {
+    if (asked === 3) status = 404;
+    tiles.entries(which);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(paths.length, asked);
+  }
 });
 
 test("a trimmed tile begins where its cells begin", async () => {

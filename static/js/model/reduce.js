@@ -48,6 +48,7 @@ function takeFrame(state, given) {
     at_us: frame.at_us,
     playing: frame.playing,
     speed: frame.speed ?? base.speed,
+    reached: frame.reached ?? null,
     view: frame.view,
     cells: takeCells(base, frame.cells),
     owners: foldOwners(base.owners, frame.cells),

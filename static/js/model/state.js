@@ -8,6 +8,7 @@
  * @property {number} at_us instant of the newest frame
  * @property {boolean} playing
  * @property {number} speed simulated seconds per second of the wall clock
+ * @property {number | null} reached the speed that the last second of play really had
  * @property {object | null} view `world.view()` as of the newest frame
  * @property {Object<string, import("./cells.js").CellStore>} cells by "cluster/topic"
  * @property {import("./names.js").NameTable} names
@@ -42,6 +43,7 @@ export function emptyLab() {
     at_us: 0,
     playing: false,
     speed: 1,
+    reached: null,
     view: null,
     cells: {},
     names: makeNames(),

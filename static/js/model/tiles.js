@@ -10,6 +10,8 @@ const HIGHEST_LEVEL = 8;
 /** Tiles kept, least recently used first out; about 20 MB at most. */
 const KEPT = 400;
 const AT_ONCE = 3;
+/** HTTP: the lab moves to another process or is being rebuilt; the tile is asked for again. */
+const BUSY = 503;
 /** An unfinished tile is asked for again when the log has grown by this share of a tile. */
 const STALE_SHARE = 1 / 16;
 
@@ -38,7 +40,7 @@ export function makeTiles({ get, base, onTile }) {
       const [key, path] = queue.pop(); // the newest wish first: the window may have moved on
       get(path)
         .then((tile) => keep(key, tile))
-        .catch(() => refused.add(key)) // not there on this branch: the strip stays neutral
+        .catch((reason) => reason.status === BUSY || refused.add(key)) // not there on this branch: the strip stays neutral
         .finally(() => {
           asked.delete(key);
           pump();

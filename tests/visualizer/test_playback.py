@@ -1,0 +1,61 @@
+"""Playback against a clock of numbers: the instant shown, being held up, an engine too slow, the speed reached."""
+
+from __future__ import annotations
+
+import pytest
+
+from visualizer.playback import FRAME_S, LONGEST_JUMP_S, PATIENCE_S, Playback
+
+FAR_US = 100_000_000_000
+
+
+def played(speed: float, frames: int, late_s: float = 0.0, engine: float = float("inf")) -> tuple[Playback, list[int]]:
+    """The instants of frames at the beat; the engine does at most `engine` simulated seconds per second."""
+    playback, world_us, instants = Playback(), 0, []
+    playback.play(speed)
+    now_s = 100.0
+    for number in range(frames):
+        now_s += FRAME_S + (late_s if number == 5 else 0.0)
+        target_us = playback.aim(now_s, world_us, FAR_US)
+        world_us = int(min(target_us, world_us + engine * FRAME_S * 1e6))
+        playback.arrived(now_s, world_us)
+        instants.append(world_us)
+    return playback, instants
+
+
+@pytest.mark.parametrize("speed", [0.01, 1.0, 1000.0])
+def test_frames_follow_the_speed(speed):
+    playback, instants = played(speed, 40)
+    assert instants[-1] == pytest.approx(40 * FRAME_S * speed * 1e6, rel=0.01)
+    assert playback.reached == pytest.approx(speed, rel=0.01)
+
+
+def test_a_process_that_was_held_up_makes_playback_late_and_never_jumps():
+    _, instants = played(1.0, 20, late_s=5.0)
+    steps = [after - before for before, after in zip(instants, instants[1:])]
+    assert max(steps) <= (LONGEST_JUMP_S + FRAME_S) * 1e6 + 2
+
+
+def test_an_engine_that_cannot_keep_up_slows_playback_and_the_frame_says_what_is_reached():
+    playback, instants = played(1000.0, 60, engine=3.0)
+    assert instants[-1] == pytest.approx(60 * FRAME_S * 3.0 * 1e6, rel=0.05)
+    assert playback.speed == 1000.0 and playback.reached == pytest.approx(3.0, rel=0.05)
+
+
+def test_a_frame_waits_for_the_engine_only_so_long():
+    playback = Playback()
+    playback.play(1.0)
+    playback.aim(100.0, 0, FAR_US)
+    assert playback.patient(100.0 + PATIENCE_S / 2) and not playback.patient(100.001 + PATIENCE_S)
+
+
+def test_it_stops_once_at_the_scenarios_end_and_a_pause_forgets_what_was_reached():
+    playback = Playback()
+    playback.play(1000.0)
+    assert playback.aim(100.0, 7_999_999, 8_000_000) == 8_000_000
+    playback.arrived(100.0, 8_000_000)
+    playback.restart()
+    assert playback.aim(100.1, 8_000_000, 8_000_000) > 8_000_000
+    played_long, _ = played(1.0, 40)
+    played_long.pause()
+    assert played_long.reached is None and not played_long.playing

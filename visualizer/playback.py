@@ -1,0 +1,94 @@
+"""Playback: which instant a playing lab should show by the wall clock, and how fast it really goes.
+
+Rules: wall seconds come in as numbers; playback decides when a slice runs, never what it writes. A process that was held up
+makes playback late, it never jumps; an engine that cannot keep up slows playback down to itself.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+FRAME_S = 0.050
+"""20 frames a second at most."""
+
+LONGEST_JUMP_S = 0.15
+"""What one frame makes up for at most when the process was held up."""
+
+PATIENCE_S = 0.1
+"""How long a frame waits for the engine; then it shows where the engine is, and playback slows down to it."""
+
+REACHED_OVER_S = 1.0
+"""Over how much of the past the speed that is reached is measured."""
+
+
+class Playback:
+    """`target_us` is the instant that the next frame shows, None between frames."""
+
+    def __init__(self) -> None:
+        self.playing = False
+        self.speed = 1.0
+        self.target_us: int | None = None
+        self._target_since_s = 0.0
+        self._last_due_s = 0.0
+        self._anchor: tuple[float, int] | None = None  # (wall second, simulated µs) that playback counts from
+        self._shown: deque[tuple[float, int]] = deque()  # the same of the frames of the last second
+
+    def play(self, speed: float | None) -> None:
+        self.speed = speed or self.speed
+        self.playing = True
+        self.restart()
+
+    def pause(self) -> None:
+        self.playing = False
+        self.target_us = None
+        self._shown.clear()
+
+    def set_speed(self, speed: float) -> None:
+        self.speed = speed
+        self._anchor = None
+        self._shown.clear()
+
+    def restart(self) -> None:
+        """The world stands elsewhere: count from here."""
+        self._anchor = self.target_us = None
+        self._shown.clear()
+
+    def aim(self, now_s: float, world_us: int, until_us: int) -> int:
+        """The instant that the next frame shows; kept until `arrived`. Stops once at the scenario's end; going on is a new play."""
+        if self.target_us is None:
+            self.target_us, self._target_since_s = self._due_us(now_s, world_us, until_us), now_s
+        return self.target_us
+
+    def _due_us(self, now_s: float, world_us: int, until_us: int) -> int:
+        if self._anchor is None:
+            self._anchor = (now_s - FRAME_S, world_us)
+            self._last_due_s = now_s
+        held_up_s = now_s - self._last_due_s - LONGEST_JUMP_S
+        if held_up_s > 0:
+            self._anchor = (self._anchor[0] + held_up_s, self._anchor[1])
+        self._last_due_s = now_s
+        since_s, from_us = self._anchor
+        due_us = from_us + max(1, int((now_s - since_s) * self.speed * 1_000_000))
+        return min(due_us, until_us) if from_us < until_us else due_us
+
+    def patient(self, now_s: float) -> bool:
+        """Whether the frame still waits for the engine."""
+        return now_s - self._target_since_s < PATIENCE_S
+
+    def arrived(self, now_s: float, world_us: int) -> None:
+        """The engine is at the target, or the frame waits no longer: show where it is."""
+        assert self.target_us is not None
+        if world_us < self.target_us:
+            self._anchor = (now_s, world_us)
+        self.target_us = None
+        self._shown.append((now_s, world_us))
+        while now_s - self._shown[0][0] > REACHED_OVER_S:
+            self._shown.popleft()
+
+    @property
+    def reached(self) -> float | None:
+        """Simulated seconds per second over the last second; None while that is not known, or nothing plays."""
+        if len(self._shown) < 2:
+            return None
+        (first_s, first_us), (last_s, last_us) = self._shown[0], self._shown[-1]
+        return round((last_us - first_us) / 1e6 / (last_s - first_s), 4) if last_s - first_s >= REACHED_OVER_S / 4 else None
