@@ -1,5 +1,6 @@
 """Failover Lab's engine: a deterministic simulator of geo-replicated messaging. `docs/front-door.md` describes this door."""
 
+from simulator.admin import TOOLS, AdminError
 from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.commands import COMMANDS, CommandError
 from simulator.scenarios.loader import load_scenario, load_scenario_text
@@ -13,6 +14,8 @@ __all__ = [
     "COMMANDS",
     "ENGINE_VERSION",
     "ROWS_MAX",
+    "TOOLS",
+    "AdminError",
     "CommandError",
     "CommandResult",
     "Scenario",

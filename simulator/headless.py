@@ -1,4 +1,4 @@
-"""A run without a page: what `manage.py simulate` and `manage.py scenarios` do, and what a script or notebook may call.
+"""A run without a page: what `manage.py simulate`, `admin` and `scenarios` do, and what a script or notebook may call.
 
 Rules: the exit codes are a contract (0 fine, 1 a check was violated, 2 bad input; 3, our bug, is what the command makes of
 any other exception); the answer goes to `out` and nothing else does; progress and complaints go to `err`. The run is cut
@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from simulator.admin import AdminError, with_notes
 from simulator.report_text import readable_summary
 from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.expectations import broken_expectations
@@ -53,6 +54,31 @@ def simulate(
         err.write(f"{world.limit_reached}\n")
         return EXIT_BAD_INPUT
     return EXIT_VIOLATED if summary["violations"] else EXIT_FINE
+
+
+def print_admin(
+    scenario: str, tool: str, out: TextIO, err: TextIO, *, cluster: str, at: str | None = None, topic: str | None = None,
+    seed: int | None = None, sets: Sequence[str] = (), notes: bool = False,
+) -> int:
+    """Run a scenario to an instant (default: its end) and print what an operator's tool says then; gives the exit code."""
+    try:
+        loaded = load_scenario(scenario, seed=seed, overrides=parse_overrides(sets))
+        at_us = _instant(at, "--at")
+        world = World.from_scenario(loaded, rows_max=ROWS_MAX)
+        world.run(loaded.until_us if at_us is None else at_us)
+        answer = world.admin(tool, cluster, topic)
+    except ScenarioError as error:
+        err.write(f"{error}\n")
+        return EXIT_BAD_INPUT
+    except AdminError as error:
+        err.write(f"{error} {error.hint}\n")
+        return EXIT_BAD_INPUT
+    stopped = world.limit_reached or answer["unavailable"]
+    if stopped:
+        err.write(f"{stopped}\n")
+        return EXIT_BAD_INPUT
+    out.write(with_notes(answer) if notes else answer["text"])
+    return EXIT_FINE
 
 
 def list_scenarios(out: TextIO, *, as_json: bool = False) -> int:
@@ -107,7 +133,7 @@ def _run(world: World, until_us: int, bar: _Bar | None) -> None:
     bar.clear()
 
 
-def _instant(until: str | None) -> int | None:
+def _instant(until: str | None, option: str = "--until") -> int | None:
     if until is None:
         return None
     try:
@@ -115,7 +141,7 @@ def _instant(until: str | None) -> int | None:
         if until_us == 0:
             raise Wrong("0s is too small", "at least 1us")
     except Wrong as wrong:
-        raise ScenarioError([Problem("--until", None, None, "", wrong.what, wrong.right)]) from None
+        raise ScenarioError([Problem(option, None, None, "", wrong.what, wrong.right)]) from None
     return until_us
 
 

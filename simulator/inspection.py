@@ -1,4 +1,4 @@
-"""Closer looks at a live state for the page and for people who know pulsar-admin: cells, flights, one marker, stats.
+"""Closer looks at a live state for the page: cells, flights, one marker.
 
 Rules: reads, never writes; positions print as Pulsar prints them.
 """
@@ -15,7 +15,6 @@ from simulator.trace.registry import MARKER_TYPES
 
 if TYPE_CHECKING:
     from simulator.pulsar.replicator import Replicator
-    from simulator.pulsar.subscription import Subscription
     from simulator.pulsar.topic import Topic
     from simulator.world import World
 
@@ -88,88 +87,9 @@ def marker(world: World, number: int) -> dict:
     }  # fmt: skip
 
 
-def individually_deleted(subscription: Subscription, limit_chars: int | None = None) -> str:
-    """Ranges as Pulsar prints them."""
-    return subscription.cursor.text(subscription.topic.log, limit_chars)
-
-
-def stats(runtime: Runtime, cluster: str, topic_name: str) -> dict:
-    """The part of `pulsar-admin topics stats` that the lab models."""
-    topic = runtime.clusters[cluster].topics[topic_name]
-    return {
-        "msgInCounter": topic.counts["messages"],
-        "storageSize": sum(ledger.size_bytes for ledger in topic.log.ledgers),
-        "subscriptions": {name: _subscription_stats(subscription) for name, subscription in topic.subscriptions.items()},
-        "replication": {
-            peer: {"connected": replicator.connected, "replicationBacklog": replicator.backlog, "replicationDelayInSeconds": _delay_s(runtime, replicator)}
-            for peer, replicator in topic.replicators.items()
-        },
-        "deduplicationStatus": "Enabled" if topic.cluster.setting("brokerDeduplicationEnabled", topic) else "Disabled",
-    }
-
-
-def _subscription_stats(subscription: Subscription) -> dict:
-    dispatcher = subscription.dispatcher
-    return {
-        "type": subscription.type,
-        "msgBacklog": subscription.backlog,
-        "unackedMessages": dispatcher.unacked,
-        "isReplicated": subscription.replicated,
-        "consumers": [
-            {"consumerName": session.consumer.name, "availablePermits": session.permits, "unackedMessages": session.unacked,
-             "blockedConsumerOnUnackedMsgs": session.blocked}
-            for session in dispatcher.sessions
-        ],
-    }  # fmt: skip
-
-
-def _delay_s(runtime: Runtime, replicator: Replicator) -> int:
-    """Age of the oldest pending send; 0 without a producer, so 0 does not mean healthy (fact sheet A9)."""
-    return (runtime.now_us - replicator.wire[0][1]) // 1_000_000 if replicator.wire else 0
-
-
-def stats_internal(runtime: Runtime, cluster: str, topic_name: str) -> dict:
-    """The part of `pulsar-admin topics stats-internal` that the lab models."""
-    topic = runtime.clusters[cluster].topics[topic_name]
-    last = topic.log.ledgers[-1] if topic.log.ledgers else None
-    return {
-        "entriesAddedCounter": topic.log.length,
-        "numberOfEntries": topic.log.length - topic.log.first_kept,
-        "totalSize": sum(ledger.size_bytes for ledger in topic.log.ledgers),
-        "currentLedgerEntries": last.entries if last else 0,
-        "currentLedgerSize": last.size_bytes if last else 0,
-        "lastConfirmedEntry": _text(topic.log.last_confirmed),
-        "state": "LedgerOpened" if topic.loaded else "Closed",
-        # The open ledger shows no entries and no size (fact sheet B1).
-        "ledgers": [{"ledgerId": ledger.id, "entries": ledger.entries if ledger.closed_us is not None else 0,
-                     "size": ledger.size_bytes if ledger.closed_us is not None else 0} for ledger in topic.log.ledgers],
-        "cursors": {
-            **{name: _cursor_stats(topic, s.cursor, s.mark_delete_text, s.dispatcher.read_index, s.replicated) for name, s in topic.subscriptions.items()},
-            **{f"pulsar.repl.{peer}": _cursor_stats(topic, r.cursor, topic.log.text(r.cursor.mark_delete), r.read_index, False) for peer, r in topic.replicators.items()},
-        },
-    }  # fmt: skip
-
-
-def _cursor_stats(topic: Topic, cursor, mark_delete: str, read_index: int, replicated: bool) -> dict:
-    return {
-        "markDeletePosition": mark_delete,
-        "readPosition": read_position_text(topic, read_index),
-        "messagesConsumedCounter": cursor.mark_delete + 1 + cursor.deleted_count,
-        "individuallyDeletedMessages": cursor.text(topic.log),
-        "totalNonContiguousDeletedMessagesRange": cursor.ranges_total,
-        "properties": {"pulsar.replicated.subscription": 1} if replicated else {},
-    }
-
-
 def read_position_text(topic: Topic, read_index: int) -> str:
     """The position after the last one read: the next entry, or one past the newest."""
     if read_index < topic.log.length:
         return topic.log.text(read_index)
     ledger, entry = topic.log.last_confirmed
     return f"{ledger}:{entry + 1}"
-
-
-def _text(position: tuple[int, int]) -> str:
-    return f"{position[0]}:{position[1]}"
-
-

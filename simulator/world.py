@@ -6,11 +6,12 @@ branch it begins a new one, and the old one stays. All work can be done in slice
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from simulator import inspection, stepping, summary, view
+from simulator import admin, inspection, stepping, summary, view
 from simulator.branch import BY_HAND, Branch, put_by_hand
 from simulator.checkpoint import depart
 from simulator.checks import Checks
@@ -342,13 +343,18 @@ class World:
         """A marker's bytes, JSON and travels."""
         return inspection.marker(self, number)
 
-    def stats(self, cluster: str, topic: str) -> dict:
-        """`pulsar-admin topics stats`."""
-        return inspection.stats(self.runtime, cluster, topic)
+    def begin_admin(self, tool: str, cluster: str, topic: str | None = None) -> Iterator[None]:
+        """What an operator's tool prints now, in pieces: yields between them, returns the answer (docs/admin.md). Raises AdminError."""
+        return admin.ask(self.runtime, tool, cluster, topic)
 
-    def stats_internal(self, cluster: str, topic: str) -> dict:
-        """`pulsar-admin topics stats-internal`."""
-        return inspection.stats_internal(self.runtime, cluster, topic)
+    def admin(self, tool: str, cluster: str, topic: str | None = None) -> dict:
+        """The same at once."""
+        pieces = self.begin_admin(tool, cluster, topic)
+        while True:
+            try:
+                next(pieces)
+            except StopIteration as end:
+                return end.value
 
     def digest(self) -> str:
         """SHA-256 of the trace of this branch up to now."""

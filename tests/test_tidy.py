@@ -54,6 +54,7 @@ MAY_IMPORT_INSIDE_SIMULATOR = {
     "checks": ("checks", "trace", "log", "scenarios"),
     "counting": ("counting", "checks", "trace", "log", "scenarios"),
     "story": ("story", "counting", "trace"),
+    "admin": ("admin", "pulsar", "trace", "log"),
     # counting knows no protocol; its forecast is a pure function that a failover asks at its instant
     **{protocol: (protocol, "counting", "markers", "log", "kernel", "trace", "scenarios") for protocol in PROTOCOLS},
 }

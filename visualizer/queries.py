@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simulator import ENGINE_VERSION
+from simulator import ENGINE_VERSION, AdminError
 from visualizer import stories
 from visualizer.cone import cone
 from visualizer.passages import passages
@@ -71,11 +71,12 @@ def summary(session: Session) -> Work:
     return session.world.summary()
 
 
-def stats(session: Session, cluster: str, topic: str) -> Work:
-    world = session.world
-    require_topic(session, cluster, topic)
-    yield None
-    return {"stats": world.stats(cluster, topic), "internal": world.stats_internal(cluster, topic)}
+def admin(session: Session, tool: str, cluster: str, topic: str) -> Work:
+    """What an operator's tool would print now (docs/admin.md)."""
+    try:
+        return (yield from session.world.begin_admin(tool, cluster, topic))
+    except AdminError as error:
+        raise Refused("not-found", str(error), error.hint) from None
 
 
 def inputs(session: Session) -> Work:
@@ -106,7 +107,7 @@ ANSWERS: dict[str, Callable[..., Work]] = {
     "passages": passages,
     "marker": marker,
     "summary": summary,
-    "stats": stats,
+    "admin": admin,
     "inputs": inputs,
     "tile": tile_of,
     "why-twice": stories.why_twice,

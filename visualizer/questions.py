@@ -113,8 +113,8 @@ async def inputs(request: HttpRequest, lab_id: str) -> HttpResponse:
 
 
 @_answers
-async def stats(request: HttpRequest, lab_id: str, cluster: str, topic: str) -> HttpResponse:
-    return _json(await current_hub().ask(lab_id, "stats", cluster=cluster, topic=topic))
+async def admin(request: HttpRequest, lab_id: str, tool: str, cluster: str, topic: str) -> HttpResponse:
+    return _json(await current_hub().ask(lab_id, "admin", tool=tool, cluster=cluster, topic=topic))
 
 
 @_answers

@@ -28,5 +28,5 @@ urlpatterns = [
     path("labs/<slug:lab_id>/what-if.json", questions.what_if, name="what-if"),
     path("labs/<slug:lab_id>/variants/", views.open_variant, name="open-variant"),
     path("labs/<slug:lab_id>/inputs.json", questions.inputs, name="inputs"),
-    path("labs/<slug:lab_id>/stats/<str:cluster>/<str:topic>.json", questions.stats, name="stats"),
+    path("labs/<slug:lab_id>/admin/<str:tool>/<str:cluster>/<str:topic>.json", questions.admin, name="admin"),
 ]

@@ -71,6 +71,26 @@ class Cursor:
         self.dirty = True
         return True
 
+    def acknowledge_range(self, first: int, last: int) -> None:
+        """Acknowledges entries `first` to `last`, all above what is read: in one step, however many they are."""
+        if first <= self.mark_delete + 1:
+            self.mark_delete_to(last)
+        elif last >= first:
+            before = len(self._deleted)
+            self._deleted.add_range(first, last + 1)
+            self._deleted_count += len(self._deleted) - before
+            self._ranges_total = -1
+
+    def copy(self) -> Cursor:
+        """An equal cursor of its own; bitmaps are shared until written."""
+        twin = Cursor()
+        twin.restore(self.capture())
+        return twin
+
+    def deleted_at(self, index: int) -> bool:
+        """Whether an entry above the mark-delete is individually acknowledged."""
+        return index in self._deleted
+
     def mark_delete_to(self, index: int) -> bool:
         """Acknowledges everything up to `index`; False, and nothing changed, when the cursor is there or beyond."""
         passed = index - self.mark_delete

@@ -92,6 +92,7 @@ class SingleActiveDispatcher(Dispatcher):
     def remove(self, session: Session, cause: int) -> None:
         """A consumer left; what it held is read again by the next one."""
         self.sessions = [other for other in self.sessions if other is not session]
+        self.subscription.session_ended(session)
         if self.active is session:
             self.active = None
             self.unacked = 0

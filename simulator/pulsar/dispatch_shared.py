@@ -53,6 +53,7 @@ class SharedDispatcher(Dispatcher):
     def remove(self, session: Session, cause: int) -> None:
         """A consumer left: what it had goes to the others."""
         self.sessions = [other for other in self.sessions if other is not session]
+        self.subscription.session_ended(session)
         self.unacked -= session.unacked
         for index in [index for index, holder in self.pending.items() if holder is session]:
             del self.pending[index]

@@ -54,6 +54,8 @@ class Replicator:
         self.last_arrival_us = self.last_receipt_us = 0
         self.reading = self.stalled = False
         self.removed = False
+        self.started_us = 0
+        self.sent_entries = self.sent_bytes = 0  # since the topic's load, repeats too
 
     @property
     def connected(self) -> bool:
@@ -116,6 +118,7 @@ class Replicator:
 
     def _started(self, cause: int) -> None:
         self.state = STARTED
+        self.started_us = self.runtime.now_us
         self.retries = 0
         self.last_arrival_us = self.last_receipt_us = 0  # order holds on a connection: the last one's is no matter
         cluster, topic = self.topic.cluster.number, self.topic.number
@@ -154,6 +157,7 @@ class Replicator:
             self._break(reason, cause)
         self.state = DISCONNECTED
         self.connection += 1
+        self.sent_entries = self.sent_bytes = 0
         if clean or self._flushed_by_now():
             self.cursor.persist(self.runtime.now_us)
         else:
@@ -255,6 +259,8 @@ class Replicator:
         if due_us < self.last_arrival_us:
             due_us = self.last_arrival_us
         self.last_arrival_us = due_us
+        self.sent_entries += 1
+        self.sent_bytes += size_bytes
         self.wire.append((index, now_us, due_us))
         self.runtime.schedule(due_us, self.rank, self, "arrive", (self.connection, index, seq))
 
@@ -286,6 +292,17 @@ class Replicator:
             index, at_us = receipts.popleft()
             self.cursor.acknowledge(index)
             self._persist_if_due(at_us)
+
+    def cursor_now(self) -> Cursor:
+        """A copy of the cursor as it stands now: receipts that are due taken, entries from elsewhere passed over. For looking."""
+        cursor = self.cursor.copy()
+        for index, at_us in self.receipts:
+            if at_us > self.runtime.now_us:
+                break
+            cursor.acknowledge(index)
+        if self.state == STARTED and not self.stalled:
+            cursor.acknowledge_range(self.read_index, self.topic.log.length - 1)
+        return cursor
 
     def settled_mark_delete(self) -> int:
         """Where the cursor stands now, receipts that are due included; for looking, so nothing is changed."""

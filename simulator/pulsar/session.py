@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Session:
     """A connected consumer of one topic partition."""
 
-    __slots__ = ("consumer", "subscription", "topic", "runtime", "permits", "taken", "size", "flow_at", "unacked", "blocked", "queued")
+    __slots__ = ("consumer", "subscription", "topic", "runtime", "permits", "taken", "size", "flow_at", "unacked", "blocked", "queued", "connected_us", "sent_messages", "sent_bytes", "sent_entries")
 
     def __init__(self, consumer: Consumer, subscription: Subscription) -> None:
         self.consumer = consumer
@@ -33,6 +33,8 @@ class Session:
         self.unacked = 0
         self.blocked = False
         self.queued = 0  # messages in the client's receiver queue
+        self.connected_us = subscription.runtime.now_us
+        self.sent_messages = self.sent_bytes = self.sent_entries = 0
 
     @property
     def ready(self) -> bool:
@@ -51,16 +53,24 @@ class Session:
         if count == 1:
             self.permits -= 1
             self.queued += 1
+            self._count(first, 1)
             self.consumer.receive((self, index, first, NULL, redelivery, cause))
             return 1
         remaining = self.subscription.cursor.batch_remaining(index, count)
         sent = remaining.bit_count()
         self.permits -= sent
         self.queued += sent
+        self._count(first, sent)
         for batch_index in range(count):
             if remaining >> batch_index & 1:
                 self.consumer.receive((self, index, first + batch_index, batch_index, redelivery, cause))
         return sent
+
+    def _count(self, first: int, messages: int) -> None:
+        """What pulsar-admin calls msgOutCounter and bytesOutCounter."""
+        self.sent_entries += 1
+        self.sent_messages += messages
+        self.sent_bytes += messages * self.runtime.messages.size_bytes[first]
 
     def take(self, count: int, cause: int) -> None:
         """The application (or the client itself) took messages from the receiver queue: permits flow back by halves."""

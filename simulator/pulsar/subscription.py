@@ -16,6 +16,7 @@ from simulator.pulsar.snapshot_cache import OLDEST_FIRST, CachedSnapshot, Snapsh
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
+    from simulator.pulsar.session import Session
     from simulator.pulsar.topic import Topic
 
 _REGISTERED = CODE["message.registered"]
@@ -40,6 +41,8 @@ class Subscription:
         self.last_applied_us: int | None = None
         self.flush_due = False
         self.rolled_to: tuple[int, int] | None = None  # (mark-delete index, ledger): caught up when that ledger was opened
+        self.cursor_ledger = -1  # the cursor's own ledger, -1 before its first write
+        self.sent_before = (0, 0)  # messages and bytes sent to sessions that have ended since the load
 
     def _new_cache(self) -> SnapshotCache:
         rule = self.runtime.option("snapshotCacheRule")
@@ -96,6 +99,11 @@ class Subscription:
             for snapshot in self.cache.snapshots:
                 self._note_snapshot("snapshot.evicted", snapshot.snapshot, cause, reason)
             self.cache.snapshots = []
+
+    def session_ended(self, session: Session) -> None:
+        """A consumer left: the subscription's counters keep what was sent to it."""
+        messages, size_bytes = self.sent_before
+        self.sent_before = (messages + session.sent_messages, size_bytes + session.sent_bytes)
 
     def change_type(self, type_: str) -> None:
         """A consumer of another type subscribes to a subscription without consumers: the type is the consumer's."""
@@ -214,7 +222,7 @@ class Subscription:
         """Make the present state what a crash would leave."""
         topic, cursor = self.topic, self.cursor
         if cursor.last_persist_us < 0:
-            topic.cluster.take_ledger()  # the cursor's own ledger, opened at its first write
+            self.cursor_ledger = topic.cluster.take_ledger()  # opened at its first write
         kept = topic.cluster.setting("managedLedgerMaxUnackedRangesToPersist", topic)
         cursor.persist(self.runtime.now_us, kept, topic.log)
         self.runtime.note("cursor.persisted", cause, topic.cluster.number, topic.number, self.number,
@@ -223,7 +231,6 @@ class Subscription:
     def flush(self, _argument: None) -> None:
         """The timer that bounds how long a cursor stays dirty."""
         self.flush_due = False
-        self.rolled_to: tuple[int, int] | None = None  # (mark-delete index, ledger): caught up when that ledger was opened
         if self.cursor.dirty and self.topic.loaded and self.topic.subscriptions.get(self.name) is self:
             self.persist(NULL)
 
@@ -233,6 +240,7 @@ class Subscription:
         """The topic leaves its broker: clients are disconnected, the cache is gone, the cursor flushed or not."""
         self.dispatcher.disconnect_all("unload" if clean else "crash", cause)
         self._drop_cache("unloaded", cause)
+        self.sent_before = (0, 0)
         if clean and self.cursor.dirty:
             self.persist(cause)
 

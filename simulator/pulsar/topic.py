@@ -50,6 +50,7 @@ class Topic:
         self.data_timestamp_ms = 0
         self.loaded = False
         self.epoch = 0  # counts loads: a timer of an earlier load is stale
+        self.loaded_seq = self.loaded_length = self.loaded_us = 0  # where a broker's counters of this load began
         self.producers_seen: dict[str, tuple[int, int]] = {}  # deduplication: highest id by producer or replicator
         self.present = BitMap()  # numbers of the messages ever appended here
         self.owed_from: dict[str, BitMap] = {}  # subscription -> what was here when a consumer or a person opened it first
@@ -66,6 +67,7 @@ class Topic:
         self.epoch += 1
         self.hot = HotSettings.of(self)
         seq = runtime.note("topic.loaded", cause, self.cluster.number, self.number)
+        self.loaded_seq, self.loaded_length, self.loaded_us = seq, self.log.length, runtime.now_us
         self._open_ledger(seq)
         self.data_timestamp_ms = 0
         for subscription in self.subscriptions.values():

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from simulator import World, load_scenario
+from simulator import TOOLS, World, load_scenario
 from tests.simulator.engine_runs import MS, open_world
 from tests.simulator.test_world_history import BODY, END_US
 
@@ -76,7 +76,7 @@ def test_watched_at_twenty_frames_a_second():
         world.run(at_us)
         world.view(), world.flights(), world.forecast("s"), world.cells("a", "t", 0, 512)
         if at_us % 1_000_000 == 0:
-            world.summary(), world.stats("a", "t"), world.stats_internal("a", "t"), world.violations
+            world.summary(), [world.admin(tool, "a", "t") for tool in TOOLS], world.violations
     assert world.digest() == at_once()
 
 

@@ -103,7 +103,7 @@ def test_two_server_processes_show_the_same_lab_and_either_takes_commands(sites,
     assert there.until("result")["ok"] is False
     there.send({"type": "pause"})
     there.frame(lambda frame: not frame["playing"])
-    for path in ("summary.json", "inputs.json", "rows.json?control=1&limit=20", "stats/a/orders.json", "row/5.json"):
+    for path in ("summary.json", "inputs.json", "rows.json?control=1&limit=20", "admin/stats/a/orders.json", "row/5.json"):
         assert first.get(f"/labs/{lab['id']}/{path}") == second.get(f"/labs/{lab['id']}/{path}")
 
 

@@ -64,8 +64,10 @@ async def test_summary_and_inputs_are_the_engines(ask, world):
 
 
 async def test_statistics_have_pulsar_admins_shape(ask):
-    _, body = await ask("stats/a/orders.json")
-    assert "billing" in body["stats"]["subscriptions"] and "cursors" in body["internal"]
+    _, body = await ask("admin/stats/a/orders.json")
+    assert "billing" in json.loads(body["text"])["subscriptions"] and body["notes"]
+    _, body = await ask("admin/stats-internal/a/orders.json")
+    assert "pulsar.repl.b" in json.loads(body["text"])["cursors"]
 
 
 async def test_tiles_of_level_0_are_the_cells(ask, world):
@@ -101,8 +103,9 @@ async def test_only_full_tiles_may_be_kept(made, monkeypatch):
     [
         ("row/999999.json", 404, "not-found"),
         ("marker/9999.json", 404, "not-found"),
-        ("stats/a/nothing.json", 404, "not-found"),
-        ("stats/z/orders.json", 404, "not-found"),
+        ("admin/stats/a/nothing.json", 404, "not-found"),
+        ("admin/stats/z/orders.json", 404, "not-found"),
+        ("admin/offload/a/orders.json", 404, "not-found"),
         ("tiles/3/a/orders/0/0.json", 409, "other-branch"),
         ("tiles/0/a/orders/99/0.json", 400, "bad-argument"),
         ("rows.json?first=-1", 400, "bad-argument"),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from simulator.headless import EXIT_BAD_INPUT, EXIT_BUG, simulate
+from simulator.headless import EXIT_BAD_INPUT, simulate
+from visualizer.management.exits import leave_with
 
 
 class Command(BaseCommand):
@@ -30,17 +30,9 @@ class Command(BaseCommand):
         if trace is not None and not Path(trace).absolute().parent.is_dir():
             sys.stderr.write(f"--trace {trace}: there is no folder {Path(trace).absolute().parent}; name a file in a folder that exists\n")
             sys.exit(EXIT_BAD_INPUT)
-        try:
-            code = simulate(
+        leave_with(
+            lambda: simulate(
                 options["scenario"], sys.stdout, sys.stderr, seed=options["seed"], until=options["until"], sets=options["sets"],
                 trace_path=trace, as_json=options["json"], progress=sys.stderr.isatty(),
             )
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # Whoever read the output has gone away (`| head`): nobody is left to tell.
-            sys.stdout = None  # the interpreter must not flush it at exit
-            sys.exit(EXIT_BAD_INPUT)
-        except Exception:
-            sys.stderr.write(f"A bug in Failover Lab, please report it with the scenario and this:\n{traceback.format_exc()}")
-            sys.exit(EXIT_BUG)
-        sys.exit(code)
+        )  # fmt: skip

@@ -1,0 +1,25 @@
+"""How a command ends: with the simulator's exit code, quietly when its reader has gone, with words and a traceback on our own bug."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from typing import NoReturn
+
+from simulator.headless import EXIT_BAD_INPUT, EXIT_BUG
+
+
+def leave_with(work: Callable[[], int]) -> NoReturn:
+    """Do a command's work, which gives an exit code, and leave the process with it."""
+    try:
+        code = work()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the output has gone away (`| head`): nobody is left to tell.
+        sys.stdout = None  # the interpreter must not flush it at exit
+        sys.exit(EXIT_BAD_INPUT)
+    except Exception:
+        sys.stderr.write(f"A bug in Failover Lab, please report it with the scenario and this:\n{traceback.format_exc()}")
+        sys.exit(EXIT_BUG)
+    sys.exit(code)
