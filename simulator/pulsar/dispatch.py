@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simulator.pulsar.hash_ring import chosen_on_ring
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -77,12 +78,17 @@ class Dispatcher:
 
 
 class SingleActiveDispatcher(Dispatcher):
-    """Exclusive and Failover: one consumer at a time reads; the others wait."""
+    """Exclusive and Failover: one consumer at a time reads; the others wait.
+
+    Rules: a new active consumer of a Failover subscription, the first one too, reads only after
+    activeConsumerFailoverDelayTimeMillis, so that the one before may finish what it was sent; it keeps that and its acks count.
+    """
 
     def __init__(self, subscription: Subscription) -> None:
         super().__init__(subscription)
         self.active: Session | None = None
-        self.resume_at_us = 0
+        self.delays = 0  # how many delays began: a timer of an earlier one is stale
+        self.waiting = False
 
     def add(self, session: Session, cause: int) -> None:
         """A consumer subscribed."""
@@ -101,35 +107,44 @@ class SingleActiveDispatcher(Dispatcher):
     def disconnect_all(self, reason: str, cause: int) -> None:
         super().disconnect_all(reason, cause)
         self.active = None
+        self.waiting = False
 
     def _choose(self, cause: int) -> None:
-        """Plain topics: the first to subscribe; partitions: by name, turned by the partition's number."""
+        """By name: partitions in turn, a topic without partitions on the hash ring."""
         if not self.sessions:
             return
-        chosen = self.sessions[0]
+        ordered = sorted(self.sessions, key=lambda session: session.consumer.name)
         if self.topic.partition >= 0:
-            ordered = sorted(self.sessions, key=lambda session: session.consumer.name)
             chosen = ordered[self.topic.partition % len(ordered)]
+        else:
+            chosen = ordered[chosen_on_ring(self.topic.name, [session.consumer.name for session in ordered])]
         if chosen is self.active:
             return
-        changed = self.active is not None
-        if changed:
-            self.active.consumer.forget(self.active)
         self.active = chosen
+        self.unacked = 0
         seq = self.runtime.note("consumer.activated", cause, self.topic.cluster.number, self.topic.number,
                                 self.subscription.number, chosen.consumer.number)  # fmt: skip
-        self.rewind()
         delay_ms = self.topic.cluster.setting("activeConsumerFailoverDelayTimeMillis", self.topic)
-        if self.subscription.type == "Failover" and changed and delay_ms:
-            self.resume_at_us = self.runtime.now_us + delay_ms * 1000
-            self.runtime.schedule(self.resume_at_us, self.topic.rank, self, "dispatch", seq)
-        else:
+        if self.subscription.type != "Failover" or not delay_ms:
+            self.rewind()
             self.dispatch(seq)
+        elif not self.waiting:  # else the delay that runs is for this one, too
+            self.waiting = True
+            self.delays += 1
+            self.runtime.schedule(self.runtime.now_us + delay_ms * 1000, self.topic.rank, self, "delay_over", (self.delays, seq))
+
+    def delay_over(self, argument: tuple[int, int]) -> None:
+        """The active consumer may read: from the first entry that is not acknowledged by now."""
+        number, cause = argument
+        if self.waiting and number == self.delays:
+            self.waiting = False
+            self.rewind()
+            self.dispatch(cause)
 
     def dispatch(self, cause: int) -> None:
         """Send to the active consumer while it has permits."""
         session = self.active
-        if self.busy or session is None or session.permits <= 0 or self.runtime.now_us < self.resume_at_us:
+        if self.busy or self.waiting or session is None or session.permits <= 0:
             return
         self.busy = True
         while session.permits > 0 and session is self.active:
@@ -142,9 +157,13 @@ class SingleActiveDispatcher(Dispatcher):
     def redeliver(self, session: Session, indices: list[int], cause: int) -> None:
         """Single messages cannot be asked for again: everything unacknowledged is read again."""
         if session is self.active:
-            session.consumer.forget(session)
-            self.unacked = 0
             self.restart_reading(cause)
+
+    def restart_reading(self, cause: int) -> None:
+        for session in self.sessions:
+            session.consumer.forget(session)
+        self.unacked = 0
+        super().restart_reading(cause)
 
     def release(self, acks: list, released: list[int], cause: int) -> None:
         self.unacked = max(0, self.unacked - len(acks))

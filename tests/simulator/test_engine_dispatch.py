@@ -7,31 +7,7 @@ Figures follow from the rules named at each test: "issue, Engine 3" is the engin
 import pytest
 
 from tests.simulator.engine_runs import MS, at_ms, do, numbers, open_world, positions, rows, run, subscription
-
-ONE = "clusters: {a: {}}\ntopics: {t: {clusters: [a]}}\n"
-
-
-def body(type_="Shared", producer="start: 10ms, every: 10ms, count: 10", consumers=("c1: {processing: 1ms}",), settings="", subscription="initialPosition: Earliest"):
-    """One cluster, one topic, one subscription; `consumers` are written without subscription and cluster."""
-    lines = [entry.replace("{", "{subscription: s, cluster: a, ", 1) for entry in consumers]
-    return (
-        f"{ONE}settings: {{{settings}}}\nproducers: {{p: {{topic: t, cluster: a, {producer}}}}}\n"
-        f"subscriptions: {{s: {{topic: t, type: {type_}, {subscription}}}}}\nconsumers:\n" + "".join(f"  {line}\n" for line in lines)
-    )
-
-
-def delivered(world, client=None):
-    """Rows of deliveries, of one client or all."""
-    return rows(world, "message.delivered", **({} if client is None else {"client": client}))
-
-
-def burst(count, **more):
-    """A world in which `count` messages were published at 10 ms, before 20 ms."""
-    world = open_world(body(producer="paused: true", **more))
-    world.run(10 * MS)
-    do(world, "producer.publish", producer="p", count=count)
-    return world
-
+from tests.simulator.one_cluster import body, burst, delivered
 
 # --- subscription types
 
@@ -54,28 +30,6 @@ def test_exclusive_second_consumer_takes_over_at_its_next_try():
     first = [row for row in delivered(world, "c2") if row["at_us"] == 105 * MS]
     assert numbers(first) == list(range(10))
     assert numbers(delivered(world, "c2")) == list(range(40))
-
-
-def test_failover_standby_takes_over_and_reads_again_from_the_mark_delete():
-    # The standby is not sent anything while the active consumer lives; afterwards it reads what was not acknowledged.
-    world = open_world(body("Failover", "start: 10ms, every: 10ms, count: 10", ["c1: {hold: {messages: [p/2]}}", "c2: {}"]), until="5s")
-    world.run(1000 * MS)
-    assert numbers(delivered(world, "c1")) == list(range(10)) and delivered(world, "c2") == []
-    do(world, "client.kill", client="c1")
-    world.run()
-    # acks of 0, 1, 3..9 were registered at 100 ms and 200 ms: only p/2 is left (B4: individual ranges are kept)
-    assert numbers(delivered(world, "c2")) == [2]
-    assert rows(world, "consumer.activated")[-1]["client"] == "c2"
-
-
-def test_failover_partitions_are_dealt_by_name_and_partition_number():
-    # Pulsar: with partitions the active consumer is the sorted consumers' (partition mod number of consumers)-th.
-    text = body("Failover", "start: 1s, every: 10ms, count: 40, keys: 8", ["c1: {}", "c2: {}"]).replace("{clusters: [a]}", "{clusters: [a], partitions: 4}")
-    world = run(text, until="4s")
-    for number in range(4):
-        last = [row["client"] for row in delivered(world) if row["topic"] == f"t-partition-{number}"][-1:]
-        assert last in ([], [f"c{number % 2 + 1}"])
-    assert len(delivered(world)) == 40
 
 
 def test_shared_turns_of_twenty_among_connected_consumers():
@@ -307,7 +261,8 @@ def test_reset_frees_a_blocked_consumer():
 @pytest.mark.parametrize("type_, due", [("Shared", 1040), ("Key_Shared", 1040), ("Exclusive", 40), ("Failover", 40)])
 def test_delayed_delivery_only_for_shared_types(type_, due):
     # Issue, Engine 3; p/3 is published at 40 ms and delayed by 1 s. Exclusive and Failover deliver at once.
-    world = run(body(type_, producer="start: 10ms, every: 10ms, count: 10, delay: {messages: [p/3], for: 1s}"), until="3s")
+    text = body(type_, producer="start: 10ms, every: 10ms, count: 10, delay: {messages: [p/3], for: 1s}", settings="activeConsumerFailoverDelayTimeMillis: 0")
+    world = run(text, until="3s")
     found = [row for row in delivered(world) if row["sequence_id"] == 3]
     assert len(found) == 1 and abs(found[0]["at_us"] / MS - due) < 1.01
 

@@ -1,0 +1,50 @@
+"""The ring on which a broker places consumers by name, and Pulsar's 32-bit Murmur3 hash for it.
+
+Pulsar's AbstractDispatcherSingleActiveConsumer chooses the active consumer of a topic without partitions like this: 100 points
+for each consumer, `name + number` hashed; the topic's hash goes to the next point. Its comment and the documentation speak of
+the order of subscribing; the code does not.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+POINTS_PER_CONSUMER = 100
+_MASK = 0xFFFFFFFF
+
+
+def murmur3(data: bytes) -> int:
+    """Murmur3_32 of `data` with seed 0 (Appleby, public domain) without its sign bit, as Pulsar's makeHash: 0..2**31-1."""
+    hashed, whole = 0, len(data) // 4 * 4
+    for place in range(0, whole, 4):
+        hashed ^= _mixed(int.from_bytes(data[place : place + 4], "little"))
+        hashed = (hashed << 13 | hashed >> 19) & _MASK
+        hashed = (hashed * 5 + 0xE6546B64) & _MASK
+    if whole < len(data):
+        hashed ^= _mixed(int.from_bytes(data[whole:], "little"))
+    hashed ^= len(data)
+    hashed = ((hashed ^ hashed >> 16) * 0x85EBCA6B) & _MASK
+    hashed = ((hashed ^ hashed >> 13) * 0xC2B2AE35) & _MASK
+    return (hashed ^ hashed >> 16) & 0x7FFFFFFF
+
+
+def _mixed(word: int) -> int:
+    word = (word * 0xCC9E2D51) & _MASK
+    word = (word << 15 | word >> 17) & _MASK
+    return (word * 0x1B873593) & _MASK
+
+
+def full_topic_name(name: str) -> str:
+    """What the broker calls a topic of the lab; the lab knows neither tenants nor namespaces here."""
+    return f"persistent://public/default/{name}"
+
+
+def chosen_on_ring(topic: str, consumers: list[str]) -> int:
+    """Index of the consumer, of names in sorted order, that a topic without partitions takes as its active one."""
+    ring: dict[int, int] = {}
+    for index, name in enumerate(consumers):
+        for point in range(POINTS_PER_CONSUMER):
+            ring[murmur3(f"{name}{point}".encode())] = index  # of two at one point the later stays
+    points = sorted(ring)
+    place = bisect_left(points, murmur3(full_topic_name(topic).encode()))
+    return ring[points[place % len(points)]]

@@ -1,0 +1,51 @@
+"""Failover subscriptions: who is the active consumer, when it begins to read, and what the one before does.
+
+Figures follow from Pulsar's AbstractDispatcherSingleActiveConsumer and PersistentDispatcherSingleActiveConsumer.
+"""
+
+from simulator.pulsar.hash_ring import chosen_on_ring, murmur3
+from tests.simulator.engine_runs import MS, at_ms, do, numbers, open_world, rows, run
+from tests.simulator.one_cluster import body, delivered
+
+
+def test_failover_standby_takes_over_and_reads_again_from_the_mark_delete():
+    # The standby is not sent anything while the active consumer lives; afterwards it reads what was not acknowledged.
+    world = open_world(body("Failover", "start: 10ms, every: 10ms, count: 10", ["c1: {hold: {messages: [p/2]}}", "c2: {}"]), until="5s")
+    world.run(2000 * MS)
+    # the first active consumer waits, too: activeConsumerFailoverDelayTimeMillis is 1 s
+    assert numbers(delivered(world, "c1")) == list(range(10)) and delivered(world, "c2") == []
+    assert at_ms(delivered(world))[0] == 1000
+    do(world, "client.kill", client="c1")
+    world.run()
+    # acks of 0, 1, 3..9 were registered by 1100 ms: only p/2 is left (B4: individual ranges are kept)
+    assert numbers(delivered(world, "c2")) == [2] and at_ms(delivered(world, "c2")) == [3000]
+    assert rows(world, "consumer.activated")[-1]["client"] == "c2"
+
+
+def test_failover_the_displaced_consumer_finishes_what_it_was_sent():
+    # Pulsar's AbstractDispatcherSingleActiveConsumer: on a topic without partitions names on a hash ring decide, so a consumer
+    # that joins may displace another. For 1 s nobody is sent anything; then the new one reads all that is not acknowledged, while
+    # the old one goes on with its receiver queue.
+    consumers = ["c1: {start: 1500ms}", "c2: {processing: 300ms}"]
+    world = run(body("Failover", "start: 10ms, every: 10ms, count: 10", consumers), until="9s")
+    assert [row["client"] for row in rows(world, "consumer.activated")] == ["c2", "c1"]
+    assert at_ms(delivered(world, "c2"))[0] == 1000 and numbers(delivered(world, "c2")) == list(range(10))
+    # c2 has finished 0 to 4 at 2500 ms; its acks of 0 to 3 were sent by then (the grid of 100 ms), that of 4 at 2600 ms
+    assert at_ms(delivered(world, "c1"))[0] == 2500 and numbers(delivered(world, "c1")) == list(range(4, 10))
+
+
+def test_a_topic_without_partitions_chooses_on_pulsars_hash_ring():
+    # Published vectors of Murmur3_32 with seed 0; Pulsar clears the sign bit.
+    assert [murmur3(text) for text in (b"", b"test", b"Hello, world!")] == [0, 0xBA6BD213 & 0x7FFFFFFF, 0xC0363E43 & 0x7FFFFFFF]
+    taken = {chosen_on_ring(f"topic-{number}", ["c1", "c2", "c3"]) for number in range(50)}
+    assert taken == {0, 1, 2}
+
+
+def test_failover_partitions_are_dealt_by_name_and_partition_number():
+    # Pulsar: with partitions the active consumer is the sorted consumers' (partition mod number of consumers)-th.
+    text = body("Failover", "start: 1s, every: 10ms, count: 40, keys: 8", ["c1: {}", "c2: {}"]).replace("{clusters: [a]}", "{clusters: [a], partitions: 4}")
+    world = run(text, until="4s")
+    for number in range(4):
+        last = [row["client"] for row in delivered(world) if row["topic"] == f"t-partition-{number}"][-1:]
+        assert last in ([], [f"c{number % 2 + 1}"])
+    assert len(delivered(world)) == 40
