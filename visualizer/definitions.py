@@ -65,8 +65,7 @@ def new_lab(given: dict[str, Any]) -> NewLab:
     seed = given.get("seed")
     if seed is not None and (type(seed) is not int or not 0 <= seed <= SEED_LIMIT):
         raise Refused("bad-seed", "The seed is not a whole number that JavaScript can hold.", f"Give one from 0 to {SEED_LIMIT}.")
-    if Lab.objects.count() >= LABS_KEPT:
-        raise Refused("full", f"This site holds {LABS_KEPT:,} labs.", "Its operator may delete old ones.")
+    _room_for_one_more()
     scenario = _scenario_asked_for(given, seed)
     return _store(scenario, _instant(given.get("at_us"), scenario))
 
@@ -88,10 +87,19 @@ def _overrides(given: Any) -> tuple[tuple[str, str], ...]:
     return tuple((path, value) for path, value in pairs)
 
 
-def copy_of(lab: Lab) -> NewLab:
-    """A new lab with the same scenario, seed and commands, standing at its beginning: what a replay link makes."""
-    copy = _store(read_scenario(lab.scenario_text, lab.seed))
-    Lab.objects.filter(pk=copy.lab.pk).update(branch=lab.branch)
+def _room_for_one_more() -> None:
+    if Lab.objects.count() >= LABS_KEPT:
+        raise Refused("full", f"This site holds {LABS_KEPT:,} labs.", "Delete those that you no longer need; its operator may delete old ones.")
+
+
+def copy_of(lab: Lab, at_us: int = 0) -> NewLab:
+    """A new lab with the same scenario, seed and commands, on the branch that the lab shows, at an instant of it.
+
+    What a replay link makes (at the beginning) and "take a copy" (where one stands). Raises Refused when the site is full.
+    """
+    _room_for_one_more()
+    copy = _store(read_scenario(lab.scenario_text, lab.seed), at_us)
+    Lab.objects.filter(pk=copy.lab.pk).update(title=lab.title, branch=lab.branch, furthest_us=max(at_us, lab.furthest_us) if at_us else 0)
     rows = list(lab.commands.all())
     for row in rows:
         row.pk, row.lab = None, copy.lab
@@ -105,6 +113,7 @@ def variant_of(lab: Lab, commands: list[dict[str, Any]], key: str, at_us: int) -
     chosen = next((variant for variant in listed if variant.key == key), None)
     if chosen is None:
         raise Refused("not-found", f"This run has no variant {key[:40]!r}.", f"Variants are {', '.join(variant.key for variant in listed)}.")
+    _room_for_one_more()
     made = _store(chosen.scenario)
     rows = [
         LabCommand(lab=made.lab, number=number, branch=0, at_us=entry["at_us"], furthest_us=entry["at_us"], command={name: value for name, value in entry.items() if name not in ("at_us", "number")})

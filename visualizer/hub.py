@@ -39,6 +39,8 @@ IDLE_TICKS = 60
 ROOMS = 200
 """Labs that this process runs or shows at once; each may hold five million rows."""
 
+DELETED = "This lab has been deleted by its owner."
+
 _hubs: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = weakref.WeakKeyDictionary()
 
 
@@ -157,6 +159,11 @@ class Hub:
 
     async def _recast(self, room: Room) -> None:
         async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
+            if self.rooms.get(room.lab.pk) is not room:
+                return
+            if not await Lab.objects.filter(pk=room.lab.pk).aexists():
+                await self._close(room, DELETED)
+                return
             room.part.close()
             if self.exchange is None:
                 for viewer in list(room.viewers.values()):
@@ -207,14 +214,36 @@ class Hub:
         async with self._opening.setdefault(lab_id, asyncio.Lock()):
             if room.viewers:
                 return
-            del self.rooms[lab_id]
-            was_running = isinstance(room.part, Runner)
-            room.part.close()
-            if self.exchange is not None:
-                await self.exchange.leave(lab_id)
-            if was_running:
-                await self.leases.release(lab_id)
+            await self._close(room, "")
         self._opening.pop(lab_id, None)
+
+    async def _close(self, room: Room, reason: str) -> None:
+        """Take a room out of this process; whoever is in it is told why. Called with the lab's lock held."""
+        lab_id = room.lab.pk
+        del self.rooms[lab_id]
+        was_running = isinstance(room.part, Runner)
+        room.part.close()
+        for viewer in list(room.viewers.values()):
+            viewer.close(reason)
+        if self.exchange is not None:
+            await self.exchange.leave(lab_id)
+        if was_running:
+            await self.leases.release(lab_id)
+
+    async def delete(self, lab: Lab) -> None:
+        """Delete a lab's rows. Its pages here are told at once; another process that runs it finds out when it writes."""
+        async with self._opening.setdefault(lab.pk, asyncio.Lock()):
+            room = self.rooms.get(lab.pk)
+            if room is not None:
+                await self._close(room, DELETED)
+            await lab.adelete()
+        self._opening.pop(lab.pk, None)
+
+    def renamed(self, lab: Lab) -> None:
+        """Pages that open the lab from now on are told its new title."""
+        room = self.rooms.get(lab.pk)
+        if room is not None:
+            room.lab.title = lab.title
 
     def _engine_failed(self, session: Any, error: BaseException) -> None:
         session.listener.failed(error)

@@ -11,6 +11,7 @@ import hashlib
 import secrets
 
 from django.db import models
+from django.utils import timezone
 
 ID_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 """Without l, o, 0, 1: a link may be read out."""
@@ -50,6 +51,7 @@ class Lab(models.Model):
     engine_version = models.CharField(max_length=50)
     token_hash = models.CharField(max_length=64)
     created_at = models.DateTimeField(auto_now_add=True)
+    used_at = models.DateTimeField(default=timezone.now, help_text="when it was last opened or moved")
     state = models.CharField(max_length=10, choices=State.choices, default=State.READY)
     failure = models.JSONField(null=True, blank=True)
 
@@ -57,6 +59,7 @@ class Lab(models.Model):
     branch = models.IntegerField(default=0)
     position_us = models.BigIntegerField(default=0, help_text="the world stands at the end of this instant")
     furthest_us = models.BigIntegerField(default=0)
+    picture = models.JSONField(null=True, blank=True, help_text="what it showed when it last stood still; null before that")
     command_log = models.JSONField(default=list, help_text="the engine's command log of the present branch: with scenario and seed, the run's inputs")
 
     class Meta:

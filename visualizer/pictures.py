@@ -1,6 +1,6 @@
-"""The gallery's pictures: a few true cells and cursors of each scenario, from a short real run.
+"""Small pictures of runs: a few true cells and cursors, of each scenario for the gallery, of each lab where it stands.
 
-Rules: the run stops at the instant that says most (a little after the first failover or fault, else half-way), or at a
+Rules: a scenario's run stops at the instant that says most (a little after the first failover or fault, else half-way), or at a
 bound of rows; computed once per scenario text and engine version and kept in the database.
 """
 
@@ -41,6 +41,11 @@ def picture_of(scenario: Any) -> dict[str, Any]:
 def _computed(scenario: Any) -> dict[str, Any]:
     world = World.from_scenario(scenario, rows_max=ROWS)
     world.run(_telling_instant(scenario))
+    return picture_at(world)
+
+
+def picture_at(world: World) -> dict[str, Any]:
+    """What a world shows at its present instant."""
     return {"at_us": world.now_us, "lanes": _lanes(world)}
 
 

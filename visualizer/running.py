@@ -14,6 +14,7 @@ from simulator import ENGINE_VERSION
 from visualizer import jobs, store
 from visualizer.definitions import scenario_of
 from visualizer.frames import Frame
+from visualizer.pictures import picture_at
 from visualizer.queries import ANSWERS
 from visualizer.reruns import Reruns
 from visualizer.rooms import Reply, Room
@@ -51,6 +52,7 @@ class Runner:
 
     def _rebuilt(self, _: Any) -> None:
         self.session.want_frame(snapshot=True)
+        self.position_changed()
 
     def _not_rebuilt(self, refused: Refused) -> None:
         """The room was closed before the lab stood: there is nobody to tell."""
@@ -196,8 +198,10 @@ class Runner:
         position = self.session.position()
         if position == self._kept:
             return
+        # While it plays the picture would be old in a moment; it is drawn when the lab stands still.
+        picture = {} if self.session.playing else {"picture": picture_at(self.session.world)}
         try:
-            await store.keep_position(self.stored, position)
+            await store.keep_position(self.stored, {**position, **picture})
         except store.LabTaken:
             self.hub.lost(self.room)
         else:

@@ -13,6 +13,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.db import transaction
 from django.db.models import F
+from django.utils import timezone
 
 from visualizer.models import Lab, LabCommand
 
@@ -46,7 +47,7 @@ def take(lab_id: str) -> StoredLab:
 
 
 def _write(stored: StoredLab, **fields: Any) -> None:
-    if not Lab.objects.filter(pk=stored.lab_id, run_number=stored.run_number).update(**fields):
+    if not Lab.objects.filter(pk=stored.lab_id, run_number=stored.run_number).update(used_at=timezone.now(), **fields):
         raise LabTaken(f"lab {stored.lab_id} is run by another process since run {stored.run_number}")
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from visualizer import questions, views
+from visualizer import mine, questions, views
 from visualizer.setups import views as setups
 
 app_name = "visualizer"
@@ -12,9 +12,13 @@ urlpatterns = [
     path("my-set-up/", setups.set_up_page, name="set-up"),
     path("my-set-up/scenario.json", setups.scenario_of_form, name="scenario-of-form"),
     path("my-set-up/check/", setups.scenario_of_text, name="scenario-of-text"),
-    path("labs/", views.create_lab, name="create-lab"),
+    path("labs/", views.labs, name="labs"),
+    path("labs/mine/", mine.listed, name="my-labs"),
     path("labs/<slug:lab_id>/", views.lab_page, name="lab"),
     path("labs/<slug:lab_id>/replay/", views.replay, name="replay"),
+    path("labs/<slug:lab_id>/copy/", mine.copy, name="copy-lab"),
+    path("labs/<slug:lab_id>/rename/", mine.rename, name="rename-lab"),
+    path("labs/<slug:lab_id>/delete/", mine.delete, name="delete-lab"),
     path("labs/<slug:lab_id>/tiles/<int:branch>/<str:cluster>/<str:topic>/<int:level>/<int:index>.json", questions.tile, name="tile"),
     path("labs/<slug:lab_id>/rows.json", questions.rows, name="rows"),
     path("labs/<slug:lab_id>/row/<int:seq>.json", questions.row, name="row"),

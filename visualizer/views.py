@@ -19,6 +19,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from simulator import ScenarioError
 from visualizer.definitions import NewLab, builtin_scenarios, copy_of, new_lab, variant_of
 from visualizer.hub import current_hub
+from visualizer.mine import LABS_LISTED
 from visualizer.models import Lab
 from visualizer.origin import may_post
 from visualizer.pictures import picture_of
@@ -46,7 +47,12 @@ def gallery(request: HttpRequest) -> HttpResponse:
 
 
 @csrf_exempt  # no cookie means anything here; the origin is checked instead
-@require_POST
+@require_http_methods(["GET", "POST"])
+def labs(request: HttpRequest) -> HttpResponse:
+    """The page of one's labs; a POST makes one. Which they are only the browser knows: it holds their tokens."""
+    return create_lab(request) if request.method == "POST" else render(request, "visualizer/labs.html", {"listed": LABS_LISTED})
+
+
 def create_lab(request: HttpRequest) -> HttpResponse:
     """{scenario or yaml, seed} → 201 {id, token, url}; 400 with every problem of a text."""
     if not may_post(request):
@@ -101,7 +107,10 @@ def replay(request: HttpRequest, lab_id: str) -> HttpResponse:
         return render(request, "visualizer/replay.html", {"lab": lab, "commands": lab.commands.count()})
     if not may_post(request):
         return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
-    return _to_page(copy_of(lab))
+    try:
+        return _to_page(copy_of(lab))
+    except Refused as refused:
+        return refusal(refused)
 
 
 @csrf_exempt

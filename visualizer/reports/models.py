@@ -14,6 +14,8 @@ from pathlib import Path
 from django.conf import settings
 from django.db import models
 from django.db.models import F
+from django.db.models.signals import post_delete
+from django.dispatch import receiver
 from django.utils import timezone
 
 from visualizer.models import ID_LENGTH, Lab, fresh_lab_id
@@ -110,3 +112,9 @@ def begin_again(report: Report) -> bool:
 def remove_files(report: Report) -> None:
     """Delete what a report has written."""
     shutil.rmtree(report.folder, ignore_errors=True)
+
+
+@receiver(post_delete, sender=Report)
+def _files_go_with_the_row(sender: type[Report], instance: Report, **_: object) -> None:
+    """Also when the row goes because its lab is deleted."""
+    remove_files(instance)

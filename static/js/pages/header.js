@@ -1,8 +1,9 @@
-/** The head of the page: who watches, sharing, the report, keys, the legend. */
+/** The head of the page: who watches, the report, keys, the legend. */
 
 import { KEYS } from "../transport/keys.js";
 import { element, required, setText } from "../render/dom.js";
 import { writeLegend } from "../render/legend.js";
+import { makeShare } from "./share.js";
 
 export function makeHeader(document, root, { window, requests, base, token, getState, say, appearance }) {
   const viewers = required(root, "[data-part=viewers]");
@@ -18,22 +19,12 @@ export function makeHeader(document, root, { window, requests, base, token, getS
   const acts = { help: () => (help.open ? help.close() : help.showModal()) };
   required(root, "[data-act=help]").addEventListener("click", acts.help);
   required(help, "[data-act=help-close]").addEventListener("click", () => help.close());
-  required(root, "[data-act=share]").addEventListener("click", share);
+  makeShare(root, { window, requests, base, token, getState, say });
   required(root, "[data-act=report]").addEventListener("click", report);
-
-  async function share() {
-    const link = window.location.origin + window.location.pathname;
-    try {
-      await window.navigator.clipboard.writeText(link);
-      say({ error: "The viewing link is copied.", hint: "Whoever has it can watch this lab with you; only you can control it.", tone: "plain" });
-    } catch {
-      say({ error: "This is the viewing link:", hint: link, tone: "plain" });
-    }
-  }
 
   async function report() {
     if (!getState().welcome?.owner) {
-      say({ error: "Only who opened this lab can ask for its report.", hint: "Open the scenario from the gallery to have a lab of your own.", tone: "plain" });
+      say({ error: "Only who opened this lab can ask for its report.", hint: "Take a copy to have a lab of your own at this instant.", tone: "plain" });
       return;
     }
     try {

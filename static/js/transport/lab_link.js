@@ -15,7 +15,7 @@ export function makeLabLink({ send, isOwner, say }) {
 
   function ask(message) {
     if (!isOwner()) {
-      say({ error: "You are watching this lab.", hint: "Only who opened it can play, stop or break it. Open the scenario from the gallery to have one of your own.", tone: "plain" });
+      say({ error: "You are watching this lab.", hint: "Only who holds its key can play, stop or break it. Take a copy to have one of your own, at this instant.", tone: "plain" });
       return false;
     }
     if (send(message)) return true;

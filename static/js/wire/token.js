@@ -3,7 +3,8 @@
  * under the lab's id. Private windows may refuse storage; the token then lasts as long as the page.
  */
 
-const keyOf = (lab_id) => `failover-lab.token.${lab_id}`;
+const PREFIX = "failover-lab.token.";
+const keyOf = (lab_id) => `${PREFIX}${lab_id}`;
 
 /**
  * @param {string} lab_id
@@ -40,3 +41,18 @@ function read(storage, lab_id) {
     return null;
   }
 }
+
+/** @returns {{id: string, token: string}[]} every lab whose token this browser holds */
+export function ownLabs(window) {
+  try {
+    const storage = window.localStorage;
+    return Array.from({ length: storage.length }, (_, at) => storage.key(at))
+      .filter((key) => key.startsWith(PREFIX))
+      .map((key) => ({ id: key.slice(PREFIX.length), token: storage.getItem(key) }));
+  } catch {
+    return []; // a private window may refuse storage; then nothing is kept
+  }
+}
+
+/** Lets the token of a lab go that is no longer there. */
+export const forgetToken = (lab_id, window) => window.localStorage.removeItem(keyOf(lab_id));

@@ -1,0 +1,28 @@
+/** What a list of labs says of each. */
+
+import { counted, seconds } from "./format.js";
+
+const STEPS = [
+  [60, "second", 1],
+  [3600, "minute", 60],
+  [86_400, "hour", 3600],
+  [2_592_000, "day", 86_400],
+  [31_536_000, "month", 2_592_000],
+  [Infinity, "year", 31_536_000],
+];
+
+/** @param {string} iso @param {number} now_ms @returns {string} "3 minutes ago" */
+export function ago(iso, now_ms) {
+  const since_s = Math.max(0, (now_ms - Date.parse(iso)) / 1000);
+  if (since_s < 10) return "just now";
+  const [, unit, size] = STEPS.find(([limit]) => since_s < limit);
+  return `${counted(Math.floor(since_s / size), unit)} ago`;
+}
+
+/** @returns {string} "region-down · seed 1 · at 5.840 s · 3 commands · branch 1" */
+export const factsOfLab = (lab) =>
+  [lab.scenario, `seed ${lab.seed}`, `at ${seconds(lab.at_us)} s`, lab.commands ? counted(lab.commands, "command") : null, lab.branch ? `branch ${lab.branch}` : null].filter(Boolean).join(" · ");
+
+/** @returns {string} what goes with it, before it goes */
+export const lossOf = (lab) =>
+  `It stands at ${seconds(lab.at_us)} s${lab.commands ? `; the ${counted(lab.commands, "command")} given to it, its branches and its reports go with it` : "; its reports go with it"}. Whoever has its link finds nothing there. Its scenario and seed ${lab.seed} can be opened anew.`;

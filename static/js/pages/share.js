@@ -1,0 +1,48 @@
+/**
+ * Passing a lab on: the viewer's link, the owner's link for who holds the key, and a copy of one's own for anyone. The key
+ * stands in a link's fragment, which browsers never send.
+ */
+
+import { keepToken } from "../wire/token.js";
+import { required, setText } from "../render/dom.js";
+
+export function makeShare(root, { window, requests, base, token, getState, say }) {
+  const dialog = required(root, "[data-part=share-dialog]");
+  const done = required(dialog, "[data-part=share-done]");
+  const field = (name) => required(dialog, `[data-part=${name}]`);
+  const link = window.location.origin + window.location.pathname;
+
+  required(root, "[data-act=share]").addEventListener("click", open);
+  for (const button of root.querySelectorAll("[data-act=take-copy]")) button.addEventListener("click", takeCopy);
+  for (const button of dialog.querySelectorAll("[data-copy]")) button.addEventListener("click", () => copy(field(button.dataset.copy)));
+
+  function open() {
+    const owner = getState().welcome?.owner === true;
+    field("viewer-link").value = link;
+    field("owner-part").hidden = !owner;
+    field("owner-link").value = owner ? `${link}#token=${token}` : "";
+    setText(done, "");
+    dialog.showModal();
+  }
+
+  async function copy(input) {
+    input.select();
+    try {
+      await window.navigator.clipboard.writeText(input.value);
+      setText(done, input.dataset.part === "owner-link" ? "The owner's link is copied. Give it away as you would a key." : "The viewer's link is copied.");
+    } catch {
+      setText(done, "The browser does not let this page copy: the link is selected, copy it with the keyboard.");
+    }
+  }
+
+  async function takeCopy() {
+    try {
+      const made = await requests.post(`${base}copy/`, { at_us: getState().at_us });
+      keepToken(made.id, made.token, window);
+      window.location.assign(`${made.url}#token=${made.token}`);
+    } catch (reason) {
+      dialog.close();
+      say({ error: reason.message, hint: reason.hint });
+    }
+  }
+}

@@ -1,0 +1,172 @@
+"""One's labs: listed for who proves them, renamed, copied at an instant, deleted under everybody's eyes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.test import AsyncClient, Client
+
+from tests.visualizer.pages import SCENARIO, Page
+from visualizer.definitions import new_lab
+from visualizer.mine import LABS_LISTED
+from visualizer.models import Lab, LabCommand
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def post(path: str, body: Any, **headers: str) -> Any:
+    return Client().post(path, json.dumps(body), content_type="application/json", headers=headers)
+
+
+async def apost(path: str, body: Any) -> Any:
+    return await AsyncClient().post(path, json.dumps(body), content_type="application/json")
+
+
+def two_labs() -> list[Any]:
+    return [new_lab({"yaml": SCENARIO}), new_lab({"scenario": "two-regions"})]
+
+
+def test_only_labs_whose_token_is_right_are_told_of():
+    one, other = two_labs()
+    answer = post("/labs/mine/", {"labs": [{"id": one.lab.pk, "token": one.token}, {"id": other.lab.pk, "token": one.token}, {"id": "nosuchlab", "token": "x"}, {"id": other.lab.pk + "x"}]}).json()
+    assert [lab["id"] for lab in answer["labs"]] == [one.lab.pk]
+    assert answer["gone"] == sorted([other.lab.pk, "nosuchlab", other.lab.pk + "x"]), "a wrong token and no lab look the same"
+    assert "token" not in json.dumps(answer["labs"])
+
+
+def test_the_page_itself_tells_of_none():
+    made = two_labs()
+    page = Client().get("/labs/").content.decode()
+    assert not any(one.lab.pk in page for one in made)
+
+
+@pytest.mark.parametrize("body", [{}, {"labs": "all"}, {"labs": ["x"]}, {"labs": [{"id": "x"}] * (LABS_LISTED + 1)}, []])
+def test_what_is_no_list_is_refused(body):
+    answer = post("/labs/mine/", body)
+    assert answer.status_code == 400 and answer.json()["hint"]
+
+
+def test_another_sites_page_may_do_nothing():
+    made = two_labs()[0]
+    for path, body in (("/labs/mine/", {"labs": []}), (f"/labs/{made.lab.pk}/delete/", {"token": made.token}), (f"/labs/{made.lab.pk}/copy/", {})):
+        assert post(path, body, origin="http://elsewhere.example").status_code == 403
+    assert Client().get(f"/labs/{made.lab.pk}/delete/").status_code == 405
+
+
+async def test_renaming_needs_the_token_and_a_title(made: Any, hub: Any):
+    path = f"/labs/{made.lab.pk}/rename/"
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    assert (await apost(path, {"token": "wrong", "title": "Mine"})).json()["code"] == "not-owner"
+    for title in ("", "  ", "x" * 201, 7):
+        assert (await apost(path, {"token": made.token, "title": title})).status_code == 400
+    assert (await apost(path, {"token": made.token, "title": "  What we\n run "})).json() == {"title": "What we run"}
+    other = Page(made.lab.pk)
+    assert (await other.open())["title"] == "What we run", "who opens it now is told"
+    for one in (page, other):
+        await one.close()
+
+
+async def test_a_copy_stands_at_the_same_instant_of_the_same_branch(made: Any, hub: Any):
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await page.seek(4_000_000)
+    await page.seek(2_000_000)
+    assert (await page.command(do="cluster.crash", cluster="a"))["ok"]
+    there = await page.seek(2_500_000)
+    answer = await apost(f"/labs/{made.lab.pk}/copy/", {"at_us": 2_500_000})
+    copy = answer.json()
+    assert answer.status_code == 201 and copy["id"] != made.lab.pk
+    mine = Page(copy["id"], copy["token"])
+    assert (await mine.open())["owner"] is True
+    here = await mine.frame(lambda frame: frame["snapshot"] and frame["at_us"] == 2_500_000)
+    for name in ("seq", "branch"):
+        assert here[name] == there[name]
+    assert here["view"]["clusters"] == there["view"]["clusters"] and here["view"]["clusters"]["a"]["state"] == "down"
+    assert (await mine.command(do="cluster.restart", cluster="a"))["ok"]
+    assert await LabCommand.objects.filter(lab_id=made.lab.pk).acount() == 1, "nothing done there is done here"
+    for one in (page, mine):
+        await one.close()
+
+
+async def test_a_copy_is_taken_where_the_lab_was_stored_when_no_instant_is_given(made: Any, hub: Any):
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await page.seek(3_000_000)
+    await stored(made, position_us=3_000_000)
+    copy = (await apost(f"/labs/{made.lab.pk}/copy/", {})).json()
+    assert (await Lab.objects.aget(pk=copy["id"])).position_us == 3_000_000
+    for at_us in (-1, "now", 10**15):
+        assert (await apost(f"/labs/{made.lab.pk}/copy/", {"at_us": at_us})).status_code == 400
+    assert (await apost("/labs/nosuchlab/copy/", {})).status_code == 404
+    await page.close()
+
+
+async def stored(made: Any, **fields: Any) -> Lab:
+    """The lab's row, once it says this."""
+    for _ in range(100):
+        lab = await Lab.objects.aget(pk=made.lab.pk)
+        if all(getattr(lab, name) == value for name, value in fields.items()):
+            return lab
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"the lab's row never said {fields}")
+
+
+async def test_a_lab_that_stands_still_has_a_true_picture(made: Any, hub: Any):
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    frame = await page.seek(3_000_000)
+    lab = await stored(made, position_us=3_000_000)
+    assert lab.picture["at_us"] == 3_000_000
+    lane = lab.picture["lanes"][0]
+    topic = frame["view"]["clusters"]["a"]["topics"]["orders"]
+    assert lane["length"] == topic["length"] and lane["subscriptions"]["billing"]["mark_delete_index"] == topic["subscriptions"]["billing"]["mark_delete_index"]
+    assert lab.used_at > lab.created_at
+    await page.close()
+
+
+async def test_deleting_needs_the_token_and_takes_everything(made: Any, hub: Any):
+    page, viewer = Page(made.lab.pk, made.token), Page(made.lab.pk)
+    await page.open()
+    await viewer.open()
+    assert (await page.command(do="cluster.crash", cluster="a"))["ok"]
+    assert (await apost(f"/labs/{made.lab.pk}/delete/", {"token": "wrong"})).json()["code"] == "not-owner"
+    assert (await apost(f"/labs/{made.lab.pk}/delete/", {"token": made.token})).status_code == 200
+    assert "deleted by its owner" in (await viewer.until("bye"))["reason"]
+    assert not await Lab.objects.filter(pk=made.lab.pk).aexists() and not await LabCommand.objects.aexists()
+    assert hub.rooms == {} and hub.pump._sessions == {}
+    late = Page(made.lab.pk, made.token)
+    await late.socket.connect(timeout=20)
+    await late.send({"type": "hello"})
+    assert (await late.until("error"))["code"] == "not-found"
+    await asyncio.sleep(0.1)  # what was being written when it went says nothing and breaks nothing
+
+
+async def test_a_lab_deleted_by_another_process_says_so_here(made: Any, hub: Any):
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await sync_to_async(Lab.objects.filter(pk=made.lab.pk).delete)()
+    await page.send({"type": "seek", "at_us": 1_000_000})
+    assert "deleted by its owner" in (await page.until("bye"))["reason"]
+    assert hub.rooms == {}
+
+
+def test_report_files_go_with_their_lab(settings, tmp_path):
+    from visualizer.reports.models import Report
+
+    settings.DATA_DIR = tmp_path
+    made = two_labs()[0]
+    report = Report.objects.create(lab=made.lab, title="t", scenario_text="", seed=1, until_us=1)
+    report.folder.mkdir(parents=True)
+    made.lab.delete()
+    assert not report.folder.exists()
+
+
+def test_a_full_site_takes_no_copies(monkeypatch):
+    made = two_labs()[0]
+    monkeypatch.setattr("visualizer.definitions.LABS_KEPT", 2)
+    assert post(f"/labs/{made.lab.pk}/copy/", {}).json()["code"] == "full"
