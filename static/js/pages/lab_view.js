@@ -24,6 +24,8 @@ import { makeLooks } from "./looks.js";
 import { PANELS } from "./panel_list.js";
 import { makePanels } from "./panels.js";
 import { lazyPlotly } from "./plotly.js";
+import { makeAsks } from "./asks.js";
+import { makeStoryPlayer } from "./story_player.js";
 
 /** @param {object} parts see lab_page.js */
 export function makeView(parts) {
@@ -55,20 +57,30 @@ export function makeView(parts) {
   const mirror = makeMirror(document, root);
   const choices = makeChoices(document, root, { choose, onBranch: (number) => link.branch(number) });
   const header = makeHeader(document, root, { ...parts, say, appearance });
-  const panels = makePanels(root, PANELS, { ...parts, say }, redraw);
+  const story = makeStoryPlayer({ ...parts, say, light: lightBeat, onRoom: redraw });
+  const panels = makePanels(root, PANELS, { ...parts, say, story }, redraw);
+  const asks = makeAsks(root, panels);
+  /** A step of a story: its row in the list, its cone everywhere; without one the light goes out. */
+  function lightBeat(seq) {
+    events.show(seq);
+    if (seq === null) lights.clear();
+    else lights.row(seq);
+  }
+  const { earlier, later } = time.acts; // while a story is told its steps are what the two keys walk along
+  const steps = { earlier: () => story.acts.previousBeat() || earlier(), later: () => story.acts.nextBeat() || later() };
   const side = required(root, "[data-part=side]");
 
-  /** Esc takes back one thing at a time: the panel at the side, then the light. */
+  /** Esc takes back one thing at a time: the panel at the side, a story, then the light. */
   function clear() {
     if (looks.isOpen()) looks.close();
-    else lights.clear();
+    else if (!story.close()) lights.clear();
   }
 
   const { signal } = new window.AbortController();
   letGoOfClickedButtons(document, signal);
   listenToKeys(
     document,
-    { ...controls.acts, ...footer.acts, ...stage.acts, ...time.acts, ...faults.acts, ...events.acts, ...header.acts, ...panels.acts, clear, words: () => header.wordsShown(mirror.toggle()) },
+    { ...controls.acts, ...footer.acts, ...stage.acts, ...time.acts, ...faults.acts, ...events.acts, ...header.acts, ...panels.acts, ...steps, clear, words: () => header.wordsShown(mirror.toggle()) },
     signal,
   );
   required(root, "[data-act=words]").addEventListener("click", () => header.wordsShown(mirror.toggle()));
@@ -76,6 +88,7 @@ export function makeView(parts) {
   for (const [name, act] of Object.entries({ "time-in": "magnifyTime", "time-out": "reduceTime", "time-now": "followTime" })) required(root, `[data-act=${name}]`).addEventListener("click", time.acts[act]);
   new window.ResizeObserver(redraw).observe(required(root, "main"));
 
+  let told = false;
   function draw(state, watched, shown_us, wall_ms) {
     if (!state.view || !watched) return false;
     const theme = appearance.theme();
@@ -92,6 +105,7 @@ export function makeView(parts) {
     footer.update(state, watched, theme, at_us, ratio);
     controls.update(state, at_us);
     sentence.update(state, watched, wall_ms);
+    asks.update(state, watched);
     const width = side.clientWidth;
     risk.update(state, watched);
     building.update(state, watched, theme, ratio, width);
@@ -121,6 +135,8 @@ export function makeView(parts) {
     if (bug) notices.banner("bug", `${bug.error} ${bug.hint ?? ""} Seed ${bug.seed}, at ${((bug.at_us ?? 0) / 1e6).toFixed(6)} s.`, "harm", bug.replay ? { href: bug.replay, text: "Run it again" } : null);
     if (message.type === "bye") notices.banner("bye", `The server closed this page: ${message.reason ?? "no reason given"}.`);
     if (message.type === "welcome") {
+      if (!told) story.openFromAddress();
+      told = true;
       notices.banner("bye", null);
       setText(document.querySelector("title"), `${message.title ?? message.scenario} · Failover Lab`);
     }

@@ -1,3 +1,5 @@
+import { WHY_TWICE } from "./story_panel.js";
+
 /**
  * The panels that hang under the logs beside “Time”, in the order of their tabs. To add one: import it, put it in the list;
  * the recipe in CONTRIBUTING.md says what a panel is.
@@ -14,4 +16,4 @@
  */
 
 /** @type {Panel[]} */
-export const PANELS = [];
+export const PANELS = [WHY_TWICE];

@@ -1,0 +1,33 @@
+/** A story's place in the address's fragment: failover, kind, message and beat, so that a link leads to the very sentence. */
+
+/**
+ * @typedef {object} StoryPlace
+ * @property {number} failover number of the failover on the branch, from 0
+ * @property {string} kind duplicates, redeliveries, stranded or lost
+ * @property {string} producer
+ * @property {number} number the message's sequence id
+ * @property {number} beat from 1
+ */
+
+const WHOLE = /^\d{1,15}$/;
+
+/** @param {StoryPlace} place @returns {string} "#failover=0&kind=duplicates&producer=shop&number=53&beat=4" */
+export const fragmentOf = ({ failover, kind, producer, number, beat }) => `#${new URLSearchParams({ failover, kind, producer, number, beat })}`;
+
+/** @returns {StoryPlace | null} null when the fragment names no story */
+export function placeOf(fragment) {
+  const given = new URLSearchParams(fragment.replace(/^#/, ""));
+  const [failover, number, beat] = ["failover", "number", "beat"].map((name) => given.get(name) ?? (name === "beat" ? "1" : ""));
+  const [kind, producer] = ["kind", "producer"].map((name) => given.get(name) ?? "");
+  if (![failover, number, beat].every((text) => WHOLE.test(text)) || !kind || !producer) return null;
+  return { failover: Number(failover), kind, producer, number: Number(number), beat: Math.max(1, Number(beat)) };
+}
+
+/** @returns {string} path that answers the story of a message @param {{place?: number, producer?: string, number?: number}} which */
+export function storyPath(base, failover, kind, which) {
+  const query = which.place === undefined ? new URLSearchParams({ producer: which.producer, number: which.number }) : new URLSearchParams({ place: which.place });
+  return `${base}failovers/${failover}/${encodeURIComponent(kind)}/story.json?${query}`;
+}
+
+/** How long a beat stays while a story plays by itself, ms: as long as it takes to read, never shorter than two seconds. */
+export const readingTime = (words) => Math.max(2000, 900 + 62 * words.length);

@@ -1,0 +1,23 @@
+/** The questions under the sentence, once there was a failover: each leads to the panel that answers it. */
+
+import { latestFailover } from "../model/sentence.js";
+import { required } from "../render/dom.js";
+
+/** @param {HTMLElement} root @param {ReturnType<import("./panels.js").makePanels>} panels */
+export function makeAsks(root, panels) {
+  const line = required(root, "[data-part=asks]");
+  for (const [act, name] of Object.entries({ "why-twice": "why-twice", "what-helps": "why-twice" })) {
+    required(line, `[data-act=${act}]`).addEventListener("click", () => {
+      panels.show(name);
+      const panel = required(root, `#panel-${name}`);
+      panel.scrollIntoView({ block: "nearest" });
+      panel.focus({ preventScroll: true });
+    });
+  }
+  return {
+    update(state, watched) {
+      const hidden = !latestFailover(state, watched.subscription);
+      if (line.hidden !== hidden) line.hidden = hidden;
+    },
+  };
+}

@@ -1,0 +1,112 @@
+/**
+ * “Why twice?”: the messages of a failover, grouped by what became of them and why, each a button that tells its story.
+ * Asked of the server when the branch has run further; while it plays at most every few seconds, since counting takes a while.
+ */
+
+import { latestFailover } from "../model/sentence.js";
+import { counted, seconds, whole } from "../model/format.js";
+import { element } from "../render/dom.js";
+
+const PAGE = 60;
+const EVERY_MS = 3000;
+const KIND_ORDER = ["duplicates", "redeliveries", "stranded", "lost"];
+
+/** @type {import("./panel_list.js").Panel} */
+export const WHY_TWICE = { name: "why-twice", title: "Why twice?", make };
+
+function make(section, { document, requests, base, getState, say, wake, story }) {
+  section.classList.add("why");
+  let answer = null;
+  let chosen = null; // number of the failover that a person chose
+  let key = "";
+  let asking = false;
+  let asked_ms = -Infinity;
+
+  async function ask(next_key, wall_ms) {
+    asking = true;
+    asked_ms = wall_ms;
+    key = next_key;
+    try {
+      answer = await requests.get(`${base}why-twice.json`);
+      write();
+    } catch (reason) {
+      section.replaceChildren(element(document, "p.quiet", { text: `${reason.message} ${reason.hint ?? ""}` }));
+      say({ error: reason.message, hint: reason.hint });
+    }
+    asking = false;
+    wake();
+  }
+
+  function write() {
+    const { failovers } = answer;
+    if (failovers.length === 0) {
+      section.replaceChildren(element(document, "p.lead-in", { text: "Nobody has moved yet. When the consumers go to another region, this list says which messages came twice there, and why each of them did." }), element(document, "p.quiet", { text: "Press O to move them now, or play on to a failover that the scenario has planned." }));
+      return;
+    }
+    const latest = latestFailover(getState(), failovers.at(-1).subscription);
+    const number = chosen ?? failovers.findLast((one) => one.at_us === latest?.at_us)?.number ?? failovers.length - 1;
+    const failover = failovers[Math.min(number, failovers.length - 1)];
+    section.replaceChildren(...[failovers.length > 1 && chooser(failovers, failover), headline(failover), ...groupsOf(failover)].filter(Boolean));
+  }
+
+  function chooser(failovers, now) {
+    const options = failovers.map((one) => element(document, "option", { value: one.number, selected: one.number === now.number, text: `${seconds(one.at_us)} s: ${one.subscription} from ${one.from} to ${one.to}` }));
+    const select = element(document, "select", { "aria-label": "Which failover", onchange: (event) => ((chosen = Number(event.target.value)), write()) }, options);
+    return element(document, "p", {}, [element(document, "label", {}, ["failover ", select])]);
+  }
+
+  function headline(failover) {
+    const twice = failover.duplicates ? `${counted(failover.duplicates, "message")} came twice` : "nothing came twice";
+    return element(document, "p.lead-in", {}, [`${failover.subscription} moved from ${failover.from} to ${failover.to} at ${seconds(failover.at_us)} s, and `, element(document, failover.duplicates ? "b.harm-text" : "b", { text: twice }), ". Choose a message to be told its story."]);
+  }
+
+  function groupsOf(failover) {
+    if (failover.groups.length === 0) return [element(document, "p", { text: "Every message was delivered once, and none is missing." })];
+    const ordered = [...failover.groups].sort((a, b) => KIND_ORDER.indexOf(a.kind) - KIND_ORDER.indexOf(b.kind) || b.count - a.count);
+    return ordered.map((group, place) => groupOf(failover, group, place === 0));
+  }
+
+  function groupOf(failover, group, open) {
+    const list = element(document, "ul.messages", {});
+    const more = element(document, "button.plain", { type: "button", hidden: true });
+    const summary = element(document, "summary", {}, [
+      element(document, "b.amount", { text: whole(group.count) }),
+      element(document, "span", {}, [element(document, "b", { text: group.heading }), element(document, "span.says", { text: group.says })]),
+    ]);
+    const box = element(document, `details.group.${group.kind}`, { open }, [summary, list, more]);
+    let shown = 0;
+    async function fetchMore() {
+      try {
+        const query = new URLSearchParams({ cause: group.cause, first: shown, limit: PAGE });
+        const page = await requests.get(`${base}failovers/${failover.number}/${group.kind}.json?${query}`);
+        list.append(...page.messages.map((message) => element(document, "li", {}, [messageButton(failover, group, message)])));
+        shown += page.messages.length;
+        more.hidden = shown >= page.total;
+        more.textContent = `${whole(shown)} of ${whole(page.total)} shown: show ${whole(Math.min(PAGE, page.total - shown))} more`;
+      } catch (reason) {
+        say({ error: reason.message, hint: reason.hint });
+      }
+    }
+    more.addEventListener("click", fetchMore);
+    box.addEventListener("toggle", () => box.open && shown === 0 && fetchMore());
+    return box;
+  }
+
+  function messageButton(failover, group, message) {
+    const name = `${message.producer}/${message.sequence_id}`;
+    const when = message.at_us === undefined ? "" : `, delivered at ${seconds(message.at_us)} s`;
+    const after = message.returned || message.recovered ? ", came after all" : message.returned === false ? ", never came" : "";
+    return element(document, "button.message", { type: "button", "aria-label": `${name}${when}${after}: tell its story`, onclick: () => story.open({ failover: failover.number, kind: group.kind, place: message.place }), text: message.returned || message.recovered ? `${name} ↩` : name });
+  }
+
+  section.replaceChildren(element(document, "p.quiet", { text: "Counting…" }));
+  return {
+    update(state, watched, { wall_ms }) {
+      const latest = state.view.failovers.at(-1);
+      const wanted = [state.view.branch, state.view.furthest_us, latest?.at_us].join("|");
+      if (wanted === key || asking) return;
+      const moving = state.playing && wall_ms - asked_ms < EVERY_MS;
+      if (!moving) ask(wanted, wall_ms);
+    },
+  };
+}

@@ -1,0 +1,137 @@
+"""“Why twice?” as a person uses it: the list by cause, a message's story beat by beat, its link, on a phone, as a viewer."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+from script.support.browsing import wait_until
+
+
+@pytest.fixture
+def lab(make_lab):
+    opened = make_lab("region-down").open("?panel=why-twice")
+    opened.seek(10_000_000)
+    yield opened
+    assert opened.troubles == []
+
+
+def words(lab) -> str:
+    return lab.page.locator("[data-part=story-words]").inner_text()
+
+
+def tell(lab, name: str) -> None:
+    """Choose a message, and stop it from going on by itself."""
+    lab.page.get_by_role("button", name=re.compile(f"^{re.escape(name)}, delivered".replace("/", "."))).click()
+    expect(lab.page.get_by_role("region", name="Story of a message")).to_be_visible()
+    lab.page.get_by_role("button", name="Pause", exact=True).first.click()
+
+
+def test_the_list_says_how_many_and_why(lab):
+    panel = lab.page.get_by_role("tabpanel", name="Why twice?")
+    expect(panel).to_contain_text("7 messages came twice")
+    group = panel.locator("details.group")
+    expect(group).to_have_count(1)
+    expect(group).to_contain_text("Newer than the newest snapshot")
+    expect(group.locator("button.message")).to_have_count(7)
+
+
+def test_a_story_steps_by_key_and_the_lab_goes_along(lab):
+    tell(lab, "shop/53")
+    beats = lab.page.locator("[data-part=story-pips] li").count()
+    seen = [(words(lab), lab.state("state.at_us"))]
+    for _ in range(beats - 1):
+        before = words(lab)
+        lab.page.keyboard.press("]")
+        wait_until(lab.page, "before => document.querySelector('[data-part=story-words]').textContent !== before", before)
+        told_s = float(lab.page.locator("[data-part=story-time]").inner_text().split()[0])
+        lab.until(f"Math.abs(state.at_us - {told_s * 1e6}) < 1000")
+        seen.append((words(lab), lab.state("state.at_us")))
+    instants = [at_us for _, at_us in seen]
+    assert instants == sorted(instants) and len({text for text, _ in seen}) == beats
+    assert "publishes shop/53" in " ".join(text for text, _ in seen) and seen[-1][0].endswith("a second time, although it was done.")
+    lab.page.keyboard.press("[")
+    wait_until(lab.page, "before => document.querySelector('[data-part=story-words]').textContent !== before", seen[-1][0])
+    assert words(lab) == seen[-2][0]
+
+
+def test_a_story_plays_by_itself_until_it_is_paused(lab):
+    lab.page.get_by_role("button", name=re.compile("^shop.50, delivered")).click()
+    expect(lab.page.locator("[data-part=story-count]")).to_contain_text("2 of", timeout=15_000)
+    lab.page.get_by_role("button", name="Pause", exact=True).first.click()
+    stopped = words(lab)
+    lab.page.wait_for_timeout(6_000)
+    assert words(lab) == stopped
+
+
+def test_its_link_opens_the_same_sentence_for_somebody_else(lab, make_lab):
+    tell(lab, "shop/51")
+    for _ in range(4):
+        lab.page.keyboard.press("]")
+    lab.page.wait_for_timeout(300)
+    address, sentence = lab.page.url, words(lab)
+    assert "producer=shop&number=51&beat=5" in address and "token" not in address
+    viewer = make_lab(of=lab)
+    viewer.page.goto(address)
+    expect(viewer.page.locator("[data-part=story-words]")).to_have_text(sentence)
+    assert viewer.troubles == []
+
+
+def test_closing_it_gives_the_foot_and_the_address_back(lab):
+    tell(lab, "shop/50")
+    lab.page.get_by_role("button", name="Close the story").click()
+    expect(lab.page.get_by_role("region", name="Story of a message")).to_be_hidden()
+    assert "#" not in lab.page.url
+
+
+def test_the_question_under_the_sentence_leads_to_the_list(make_lab):
+    lab = make_lab("region-down").open()
+    lab.seek(5_000_000)
+    button = lab.page.get_by_role("button", name="Why twice?")
+    expect(button).to_be_hidden()
+    lab.seek(6_000_000)
+    button.click()
+    expect(lab.page.get_by_role("tabpanel", name="Why twice?")).to_contain_text("7 messages came twice")
+    assert lab.troubles == []
+
+
+def test_before_any_failover_it_says_what_will_stand_here(make_lab):
+    lab = make_lab("two-regions").open("?panel=why-twice")
+    expect(lab.page.get_by_role("tabpanel", name="Why twice?")).to_contain_text("Nobody has moved yet")
+    assert lab.troubles == []
+
+
+def test_hundreds_of_messages_come_page_by_page_with_their_number(make_lab):
+    lab = make_lab("slow-consumer-oldest-first").open("?panel=why-twice")
+    lab.seek(45_000_000)
+    group = lab.page.locator("details.group.duplicates").first
+    expect(group.locator("button.message")).to_have_count(60)
+    more = group.get_by_role("button", name=re.compile("60 of 250 shown"))
+    more.click()
+    expect(group.locator("button.message")).to_have_count(120)
+    for kind in ("redeliveries", "stranded"):
+        expect(lab.page.locator(f"details.group.{kind}")).to_be_visible()
+    assert lab.troubles == []
+
+
+def test_several_failovers_can_be_chosen(make_lab):
+    lab = make_lab("region-down-twice").open("?panel=why-twice")
+    lab.seek(20_000_000)
+    choice = lab.page.get_by_label("Which failover")
+    choice.select_option("1")
+    expect(lab.page.get_by_role("tabpanel", name="Why twice?")).to_contain_text("50 messages came twice")
+    assert lab.troubles == []
+
+
+def test_on_a_phone_the_story_keeps_the_logs_in_view(make_lab):
+    lab = make_lab("region-down", viewport={"width": 390, "height": 844}, has_touch=True).open("?panel=why-twice")
+    lab.seek(10_000_000)
+    tell(lab, "shop/53")
+    for _ in range(10):
+        lab.page.keyboard.press("]")
+    lab.page.wait_for_timeout(400)
+    assert lab.page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    assert lab.page.evaluate("() => document.scrollingElement.scrollTop") == 0
+    assert lab.page.evaluate("() => [...document.querySelectorAll('.story-bar .steps button, .story-bar .tools button')].every((one) => one.offsetHeight >= 40)")
+    assert lab.troubles == []

@@ -1,0 +1,27 @@
+import test from "node:test";
+import assert from "node:assert/strict";
+import { fragmentOf, placeOf, readingTime, storyPath } from "../../static/js/model/story_address.js";
+
+test("a place in a story survives the address", () => {
+  const place = { failover: 1, kind: "duplicates", producer: "shop & co/#1", number: 53, beat: 4 };
+  assert.deepEqual(placeOf(fragmentOf(place)), place);
+});
+
+test("what names no story is none", () => {
+  for (const fragment of ["", "#", "#token=abc", "#failover=0&kind=duplicates&producer=shop", "#failover=-1&kind=x&producer=y&number=1", "#failover=0&kind=&producer=y&number=1"]) assert.equal(placeOf(fragment), null, fragment);
+});
+
+test("a beat that is missing or nought is the first", () => {
+  assert.equal(placeOf("#failover=0&kind=lost&producer=shop&number=1").beat, 1);
+  assert.equal(placeOf("#failover=0&kind=lost&producer=shop&number=1&beat=0").beat, 1);
+});
+
+test("paths name a message by place or by itself", () => {
+  assert.equal(storyPath("/labs/x/", 0, "duplicates", { place: 7 }), "/labs/x/failovers/0/duplicates/story.json?place=7");
+  assert.equal(storyPath("/labs/x/", 2, "lost", { producer: "a b", number: 1 }), "/labs/x/failovers/2/lost/story.json?producer=a+b&number=1");
+});
+
+test("longer sentences stay longer, and none is gone at once", () => {
+  assert.equal(readingTime("Short."), 2000);
+  assert.ok(readingTime("x".repeat(120)) > 8000);
+});
