@@ -50,6 +50,7 @@ def test_a_story_steps_by_key_and_the_lab_goes_along(lab):
         seen.append((words(lab), lab.state("state.at_us")))
     instants = [at_us for _, at_us in seen]
     assert instants == sorted(instants) and len({text for text, _ in seen}) == beats
+    expect(lab.page.locator("[data-part=lit]")).to_be_visible()  # its entries are ringed in the lanes
     assert "publishes shop/53" in " ".join(text for text, _ in seen) and seen[-1][0].endswith("a second time, although it was done.")
     lab.page.keyboard.press("[")
     wait_until(lab.page, "before => document.querySelector('[data-part=story-words]').textContent !== before", seen[-1][0])

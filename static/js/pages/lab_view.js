@@ -60,11 +60,12 @@ export function makeView(parts) {
   const story = makeStoryPlayer({ ...parts, say, light: lightBeat, onRoom: redraw });
   const panels = makePanels(root, PANELS, { ...parts, say, story }, redraw);
   const asks = makeAsks(root, panels);
-  /** A step of a story: its row in the list, its cone everywhere; without one the light goes out. */
-  function lightBeat(seq) {
-    events.show(seq);
-    if (seq === null) lights.clear();
-    else lights.row(seq);
+  /** A step of a story: its row in the list; a marker's or snapshot's own light, else that of the message that it is about. */
+  function lightBeat(told) {
+    events.show(told?.row.seq ?? null);
+    if (told === null) lights.clear();
+    else if (told.row.marker !== undefined || told.row.snapshot !== undefined) lights.row(told.row.seq);
+    else lights.message(told.producer, told.number);
   }
   const { earlier, later } = time.acts; // while a story is told its steps are what the two keys walk along
   const steps = { earlier: () => story.acts.previousBeat() || earlier(), later: () => story.acts.nextBeat() || later() };
@@ -106,6 +107,7 @@ export function makeView(parts) {
     controls.update(state, at_us);
     sentence.update(state, watched, wall_ms);
     asks.update(state, watched);
+    story.update(state);
     const width = side.clientWidth;
     risk.update(state, watched);
     building.update(state, watched, theme, ratio, width);

@@ -12,7 +12,7 @@ const NOUNS = { duplicates: "seen twice", redeliveries: "delivered again", stran
 /**
  * @param {object} parts of the page (see lab_page.js), and
  * @param {(notice: object) => void} parts.say
- * @param {(seq: number | null) => void} parts.light lights a row and what belongs to it; null puts the light out
+ * @param {(told: {producer: string, number: number, row: object} | null) => void} parts.light lights a beat's row and its message; null puts the light out
  * @param {() => void} parts.onRoom the bar came or went: heights have changed
  */
 export function makeStoryPlayer({ document, root, window, link, requests, base, getState, say, light, onRoom }) {
@@ -23,6 +23,7 @@ export function makeStoryPlayer({ document, root, window, link, requests, base, 
   let at = 0;
   let timer = null;
   let asked = 0;
+  let unlit = null; // the beat to light once the lab has come to it
 
   const acts = { nextBeat: () => step(1), previousBeat: () => step(-1), closeStory: close };
   for (const [act, run] of Object.entries({ "story-next": acts.nextBeat, "story-previous": acts.previousBeat, "story-close": close, "story-play": togglePlay, "story-share": share })) {
@@ -67,7 +68,7 @@ export function makeStoryPlayer({ document, root, window, link, requests, base, 
       if (state.playing) link.pause();
       link.seekSeq(beat.seq);
     }
-    light(beat.seq);
+    unlit = beat;
     window.history.replaceState(null, "", window.location.pathname + window.location.search + addressOf());
   }
 
@@ -116,7 +117,7 @@ export function makeStoryPlayer({ document, root, window, link, requests, base, 
     if (!story) return false;
     asked += 1;
     stop();
-    story = null;
+    story = unlit = null;
     bar.hidden = true;
     root.classList.remove("telling");
     window.history.replaceState(null, "", window.location.pathname + window.location.search);
@@ -150,6 +151,11 @@ export function makeStoryPlayer({ document, root, window, link, requests, base, 
     open,
     close,
     isOpen: () => story !== null,
+    update(state) {
+      if (unlit === null || state.view.seq <= unlit.seq) return;
+      light({ producer: story.producer, number: story.sequence_id, row: unlit.row });
+      unlit = null;
+    },
     /** The address names a story: told once the lab is there. */
     openFromAddress() {
       const place = placeOf(window.location.hash);
