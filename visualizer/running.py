@@ -199,7 +199,7 @@ class Runner:
         if position == self._kept:
             return
         # While it plays the picture would be old in a moment; it is drawn when the lab stands still.
-        picture = {} if self.session.playing else {"picture": picture_at(self.session.world)}
+        picture = {} if self.session.playback.playing else {"picture": picture_at(self.session.world)}
         try:
             await store.keep_position(self.stored, {**position, **picture})
         except store.LabTaken:

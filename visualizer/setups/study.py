@@ -14,9 +14,9 @@ from typing import Any
 from asgiref.sync import sync_to_async
 
 from simulator import ScenarioError, World, load_scenario_text
-from visualizer.session import AIM_S, FIRST_EVENTS, MOST_EVENTS
 from visualizer.setups.reading import NO_FAILURE, Failure, read_text
 from visualizer.setups.variations import Variation, period_us, variations
+from visualizer.slices import SliceSize
 from visualizer.wire import Refused
 from visualizer.work import Wait, Work
 
@@ -42,8 +42,7 @@ class Study:
         self.listener = self  # and who hears of our own bugs
         self.blocked_on: Awaitable[Any] | None = None
         self._tell, self._ended = tell, ended
-        self._events = FIRST_EVENTS
-        self._running = False
+        self._size = SliceSize()
         self._answer: Any = None
         self._work: Work | None = self._runs(text)
 
@@ -69,10 +68,7 @@ class Study:
         return now_s if self._work is not None and self.blocked_on is None else None
 
     def took(self, seconds: float) -> None:
-        """Learn from a slice of a run how many events fit in the next."""
-        if self._running:
-            factor = min(2.0, max(0.25, AIM_S / max(seconds, 1e-6)))
-            self._events = int(min(MOST_EVENTS, max(1, self._events * factor)))
+        self._size.took(seconds)
 
     def resumed(self, answer: Any) -> None:
         self.blocked_on, self._answer = None, answer
@@ -118,10 +114,8 @@ class Study:
         """One run to its end; the figures of its fail-over."""
         world = World.from_scenario(scenario, rows_max=ROWS_OF_A_RUN)
         yield None
-        self._running = True
-        while world.advance(scenario.until_us, self._events):
+        while world.advance(scenario.until_us, self._size.take()):
             yield None
-        self._running = False
         if world.limit_reached:
             raise Refused("too-large", f"One run of this set-up writes more than {ROWS_OF_A_RUN:,} rows, the most that is counted here.", "Lower the rate, or let it run for a shorter time; a lab of its own may hold ten times as many.")
         refused = [result["error"] for result in world.command_results if result["command"] == "subscription.fail-over" and not result["ok"]]
