@@ -13,6 +13,9 @@ from spark_reports.counting import Counting
 from spark_reports.read import TraceInput
 from spark_reports.transforms.places import LEDGER_STEP
 
+Told = list[tuple[dict[str, Any], dict[str, Any]]]
+"""(run, failover) of the failovers that the page tells at length."""
+
 STORIES_MOST = 3
 KEYS_MOST = 8
 
@@ -73,9 +76,10 @@ def _share(costs: list[dict[str, Any]]) -> dict[str, float]:
     return {"entries": part("entries"), "bytes": part("size_bytes")}
 
 
-def add_people(runs: list[dict[str, Any]], consumers: list[Any], keys: list[Any]) -> None:
-    """Consumers, and the worst keys."""
-    for run, failover, key in _failovers(runs):
+def add_people(told: Told, consumers: list[Any], keys: list[Any]) -> None:
+    """Consumers, and the worst keys, of the failovers told at length."""
+    for run, failover in told:
+        key = (run["run"], failover["failover_seq"])
         failover["consumers"] = [
             {name: row[name] for name in ("client", "delivered", "acknowledged", "in_hand", "slowest_us", "came_twice")}
             for row in sorted((row for row in consumers if (row.run, row.failover_seq) == key), key=lambda row: row.client or "")
@@ -87,10 +91,10 @@ def add_people(runs: list[dict[str, Any]], consumers: list[Any], keys: list[Any]
         ]
 
 
-def chosen_messages(runs: list[dict[str, Any]]) -> tuple[list[tuple], list[tuple]]:
+def chosen_messages(told: Told) -> tuple[list[tuple], list[tuple]]:
     """The messages whose stories are told, (run, producer, sequence_id), and the single rows that examples rest on, (run, seq)."""
     messages, seqs = set(), set()
-    for run, failover, _ in _failovers(runs):
+    for run, failover in told:
         for entry in failover["worst_keys"][:STORIES_MOST]:
             messages.add((run["run"], entry["producer"], entry["last"]["sequence_id"]))
             seqs.add((run["run"], entry["last"]["evidence_seq"]))
@@ -99,10 +103,10 @@ def chosen_messages(runs: list[dict[str, Any]]) -> tuple[list[tuple], list[tuple
     return sorted(messages), sorted((run, seq) for run, seq in seqs if seq is not None)
 
 
-def add_stories(runs: list[dict[str, Any]], rows: list[Any]) -> None:
+def add_stories(told: Told, rows: list[Any]) -> None:
     """Rows in words' reach: each example's evidence, and each chosen message from its publish to its last delivery."""
     by_seq = {(row.run, row.seq): {name: value for name, value in row.asDict().items() if value is not None} for row in rows}
-    for run, failover, _ in _failovers(runs):
+    for run, failover in told:
         for example in failover["examples"].values():
             example["evidence"] = by_seq.get((run["run"], example["evidence_seq"]))
         failover["stories"] = [_story(run["run"], failover, entry, by_seq) for entry in failover["worst_keys"][:STORIES_MOST]]
@@ -111,14 +115,10 @@ def add_stories(runs: list[dict[str, Any]], rows: list[Any]) -> None:
 def _story(run: int, failover: dict[str, Any], entry: dict[str, Any], by_seq: dict[tuple[int, int], dict[str, Any]]) -> dict[str, Any]:
     last = entry["last"]
     marks = {last["evidence_seq"], failover["failover_seq"]}
-    told = []
+    lines = []
     for (number, seq), row in sorted(by_seq.items()):
         own = (row.get("producer"), row.get("sequence_id")) == (entry["producer"], last["sequence_id"])
         other_subscription = row.get("subscription") not in (None, failover["subscription"])
         if number == run and seq <= last["seq"] and (seq in marks or own) and not other_subscription:
-            told.append(row)
-    return {"producer": entry["producer"], "sequence_id": last["sequence_id"], "key": entry["key"], "cause": last["cause"], "seq": last["seq"], "rows": told}
-
-
-def _failovers(runs: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any], tuple[int, int]]]:
-    return [(run, failover, (run["run"], failover["failover_seq"])) for run in runs for failover in run["failovers"]]
+            lines.append(row)
+    return {"producer": entry["producer"], "sequence_id": last["sequence_id"], "key": entry["key"], "cause": last["cause"], "seq": last["seq"], "rows": lines}

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_reports.facts import Facts
 from spark_reports.local import made_local
+from spark_reports.read import control_rows
 from spark_reports.transforms import causes, cursors, dedup, deliveries, failovers, fates, parties, subscriptions
 
 PLAIN = (
@@ -51,47 +52,50 @@ class Counting:
 
     def find_failovers(self) -> None:
         """Windows, ends of clusters, topics, and the mark-deletes over time."""
-        self.failovers = self.local(failovers.failovers(self.rows))
-        self.ends = self.local(failovers.cluster_ends(self.rows, self.failovers))
-        topics = self.local(failovers.failover_topics(self.rows, self.failovers))
+        self.control = self.keep(control_rows(self.rows))
+        self.failovers = self.local(failovers.failovers(self.control))
+        self.ends = self.local(failovers.cluster_ends(self.control, self.failovers))
+        topics = self.local(failovers.failover_topics(self.control, self.failovers))
         self.scopes = self.local(fates.scopes(self.failovers, topics, self.ends))
-        self.marks = cursors.marks(self.rows)
+        self.marks = cursors.marks(self.control)
 
     def judge_deliveries(self) -> None:
         """Every delivery judged."""
-        self.handled = deliveries.handled(self.rows)
-        told = deliveries.with_history(self.handled, deliveries.published(self.rows))
-        self.judged = self.keep(deliveries.judged(told, self.failovers))
-        self.delivery_figures = deliveries.delivery_figures(self.judged).collect()
-        self.dedup_figures = dedup.dedup_windows(self.judged, self.handled, dedup.block_rows(self.longest_run)).collect()
+        histories = self.keep(deliveries.histories(self.rows, self.failovers))
+        self.judged = deliveries.judged(histories)
+        self.reordered = self.keep(deliveries.reordered(self.judged))
+        self.delivery_figures = deliveries.delivery_figures(self.judged, self.reordered).collect()
+        self.duplicates = self.keep(causes.duplicates(self.judged, self.ends))
+        windows = dedup.dedup_windows(self.duplicates, self.rows, deliveries.repeated(histories), dedup.block_rows(self.longest_run))
+        self.dedup_figures = windows.collect()
 
     def find_causes(self) -> None:
         """Every duplicate explained."""
-        duplicates = self.keep(causes.duplicates(self.judged))
-        known = self.local(self._parties(duplicates))
-        copies = causes.copies(self.rows, duplicates, self.ends, self.local(cursors.forgettings(self.rows)), self.marks)
-        went_back = causes.went_back(duplicates, self.local(cursors.backward_steps(self.marks)))
-        self.explained = self.keep(causes.explained(duplicates, copies, went_back, known))
+        known = self.local(self._parties())
+        copies = causes.copies(self.rows, self.duplicates, self.local(cursors.forgettings(self.control)), self.marks)
+        went_back = causes.went_back(self.duplicates, self.local(cursors.backward_steps(self.marks)))
+        self.explained = self.keep(causes.explained(self.duplicates, copies, went_back, known))
         self.cause_figures = causes.cause_counts(self.explained).collect()
 
-    def _parties(self, duplicates: DataFrame) -> DataFrame:
-        rows, facts, key = self.rows, self.facts, parties.PARTY
-        met = self.local(parties.with_marks(self.local(parties.parties(duplicates, self.failovers, self.ends)), self.marks))
+    def _parties(self) -> DataFrame:
+        rows, facts, key = self.control, self.facts, parties.PARTY
+        met = self.local(parties.with_marks(self.local(parties.parties(self.duplicates, self.failovers, self.ends)), self.marks))
         remotes = self.local(parties.remotes(rows, met, facts.sites))
         replication = self.local(parties.replication(rows, met, facts.sites, remotes, facts.links))
-        thresholds = (replication, parties.updates(rows, met), parties.snapshots(rows, met), parties.attempts(rows, met, replication))
+        thresholds = (replication, parties.updates(rows, met), parties.snapshots(rows, met), parties.attempts(self.rows, rows, met, replication))
         for frame in thresholds:
             met = met.join(self.local(frame), key, "left")
         return met
 
     def settle_messages(self) -> None:
         """What became of every message."""
-        of_failovers = fates.fates(self.rows, self.scopes, self.local(fates.opened(self.marks, self.scopes)))
-        of_failovers = self.keep(of_failovers)
+        unsettled = self.keep(fates.unsettled(self.rows, self.scopes))
+        unsettled.count()  # once it is made its size is known, and the next step needs no shuffle of all rows to meet a few
+        of_failovers = self.keep(fates.fates(self.rows, self.scopes, self.local(fates.opened(self.marks, self.scopes)), unsettled))
         covered = fates.covered(of_failovers, self.marks, self.scopes)
-        replicators = self.local(fates.replicators(self.rows, self.scopes))
-        self.settled = fates.settled(of_failovers, covered, replicators, self.local(fates.lost_clusters(self.rows)))
-        self.fate_figures = fates.fate_figures(self.settled, self.failovers).collect()
+        replicators = self.local(fates.replicators(self.control, self.scopes))
+        settled = fates.settled(of_failovers, covered, replicators, self.local(fates.lost_clusters(self.control)))
+        self.fate_figures = fates.fate_figures(settled, self.failovers).collect()
 
     def count_subscriptions(self) -> None:
         """Rows of each subscription, cluster and partition."""

@@ -9,7 +9,7 @@ from collections import defaultdict
 from typing import Any
 
 from spark_reports.transforms.cursors import ABSENT
-from spark_reports.transforms.places import LEDGER_STEP
+from spark_reports.transforms.places import LEDGER_STEP, NEVER
 from spark_reports.transforms.series import SAMPLES
 
 SECOND_US = 1_000_000
@@ -87,15 +87,15 @@ def _timed(values: list, bin_us: int) -> list[list]:
     return [[(number + 1) * bin_us / SECOND_US, value] for number, value in enumerate(values)]
 
 
-def sampled_marks(mark_rows: list[Any], cluster: str, topic: str, subscription: str, bins: int) -> list[int]:
-    """The mark-delete at the end of each bin, never falling: what "first covered" is asked of."""
+def covering_steps(mark_rows: list[Any], cluster: str, topic: str, subscription: str, bins: int) -> list[tuple[int, int, int]]:
+    """(low, high, bin): the places above `low` up to `high` are first covered by the mark-delete at the end of that bin; of bin `bins`: never."""
     told = [(row.bin, row.mark) for row in mark_rows if (row.cluster, row.topic, row.subscription) == (cluster, topic, subscription)]
-    filled = _filled(told, bins, ABSENT)
-    highest, rising = ABSENT, []
-    for value in filled:
-        highest = max(highest, value)
-        rising.append(highest)
-    return rising
+    steps, highest = [], ABSENT
+    for number, mark in enumerate(_filled(told, bins, ABSENT)):
+        if mark > highest:
+            steps.append((highest, mark, number))
+            highest = mark
+    return [*steps, (highest, NEVER, bins)]
 
 
 def risk_and_lag(coverage: list[Any], bin_us: int, bins: int) -> dict[str, list]:

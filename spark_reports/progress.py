@@ -1,13 +1,14 @@
 """Progress of a report and its end before time: step n of m by name, tasks done of the running stage.
 
-Rules: a classic session is asked through its status tracker, a Connect session has none and tells steps only. Cancelling
-ends the Spark job by its group (classic) or its tag (Connect); `Cancelled` then ends the report between two steps.
+Rules: a classic session is asked through its status tracker, a Connect session tells a progress handler while a query
+runs. Cancelling ends the Spark job by its group (classic) or its tag (Connect); `Cancelled` then ends the report between
+two steps.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 WATCH_EVERY_S = 0.5
@@ -49,6 +50,7 @@ class Watch:
             self._context.setJobGroup(self.group, "failover report", interruptOnCancel=True)
         else:
             self.spark.addTag(self.group)
+            self.spark.registerProgressHandler(self._told_by_server)
         self._thread.start()
         return self
 
@@ -58,6 +60,7 @@ class Watch:
         if self._context is not None:
             self._context.setLocalProperty("spark.jobGroup.id", None)
         else:
+            self.spark.removeProgressHandler(self._told_by_server)
             self.spark.removeTag(self.group)
 
     def run(self, steps: list[tuple[str, Callable[[], None]]]) -> None:
@@ -99,3 +102,9 @@ class Watch:
         running = [info for info in stages if info is not None]
         if running:
             self.listener.tasks(sum(info.numCompletedTasks for info in running), sum(info.numTasks for info in running))
+
+    def _told_by_server(self, stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
+        """Spark Connect's progress handler, called in the thread that waits for the query."""
+        running = [stage for stage in stages or () if not stage.done]
+        if running and not done:
+            self.listener.tasks(sum(stage.num_completed_tasks for stage in running), sum(stage.num_tasks for stage in running))

@@ -17,6 +17,9 @@ from pyspark.sql import functions as F
 from spark_reports.html.page import page
 from spark_reports.transforms.places import LEDGER_STEP
 
+FILE_DELIVERIES = 5_000_000
+"""Rows of one file: no lab has more deliveries, since it has no more rows, so a lab's download is one file."""
+
 HTML, JSON, CSV, PARQUET = "report.html", "report.json", "figures.csv", "deliveries.parquet"
 _PLAIN = (
     "subscription", "from", "to", "mode", "at_us", "duplicates", "extra_deliveries", "redeliveries", "lost", "lost_recovered", "stranded", "stranded_unprocessed",
@@ -44,16 +47,17 @@ def _flat(run: dict[str, Any], failover: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def delivery_table(judged: DataFrame, explained: DataFrame) -> DataFrame:
+def delivery_table(judged: DataFrame, explained: DataFrame, reordered: DataFrame) -> DataFrame:
     """One row a delivery: what it was, and for a duplicate why."""
-    causes = explained.select("run", F.col("seq"), "cause", "evidence_seq")
+    causes = explained.select("run", "seq", "cause", "evidence_seq")
+    disorder = reordered.select("run", "seq", F.lit(True).alias("reordered"))
     ledger = F.floor((F.col("place") + 1) / LEDGER_STEP)
-    return judged.join(causes, ["run", "seq"], "left").select(
+    return judged.join(causes, ["run", "seq"], "left").join(disorder, ["run", "seq"], "left").select(
         "run", "seq", "at_us", "subscription", "topic", "cluster", "client", "producer", "sequence_id", "key", ledger.alias("ledger"),
-        (F.col("place") - ledger * LEDGER_STEP).alias("entry"), "failover_seq", "verdict", "cause", "reordered", "ack_seq", "ack_us", "ack_cluster", "evidence_seq",
+        (F.col("place") - ledger * LEDGER_STEP).alias("entry"), "failover_seq", "verdict", "cause", F.coalesce("reordered", F.lit(False)).alias("reordered"), "ack_seq", "ack_us", "ack_cluster", "evidence_seq",
     )  # fmt: skip
 
 
-def write_deliveries(table: DataFrame, folder: Path) -> None:
-    """One Parquet file, in a folder as Spark writes it."""
-    table.coalesce(1).write.mode("overwrite").parquet((folder / PARQUET).absolute().as_uri())
+def write_deliveries(table: DataFrame, folder: Path, deliveries: int) -> None:
+    """Parquet files of up to `FILE_DELIVERIES` rows, in a folder as Spark writes it."""
+    table.coalesce(max(1, -(-deliveries // FILE_DELIVERIES))).write.mode("overwrite").parquet((folder / PARQUET).absolute().as_uri())

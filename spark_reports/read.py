@@ -60,11 +60,16 @@ def trace_rows(spark: SparkSession, inputs: Sequence[TraceInput]) -> DataFrame:
     rows = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
     if len(inputs) == 1:
         return rows.select(F.lit(inputs[0].run).cast("long").alias("run"), *TRACE.fieldNames())
-    numbers = from_rows(spark, [(_plain(entry.path.as_uri()), entry.run) for entry in inputs], FILES)
-    plain = rows.withColumn("uri", F.regexp_replace("uri", "^file:/+", "/"))
-    return plain.join(F.broadcast(numbers), "uri", "inner").select("run", *TRACE.fieldNames())
+    numbers = from_rows(spark, [(address, entry.run) for entry in inputs for address in _addresses(entry.path.as_uri())], FILES)
+    return rows.join(F.broadcast(numbers), "uri", "inner").select("run", *TRACE.fieldNames())
 
 
-def _plain(uri: str) -> str:
-    """A file's address without its scheme, escaped as Spark escapes it."""
-    return re.sub("^file:/+", "/", quote(uri, safe=":/%~!$&'()*+,;=@"))
+def control_rows(rows: DataFrame) -> DataFrame:
+    """The rows of the control plane, and markers' and cursors' own of the data plane: all but one row a message and step."""
+    return rows.filter(~F.col("type").startswith("message."))
+
+
+def _addresses(uri: str) -> tuple[str, str]:
+    """A file's address escaped as Spark escapes it, in both forms that Spark may give it: `file:///…` and `file:/…`."""
+    path = re.sub("^file:/+", "/", quote(uri, safe=":/%~!$&'()*+,;=@"))
+    return f"file://{path}", f"file:{path}"

@@ -66,5 +66,26 @@ MESSAGES = StructType(
 )
 """Single messages."""
 
+FAILOVERS = StructType([StructField("run", LongType(), False), StructField("failover_seq", LongType(), False)])
+"""Single failovers."""
+
 ROWS = StructType([StructField("run", LongType(), False), StructField("seq", LongType(), False)])
 """Single rows."""
+
+TARGETS = StructType(
+    [
+        StructField("run", LongType(), False),
+        StructField("of_failover", LongType(), False),
+        StructField("topic", StringType(), False),
+        StructField("subscription", StringType(), False),
+        StructField("cluster", StringType(), False),
+        StructField("bin_us", LongType(), False),
+    ]
+)
+"""A partition of a failover's subscription, the target, and the width of the run's bins."""
+
+STEPS = StructType(
+    [StructField("run", LongType(), False), StructField("of_failover", LongType(), False), StructField("topic", StringType(), False)]
+    + [StructField(name, LongType(), False) for name in ("low", "high", "covered_bin")]
+)
+"""Which places of the target's log its mark-delete first covers in which bin: those above `low` up to `high`."""

@@ -18,8 +18,11 @@ JAVA_ADVICE = (
     f"Reports are made by Spark, which needs Java {JAVA_AT_LEAST} or newer. On Debian or Ubuntu: apt-get install openjdk-17-jre-headless. "
     "Elsewhere install a Java 17 runtime and set JAVA_HOME to it, then try again. Everything but reports works without Java."
 )
-LOCAL_SHUFFLE_PARTITIONS = 2
-"""On a local master: two cores' worth; every further partition of a small trace costs a task of about 10 ms."""
+PARTITIONS_LEAST = 2
+"""Two cores' worth; every further partition of a small trace costs a task of about 10 ms."""
+ROWS_OF_A_TASK = 1_000_000
+"""Rows of the trace that one task reads, and about as many that one shuffled partition holds: its sorts and hash tables fit
+a heap of 1 GB. A trace takes 4 bytes a row, so Spark's own bound, 128 MB a task, would give a task thirty times as many."""
 
 
 QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
@@ -70,7 +73,7 @@ def open_session(master: str | None = None, name: str = "Failover Lab reports", 
         builder = builder.master(chosen)
     if chosen and chosen.startswith("local"):
         builder = (
-            builder.config("spark.sql.shuffle.partitions", str(LOCAL_SHUFFLE_PARTITIONS))
+            builder.config("spark.sql.shuffle.partitions", str(PARTITIONS_LEAST))
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.host", "127.0.0.1")
         )
@@ -78,3 +81,11 @@ def open_session(master: str | None = None, name: str = "Failover Lab reports", 
     for key, value in (settings or {}).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def cut_for(spark: Any, rows: int) -> None:
+    """Let the session cut its work for a report on so many rows of traces: memory of a task does not grow with them."""
+    tasks = max(PARTITIONS_LEAST, -(-rows // ROWS_OF_A_TASK))
+    spark.conf.set("spark.sql.files.minPartitionNum", str(tasks))
+    if str(spark.conf.get("spark.master", "")).startswith("local"):
+        spark.conf.set("spark.sql.shuffle.partitions", str(tasks))

@@ -6,10 +6,12 @@ from collections import defaultdict
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from spark_reports import curves
 from spark_reports.counting import Counting
+from spark_reports.local import from_rows
+from spark_reports.schemas import STEPS, TARGETS
 from spark_reports.transforms import series
 
 BEFORE_US, AFTER_US = 4_000_000, 3_000_000
@@ -17,8 +19,8 @@ BEFORE_US, AFTER_US = 4_000_000, 3_000_000
 LONGEST_US = 60_000_000
 
 
-def add_series(spark: SparkSession, counting: Counting, runs: list[dict[str, Any]], told: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
-    """Give each failover of `told` (run, failover) its `series`."""
+def add_series(spark: SparkSession, counting: Counting, rows: DataFrame, runs: list[dict[str, Any]], told: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    """Give each failover of `told` (run, failover) its `series`. `rows` are those of the runs in `told`."""
     if not told:
         return
     zooms = {(run["run"], failover["failover_seq"]): _zoom(run, failover) for run, failover in told}
@@ -27,12 +29,13 @@ def add_series(spark: SparkSession, counting: Counting, runs: list[dict[str, Any
     widths = {run["run"]: curves.bin_width_us(run["until_us"]) for run in runs}
     clock = spark.createDataFrame(pa.table({"run": pa.array(numbers, pa.int64()), "bin_us": pa.array([widths[number] for number in numbers], pa.int64())}))
     log_rows, mark_rows = defaultdict(list), defaultdict(list)
-    for row in series.log_bins(counting.rows, clock).collect():
+    for row in series.log_bins(rows, clock).collect():
         log_rows[row.run].append(row)
     for row in series.mark_bins(counting.marks, clock).collect():
         mark_rows[row.run].append(row)
     covered = defaultdict(list)
-    for row in series.coverage(counting.rows, _sampled_frame(spark, told, mark_rows, widths)).collect():
+    targets, steps = _targets(told, mark_rows, widths), _steps(told, mark_rows)
+    for row in series.coverage(rows, from_rows(spark, targets, TARGETS), from_rows(spark, steps, STEPS)).collect():
         covered[(row.run, row.failover_seq)].append(row)
     for run, failover in told:
         key, width = (run["run"], failover["failover_seq"]), widths[run["run"]]
@@ -66,16 +69,22 @@ def _topics(mark_rows: list[Any], subscription: str) -> set[str]:
     return {row.topic for row in mark_rows if row.subscription == subscription}
 
 
-def _sampled_frame(spark: SparkSession, told: list, mark_rows: dict[int, list[Any]], widths: dict[int, int]) -> Any:
-    columns: dict[str, list] = {name: [] for name in ("run", "of_failover", "topic", "subscription", "cluster", "bin_us", "marks")}
+def _targets(told: list, mark_rows: dict[int, list[Any]], widths: dict[int, int]) -> list[tuple]:
+    """Rows of schemas.TARGETS."""
+    return [
+        (run["run"], failover["failover_seq"], topic, failover["subscription"], failover["to"], widths[run["run"]])
+        for run, failover in told for topic in sorted(_topics(mark_rows[run["run"]], failover["subscription"]))
+    ]  # fmt: skip
+
+
+def _steps(told: list, mark_rows: dict[int, list[Any]]) -> list[tuple]:
+    """Rows of schemas.STEPS."""
+    found = []
     for run, failover in told:
         for topic in sorted(_topics(mark_rows[run["run"]], failover["subscription"])):
-            marks = curves.sampled_marks(mark_rows[run["run"]], failover["to"], topic, failover["subscription"], series.SAMPLES)
-            values = (run["run"], failover["failover_seq"], topic, failover["subscription"], failover["to"], widths[run["run"]], marks)
-            for name, value in zip(columns, values, strict=True):
-                columns[name].append(value)
-    kinds = {"topic": pa.string(), "subscription": pa.string(), "cluster": pa.string(), "marks": pa.list_(pa.int64())}
-    return spark.createDataFrame(pa.table({name: pa.array(values, kinds.get(name, pa.int64())) for name, values in columns.items()}))
+            steps = curves.covering_steps(mark_rows[run["run"]], failover["to"], topic, failover["subscription"], series.SAMPLES)
+            found += [(run["run"], failover["failover_seq"], topic, *step) for step in steps]
+    return found
 
 
 def _remaining(failover: dict[str, Any], mine: list[Any], zoom: dict[str, int]) -> list[list]:

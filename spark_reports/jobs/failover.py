@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import functions as F
+
 from spark_reports import assemble, publish, timelines, what_if
 from spark_reports.counting import Counting
 from spark_reports.facts import facts_of, scenarios_of
@@ -20,8 +22,10 @@ from spark_reports.html.page import DETAILED_MOST
 from spark_reports.local import from_rows
 from spark_reports.progress import Cancelled, Silent, Watch
 from spark_reports.read import find_traces, trace_rows
-from spark_reports.schemas import MESSAGES, ROWS
+from spark_reports.schemas import FAILOVERS, MESSAGES, ROWS
+from spark_reports.session import cut_for
 from spark_reports.transforms import protocol, subscriptions
+from spark_reports.transforms.places import FAILOVER
 
 SNAPSHOTS_SHOWN = 12
 
@@ -67,6 +71,7 @@ class FailoverReport:
     def _read(self) -> None:
         self.inputs = find_traces(self.paths)
         self.scenarios = scenarios_of(self.inputs)
+        cut_for(self.spark, sum(entry.meta["rows"] for entry in self.inputs))
         self.rows = trace_rows(self.spark, self.inputs)
         longest = max(entry.meta["rows"] for entry in self.inputs)
         self.counting = Counting(self.spark, self.rows, facts_of(self.spark, self.inputs, self.scenarios), longest)
@@ -75,30 +80,39 @@ class FailoverReport:
         counting = self.counting
         counting.count_subscriptions()
         self.runs = assemble.runs_of(self.inputs, self.scenarios, counting)
-        consumers = subscriptions.consumer_counts(counting.handled, counting.explained, counting.failovers).collect()
-        keys = subscriptions.worst_keys(counting.explained, counting.judged, assemble.KEYS_MOST).collect()
-        assemble.add_people(self.runs, consumers, keys)
+        self._choose_told()
+        consumers = subscriptions.consumer_counts(self.told_rows, counting.explained, self.told_failovers).collect()
+        keys = subscriptions.worst_keys(counting.explained.join(self.told_failovers, list(FAILOVER), "leftsemi"), counting.reordered, assemble.KEYS_MOST).collect()
+        assemble.add_people(self.told, consumers, keys)
+
+    def _choose_told(self) -> None:
+        """The failovers told at length, and the rows of their runs: what only they show is asked of those rows alone."""
+        self.told = [(run, failover) for run in self.runs for failover in run["failovers"]][:DETAILED_MOST]
+        numbers = {run["run"] for run, _ in self.told}
+        of_told = [entry for entry in self.inputs if entry.run in numbers]
+        self.told_rows = trace_rows(self.spark, of_told) if 0 < len(of_told) < len(self.inputs) else self.rows
+        keys = from_rows(self.spark, [(run["run"], failover["failover_seq"]) for run, failover in self.told], FAILOVERS)
+        self.told_failovers = self.counting.local(self.counting.failovers.join(keys, list(FAILOVER), "leftsemi"))
 
     def _look_at_protocol(self) -> None:
-        snapshots = protocol.snapshots(self.rows)
-        totals = protocol.snapshot_totals(snapshots, self.rows).collect()
-        before = protocol.snapshots_before(snapshots, self.rows, self.counting.failovers, SNAPSHOTS_SHOWN).collect()
+        control = self.counting.control
+        snapshots = protocol.snapshots(control)
+        totals = protocol.snapshot_totals(snapshots, control).collect()
+        before = protocol.snapshots_before(snapshots, control, self.told_failovers, SNAPSHOTS_SHOWN).collect()
         assemble.add_protocol(self.runs, totals, before, protocol.marker_costs(self.rows).collect())
 
-    def _told_at_length(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        return [(run, failover) for run in self.runs for failover in run["failovers"]][:DETAILED_MOST]
-
     def _draw(self) -> None:
-        timelines.add_series(self.spark, self.counting, self.runs, self._told_at_length())
+        timelines.add_series(self.spark, self.counting, self.told_rows, self.runs, self.told)
 
     def _tell_stories(self) -> None:
-        messages, seqs = assemble.chosen_messages(self.runs)
-        rows = protocol.stories(self.rows, from_rows(self.spark, messages, MESSAGES), from_rows(self.spark, seqs, ROWS)).collect()
-        assemble.add_stories(self.runs, rows)
+        messages, seqs = assemble.chosen_messages(self.told)
+        near = F.col("sequence_id").isin([number for _, _, number in messages]), F.col("seq").isin([seq for _, seq in seqs])
+        rows = protocol.stories(self.told_rows, from_rows(self.spark, messages, MESSAGES), from_rows(self.spark, seqs, ROWS), *near).collect()
+        assemble.add_stories(self.told, rows)
 
     def _compare(self) -> None:
         by_run = {entry.run: entry.meta for entry in self.inputs}
-        for number in dict.fromkeys(run["run"] for run, _ in self._told_at_length()):
+        for number in dict.fromkeys(run["run"] for run, _ in self.told):
             run = next(run for run in self.runs if run["run"] == number)
             run["what_if"] = what_if.compare(by_run[number], self._go_on)
             for failover, foretold in zip(run["failovers"], _foretold(run["what_if"]), strict=False):
@@ -113,7 +127,9 @@ class FailoverReport:
             for run in self.runs:
                 run["replay_url"] = self.replay_url
         self.out.mkdir(parents=True, exist_ok=True)
-        publish.write_deliveries(publish.delivery_table(self.counting.judged, self.counting.explained), self.out)
+        counting = self.counting
+        deliveries = sum(row.delivered for row in counting.partition_figures)
+        publish.write_deliveries(publish.delivery_table(counting.judged, counting.explained, counting.reordered), self.out, deliveries)
         made_by = {"spark": self.spark.version, "master": self.spark.conf.get("spark.master", "Spark Connect"), "seconds": time.monotonic() - began}
         self.report = {"format": 1, "made_at": datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"), "made_by": made_by, "runs": self.runs}
         publish.write_small(self.report, self.out)

@@ -31,23 +31,22 @@ CAUSES = (
 DUPLICATE = [*FAILOVER, "producer", "sequence_id"]
 
 
-def duplicates(judged: DataFrame) -> DataFrame:
-    """The duplicates, with what their causes are decided by."""
-    return judged.filter(F.col("verdict") == "duplicate").select(
+def duplicates(judged: DataFrame, ends: DataFrame) -> DataFrame:
+    """The duplicates, with what their causes are decided by; ended_seq is the end of X's part."""
+    at_end = F.broadcast(ends.select(*FAILOVER, F.col("cluster").alias("ack_cluster"), "ended_seq"))
+    return judged.filter(F.col("verdict") == "duplicate").join(at_end, [*FAILOVER, "ack_cluster"], "left").select(
         *DUPLICATE, "subscription", "topic", "cluster", "client", "seq", "at_us", "place", "stored_seq",
-        "ack_seq", "ack_us", "ack_cluster", "ack_place", "key", "origin", "published_us",
+        "ack_seq", "ack_us", "ack_cluster", "ack_place", "key", "origin", F.coalesce("ended_seq", "failover_seq").alias("ended_seq"),
     )  # fmt: skip
 
 
-def copies(rows: DataFrame, duplicates: DataFrame, ends: DataFrame, forgettings: DataFrame, marks: DataFrame) -> DataFrame:
+def copies(rows: DataFrame, duplicates: DataFrame, forgettings: DataFrame, marks: DataFrame) -> DataFrame:
     """What logs and cursors held of each duplicate.
 
     DUPLICATE, stored_us (of p), earlier_copy_seq (covered at delivery), registered_at_x, registered_at_b_seq, forgotten_at_b.
     """
-    wanted = duplicates.select(*DUPLICATE, "subscription", "topic", "ack_cluster", F.col("cluster").alias("target"),
-                               F.col("seq").alias("delivered_seq"), F.col("place").alias("p"))  # fmt: skip
-    wanted = wanted.join(F.broadcast(ends.select(*FAILOVER, F.col("cluster").alias("ack_cluster"), "ended_seq")), [*FAILOVER, "ack_cluster"], "left")
-    wanted = wanted.withColumn("ended_seq", F.coalesce("ended_seq", "failover_seq")).withColumnRenamed("subscription", "of_subscription")
+    wanted = duplicates.select(*DUPLICATE, F.col("subscription").alias("of_subscription"), "topic", "ack_cluster", "ended_seq",
+                               F.col("cluster").alias("target"), F.col("seq").alias("delivered_seq"), F.col("place").alias("p"))  # fmt: skip
     found = rows.filter(is_type("message.stored", "message.registered")).select(
         "run", "producer", "sequence_id", "topic", "seq", "at_us", "type", "cluster", "subscription", place().alias("here")
     )  # fmt: skip
@@ -102,7 +101,7 @@ def explained(duplicates: DataFrame, copies: DataFrame, went_back: DataFrame, pa
 
     `parties` holds every threshold of `transforms.parties`.
     """
-    known = parties.select(*PARTY, "ended_seq", *_THRESHOLDS).withColumnRenamed("x", "ack_cluster")
+    known = parties.select(*PARTY, *_THRESHOLDS).withColumnRenamed("x", "ack_cluster")
     all_told = (
         duplicates.join(copies, DUPLICATE, "left")
         .join(went_back, DUPLICATE, "left")

@@ -1,14 +1,17 @@
 """The dedup window: how many recent ids, and what span, an idempotent consumer must remember so that no duplicate gets through.
 
 Rules: an id is remembered when it is acknowledged, wherever; again makes it recent again. So the ids that count between a
-duplicate's acknowledgement and its delivery are the acknowledgements in between less those repeated in between. Pairs of
-an acknowledgement and its repeat are counted by blocks of seq, so no join meets every pair with every duplicate.
+duplicate's acknowledgement and its delivery are the acknowledgements in between less those repeated in between. Both are
+counted by blocks of seq: no task sorts a whole trace, only blocks that hold a duplicate's end are looked into, and no
+join meets every pair of an acknowledgement and its repeat with every duplicate.
 """
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
+
+from spark_reports.transforms.places import is_type
 
 _OF = ("run", "subscription")
 BLOCKS_MOST = 512
@@ -20,32 +23,45 @@ def block_rows(rows_of_longest_run: int) -> int:
     return max(BLOCK_ROWS_LEAST, rows_of_longest_run // BLOCKS_MOST + 1)
 
 
-def dedup_windows(judged: DataFrame, handled: DataFrame, block_rows: int) -> DataFrame:
-    """run, failover_seq, dedup_messages, dedup_us."""
-    wanted = judged.filter(F.col("verdict") == "duplicate").select(
-        *_OF, "failover_seq", F.col("ack_seq").alias("first"), F.col("seq").alias("last"), (F.col("at_us") - F.col("ack_us")).alias("span_us"),
-        (F.col("acks_so_far") - F.col("ack_number") + 1).alias("acks_between"),
-    )  # fmt: skip
-    pairs = repeated(handled)
-    wanted = _with_blocks(wanted, "first", "last", block_rows)
-    pairs = _with_blocks(pairs, "early", "late", block_rows)
-    far, near = _far(wanted, pairs), _near(wanted, pairs)
-    told = wanted.join(far, [*_OF, "first_block", "last_block"], "left").join(near, [*_OF, "last"], "left")
+def dedup_windows(duplicates: DataFrame, rows: DataFrame, repeated: DataFrame, block_rows: int) -> DataFrame:
+    """run, failover_seq, dedup_messages, dedup_us. `repeated`: run, subscription, early, late."""
+    wanted = duplicates.select(
+        *_OF, "failover_seq", F.col("ack_seq").alias("first"), F.col("seq").alias("last"), (F.col("at_us") - F.col("ack_us")).alias("span_us")
+    )
+    acknowledged = rows.filter(is_type("message.acknowledged")).select(*_OF, "seq")
+    upto = _counted(acknowledged, wanted, block_rows)
+    wanted = _with_blocks(wanted, "first", "last", block_rows=block_rows)
+    pairs = _with_blocks(repeated, "early", "late", block_rows=block_rows)
+    told = (
+        wanted.join(upto.withColumnsRenamed({"seq": "first", "acks": "acks_first"}), [*_OF, "first"], "inner")
+        .join(upto.withColumnsRenamed({"seq": "last", "acks": "acks_last"}), [*_OF, "last"], "inner")
+        .join(_far(wanted, pairs), [*_OF, "first_block", "last_block"], "left")
+        .join(_near(wanted, pairs), [*_OF, "last"], "left")
+    )
+    between = F.col("acks_last") - F.col("acks_first") + 1
     repeats = F.coalesce("far", F.lit(0)) + F.coalesce("near", F.lit(0))
     return told.groupBy("run", "failover_seq").agg(
-        F.max(F.col("acks_between") - repeats).alias("dedup_messages"), F.max("span_us").alias("dedup_us")
+        F.max(between - repeats).alias("dedup_messages"), F.max("span_us").alias("dedup_us")
     ).select("run", "failover_seq", "dedup_messages", "dedup_us")  # fmt: skip
 
 
-def repeated(handled: DataFrame) -> DataFrame:
-    """Acknowledgements that were repeated: run, subscription, early (its seq), late (the next one's)."""
-    following = F.lead("seq").over(Window.partitionBy(*_OF, "producer", "sequence_id").orderBy("seq"))
-    acks = handled.filter(F.col("type") == "message.acknowledged").withColumn("late", following)
-    return acks.filter(F.col("late").isNotNull()).select(*_OF, F.col("seq").alias("early"), "late")
+def _counted(acknowledged: DataFrame, wanted: DataFrame, block_rows: int) -> DataFrame:
+    """How many acknowledgements the subscription had up to each end of the spans: run, subscription, seq, acks."""
+    ends = wanted.select(*_OF, F.explode(F.array("first", "last")).alias("seq")).distinct()
+    ends = _with_blocks(ends, "seq", block_rows=block_rows)
+    acknowledged = _with_blocks(acknowledged, "seq", block_rows=block_rows)
+    earlier = Window.partitionBy(*_OF).orderBy("seq_block").rowsBetween(Window.unboundedPreceding, -1)
+    blocks = acknowledged.groupBy(*_OF, "seq_block").agg(F.count("*").alias("acks"))
+    totals = blocks.select(*_OF, "seq_block", F.coalesce(F.sum("acks").over(earlier), F.lit(0)).alias("acks_before"))
+    inside = acknowledged.join(F.broadcast(ends.select(*_OF, "seq_block").distinct()), [*_OF, "seq_block"], "leftsemi")
+    merged = inside.withColumn("acks", F.lit(1)).unionByName(ends.withColumn("acks", F.lit(0)))
+    of_block = Window.partitionBy(*_OF, "seq_block").orderBy("seq")  # by value: an end that is an acknowledgement counts itself
+    counted = merged.withColumn("acks_inside", F.sum("acks").over(of_block)).filter(F.col("acks") == 0)
+    return counted.join(totals, [*_OF, "seq_block"], "left").select(*_OF, "seq", (F.coalesce("acks_before", F.lit(0)) + F.col("acks_inside")).alias("acks"))
 
 
-def _with_blocks(frame: DataFrame, first: str, last: str, block_rows: int) -> DataFrame:
-    return frame.withColumns({f"{name}_block": F.floor(F.col(name) / block_rows) for name in (first, last)})
+def _with_blocks(frame: DataFrame, *names: str, block_rows: int) -> DataFrame:
+    return frame.withColumns({f"{name}_block": F.floor(F.col(name) / block_rows) for name in names})
 
 
 def _far(wanted: DataFrame, pairs: DataFrame) -> DataFrame:

@@ -2,103 +2,107 @@
 
 Rules: what happened before a delivery is what has a smaller seq. A delivery belongs to a failover when it is at the
 target inside the window; each message is judged once, at its first delivery there. Duplicate: acknowledged before,
-anywhere. Redelivery: delivered before, anywhere, not acknowledged before.
+anywhere. Redelivery: delivered before, anywhere, not acknowledged before. Publishes, deliveries and acknowledgements
+meet in one shuffle by message and one sort by subscription and seq, which serves every window function here.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_reports.transforms.places import MESSAGE, is_type, place
+from spark_reports.transforms.places import FAILOVER, MESSAGE, is_type, place
 
-_THING = ("run", "subscription", "producer", "sequence_id")
-COUNT_BLOCK_ROWS = 1 << 16
-"""Rows per block of the two-level running count: the upper level has one row a block, so no task sorts a whole trace."""
-
-
-def handled(rows: DataFrame) -> DataFrame:
-    """Deliveries and acknowledgements, with `acks_so_far`: how many acknowledgements the subscription had up to the row."""
-    wanted = rows.filter(is_type("message.delivered", "message.acknowledged")).select(
-        *_THING, "seq", "at_us", "type", "cluster", "topic", "client", place().alias("place"),
-        F.col("evidence_seq").alias("stored_seq"), F.floor(F.col("seq") / COUNT_BLOCK_ROWS).alias("block"),
-    )  # fmt: skip
-    is_ack = (F.col("type") == "message.acknowledged").cast("long")
-    blocks = wanted.groupBy("run", "subscription", "block").agg(F.sum(is_ack).alias("acks"))
-    earlier = Window.partitionBy("run", "subscription").orderBy("block").rowsBetween(Window.unboundedPreceding, -1)
-    totals = blocks.select("run", "subscription", "block", F.coalesce(F.sum("acks").over(earlier), F.lit(0)).alias("acks_before"))
-    inside = Window.partitionBy("run", "subscription", "block").orderBy("seq").rowsBetween(Window.unboundedPreceding, 0)
-    counted = wanted.withColumn("acks_inside", F.sum(is_ack).over(inside))
-    return counted.join(F.broadcast(totals), ["run", "subscription", "block"], "inner").select(
-        *_THING, "seq", "at_us", "type", "cluster", "topic", "client", "place", "stored_seq",
-        (F.col("acks_before") + F.col("acks_inside")).alias("acks_so_far"),
-    )  # fmt: skip
+_PUBLISHED, _DELIVERED, _ACKNOWLEDGED = "message.published", "message.delivered", "message.acknowledged"
+_JUDGED = (
+    "run", "subscription", "producer", "sequence_id", "seq", "at_us", "cluster", "topic", "client", "place", "stored_seq", "key", "origin", "failover_seq",
+    "ack_seq", "ack_us", "ack_cluster", "ack_place", "verdict",
+)  # fmt: skip
 
 
-def with_history(handled: DataFrame, published: DataFrame) -> DataFrame:
-    """Deliveries with the latest acknowledgement before them, whether they repeat, and the message's key and origin."""
-    before = Window.partitionBy(*_THING).orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
-    before_here = Window.partitionBy(*_THING, "cluster").orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
-    is_delivery = F.col("type") == "message.delivered"
-    ack = F.when(F.col("type") == "message.acknowledged", F.struct("seq", "at_us", "cluster", "place", "acks_so_far"))
-    told = (
-        handled.join(published, list(MESSAGE), "left")
-        .withColumn("ack", F.last(ack, ignorenulls=True).over(before))
-        .withColumn("delivered_before", F.coalesce(F.max(is_delivery).over(before), F.lit(False)))
-        .withColumn("delivered_here_before", F.coalesce(F.max(is_delivery).over(before_here), F.lit(False)))
+def histories(rows: DataFrame, failovers: DataFrame) -> DataFrame:
+    """Deliveries, and acknowledgements of what was acknowledged before (verdict "acknowledged"), each with the latest acknowledgement before it.
+
+    Columns `_JUDGED`; `failover_seq` is null outside a window; verdict: first, duplicate, redelivery, extra, plain, repeated.
+    """
+    told = rows.filter(is_type(_PUBLISHED, _DELIVERED, _ACKNOWLEDGED)).select(
+        *MESSAGE, "subscription", "seq", "at_us", "type", "cluster", "topic", "client", "key", place().alias("place"), F.col("evidence_seq").alias("stored_seq")
     )
-    return told.filter(is_delivery).select(
-        *_THING, "seq", "at_us", "cluster", "topic", "client", "place", "stored_seq", "acks_so_far", "key", "origin", "published_us",
-        F.col("ack.seq").alias("ack_seq"), F.col("ack.at_us").alias("ack_us"), F.col("ack.cluster").alias("ack_cluster"),
-        F.col("ack.place").alias("ack_place"), F.col("ack.acks_so_far").alias("ack_number"), "delivered_before", "delivered_here_before",
-    )  # fmt: skip
-
-
-def published(rows: DataFrame) -> DataFrame:
-    """What a publish says of a message: run, producer, sequence_id, key, origin cluster, published_us, size."""
-    return rows.filter(is_type("message.published")).groupBy(*MESSAGE).agg(
-        F.min("key").alias("key"), F.min_by("cluster", "seq").alias("origin"), F.min("at_us").alias("published_us")
-    ).select(*MESSAGE, "key", "origin", "published_us")  # fmt: skip
-
-
-def judged(deliveries: DataFrame, failovers: DataFrame) -> DataFrame:
-    """Deliveries with their failover (null outside a window) and `verdict`: first, duplicate, redelivery, extra, plain, repeated."""
-    windows = failovers.select(
-        "run", "subscription", F.col("target").alias("cluster"), "failover_seq", "failover_us", "end_seq"
+    of_message = Window.partitionBy(*MESSAGE).orderBy("subscription", "seq")  # nulls first: the publish, which has no subscription
+    publish = F.when(F.col("type") == _PUBLISHED, F.struct("key", "cluster"))
+    published = F.first(publish, ignorenulls=True).over(of_message.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    is_delivery = F.col("type") == _DELIVERED
+    return (
+        _placed(told, failovers)
+        .withColumn("published", published)
+        .filter(F.col("type") != _PUBLISHED)
+        .withColumns(_before(is_delivery))
+        .withColumn("verdict", F.when(is_delivery, _verdict()).when(F.col("ack").isNotNull(), "acknowledged"))
+        .filter(F.col("verdict").isNotNull())
+        .withColumns({"key": F.col("published.key"), "origin": F.col("published.cluster")})
+        .withColumns({f"ack_{name}": F.col(f"ack.{field}") for name, field in (("seq", "seq"), ("us", "at_us"), ("cluster", "cluster"), ("place", "place"))})
+        .select(*_JUDGED)
     )
+
+
+def _placed(rows: DataFrame, failovers: DataFrame) -> DataFrame:
+    """Rows with the failover in whose window, and at whose target, a delivery is."""
+    windows = failovers.select(*FAILOVER, F.col("subscription").alias("of"), "target", "end_seq").withColumnRenamed("run", "of_run")
     inside = (
-        (deliveries.run == windows.run)
-        & (deliveries.subscription == windows.subscription)
-        & (deliveries.cluster == windows.cluster)
-        & (deliveries.seq > windows.failover_seq)
-        & (deliveries.seq < windows.end_seq)
-    )
-    placed = deliveries.join(F.broadcast(windows), inside, "left").select(deliveries["*"], "failover_seq", "failover_us")
-    turn = F.row_number().over(Window.partitionBy(*_THING, "failover_seq").orderBy("seq"))
-    verdict = (
-        F.when(F.col("failover_seq").isNull(), F.when(F.col("delivered_here_before"), "repeated").otherwise("plain"))
-        .when(F.col("turn") > 1, "extra")
-        .when(F.col("ack_seq").isNotNull(), "duplicate")
-        .when(F.col("delivered_before"), "redelivery")
+        (F.col("run") == F.col("of_run")) & (F.col("subscription") == F.col("of")) & (F.col("cluster") == F.col("target")) & (F.col("type") == _DELIVERED)
+        & (F.col("seq") > F.col("failover_seq")) & (F.col("seq") < F.col("end_seq"))
+    )  # fmt: skip
+    return rows.join(F.broadcast(windows), inside, "left").drop("of_run", "of", "target", "end_seq")
+
+
+def _before(is_delivery: Column) -> dict[str, Column]:
+    """What came before a row, of its message and subscription. Windows of a subscription never overlap, so the newest failover before tells whether this is the first in its own."""
+    before = Window.partitionBy(*MESSAGE, "subscription").orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
+    ack = F.when(F.col("type") == _ACKNOWLEDGED, F.struct("seq", "at_us", "cluster", "place"))
+    return {
+        "ack": F.last(ack, ignorenulls=True).over(before),
+        "delivered_at": F.collect_set(F.when(is_delivery, F.col("cluster"))).over(before),
+        "newest_failover": F.max("failover_seq").over(before),
+    }
+
+
+def _verdict() -> Column:
+    here_before = F.array_contains("delivered_at", F.col("cluster"))
+    return (
+        F.when(F.col("failover_seq").isNull(), F.when(here_before, "repeated").otherwise("plain"))
+        .when(F.col("newest_failover") == F.col("failover_seq"), "extra")
+        .when(F.col("ack").isNotNull(), "duplicate")
+        .when(F.size("delivered_at") > 0, "redelivery")
         .otherwise("first")
     )
-    older = Window.partitionBy("run", "subscription", "failover_seq", "producer", "key").orderBy("seq")
-    newest_before = F.max("sequence_id").over(older.rowsBetween(Window.unboundedPreceding, -1))
-    return (
-        placed.withColumn("turn", turn)
-        .withColumn("verdict", verdict)
-        .withColumn("reordered", F.col("failover_seq").isNotNull() & F.coalesce(newest_before > F.col("sequence_id"), F.lit(False)))
-        .select(*deliveries.columns, "failover_seq", "failover_us", "verdict", "reordered")
-    )
 
 
-def delivery_figures(judged: DataFrame) -> DataFrame:
+def judged(histories: DataFrame) -> DataFrame:
+    """The deliveries."""
+    return histories.filter(F.col("verdict") != "acknowledged")
+
+
+def repeated(histories: DataFrame) -> DataFrame:
+    """Acknowledgements that were repeated: run, subscription, early (its seq), late (the next one's)."""
+    again = histories.filter(F.col("verdict") == "acknowledged")
+    return again.select("run", "subscription", F.col("ack_seq").alias("early"), F.col("seq").alias("late"))
+
+
+def reordered(judged: DataFrame) -> DataFrame:
+    """Deliveries in a window that are older, in their producer's order, than one of the same key before: FAILOVER, producer, key, seq."""
+    of_key = Window.partitionBy(*FAILOVER, "producer", "key").orderBy("seq")
+    newest_before = F.max("sequence_id").over(of_key.rowsBetween(Window.unboundedPreceding, -1))
+    inside = judged.filter(F.col("failover_seq").isNotNull()).select(*FAILOVER, "producer", "key", "sequence_id", "seq")
+    return inside.withColumn("newest_before", newest_before).filter(F.col("newest_before") > F.col("sequence_id")).select(*FAILOVER, "producer", "key", "seq")
+
+
+def delivery_figures(judged: DataFrame, reordered: DataFrame) -> DataFrame:
     """Counts of each failover's deliveries."""
-    duplicate = F.col("verdict") == "duplicate"
-    return judged.filter(F.col("failover_seq").isNotNull()).groupBy("run", "failover_seq").agg(
-        F.count_if(duplicate).alias("duplicates"),
-        F.count_if(F.col("verdict") == "extra").alias("extra_deliveries"),
-        F.count_if(F.col("verdict") == "redelivery").alias("redeliveries"),
-        F.count_if(F.col("reordered")).alias("reordered"),
+    verdicts = judged.filter(F.col("failover_seq").isNotNull()).groupBy(*FAILOVER).agg(
+        *(F.count_if(F.col("verdict") == verdict).alias(name) for verdict, name in (("duplicate", "duplicates"), ("extra", "extra_deliveries"), ("redelivery", "redeliveries"))),
         F.min("at_us").alias("first_delivery_us"),
-    ).select("run", "failover_seq", "duplicates", "extra_deliveries", "redeliveries", "reordered", "first_delivery_us")  # fmt: skip
+    )  # fmt: skip
+    disorder = reordered.groupBy(*FAILOVER).agg(F.count("*").alias("reordered"))
+    return verdicts.join(disorder, list(FAILOVER), "left").select(
+        *FAILOVER, "duplicates", "extra_deliveries", "redeliveries", F.coalesce("reordered", F.lit(0)).alias("reordered"), "first_delivery_us"
+    )

@@ -51,9 +51,34 @@ def _owed(stored: Column) -> Column:
     return F.bool_or(stored) & (F.max("opened_bits").bitwiseAND(F.bitwise_not(has_copy).bitwiseOR(has_above)) != 0)
 
 
-def fates(rows: DataFrame, scopes: DataFrame, opened: DataFrame) -> DataFrame:
-    """One row a failover and message with the first (or deciding) seq of everything that happened to it."""
-    found = rows.filter(is_type(*_OF_MESSAGE)).select(
+def unsettled(rows: DataFrame, scopes: DataFrame) -> DataFrame:
+    """FATE of every message that a figure of its failover can depend on: not in the target at the failover though in the source, there and not
+    acknowledged by then, or not acknowledged by the window's end. The others, nearly all, are done with: one narrow aggregate finds them."""
+    found = rows.filter(is_type("message.receipted", "message.stored", "message.acknowledged")).select(
+        "run", "topic", "producer", "sequence_id", "seq", "type", "cluster", F.col("subscription").alias("of")
+    )
+    met = found.join(F.broadcast(scopes), ["run", "topic"], "inner").filter(F.col("of").isNull() | (F.col("of") == F.col("subscription")))
+    stored = F.col("type") == "message.stored"
+    firsts = met.groupBy(*FATE).agg(
+        F.max("end_seq").alias("end_seq"),
+        first_seq(F.col("type") == "message.receipted").alias("receipted_seq"),
+        first_seq(F.col("type") == "message.acknowledged").alias("acknowledged_seq"),
+        first_seq(stored & (F.col("cluster") == F.col("source"))).alias("source_seq"),
+        first_seq(stored & (F.col("cluster") == F.col("target"))).alias("target_seq"),
+    )
+    moved, closed = F.col("failover_seq"), F.col("end_seq") - 1
+    there = _by(F.col("target_seq"), moved)
+    left_behind = _by(F.col("source_seq"), moved) & ~there
+    held = there & ~_by(F.col("acknowledged_seq"), moved)
+    never_done = _by(F.col("receipted_seq"), closed) & ~_by(F.col("acknowledged_seq"), closed)
+    return firsts.filter(left_behind | held | never_done).select(*FATE)
+
+
+def fates(rows: DataFrame, scopes: DataFrame, opened: DataFrame, unsettled: DataFrame) -> DataFrame:
+    """One row for each failover and message of `unsettled` with the first (or deciding) seq of everything that happened to it."""
+    messages = unsettled.select("run", "topic", "producer", "sequence_id").distinct()
+    found = rows.filter(is_type(*_OF_MESSAGE)).join(messages, ["run", "topic", "producer", "sequence_id"], "leftsemi")
+    found = found.select(
         "run", "topic", "producer", "sequence_id", "seq", "at_us", "type", "cluster", "peer", F.col("subscription").alias("of"), place().alias("place")
     )
     bits = opened.groupBy(*FAILOVER, "topic").agg(F.bit_or("opened_bit").alias("opened_bits"))
@@ -65,6 +90,7 @@ def fates(rows: DataFrame, scopes: DataFrame, opened: DataFrame) -> DataFrame:
     stored, removed = F.col("type") == "message.stored", F.col("type") == "message.removed"
     by_end = F.col("seq") < F.col("end_seq")
     at_source, at_target = F.col("cluster") == F.col("source"), F.col("cluster") == F.col("target")
+    met = met.join(unsettled, FATE, "leftsemi")
     native = stored & F.col("peer").isNull() & ~at_target & by_end
     to_target = (F.col("type") == "message.not-replicated") & (F.col("peer") == F.col("target"))
     deduplicated = (F.col("type") == "message.deduplicated") & at_target

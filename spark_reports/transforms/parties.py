@@ -147,7 +147,7 @@ def snapshots(rows: DataFrame, parties: DataFrame) -> DataFrame:
     ).select(*PARTY, "evicted_snapshot", "evicted_seq", "unused_snapshot", "unused_seq")  # fmt: skip
 
 
-def attempts(rows: DataFrame, parties: DataFrame, replication: DataFrame) -> DataFrame:
+def attempts(rows: DataFrame, control: DataFrame, parties: DataFrame, replication: DataFrame) -> DataFrame:
     """The latest snapshot attempt of X that would have been usable in its nominal time: PARTY, attempt_us, attempt_seq.
 
     An attempt is a first round asked for that did not finish in nominal time, or a tick refused by rule 2 or 4. Usable:
@@ -155,7 +155,7 @@ def attempts(rows: DataFrame, parties: DataFrame, replication: DataFrame) -> Dat
     """
     entries = _of_x(rows, parties, ["at_us", "ledger", "entry"], "message.stored", "marker.written", "marker.stored")
     past = entries.filter(place() > F.col("mark_x")).groupBy(*PARTY).agg(F.min("at_us").alias("past_us"))
-    tries = _of_x(rows, parties, ["at_us", "snapshot", "count", "reason"], "snapshot.requested", "snapshot.refused", "snapshot.completed")
+    tries = _of_x(control, parties, ["at_us", "snapshot", "count", "reason"], "snapshot.requested", "snapshot.refused", "snapshot.completed")
     completed = tries.filter(F.col("type") == "snapshot.completed").select(*PARTY, "snapshot", F.col("at_us").alias("completed_us"))
     asked = (F.col("type") == "snapshot.requested") & (F.col("count") == 1)
     refused = (F.col("type") == "snapshot.refused") & F.col("reason").isin(*REFUSED_REASONS)

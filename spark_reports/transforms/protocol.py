@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_reports.transforms.places import FAILOVER, first_seq, is_type
@@ -77,8 +77,11 @@ def marker_costs(rows: DataFrame) -> DataFrame:
     ).select("run", "cluster", "kind", "entries", "size_bytes")  # fmt: skip
 
 
-def stories(rows: DataFrame, messages: DataFrame, seqs: DataFrame) -> DataFrame:
-    """Every row of a few chosen messages (run, producer, sequence_id) and a few chosen rows (run, seq): what examples are told from."""
-    of_messages = rows.join(F.broadcast(messages), ["run", "producer", "sequence_id"], "leftsemi")
-    chosen = rows.join(F.broadcast(seqs), ["run", "seq"], "leftsemi")
+def stories(rows: DataFrame, messages: DataFrame, seqs: DataFrame, near_messages: Column, near_seqs: Column) -> DataFrame:
+    """Every row of a few chosen messages (run, producer, sequence_id) and a few chosen rows (run, seq): what examples are told from.
+
+    The conditions `near_…` hold for all of them and need no join, so that of a trace's file only the row groups around them are read.
+    """
+    of_messages = rows.filter(near_messages).join(F.broadcast(messages), ["run", "producer", "sequence_id"], "leftsemi")
+    chosen = rows.filter(near_seqs).join(F.broadcast(seqs), ["run", "seq"], "leftsemi")
     return of_messages.unionByName(chosen).dropDuplicates(["run", "seq"]).select(*rows.columns)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_reports.transforms.places import FAILOVER, is_type
+from spark_reports.transforms.places import FAILOVER, is_type, place
 
 SAMPLES = 160
 
@@ -60,32 +60,34 @@ def mark_bins(marks: DataFrame, clock: DataFrame) -> DataFrame:
     )
 
 
-def coverage(rows: DataFrame, sampled: DataFrame) -> DataFrame:
+def coverage(rows: DataFrame, targets: DataFrame, steps: DataFrame) -> DataFrame:
     """Messages in the target's log by when they were stored, known there and acknowledged, and covered by its mark-delete.
 
-    `sampled`: run, of_failover, topic, subscription, cluster (the target), bin_us, marks (its mark at the end of each bin).
-    Gives of_failover, stored_bin, risky_bin (stored and acknowledged; null: never), covered_bin (first whose mark reaches
-    it; the number of bins: none), messages, oldest_us. What a curve is drawn from has one row a combination, not a message.
+    `targets`: run, of_failover, topic, subscription, cluster (the target), bin_us. `steps`: run, of_failover, topic, low, high,
+    covered_bin: the places above `low` up to `high` are first covered in that bin (the number of bins: never).
+    Gives failover_seq, stored_bin, risky_bin (stored and acknowledged; null: never), covered_bin, messages, oldest_us. What a
+    curve is drawn from has one row a combination, not a message.
     """
     of_message = ["run", "of_failover", "topic", "producer", "sequence_id"]
     wanted = rows.filter(is_type("message.stored", "message.acknowledged")).select(
-        "run", "topic", "producer", "sequence_id", "type", "at_us", F.col("cluster").alias("here"), F.col("subscription").alias("of"),
-        (F.col("ledger") * F.lit(1 << 32) + F.col("entry")).alias("place"),
-    )  # fmt: skip
-    met = wanted.join(F.broadcast(sampled), ["run", "topic"], "inner")
+        "run", "topic", "producer", "sequence_id", "type", "at_us", F.col("cluster").alias("here"), F.col("subscription").alias("of"), place().alias("place")
+    )
+    met = wanted.join(F.broadcast(targets), ["run", "topic"], "inner")
     in_target = (F.col("type") == "message.stored") & (F.col("here") == F.col("cluster"))
     mine = (F.col("type") == "message.acknowledged") & (F.col("of") == F.col("subscription"))
-    each = met.groupBy(*of_message).agg(
+    each = met.filter(in_target | mine).groupBy(*of_message).agg(
+        F.max("bin_us").alias("bin_us"),
         F.min(F.when(in_target, F.col("at_us"))).alias("stored_us"),
         F.min(F.when(in_target, F.col("place"))).alias("place"),
         F.min(F.when(mine, F.col("at_us"))).alias("acknowledged_us"),
     )
-    told = each.filter(F.col("stored_us").isNotNull()).join(F.broadcast(sampled), ["run", "of_failover", "topic"], "inner")
+    same = ["run", "of_failover", "topic"]
+    told = each.filter(F.col("stored_us").isNotNull()).join(F.broadcast(steps), same, "inner")
+    told = told.filter((F.col("place") > F.col("low")) & (F.col("place") <= F.col("high")))
     risky_us = F.when(F.col("acknowledged_us").isNotNull(), F.greatest("stored_us", "acknowledged_us"))
-    behind = F.size(F.filter("marks", lambda mark: mark < F.col("place")))
     return (
         told.withColumn("risky_us", risky_us)
-        .groupBy("run", "of_failover", bin_of("stored_us").alias("stored_bin"), bin_of("risky_us").alias("risky_bin"), behind.alias("covered_bin"))
+        .groupBy("run", "of_failover", bin_of("stored_us").alias("stored_bin"), bin_of("risky_us").alias("risky_bin"), "covered_bin")
         .agg(F.count("*").alias("messages"), F.min("stored_us").alias("oldest_us"))
         .select("run", F.col("of_failover").alias("failover_seq"), "stored_bin", "risky_bin", "covered_bin", "messages", "oldest_us")
     )

@@ -25,9 +25,10 @@ def partition_counts(rows: DataFrame, judged: DataFrame) -> DataFrame:
     )
 
 
-def consumer_counts(handled: DataFrame, explained: DataFrame, failovers: DataFrame) -> DataFrame:
+def consumer_counts(rows: DataFrame, explained: DataFrame, failovers: DataFrame) -> DataFrame:
     """Each consumer at the source before the failover: delivered, acknowledged, in hand, slowest acknowledgement, came twice."""
     windows = failovers.select(*FAILOVER, "subscription", F.col("source").alias("cluster"))
+    handled = rows.filter(is_type("message.delivered", "message.acknowledged"))
     met = handled.join(F.broadcast(windows), ["run", "subscription", "cluster"], "inner").filter(F.col("seq") < F.col("failover_seq"))
     is_ack = F.col("type") == "message.acknowledged"
     each = met.groupBy(*FAILOVER, "subscription", "cluster", "producer", "sequence_id", "client").agg(
@@ -50,14 +51,14 @@ def consumer_counts(handled: DataFrame, explained: DataFrame, failovers: DataFra
     ).select(*FAILOVER, "cluster", "client", "delivered", "acknowledged", "in_hand", "slowest_us", "came_twice")  # fmt: skip
 
 
-def worst_keys(explained: DataFrame, judged: DataFrame, most: int) -> DataFrame:
+def worst_keys(explained: DataFrame, reordered: DataFrame, most: int) -> DataFrame:
     """The keys (the producer where there are none) with most duplicates and reordered deliveries: at most `most` a failover."""
     of_key = [*FAILOVER, "producer", "key"]
     twice = explained.groupBy(*of_key).agg(
         F.count("*").alias("duplicates"),
         F.max_by(F.struct("sequence_id", "seq", "ack_seq", "evidence_seq", "cause"), "seq").alias("last"),
     )
-    disorder = judged.filter(F.col("reordered")).groupBy(*of_key).agg(F.count("*").alias("reordered"))
+    disorder = reordered.groupBy(*of_key).agg(F.count("*").alias("reordered"))
     both = twice.withColumnRenamed("key", "k").join(
         disorder.withColumnsRenamed({"run": "r", "failover_seq": "f", "producer": "p", "key": "q"}),
         (F.col("run") == F.col("r")) & (F.col("failover_seq") == F.col("f")) & (F.col("producer") == F.col("p")) & F.col("k").eqNullSafe(F.col("q")),

@@ -154,7 +154,13 @@ def lost(rows: list[Row], move: Row, closed: int) -> int:
         begins = sends.get((cluster, topic))
         return begins is not None and place > begins and message not in passed and cluster not in gone_clusters
 
-    def owed(message: Message) -> bool:
-        return any((cluster, topic) in opened_at and place > opened_at[(cluster, topic)] for cluster, topic, place in owed_places[message])
+    return sum(1 for message in receipted - settled if owed(owed_places[message], opened_at) and not reachable(message))
 
-    return sum(1 for message in receipted - settled if owed(message) and not reachable(message))
+
+def owed(copies: list[tuple[str, str, tuple[int, int]]], opened_at: dict[tuple[str, str], tuple[int, int]]) -> bool:
+    """Where some cursor was opened the message was not yet there: it came later, or (replicate_to) never."""
+    for (cluster, topic), mark in opened_at.items():
+        here = [place for *where, place in copies if where == [cluster, topic]]
+        if any(topic == of for _, of, _ in copies) and (not here or max(here) > mark):
+            return True
+    return False

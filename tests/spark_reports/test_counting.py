@@ -13,9 +13,13 @@ from simulator.trace.files import write_trace
 from spark_reports.counting import Counting
 from spark_reports.facts import facts_of
 from spark_reports.read import TraceInput, find_traces, trace_rows
+from tests.simulator.random_scenarios import random_scenario
 from tests.simulator import test_counting_cases, test_counting_causes, trace_builder
 from tests.spark_reports.conftest import run_scenario, write_run
 from tests.spark_reports.plain_recount import recount
+
+RANDOM_SEEDS = range(40)
+"""About a third of them fail over."""
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]
 
@@ -27,7 +31,8 @@ def counted_by_spark(spark: Any, inputs: list[TraceInput], scenarios: list[Any])
 
 @pytest.fixture(scope="module")
 def worlds() -> dict[str, World]:
-    return {name: run_scenario(name) for name in scenario_names()}
+    """Every built-in scenario, and random ones, whose people and faults do what no scenario of ours thought of."""
+    return {name: run_scenario(name) for name in scenario_names()} | {f"random-{seed}": run_scenario(random_scenario(seed)) for seed in RANDOM_SEEDS}
 
 
 @pytest.fixture(scope="module")

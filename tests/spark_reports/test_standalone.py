@@ -1,75 +1,29 @@
-"""The two commands on a standalone master and worker, started from the pip package for this test and ended by id."""
+"""The two commands on a standalone master and worker, and a run replayed in its executor."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyspark
 import pytest
 
 from script.support.package import make_package
+from simulator import World
+from tests.spark_reports.cluster import BIN, environment, standalone_master
 from tests.spark_reports.conftest import run_scenario, write_run
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]
 ROOT = Path(__file__).resolve().parents[2]
-BIN = Path(pyspark.__file__).parent / "bin"
-START_LIMIT_S = 60
-
-
-def environment(folder: Path) -> dict[str, str]:
-    return {
-        **os.environ, "SPARK_HOME": str(BIN.parent), "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_WORKER_DIR": str(folder / "work"), "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_DIRS": str(folder / "local"),
-    }  # fmt: skip
-
-
-def started(command: list[str], folder: Path, log: Path, sign: str) -> tuple[subprocess.Popen[bytes], re.Match[str]]:
-    """A daemon that has said `sign` in its log."""
-    with log.open("wb") as output:
-        process = subprocess.Popen([str(BIN / "spark-class"), *command], stdout=output, stderr=subprocess.STDOUT, env=environment(folder))
-    end = time.monotonic() + START_LIMIT_S
-    while time.monotonic() < end and process.poll() is None:
-        said = re.search(sign, log.read_text(errors="replace"))
-        if said:
-            return process, said
-        time.sleep(0.2)
-    process.kill()
-    pytest.fail(f"{command[0]} did not start:\n{log.read_text(errors='replace')[-2000:]}")
 
 
 @pytest.fixture
 def master(tmp_path: Path) -> Iterator[str]:
-    """The address of a standalone master with one worker of one core."""
-    one, said = started(
-        ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"], tmp_path, tmp_path / "master.log", r"Starting Spark master at (\S+)"
-    )
-    try:
-        other, _ = started(
-            ["org.apache.spark.deploy.worker.Worker", "--cores", "1", "--memory", "1g", "--host", "127.0.0.1", "--webui-port", "0", said[1]],
-            tmp_path, tmp_path / "worker.log", r"Successfully registered with master",
-        )  # fmt: skip
-        try:
-            yield said[1]
-        finally:
-            end(other)
-    finally:
-        end(one)
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(20)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    with standalone_master(tmp_path) as address:
+        yield address
 
 
 def test_both_commands_give_the_same_report(master: str, tmp_path: Path) -> None:
@@ -100,3 +54,39 @@ def test_bad_input_is_said_in_words_with_code_2(tmp_path: Path) -> None:
     without_java = {**os.environ, "JAVA_HOME": str(tmp_path)}
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200, check=False, env=without_java)
     assert said.returncode == 2 and "openjdk-17-jre-headless" in said.stderr
+
+
+REPLAY = """
+import json, os, sys
+from pyspark.sql import SparkSession
+
+def replayed(run):
+    from simulator import World
+    world = World.open(run[0], seed=run[1])
+    world.run()
+    return (*run, world.digest(), sys.modules["simulator"].__file__, os.getpid())
+
+spark = SparkSession.builder.master(sys.argv[1]).config("spark.log.level", "ERROR").getOrCreate()
+spark.sparkContext.addPyFile(sys.argv[2])
+told = spark.sparkContext.parallelize(json.loads(sys.argv[3]), 2).map(replayed).collect()
+print(json.dumps({"driver": os.getpid(), "told": told}))
+spark.stop()
+"""
+"""A driver of its own: the engine comes to the executors in the archive, and nothing of it is loaded in the driver."""
+
+
+def test_a_run_replayed_in_an_executor_has_the_same_digest(master: str, tmp_path: Path) -> None:
+    runs = [("region-down", 1), ("fail-over-and-back", 7), ("unsafe-partial-snapshot", 3)]
+    package = make_package(tmp_path / "failover_lab.zip")
+    command = [sys.executable, "-c", REPLAY, master, str(package), json.dumps(runs)]
+    said = subprocess.run(command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=400, check=False)
+    assert said.returncode == 0, said.stderr[-3000:]
+    answer = json.loads(said.stdout.splitlines()[-1])
+    assert all(pid != answer["driver"] and "failover_lab.zip" in module for *_, module, pid in answer["told"]), "it ran in an executor, from the archive"
+    assert {(name, seed): digest for name, seed, digest, *_ in answer["told"]} == {(name, seed): digest_here(name, seed) for name, seed in runs}
+
+
+def digest_here(name: str, seed: int) -> str:
+    world = World.open(name, seed=seed)
+    world.run()
+    return world.digest()
