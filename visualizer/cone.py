@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from visualizer.reading import causes_of, rows_at
 from visualizer.session import Session
 from visualizer.wire import Refused
 from visualizer.work import Work
@@ -35,13 +36,11 @@ def cone(session: Session, seq: int | None = None, producer: str | None = None, 
         seq = yield from _first(session, wanted, f"No message {producer}/{number} has been published so far.")
     if seq is None or seq >= session.world.seq:
         raise Refused("not-found", f"Row {seq} has not happened.", f"Rows so far are 0 to {session.world.seq - 1}.")
-    asked = at = trace.row(seq)
-    back: list[dict[str, Any]] = []
-    while "cause_seq" in at and len(back) < BACK_ROWS:
-        at = trace.row(at["cause_seq"])
-        back.append(at)
-    forward, cut = yield from _forward(session, seq)
-    return {"row": asked, "back": back, "forward": [trace.row(one) for one in forward], "more": cut or "cause_seq" in at}
+    asked = trace.row(seq)
+    back = yield from causes_of(trace, asked, BACK_ROWS)
+    seqs, cut = yield from _forward(session, seq)
+    forward = yield from rows_at(trace, seqs)
+    return {"row": asked, "back": back, "forward": forward, "more": cut or "cause_seq" in (back[-1] if back else asked)}
 
 
 def _first(session: Session, wanted: dict[str, int | None], error: str) -> Generator[None, Any, int]:

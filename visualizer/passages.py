@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from simulator.trace.registry import EVENT_TYPES
+from visualizer.reading import rows_at
 from visualizer.session import Session
 from visualizer.work import Work
 
@@ -36,7 +37,7 @@ def passages(session: Session, from_us: int, to_us: int) -> Work:
         yield None
     answer: dict[str, Any] = {"from_us": from_us, "to_us": to_us, "branch": world.branch, "count": len(seqs)}
     if len(seqs) <= LISTED_ROWS:
-        return {**answer, "rows": [world.trace.row(seq) for seq in seqs]}
+        return {**answer, "rows": (yield from rows_at(world.trace, seqs))}
     counts: dict[str, dict[str, list[int]]] = {}
     lost: dict[str, list[int]] = {}
     width_us = max(1, -(-(to_us - from_us) // BINS))

@@ -1,7 +1,8 @@
 """What a page asks about a lab beside the socket: rows, one row with its causes, markers, summary, statistics, inputs.
 
 Rules: each answer is a job of the lab, so it sees a world that stands still; it is a generator that may yield between
-pieces; what is not there is refused in words. Arguments were checked by the view. Only `ANSWERS` may be asked for.
+pieces, and what cannot be cut happens in a thread; what is not there is refused in words. Arguments were checked by the
+view. Only `ANSWERS` may be asked for.
 """
 
 from __future__ import annotations
@@ -13,16 +14,14 @@ from simulator import ENGINE_VERSION, AdminError
 from visualizer import stories
 from visualizer.cone import cone
 from visualizer.passages import passages
+from visualizer.reading import SEARCHED_ROWS, causes_of, rows_at
 from visualizer.session import Session
 from visualizer.tiles import tile
 from visualizer.wire import Refused
-from visualizer.work import Work
+from visualizer.work import Work, in_thread
 
 CAUSES_SHOWN = 200
 """Links of a chain of causes; longer ones end in `more`."""
-
-SEARCHED_ROWS, READ_ROWS = 65_536, 100
-"""Rows looked through by their type, and rows read whole, in one slice: a millisecond or two."""
 
 
 def rows(session: Session, first: int, last: int | None, control: bool, limit: int) -> Work:
@@ -34,9 +33,7 @@ def rows(session: Session, first: int, last: int | None, control: bool, limit: i
     while at < end and len(found) < limit:
         until = min(end, at + SEARCHED_ROWS)
         seqs = world.trace.seqs(at, until, control_only=control, limit=limit - len(found))
-        for part in range(0, len(seqs), READ_ROWS):
-            found.extend(world.trace.row(seq) for seq in seqs[part : part + READ_ROWS])
-            yield None
+        found += yield from rows_at(world.trace, seqs)
         at = until
         yield None
     more = len(found) == limit and found[-1]["seq"] + 1 < end
@@ -49,26 +46,27 @@ def row(session: Session, seq: int) -> Work:
     if seq >= len(trace):
         raise Refused("not-found", f"Row {seq} has not happened.", f"Rows so far are 0 to {len(trace) - 1}.")
     asked = trace.row(seq)
-    causes, at = [], asked
-    while "cause_seq" in at and len(causes) < CAUSES_SHOWN:
-        at = trace.row(at["cause_seq"])
-        causes.append(at)
-    yield None
+    causes = yield from causes_of(trace, asked, CAUSES_SHOWN)
     evidence = trace.row(asked["evidence_seq"]) if "evidence_seq" in asked else None
-    return {"row": asked, "causes": causes, "evidence": evidence, "more": "cause_seq" in at}
+    return {"row": asked, "causes": causes, "evidence": evidence, "more": "cause_seq" in (causes[-1] if causes else asked)}
 
 
 def marker(session: Session, number: int) -> Work:
-    yield None
+    found = yield in_thread(lambda: _marker(session.world, number))
+    if found is None:
+        raise Refused("not-found", f"No marker {number} has been written so far.", "Markers count from 1 in the run.")
+    return found
+
+
+def _marker(world: Any, number: int) -> dict[str, Any] | None:
     try:
-        return session.world.marker(number)
+        return world.marker(number)
     except ValueError:
-        raise Refused("not-found", f"No marker {number} has been written so far.", "Markers count from 1 in the run.") from None
+        return None
 
 
 def summary(session: Session) -> Work:
-    yield None
-    return session.world.summary()
+    return (yield in_thread(session.world.summary))
 
 
 def admin(session: Session, tool: str, cluster: str, topic: str) -> Work:
@@ -82,8 +80,8 @@ def admin(session: Session, tool: str, cluster: str, topic: str) -> Work:
 def inputs(session: Session) -> Work:
     """Everything that makes this run again, up to the instant shown."""
     world = session.world
-    yield None
-    return {"engine_version": ENGINE_VERSION, "commands": world.command_log, "until_us": world.now_us, "branch": world.branch, "digest": world.digest()}
+    digest = yield in_thread(world.digest)
+    return {"engine_version": ENGINE_VERSION, "commands": world.command_log, "until_us": world.now_us, "branch": world.branch, "digest": digest}
 
 
 def tile_of(session: Session, branch: int, cluster: str, topic: str, level: int, index: int) -> Work:
@@ -99,6 +97,9 @@ def require_topic(session: Session, cluster: str, topic: str) -> None:
         known = ", ".join(f"{name}/{key}" for name, held in topics.items() for key in held)
         raise Refused("not-found", f"There is no topic {topic} in {cluster}.", f"Topics are {known}.")
 
+
+COUNTED = frozenset({"summary", "inputs", "why-twice", "messages", "story"})
+"""What may take seconds in a long run: the page says so meanwhile."""
 
 ANSWERS: dict[str, Callable[..., Work]] = {
     "rows": rows,

@@ -12,25 +12,19 @@ from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import Any
 
-from asgiref.sync import sync_to_async
-
 from simulator import ROWS_MAX
 from simulator.what_if import Rerun, Variant, variants
 from visualizer.pump import Pump
+from visualizer.slices import SliceSize
+from visualizer.work import in_thread
 
 logger = logging.getLogger(__name__)
 
 ROWS_MOST = 1_000_000
 """Rows of a run that is run again: about twenty seconds a variant in half of a process's time. The report has the same bound."""
 
-FIRST_EVENTS, MOST_EVENTS = 100, 50_000
-AIM_S = 0.004
-"""What a slice aims at, so that a slow one still fits in the pump's 5 ms."""
-
 STUDIES_KEPT = 4
 """Per lab: the newest inputs that were asked about. An outcome is a few kilobytes."""
-
-_in_thread = sync_to_async(lambda function: function(), thread_sensitive=False)
 
 
 class Study:
@@ -47,7 +41,7 @@ class Study:
         self.listener = self
         self._left = listed
         self._rerun: Rerun | None = None
-        self._events = FIRST_EVENTS
+        self._size = SliceSize()
 
     @property
     def state(self) -> str:
@@ -65,16 +59,15 @@ class Study:
             return False
         if self._rerun is None:
             self._rerun = Rerun(self._left[0], self.seed, self.until_us, ROWS_MAX)
-        elif not self._rerun.step(self._events):
-            self.blocked_on = _in_thread(self._rerun.outcome)
+        elif not self._rerun.step(self._size.take()):
+            self.blocked_on = in_thread(self._rerun.outcome).until
         return True
 
     def due_s(self, now_s: float) -> float | None:
         return None if self.blocked_on is not None or not self._left else now_s
 
     def took(self, seconds: float) -> None:
-        factor = min(2.0, max(0.25, AIM_S / max(seconds, 1e-6)))
-        self._events = int(min(MOST_EVENTS, max(1, self._events * factor)))
+        self._size.took(seconds)
 
     def resumed(self, answer: Any) -> None:
         """A variant has been counted."""

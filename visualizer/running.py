@@ -15,7 +15,7 @@ from visualizer import jobs, store
 from visualizer.definitions import scenario_of
 from visualizer.frames import Frame
 from visualizer.pictures import picture_at
-from visualizer.queries import ANSWERS
+from visualizer.queries import ANSWERS, COUNTED
 from visualizer.reruns import Reruns
 from visualizer.rooms import Reply, Room
 from visualizer.session import Session
@@ -141,7 +141,7 @@ class Runner:
             if not future.done():
                 future.set_exception(why)
 
-        self.session.submit(Job(ANSWERS[what](self.session, **arguments), done, refused))
+        self.session.submit(Job(ANSWERS[what](self.session, **arguments), done, refused, "count" if what in COUNTED else ""))
         self.hub.pump.wake()
         return await future
 
@@ -186,6 +186,7 @@ class Runner:
             if watcher[1] <= 0:
                 del self._watchers[channel]
         self.viewers_changed()
+        self.session.remind()
         self.room.idle_ticks = 0 if self.watched() else self.room.idle_ticks + 1
         self._position_due |= self.session.playback.playing
         await self._keep_position()

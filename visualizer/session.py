@@ -13,13 +13,11 @@ from typing import Any, Protocol
 from visualizer.frames import Frame, FrameMaker, Playing
 from visualizer.playback import FRAME_S, Playback
 from visualizer.reruns import Reruns
-from visualizer.slices import AIM_S, FIRST_EVENTS, MOST_EVENTS, SLICE_S, SliceSize
+from visualizer.slices import SliceSize
 from visualizer.tiles import TileCache
 from visualizer.waiting import Waiting
 from visualizer.wire import Refused
 from visualizer.work import Job, Work
-
-__all__ = ["AIM_S", "FIRST_EVENTS", "MOST_EVENTS", "SLICE_S", "Listener", "Session"]
 
 BUSY_AFTER_S = 0.2
 """A job that takes longer says so on the page."""
@@ -167,7 +165,8 @@ class Session:
     def _job_slice(self, now_s: float) -> None:
         job = self._jobs.first
         if job.doing and self._jobs.busy_for_s(now_s) > BUSY_AFTER_S and now_s >= self._next_frame_s:
-            self._emit_busy(now_s, job)
+            self._next_frame_s = now_s + BUSY_AFTER_S
+            self._say_busy(job)
         waiting = self._jobs.slice(now_s)
         self.blocked_on = None if waiting is None else waiting.until
 
@@ -227,13 +226,18 @@ class Session:
         self.listener.publish(frame, snapshot)
         self._frame_wanted |= not self.playback.playing and self.frames.behind
 
-    def _emit_busy(self, now_s: float, job: Job) -> None:
-        self._next_frame_s = now_s + BUSY_AFTER_S
+    def remind(self) -> None:
+        """Once a second: a job that waits for something outside the engine says so too."""
+        if self.blocked_on is not None and self._jobs and self._jobs.first.doing:
+            self._say_busy(self._jobs.first)
+
+    def _say_busy(self, job: Job) -> None:
         if self.frames is None or self.world is None or not self.listener.watched():
             return
         frame = self.frames.busy(self._playing({"doing": job.doing, "at_us": self.world.now_us, "to_us": job.to_us}))
         if frame is not None:
             self.listener.publish(frame, None)
+            self._frame_wanted = True  # says when it is over
 
     def _playing(self, busy: dict[str, Any] | None = None) -> Playing:
         return Playing(self.playback.playing, self.playback.speed, busy, self.playback.reached)

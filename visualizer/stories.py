@@ -10,21 +10,17 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from asgiref.sync import sync_to_async
-
 from simulator.story import groups, page, story_of
 from simulator.what_if import FIGURES, difference
 from visualizer.session import Session
 from visualizer.wire import Refused
-from visualizer.work import Wait, Work
-
-in_thread = sync_to_async(lambda function: function(), thread_sensitive=False)
+from visualizer.work import Work, in_thread
 
 
 def why_twice(session: Session) -> Work:
     """Every failover of the branch with its figures, what was foretold, and its messages in groups."""
     world = session.world
-    counted = yield Wait(in_thread(world.counted_whole))
+    counted = yield in_thread(world.counted_whole)
     failovers = [
         {"number": number, "subscription": one.subscription, "from": one.source, "to": one.target, "mode": one.mode, "at_us": one.at_us, "seq": one.opened_seq,
          **{name: getattr(one, name) for name in (*FIGURES, "stranded_returned", "outage_us", "caught_up_us")},
@@ -47,17 +43,17 @@ def story(session: Session, failover: int, kind: str, place: int | None, produce
     counted = yield from _failover(session, failover)
     listed = _require_kind(counted, kind)
     if place is None:
-        place = yield Wait(in_thread(lambda: listed.place_of(producer=producer, sequence_id=number)))
+        place = yield in_thread(lambda: listed.place_of(producer=producer, sequence_id=number))
     if place is None or place >= len(listed):
         which = f"{producer}/{number}" if place is None else f"number {place}"
         raise Refused("not-found", f"Message {which} is not among the {len(listed)} of this kind.", "Choose one from the list.")
-    case, beats = yield Wait(in_thread(lambda: story_of(world.trace, counted, kind, place, world.counted_whole().upto_seq)))
+    case, beats = yield in_thread(lambda: story_of(world.trace, counted, kind, place, world.counted_whole().upto_seq))
     told = [asdict(beat) for beat in beats]
     return {"failover": failover, "kind": kind, "place": place, "of": len(listed), "producer": case.producer, "sequence_id": case.sequence_id, "cause": case.cause, "beats": told}
 
 
 def _failover(session: Session, number: int) -> Work:
-    counted = yield Wait(in_thread(session.world.counted_whole))
+    counted = yield in_thread(session.world.counted_whole)
     if number >= len(counted.failovers):
         raise Refused("not-found", f"There is no failover {number}.", f"So far there have been {len(counted.failovers)} on this branch, counted from 0.")
     return counted.failovers[number]

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
+from asgiref.sync import sync_to_async
+
 from visualizer.wire import Refused
 
 
@@ -14,6 +16,16 @@ class Wait:
     """What a job yields to wait for something outside the engine; its result is sent back in."""
 
     until: Awaitable[Any]
+
+
+_called = sync_to_async(lambda function: function(), thread_sensitive=False)
+
+
+def in_thread(function: Callable[[], Any]) -> Wait:
+    """Something long that cannot be cut and only reads: the lab stands still meanwhile, the event loop and other labs do not.
+
+    What it raises is our bug and stops the lab: what a person got wrong it returns."""
+    return Wait(_called(function))
 
 
 Work = Generator[Wait | None, Any, Any]
@@ -25,6 +37,6 @@ class Job:
     work: Work
     done: Callable[[Any], None]
     refused: Callable[[Refused], None]
-    doing: str = ""  # "rebuild", "seek", "step" are shown on the page
+    doing: str = ""  # "rebuild", "seek", "step", "count" are shown on the page
     to_us: int | None = None
     replaceable: bool = False  # a newer one of the kind right behind it makes it pointless

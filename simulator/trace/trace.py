@@ -33,7 +33,7 @@ class Trace:
         self._blocks: list[Block] = []
         self._open = OpenRows()
         self._sealed_rows = 0
-        self._sealed_digest = hashlib.sha256()
+        self._digests = [hashlib.sha256()]  # of the sealed blocks: none, the first, the first two…
         self.length = 0
 
     def __len__(self) -> int:
@@ -63,7 +63,8 @@ class Trace:
     def _seal(self) -> None:
         block = Block(self._open)
         self._blocks.append(block)
-        block.feed(self._sealed_digest)
+        self._digests.append(self._digests[-1].copy())
+        block.feed(self._digests[-1])
         self._sealed_rows += BLOCK_ROWS
         self._open = OpenRows()
 
@@ -77,8 +78,7 @@ class Trace:
         whole = min(seq // BLOCK_ROWS, len(self._blocks))
         copy._blocks = self._blocks[:whole]
         copy._sealed_rows = whole * BLOCK_ROWS
-        for block in copy._blocks:
-            block.feed(copy._sealed_digest)
+        copy._digests = self._digests[: whole + 1]
         rest = seq - copy._sealed_rows
         if whole < len(self._blocks):
             copy._open = self._blocks[whole].opened(rest)
@@ -177,7 +177,7 @@ class Trace:
         """SHA-256 of the rows before `upto` (default all), independent of how the run was cut; hexadecimal."""
         if upto is not None and upto != self.length:
             return self.prefix(upto).digest()
-        digest = self._sealed_digest.copy()
+        digest = self._digests[-1].copy()
         if self._open:
             Block(self._open).feed(digest)
         digest.update("\n".join(self.names).encode())

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from visualizer.pump import Pump
-from visualizer.session import SLICE_S
+from visualizer.slices import SLICE_S
 
 
 class Clock:

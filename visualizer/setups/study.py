@@ -18,7 +18,7 @@ from visualizer.setups.reading import NO_FAILURE, Failure, read_text
 from visualizer.setups.variations import Variation, period_us, variations
 from visualizer.slices import SliceSize
 from visualizer.wire import Refused
-from visualizer.work import Wait, Work
+from visualizer.work import Wait, Work, in_thread
 
 logger = logging.getLogger(__name__)
 
@@ -68,6 +68,7 @@ class Study:
         return now_s if self._work is not None and self.blocked_on is None else None
 
     def took(self, seconds: float) -> None:
+        """Learn from a slice of a run how many events fit in the next."""
         self._size.took(seconds)
 
     def resumed(self, answer: Any) -> None:
@@ -121,7 +122,7 @@ class Study:
         refused = [result["error"] for result in world.command_results if result["command"] == "subscription.fail-over" and not result["ok"]]
         if refused:
             raise Refused("refused", f"The fail-over is refused when its time comes: {refused[0]}", "Change which region goes down, or where the consumers move.")
-        failovers = yield Wait(sync_to_async(world.failovers, thread_sensitive=False)())
+        failovers = yield in_thread(world.failovers)
         found = next((one for one in failovers if one["subscription"] == failure.subscription), None)
         if found is None:
             raise Refused("no-failure", "The run ends before the consumers move.", "Let it run for longer, or let the region go down earlier.")

@@ -130,7 +130,7 @@ export function makeView(parts) {
   function heard(message) {
     if (message.type === "frame") {
       const busy = message.busy;
-      const words = { rebuild: "The lab is being run again to where it stood", seek: "Going there", step: "Looking for the next step" };
+      const words = { rebuild: "The lab is being run again to where it stood", seek: "Going there", step: "Looking for the next step", count: "The run is being counted" };
       notices.banner("busy", busy ? `${words[busy.doing] ?? "Working"}: at ${((busy.at_us ?? message.at_us) / 1e6).toFixed(2)} s${busy.to_us ? ` of ${(busy.to_us / 1e6).toFixed(2)} s` : ""}…` : null, "plain");
     }
     const bug = message.type === "welcome" ? message.failed : message.code === "engine-bug" ? message : null;

@@ -1,0 +1,196 @@
+"""No request of a page keeps the other labs waiting: on a large lab every job and question looks at few rows in one turn.
+
+What is measured is work, not time: rows looked through or read on the event loop's thread, and queue events, by turn. What
+cannot be cut must happen in a thread, where the lab stands still and the loop does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from script.benchmarks import scenarios
+from simulator import World, load_scenario_text
+from simulator.checks import Checks
+from simulator.kernel.clock import Clock
+from simulator.trace.trace import BLOCK_ROWS, Trace
+from visualizer import jobs
+from visualizer.queries import ANSWERS
+from visualizer.reading import READ_ROWS, SEARCHED_ROWS
+from visualizer.reruns import Reruns
+from visualizer.session import CHECK_ROWS, Session
+from visualizer.slices import MOST_EVENTS
+from visualizer.wire import Refused
+from visualizer.work import Job
+
+MESSAGES = 24_000
+END_US = 39_000_000
+
+MOST = {"searched": 2 * SEARCHED_ROWS, "read": 2 * READ_ROWS + 5, "checked": 4 * CHECK_ROWS, "events": MOST_EVENTS, "counted": 0, "hashed": 0}
+"""By turn. Searched: rows of which types or columns were asked for; read: rows made whole; hashed: rows that a digest was taken of."""
+
+
+class Audience:
+    """Somebody watches; frames go nowhere."""
+
+    def __init__(self) -> None:
+        self.frames = 0
+
+    def publish(self, frame: Any, snapshot: Any) -> None:
+        self.frames += 1
+
+    def watched(self) -> bool:
+        return True
+
+    def position_changed(self) -> None: ...
+
+    def failed(self, error: BaseException) -> None:
+        raise error
+
+
+class NoPump:
+    """Studies beside the lab are pump participants of their own: here none runs."""
+
+    def add(self, study: Any) -> None: ...
+
+    def remove(self, study: Any) -> None: ...
+
+
+@pytest.fixture(scope="module")
+def lab() -> Session:
+    """A lab with some 200,000 rows and a failover half-way, standing at its end."""
+    scenario = load_scenario_text(scenarios.fail_over(MESSAGES))
+    world = World.from_scenario(scenario)
+    world.run(END_US)
+    assert world.seq > 2.5 * BLOCK_ROWS
+    session = Session("large", 0, Audience())
+    session.reruns = Reruns("large", NoPump())
+    session.start_with(world, scenario)
+    return session
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
+    """What the present turn has done so far on this thread."""
+    done: Counter[str] = Counter()
+    here = threading.get_ident()
+
+    def counts(owner: type, name: str, kind: str, amount: Any) -> None:
+        real = getattr(owner, name)
+
+        def counting(self: Any, *given: Any, **named: Any) -> Any:
+            if threading.get_ident() == here:
+                done[kind] += amount(self, *given, **named)
+            return real(self, *given, **named)
+
+        monkeypatch.setattr(owner, name, counting)
+
+    def span(trace: Trace, first: int = 0, last: int | None = None, *_: Any, **__: Any) -> int:
+        return (len(trace) if last is None else last) - first
+
+    counts(Trace, "columns", "searched", span)
+    counts(Trace, "seqs", "searched", span)
+    counts(Trace, "row", "read", lambda *_: 1)
+    counts(Trace, "digest", "hashed", lambda trace, upto=None: len(trace) if upto is None else upto)
+    counts(Checks, "read", "checked", lambda checks, trace, upto=None: max(0, (len(trace) if upto is None else upto) - checks.position))
+    counts(Clock, "run_instants", "events", lambda clock, until_us, events, full=None: events)
+    counts(World, "counted", "counted", lambda world: world.seq)
+    yield done
+
+
+async def done(session: Session, job: Any, work: Counter[str], **named: Any) -> tuple[Any, int, Counter[str]]:
+    """(The job's result, its turns, the most of each kind of work in one turn)."""
+    result: list[Any] = []
+    session.submit(Job(job, result.append, result.append, **named))
+    turns, most = 0, Counter()
+    while not result:
+        work.clear()
+        assert session.turn(float(turns)) or session.blocked_on is not None
+        session.took(0.004)
+        turns += 1
+        most |= work
+        if session.blocked_on is not None:
+            session.resumed(await session.blocked_on)
+        assert turns < 100_000
+    return result[0], turns, most
+
+
+def within_bounds(most: Counter[str], what: str) -> None:
+    assert {kind: number for kind, number in most.items() if number > MOST[kind]} == {}, what
+
+
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "rows": {"first": 0, "last": None, "control": False, "limit": 2000},
+    "row": {"seq": 150_000},
+    "cone": {"seq": 1000},
+    "passages": {"from_us": 0, "to_us": END_US},
+    "marker": {"number": 5},
+    "summary": {},
+    "admin": {"tool": "stats-internal", "cluster": "a", "topic": "orders"},
+    "inputs": {},
+    "tile": {"branch": 0, "cluster": "a", "topic": "orders", "level": 6, "index": 0},
+    "why-twice": {},
+    "messages": {"failover": 0, "kind": "stranded", "cause": "", "first": 0, "limit": 50},
+    "story": {"failover": 0, "kind": "stranded", "place": 0, "producer": None, "number": None},
+    "what-if": {},
+}
+
+
+def test_every_question_is_tried_here():
+    assert set(QUESTIONS) == set(ANSWERS)
+
+
+@pytest.mark.parametrize("what", QUESTIONS)
+@pytest.mark.parametrize("at_us", [END_US, END_US // 2])
+async def test_a_question_about_a_large_lab_is_bounded_in_every_turn(lab, work, what, at_us):
+    await done(lab, jobs.seek(lab, at_us, None), work)
+    answer, _turns, most = await done(lab, ANSWERS[what](lab, **QUESTIONS[what]), work)
+    assert not isinstance(answer, Refused), (answer.code, answer.error)
+    within_bounds(most, what)
+
+
+async def test_a_question_for_rare_rows_looks_at_a_piece_in_a_turn(lab, work):
+    await done(lab, jobs.seek(lab, END_US, None), work)
+    never = {"message": ["web", 10**9]}
+    for job in (jobs.step(lab, True, never), jobs.step(lab, True, {"subscription": "none"})):
+        answer, turns, most = await done(lab, job, work)
+        assert isinstance(answer, Refused)
+        within_bounds(most, "step back")
+    assert turns > 2
+
+
+@pytest.mark.parametrize("to_us", [END_US // 2, 1, END_US, END_US + 2_000_000])
+async def test_seeks_steps_and_branches_are_cut(lab, work, to_us):
+    _, turns, most = await done(lab, jobs.seek(lab, to_us, None), work)
+    within_bounds(most, f"seek to {to_us}")
+    for job in (jobs.step(lab, False, "control"), jobs.step(lab, True, "control"), jobs.switch_branch(lab, 0)):
+        within_bounds((await done(lab, job, work))[2], "step")
+
+
+async def test_a_forward_run_of_a_large_lab_takes_many_turns(work):
+    scenario = load_scenario_text(scenarios.fail_over(4000))
+    session = Session("fresh", 0, Audience())
+    session.start_with(World.from_scenario(scenario), scenario)
+    _, turns, most = await done(session, jobs.seek(session, 6_000_000, None), work)
+    within_bounds(most, "forward")
+    assert turns > 50
+
+
+async def test_the_loop_goes_on_while_a_run_is_counted(lab, work):
+    """A count waits in a thread: the turn that asks for it returns at once."""
+    lab.want_frame()
+    while lab.turn(0.0):
+        pass
+    lab.submit(Job(ANSWERS["summary"](lab), lambda _: None, lambda _: None, "count"))
+    assert lab.turn(1.0) and lab.blocked_on is not None
+    assert not lab.turn(1.1), "the lab stands still meanwhile"
+    before = lab.listener.frames
+    lab.remind()
+    assert lab.listener.frames == before + 1, "and says so"
+    lab.resumed(await asyncio.ensure_future(lab.blocked_on))
+    assert lab.turn(1.2)
