@@ -187,9 +187,18 @@ def _stand_in(session: Session, number: int) -> Work:
         yield None
 
 
-def carry_out(session: Session, command: dict[str, Any], keep: Callable[..., Awaitable[int]], kept: Callable[..., Awaitable[None]]) -> Work:
-    """Store the command, then let it take effect, then store what came of it. Nothing moves in between."""
+def carry_out(session: Session, command: dict[str, Any], apart: bool, keep: Callable[..., Awaitable[int]], kept: Callable[..., Awaitable[None]]) -> Work:
+    """Store the command, then let it take effect, then store what came of it. Nothing moves in between.
+
+    `apart`: it begins a branch even at the front of the run, so that going back to the branch before undoes it. The engine branches
+    where the past goes on without the command, so the past is given one more instant.
+    """
     world = session.world
+    if apart and world.now_us == world.furthest_us:
+        here_us = world.now_us
+        while world.advance(here_us + 1, session.slice_events()):
+            yield None
+        yield from _go_to(session, here_us)
     number = yield Wait(keep(command=command, at_us=world.now_us, furthest_us=world.furthest_us, branch=world.branch))
     branch = world.branch
     result = world.apply(dict(command))

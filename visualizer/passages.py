@@ -23,6 +23,10 @@ PIECE_ROWS = 65_536
 """Rows looked at in one slice of a job."""
 
 ROW_TYPES = tuple(event.name for event in EVENT_TYPES if event.plane == "control" and event.name.startswith(("marker.", "snapshot.")))
+LANDMARKS = ("cluster.crashed", "cluster.restarted", "cluster.lost", "link.cut", "link.healed", "link.slowed", "failover.started")
+LANDMARKS_LISTED = 1_000
+"""Faults and failovers that a scrub bar marks; of more, the newest. Snapshots get twice as many places."""
+_SNAPSHOTS = ("snapshot.completed", "snapshot.timed-out", "snapshot.abandoned")
 _COUNTED = ("marker.sent", "marker.lost", "marker.dropped")
 
 
@@ -45,6 +49,20 @@ def passages(session: Session, from_us: int, to_us: int) -> Work:
         _count(world.trace, begin, min(last, begin + PIECE_ROWS), from_us, width_us, counts, lost)
         yield None
     return {**answer, "bins": {"width_us": width_us, "counts": counts, "lost": lost}}
+
+
+def landmarks(session: Session) -> Work:
+    """What the whole branch has been through, as far as it has run: `{branch, seq, rows}` of faults, failovers and ended snapshots."""
+    trace = session.world.trace
+    marks: list[int] = []
+    snapshots: list[int] = []
+    for begin in range(0, len(trace), PIECE_ROWS):
+        end = min(len(trace), begin + PIECE_ROWS)
+        marks.extend(trace.seqs(begin, end, types=LANDMARKS))
+        snapshots.extend(trace.seqs(begin, end, types=_SNAPSHOTS))
+        yield None
+    seqs = sorted(marks[-LANDMARKS_LISTED:] + snapshots[-2 * LANDMARKS_LISTED :])
+    return {"branch": session.world.branch, "seq": len(trace), "rows": [trace.row(seq) for seq in seqs]}
 
 
 def _count(trace: Any, first: int, last: int, from_us: int, width_us: int, counts: dict, lost: dict) -> None:

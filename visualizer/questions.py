@@ -98,6 +98,11 @@ async def passages(request: HttpRequest, lab_id: str) -> HttpResponse:
 
 
 @_answers
+async def landmarks(request: HttpRequest, lab_id: str) -> HttpResponse:
+    return _json(await current_hub().ask(lab_id, "landmarks"))
+
+
+@_answers
 async def marker(request: HttpRequest, lab_id: str, number: int) -> HttpResponse:
     return _json(await current_hub().ask(lab_id, "marker", number=number))
 

@@ -124,7 +124,7 @@ class Runner:
         def refused(why: Refused) -> None:
             reply({"type": "result", "id": identifier, "ok": False, "code": why.code, "error": why.error, "hint": why.hint})
 
-        return Job(jobs.carry_out(self.session, message["command"], keep, kept), done, refused)
+        return Job(jobs.carry_out(self.session, message["command"], message.get("apart", False), keep, kept), done, refused)
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> str:
         """Answer a question about the lab (`visualizer.queries`), in its turn. Raises `Refused`."""

@@ -152,6 +152,7 @@ _SPEED = (_is_speed, f"a number from {SLOWEST} to {FASTEST:.0f}")
 _INSTANT = _whole(0, LATEST_US)
 _FILTER = (_is_filter, '"everything", "control", {"message": [producer, number]} or {"subscription": name}')
 _COMMAND = (_is_command, f'an object with "do" and at most {MOST_ARGUMENTS} arguments, lists of at most {MOST_ITEMS}')
+_FLAG = (lambda value: isinstance(value, bool), "true or false")
 _IDENTIFIER = (_is_identifier, "text or a whole number that comes back with the result")
 _EPOCH = _whole(-1, LATEST_US)
 
@@ -165,7 +166,7 @@ INBOUND: dict[str, tuple[dict[str, tuple[Callable[[Any], bool], str]], frozenset
     "seek": ({"at_us": _INSTANT, "seq": _INSTANT}, frozenset()),
     "step": ({"filter": _FILTER}, frozenset()),
     "step-back": ({"filter": _FILTER}, frozenset()),
-    "command": ({"id": _IDENTIFIER, "command": _COMMAND}, frozenset({"command"})),
+    "command": ({"id": _IDENTIFIER, "command": _COMMAND, "apart": _FLAG}, frozenset({"command"})),
     "branch": ({"number": _whole(0, 1_000_000)}, frozenset({"number"})),
 }
 

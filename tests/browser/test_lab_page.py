@@ -92,9 +92,10 @@ def test_fail_over_by_dialog_starts_a_branch_and_the_old_one_stays(lab):
     lab.until("!state.playing")
     lab.page.wait_for_timeout(150)
     assert "us-west failed. us-east has delivered" in sentence(lab)
-    branch = lab.page.locator("[data-choice=branch] select")
-    expect(branch).to_be_visible()
-    branch.select_option("0")
+    lab.page.get_by_role("button", name=re.compile("^Branches 2")).click()
+    tree = lab.page.get_by_role("dialog", name="Branches of this run")
+    expect(tree.get_by_role("button", name=re.compile("cluster.crash us-west"))).to_have_attribute("aria-current", "true")
+    tree.get_by_role("button", name=re.compile("as planned")).click()
     lab.until("state.view.branch === 0")
 
 
@@ -190,3 +191,68 @@ def test_a_dropped_line_is_said_and_resumed(lab):
     wait_until(lab.page, "() => !document.querySelector('.banner')")
     lab.seek(3_000_000)
     lab.troubles = [line for line in lab.troubles if "ERR_INTERNET_DISCONNECTED" not in line and "WebSocket" not in line]
+
+
+def test_undo_goes_to_the_run_without_the_command(lab):
+    lab.seek(5_000_000)
+    lab.page.get_by_role("button", name="us-west", exact=True).click()
+    says = lab.page.locator(".menu-says")
+    expect(says).to_contain_text("us-west stops at once")
+    expect(says).to_contain_text("messages twice")
+    lab.page.keyboard.press("c")
+    lab.until("state.view.clusters['us-west'].state === 'down' && state.view.branch === 1")
+    lab.page.keyboard.press("z")
+    lab.until("state.view.clusters['us-west'].state === 'up' && state.view.branch === 0 && state.at_us === 5000000")
+
+
+def test_a_marker_in_flight_is_dropped_by_clicking_it(lab):
+    lab.seek(5_020_000)
+    lab.page.wait_for_timeout(300)
+    flight = lab.state("state.flights.find((one) => one.what === 'snapshot_request' && one.from === 'us-west')")
+    lab.page.keyboard.press("b")
+    lab.page.get_by_role("menuitem", name=f"Drop the request us-west → {flight['to']}").click()
+    lab.until("state.view.branch === 1 && state.at_us === 5020000")
+    assert lab.state("state.flights.filter((one) => one.number === %d && one.to === '%s').length" % (flight["number"], flight["to"])) == 0
+    lab.page.wait_for_timeout(500)
+    where = lab.page.evaluate(
+        """() => {
+          const canvas = document.querySelector("[data-part=moving]");
+          const box = canvas.getBoundingClientRect();
+          return { x: box.left, y: box.top, width: box.width, height: box.height };
+        }"""
+    )
+    found = False
+    for step in range(30, 200, 6):
+        for down in range(40, int(where["height"]) - 10, 8):
+            lab.page.mouse.move(where["x"] + where["width"] - step, where["y"] + down)
+            if "click to delay or drop" in (lab.page.locator("[data-part=moving]").get_attribute("title") or ""):
+                lab.page.mouse.click(where["x"] + where["width"] - step, where["y"] + down)
+                found = True
+                break
+        if found:
+            break
+    assert found, "nothing in flight could be pointed at"
+    expect(lab.page.get_by_role("menu")).to_be_visible()
+
+
+def test_the_filter_of_steps_is_shown_and_follows_one_message(lab):
+    lab.seek(2_000_000)
+    chooser = lab.page.locator("[data-part=filter]")
+    assert [option.strip() for option in chooser.locator("option").all_inner_texts()] == ["protocol", "everything", "one message…", "subscription billing"]
+    chooser.select_option("message")
+    field = lab.page.get_by_label("Message to step along")
+    field.fill("shop/40")
+    field.press("Enter")
+    lab.until("state.at_us > 2000000")
+    field.fill("nonsense")
+    field.press("Enter")
+    expect(lab.page.get_by_role("alert").filter(has_text="names no message")).to_be_visible()
+
+
+def test_an_event_is_gone_to_by_its_number(lab):
+    lab.seek(5_000_000)
+    row = lab.page.evaluate("() => fetch(location.pathname + 'row/700.json').then((answer) => answer.json())")["row"]
+    lab.page.keyboard.press("g")
+    lab.page.keyboard.type("#700")
+    lab.page.keyboard.press("Enter")
+    lab.until(f"state.at_us === {row['at_us']}")

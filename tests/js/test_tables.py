@@ -51,6 +51,10 @@ def test_every_command_has_a_form_with_its_arguments():
         assert ours == theirs, name
 
 
+def test_every_command_says_beforehand_what_will_happen():
+    assert set(of_the_page("model/consequences.js", "page.EXPLAINED")) == set(COMMANDS)
+
+
 def test_marker_types_and_wire_version_agree():
     assert of_the_page("render/glyphs.js", "page.MARKER_WORDS") == {str(100 + number): word for word, number in MARKER_TYPES.items()}
     assert of_the_page("wire/decode.js", "page.WIRE_VERSION") == WIRE_VERSION

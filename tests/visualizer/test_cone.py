@@ -101,3 +101,9 @@ async def test_a_crowded_window_is_counted_and_counts_each_sending_once(ask, wor
             assert sum(numbers) == len(sent) > 0
             place = sent[0]["at_us"] // body["bins"]["width_us"]
             assert numbers[place] > 0
+
+
+async def test_landmarks_are_the_faults_failovers_and_ended_snapshots_of_the_whole_branch(ask, world):
+    _, body = await ask("landmarks.json")
+    ended = [row for row in world.trace.rows(types=["snapshot.completed"])]
+    assert ended and body["rows"] == [*ended] and body["branch"] == 0

@@ -1,6 +1,7 @@
 /** What lies under a pointer in the lanes' picture. Numbers only. */
 
 import { markerKind } from "../model/cells.js";
+import { pointOn, shareOf } from "./links.js";
 import { entryAt } from "./strip.js";
 
 /**
@@ -23,4 +24,25 @@ export function thingAt(scene, x, y) {
     return { cluster: lane.name, index, marker: is_marker ? held.store.columns.number[at] : null };
   }
   return null;
+}
+
+/** How near a pointer must be to a thing in flight, px. */
+const REACH_PX = 12;
+
+/**
+ * @param {import("./scene.js").Scene} scene
+ * @param {object[]} flights of the watched topic
+ * @param {number} at_us the instant shown
+ * @returns {{flight: object, x: number, y: number} | null} the nearest thing on a link, markers before messages
+ */
+export function flightAt(scene, flights, at_us, x, y) {
+  let best = null;
+  for (const flight of flights) {
+    const arc = scene.arcs.find((one) => one.from === flight.from && one.to === flight.to);
+    if (!arc || flight.sent_us > at_us || flight.due_us < at_us) continue;
+    const [fx, fy] = pointOn(arc.points, shareOf(flight, at_us));
+    const far = Math.hypot(fx - x, fy - y) + (flight.what === "message" ? REACH_PX / 2 : 0);
+    if (far <= REACH_PX && (!best || far < best.far)) best = { flight, x: fx, y: fy, far };
+  }
+  return best;
 }

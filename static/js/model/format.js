@@ -27,6 +27,23 @@ export function bytes(count) {
   return `${trimmed(count / 1e6, 1)} MB`;
 }
 
+/**
+ * A place to go to as typed: an instant ("5.8", "5800ms", "1:05.2") or a row of the trace ("#1234").
+ * @returns {{at_us: number} | {seq: number} | null}
+ */
+export function parsePlace(text) {
+  const row = /^\s*(?:#|seq\s*#?)\s*(\d+)\s*$/i.exec(text);
+  if (row) return { seq: Number(row[1]) };
+  const at_us = parseSpan(text);
+  return at_us === null ? null : { at_us };
+}
+
+/** A message as typed, "web/5". @returns {[producer: string, number: number] | null} */
+export function parseMessage(text) {
+  const found = /^\s*(.+?)\s*[/#]\s*(\d+)\s*$/.exec(text);
+  return found ? [found[1], Number(found[2])] : null;
+}
+
 const UNITS_US = { us: 1, µs: 1, ms: 1000, s: 1e6, m: 60e6, min: 60e6, h: 3600e6 };
 
 /**

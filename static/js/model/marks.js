@@ -12,19 +12,22 @@ const WORDS = {
 
 /**
  * @param {import("./state.js").LabState} state
- * @returns {{at_us: number, text: string, done: boolean, seq?: number}[]} ascending instants
+ * @param {object[]} rows landmarks of the branch, or what the page has seen of it
+ * @returns {{at_us: number, text: string, done: boolean, kind: "fault" | "failover" | "healing", seq?: number}[]} ascending instants
  */
-export function marksOf(state) {
+export function marksOf(state, rows = state.rows) {
   const marks = [];
-  for (const row of state.rows) {
+  for (const row of rows) {
     const words = WORDS[row.type];
-    if (words) marks.push({ at_us: row.at_us, text: words(row), done: true, seq: row.seq });
+    if (words) marks.push({ at_us: row.at_us, text: words(row), done: true, kind: kindOf(row.type), seq: row.seq });
   }
   for (const command of state.welcome?.commands ?? []) {
-    if (command.at_us > (state.view?.furthest_us ?? state.at_us)) marks.push({ at_us: command.at_us, text: plannedText(command), done: false });
+    if (command.at_us > (state.view?.furthest_us ?? state.at_us)) marks.push({ at_us: command.at_us, text: plannedText(command), done: false, kind: kindOf(command.do) });
   }
   return marks.sort((a, b) => a.at_us - b.at_us);
 }
+
+const kindOf = (name) => (/fail-?over/.test(name) ? "failover" : /restart|heal/.test(name) ? "healing" : "fault");
 
 function plannedText(command) {
   const target = command.arguments ?? command;

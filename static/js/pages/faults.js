@@ -1,23 +1,24 @@
-/** From a click on a thing, or a key, to a command: menus, the form for any command, the failover dialog. */
+/** From a click on a thing, or a key, to a command: menus, the form for any command, the failover dialog. Each says beforehand what will happen. */
 
+import { consequencesOf } from "../model/consequences.js";
 import { makeCommandForm } from "../transport/command_form.js";
 import { makeFailoverDialog } from "../transport/failover_dialog.js";
-import { breakMenu, clusterMenu, consumerMenu, linkMenu } from "../transport/fault_menus.js";
+import { breakMenu, clusterMenu, consumerMenu, flightMenu, linkMenu } from "../transport/fault_menus.js";
 import { makeMenu } from "../transport/menu.js";
 import { required } from "../render/dom.js";
 
-export function makeFaults({ document, root, link, getState, getWatched }) {
-  const form = makeCommandForm(document, required(root, "[data-part=command-dialog]"), { getState, getWatched, onCommand: (command) => link.command(command) });
+export function makeFaults({ document, root, link, getState, getWatched, onMarker }) {
+  const form = makeCommandForm(document, required(root, "[data-part=command-dialog]"), { getState, getWatched, onCommand: give });
   const failover = makeFailoverDialog(document, required(root, "[data-part=failover-dialog]"), {
     getState,
     getWatched,
-    onCommands: (commands) => commands.forEach((command) => link.command(command)),
+    // the first begins the branch, the others belong to it
+    onCommands: ([first, ...others]) => {
+      give(first);
+      others.forEach((command) => link.command(command));
+    },
   });
-  const menu = makeMenu(document, required(root, "[data-part=menu-home]"), (item) => {
-    if (item.command) link.command(item.command);
-    else if (item.form) form.show(item.form.name, item.form.preset);
-    else acts[item.act]();
-  });
+  const menu = makeMenu(document, required(root, "[data-part=menu-home]"), choose, wordsOf);
   const break_button = required(root, "[data-act=break]");
   const acts = {
     breakSomething: () => getState().view && menu.show(breakMenu(getState(), getWatched()), break_button),
@@ -26,12 +27,43 @@ export function makeFaults({ document, root, link, getState, getWatched }) {
   };
   break_button.addEventListener("click", acts.breakSomething);
   required(root, "[data-act=fail-over]").addEventListener("click", acts.failOver);
+
+  /** On a branch of its own, so that Z undoes it. */
+  function give(command) {
+    link.command(command, { apart: true });
+  }
+
+  function choose(item) {
+    if (item.command && item.before_us !== undefined) giveBefore(item);
+    else if (item.command) give(item.command);
+    else if (item.form) form.show(item.form.name, item.form.preset);
+    else if (item.marker !== undefined) onMarker(item.marker);
+    else acts[item.act]();
+  }
+
+  /** What is on the wire left a while ago: the fault waits for it there, and the lab comes back to this instant of the new branch. */
+  function giveBefore({ command, before_us }) {
+    const { at_us, playing } = getState();
+    if (playing) link.pause();
+    if (!link.seek(Math.max(0, before_us - 1))) return;
+    give(command);
+    link.seek(at_us);
+  }
+
+  function wordsOf(item) {
+    if (item.words) return item.words;
+    if (item.command) return `${consequencesOf(item.command, getState(), getWatched())}${item.before_us === undefined ? "" : " Given just before it left, on a branch."}`;
+    if (item.form) return consequencesOf({ do: item.form.name, ...item.form.preset }, getState(), getWatched());
+    return item.act === "failOver" ? "Choose from, to and how; what it would cost is said before you do it." : "Every command there is, with what it does.";
+  }
+
   return {
     acts,
     on: {
       onCluster: (cluster, anchor) => menu.show(clusterMenu(getState(), getWatched(), cluster), anchor),
       onConsumer: (cluster, anchor) => menu.show(consumerMenu(getState(), getWatched(), cluster), anchor),
       onLink: (pair, anchor) => menu.show(linkMenu(getState(), pair), anchor),
+      onFlight: (flight, anchor) => menu.show(flightMenu(flight), anchor),
     },
   };
 }

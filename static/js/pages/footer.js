@@ -1,10 +1,10 @@
-/** The scrub bar and what only it can do: drag to an instant, jump from snapshot to snapshot, back to before the last command. */
+/** The scrub bar and what only it can do: drag to an instant, jump from snapshot to snapshot. */
 
 import { listenToScrub, paintScrub, scrubWords } from "../render/scrub.js";
 import { marksOf } from "../model/marks.js";
 import { required } from "../render/dom.js";
 
-export function makeFooter(document, root, link, getState, getWatched) {
+export function makeFooter(root, link, getState, getWatched, landmarks) {
   const slider = required(root, "[data-part=scrub]");
   const canvas = required(slider, "canvas");
   const endUs = () => Math.max(getState().welcome?.until_us ?? 0, getState().view?.furthest_us ?? 0, 1);
@@ -14,7 +14,7 @@ export function makeFooter(document, root, link, getState, getWatched) {
   function toSnapshot(direction) {
     const state = getState();
     const subject = getWatched()?.subject;
-    const instants = [...state.snapshots.values()].filter((one) => one.cluster === subject && one.state === "completed").map((one) => one.ended_us);
+    const instants = landmarks.of(state).filter((row) => row.type === "snapshot.completed" && row.cluster === subject).map((row) => row.at_us);
     const wanted = direction < 0 ? Math.max(...instants.filter((us) => us < state.at_us), 0) : Math.min(...instants.filter((us) => us > state.at_us));
     if (Number.isFinite(wanted)) link.seek(wanted);
     else link.step("control");
@@ -24,17 +24,14 @@ export function makeFooter(document, root, link, getState, getWatched) {
     acts: {
       nextSnapshot: () => toSnapshot(1),
       previousSnapshot: () => toSnapshot(-1),
-      undo: () => {
-        const row = getState().rows.findLast((one) => one.type === "command.applied");
-        if (row) link.seek(Math.max(0, row.at_us - 1));
-      },
     },
     update(state, watched, theme, now_us, ratio) {
       const width = slider.clientWidth;
-      const key = [now_us, state.epoch, state.number, width, theme.ink.bg, theme.scale, watched.target, ratio].join("|");
+      const rows = landmarks.of(state);
+      const key = [rows.length, now_us, state.epoch, state.number, width, theme.ink.bg, theme.scale, watched.target, ratio].join("|");
       if (key === shown) return;
       shown = key;
-      paintScrub(canvas, state, watched, theme, { width, ratio, end_us: endUs(), furthest_us: Math.max(now_us, state.view.furthest_us), now_us, marks: marksOf(state) });
+      paintScrub(canvas, state, watched, theme, { width, ratio, end_us: endUs(), furthest_us: Math.max(now_us, state.view.furthest_us), now_us, marks: marksOf(state, rows), landmarks: rows });
       slider.setAttribute("aria-valuemax", String(Math.round(endUs() / 1000)));
       slider.setAttribute("aria-valuenow", String(Math.round(now_us / 1000)));
       slider.setAttribute("aria-valuetext", scrubWords(now_us));

@@ -1,5 +1,6 @@
 /** All that the lab page shows, put together: who is told of a state, in which order, and what a click on it leads to. */
 
+import { makeLandmarks } from "../model/landmarks.js";
 import { makePassages } from "../model/passages.js";
 import { wordsOfThing } from "../model/thing_words.js";
 import { makeBuilding } from "../render/building.js";
@@ -14,6 +15,7 @@ import { makeTimeSection } from "../render/time_section.js";
 import { makeControls } from "../transport/controls.js";
 import { letGoOfClickedButtons, listenToKeys } from "../transport/keys.js";
 import { makeAppearance } from "./appearance.js";
+import { makeBranches } from "./branches.js";
 import { makeChoices } from "./choices.js";
 import { makeEventPanel } from "./event_panel.js";
 import { makeFaults } from "./faults.js";
@@ -43,20 +45,22 @@ export function makeView(parts) {
   const appearance = makeAppearance(document, root, window, redraw);
   const lights = makeLights({ ...parts, say, redraw });
   const looks = makeLooks({ ...parts, say, lights, onFollow: (producer, number) => controls.followMessage(producer, number) });
-  const faults = makeFaults({ ...parts, say });
+  const faults = makeFaults({ ...parts, onMarker: looks.showMarker });
   const stage = makeStage(document, root, { ...faults.on, onThing: looks.showThing, onChange: wake, say: (thing) => wordsOfThing(getState(), getWatched(), thing) }, tiles);
   const plotly = lazyPlotly(document, window, root.dataset.plotly, wake);
   const time = makeTimeSection(root, { onMarker: looks.showMarker, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, plotly, makePassages({ get: parts.requests.get, base: parts.base, onAnswer: wake }));
   const controls = makeControls(root, link, say);
-  const footer = makeFooter(document, root, link, getState, getWatched);
+  const landmarks = makeLandmarks({ get: parts.requests.get, base: parts.base, onAnswer: wake });
+  const footer = makeFooter(root, link, getState, getWatched, landmarks);
   const events = makeEventPanel({ ...parts, say, looks, lights });
   const sentence = makeSentence(document, root, (target) => choose({ target }));
   const risk = makeRisk(document, root);
   const building = makeBuilding(document, root);
   const caches = makeCaches(document, root);
   const mirror = makeMirror(document, root);
-  const choices = makeChoices(document, root, { choose, onBranch: (number) => link.branch(number) });
+  const choices = makeChoices(document, root, { choose });
   const header = makeHeader(document, root, { ...parts, say, appearance });
+  const branches = makeBranches(document, root, { link, getState, say });
   const story = makeStoryPlayer({ ...parts, say, light: lightBeat, onRoom: redraw });
   const panels = makePanels(root, PANELS, { ...parts, say, story }, redraw);
   const asks = makeAsks(root, panels);
@@ -81,7 +85,7 @@ export function makeView(parts) {
   letGoOfClickedButtons(document, signal);
   listenToKeys(
     document,
-    { ...controls.acts, ...footer.acts, ...stage.acts, ...time.acts, ...faults.acts, ...events.acts, ...header.acts, ...panels.acts, ...steps, clear, words: () => header.wordsShown(mirror.toggle()) },
+    { ...controls.acts, ...footer.acts, ...stage.acts, ...time.acts, ...faults.acts, ...events.acts, ...header.acts, ...branches.acts, ...panels.acts, ...steps, clear, words: () => header.wordsShown(mirror.toggle()) },
     signal,
   );
   required(root, "[data-act=words]").addEventListener("click", () => header.wordsShown(mirror.toggle()));
@@ -101,7 +105,7 @@ export function makeView(parts) {
     measured.spare ??= appearance.spare();
     const flying = stage.animate(state, watched, theme, at_us, ratio);
     const plane = stage.scene().plane;
-    const curve_owed = panels.shows("time") && time.update(state, watched, theme, { now_us: at_us, plane, ratio, wall_ms, spare: measured.spare, lit });
+    const curve_owed = panels.shows("time") && time.update(state, watched, theme, { now_us: at_us, plane, ratio, wall_ms, spare: measured.spare, lit, landmarks: landmarks.of(state) });
     panels.update(state, watched, { theme, ratio, wall_ms });
     footer.update(state, watched, theme, at_us, ratio);
     controls.update(state, at_us);
@@ -113,6 +117,7 @@ export function makeView(parts) {
     building.update(state, watched, theme, ratio, width);
     caches.update(state, watched, theme, ratio, width);
     choices.update(state, watched);
+    branches.update(state);
     header.update(state, watched, theme, ratio);
     mirror.update(state, watched, wall_ms);
     const owed = events.update(state, theme, ratio, wall_ms);

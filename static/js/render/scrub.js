@@ -6,11 +6,12 @@
 import { curveOf } from "../model/forecast.js";
 import { seconds } from "../model/format.js";
 import { prepared } from "./canvas.js";
+import { glyph } from "./glyphs.js";
 import { fontOf } from "./theme.js";
 
 /**
  * @param {HTMLCanvasElement} canvas
- * @param {object} given width, ratio, end_us (right edge), furthest_us, now_us, marks
+ * @param {object} given width, ratio, end_us (right edge), furthest_us, now_us, marks, landmarks
  */
 export function paintScrub(canvas, state, watched, theme, given) {
   const { width, ratio, end_us, furthest_us, now_us, marks } = given;
@@ -23,13 +24,7 @@ export function paintScrub(canvas, state, watched, theme, given) {
   paintCurve(context, state, watched, theme, { xAt, base, height });
   context.fillStyle = theme.ink.ink;
   context.fillRect(6, base - theme.rail / 2, xAt(Math.min(furthest_us, end_us)) - 6, theme.rail);
-  for (const snapshot of state.snapshots.values()) {
-    if (snapshot.cluster !== watched?.subject || snapshot.ended_us === null || snapshot.state !== "completed") continue;
-    context.fillStyle = theme.ink.bg;
-    context.beginPath();
-    context.arc(xAt(snapshot.ended_us), base, 1.4 * theme.scale, 0, 7);
-    context.fill();
-  }
+  paintSnapshots(context, theme, given.landmarks, watched, { xAt, base });
   paintMarks(context, theme, marks, { xAt, base, width });
   if (furthest_us < end_us * 0.9 && width > 600) {
     context.font = fontOf(theme);
@@ -64,6 +59,26 @@ function paintCurve(context, state, watched, theme, { xAt, base, height }) {
   context.stroke();
 }
 
+/** A light dot for each snapshot that the subject finished, a small cross for one that came to nothing; in a crowd, fewer. */
+function paintSnapshots(context, theme, landmarks, watched, { xAt, base }) {
+  let free = -Infinity;
+  for (const row of landmarks) {
+    if (row.cluster !== watched?.subject || row.topic !== watched.topic || !row.type.startsWith("snapshot.")) continue;
+    const x = xAt(row.at_us);
+    const failed = row.type !== "snapshot.completed";
+    if (x < free && !failed) continue;
+    free = x + 5 * theme.scale;
+    if (failed) glyph(context, "cross", x, base + 4 * theme.scale, 2.2 * theme.scale, theme.ink.harm, theme.ink.bg);
+    else {
+      context.fillStyle = theme.ink.bg;
+      context.beginPath();
+      context.arc(x, base, 1.4 * theme.scale, 0, 7);
+      context.fill();
+    }
+  }
+}
+
+/** A fault as a dotted stroke, a failover as a pennant, what mends as a short stroke; their words where they have room. */
 function paintMarks(context, theme, marks, { xAt, base, width }) {
   context.font = fontOf(theme, theme.label, 600);
   context.textAlign = "left";
@@ -71,19 +86,28 @@ function paintMarks(context, theme, marks, { xAt, base, width }) {
   let free = 0;
   for (const mark of marks) {
     const x = xAt(mark.at_us);
-    context.strokeStyle = mark.done ? theme.ink.harm : theme.ink.harmSoft;
+    const top = base - (mark.kind === "healing" ? 9 : 20) * theme.scale;
+    context.strokeStyle = context.fillStyle = mark.kind === "healing" ? theme.ink.ink2 : mark.done ? theme.ink.harm : theme.ink.harmSoft;
     context.lineWidth = 1.6;
-    context.setLineDash([2, 2]);
+    context.setLineDash(mark.kind === "fault" ? [2, 2] : []);
     context.beginPath();
-    context.moveTo(x, base - 20 * theme.scale);
+    context.moveTo(x, top);
     context.lineTo(x, base - 2);
     context.stroke();
     context.setLineDash([]);
+    if (mark.kind === "failover") {
+      context.beginPath();
+      context.moveTo(x, top);
+      context.lineTo(x + 7 * theme.scale, top + 3.5 * theme.scale);
+      context.lineTo(x, top + 7 * theme.scale);
+      context.fill();
+    }
     const wide = context.measureText(mark.text).width;
-    if (x < free || x + wide + 8 > width) continue;
-    context.fillStyle = theme.ink.harm;
-    context.fillText(mark.text, x + 5, base - 18 * theme.scale);
-    free = x + wide + 14;
+    const left = x + (mark.kind === "failover" ? 11 : 5) * theme.scale;
+    if (left < free || left + wide + 8 > width) continue;
+    context.fillStyle = mark.kind === "healing" ? theme.ink.ink2 : theme.ink.harm;
+    context.fillText(mark.text, left, base - 17 * theme.scale);
+    free = left + wide + 10;
   }
 }
 

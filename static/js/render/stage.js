@@ -5,7 +5,7 @@
 
 import { makeScene } from "../layout/scene.js";
 import { dragged, followingWindow, zoomed } from "../layout/window.js";
-import { thingAt } from "../layout/hit.js";
+import { flightAt, thingAt } from "../layout/hit.js";
 import { prepared } from "./canvas.js";
 import { required } from "./dom.js";
 import { makeHeadings } from "./headings.js";
@@ -20,7 +20,7 @@ const CLICK_PX = 4;
 /**
  * @param {Document} document
  * @param {HTMLElement} root
- * @param {object} on onCluster, onConsumer, onLink, onThing, onChange (asks for a redraw), say (a thing in words)
+ * @param {object} on onCluster, onConsumer, onLink, onFlight, onThing, onChange (asks for a redraw), say (a thing in words)
  * @param {ReturnType<import("../model/tiles.js").makeTiles>} tiles
  */
 export function makeStage(document, root, on, tiles) {
@@ -33,6 +33,7 @@ export function makeStage(document, root, on, tiles) {
   let window = followingWindow();
   let scene = null;
   let drawn = null;
+  let flying = { flights: [], at_us: 0 };
   let over = { x0: 0, x1: 1, longest: 1 };
 
   const density = (state, watched) => (cluster) => {
@@ -49,13 +50,19 @@ export function makeStage(document, root, on, tiles) {
   listenToDrag(moving, {
     onDrag: (by_px) => scene && change(dragged(window, scene.plane.turned ? by_px.y : by_px.x, over.longest)),
     onClick: (x, y) => {
+      const hit = scene && flightAt(scene, flying.flights, flying.at_us, x, y);
+      if (hit) {
+        on.onFlight(hit.flight, spotAt(moving, hit));
+        return;
+      }
       const thing = scene && thingAt(scene, x, y);
       if (thing) on.onThing(thing);
     },
     onHover: (x, y) => {
-      const thing = scene && thingAt(scene, x, y);
-      moving.style.cursor = thing ? "pointer" : "grab";
-      moving.title = thing ? on.say(thing) : "";
+      const hit = scene && flightAt(scene, flying.flights, flying.at_us, x, y);
+      const thing = !hit && scene && thingAt(scene, x, y);
+      moving.style.cursor = thing || hit ? "pointer" : "grab";
+      moving.title = thing ? on.say(thing) : hit ? `${hit.flight.what.replace("_", " ")} on its way to ${hit.flight.to}: click to delay or drop it` : "";
     },
     onZoom: (direction) => scene && change(zoomed(scene.window, direction, scene.plane.scale)),
   });
@@ -93,6 +100,7 @@ export function makeStage(document, root, on, tiles) {
     animate(state, watched, theme, at_us, ratio) {
       if (!scene) return false;
       const flights = state.flights.filter((flight) => flight.topic === watched.topic);
+      flying = { flights, at_us };
       const context = prepared(moving, scene.plane.width, scene.plane.height, ratio);
       drawFlights(context, scene, theme, flights, at_us, state.flights_total);
       return flights.length > 0;
@@ -103,6 +111,14 @@ export function makeStage(document, root, on, tiles) {
     scene: () => scene,
   };
 }
+
+/** A place on the canvas as a thing that a menu can stand beside. */
+const spotAt = (canvas, { x, y }) => ({
+  getBoundingClientRect() {
+    const box = canvas.getBoundingClientRect();
+    return new DOMRect(box.left + x - 6, box.top + y - 6, 12, 12);
+  },
+});
 
 function listenToDrag(canvas, { onDrag, onClick, onHover, onZoom }) {
   let from = null;

@@ -67,7 +67,7 @@ export function makeTimeSection(root, on, plotly, passages) {
       followTime: () => change(null),
     },
     /** @returns {boolean} whether a drawing of the curve is owed */
-    update(state, watched, theme, { now_us: shown_us, plane, ratio, wall_ms, spare, lit }) {
+    update(state, watched, theme, { now_us: shown_us, plane, ratio, wall_ms, spare, lit, landmarks }) {
       now_us = shown_us;
       const lanes = watched.clusters;
       const width = section.clientWidth;
@@ -80,7 +80,7 @@ export function makeTimeSection(root, on, plotly, passages) {
       axis = { x0, x1 };
       window = turned(window, now_us, spanFor(state.playing ? state.speed : 0));
       const shown = passages.in(state, watched.topic, window, wall_ms);
-      const key = [state.epoch, state.number, now_us, window.start_us, window.span_us, width, height, theme.ink.bg, theme.scale, ratio, watched.topic, watched.subject, passages.version(), shown.waiting, lit?.row.seq].join("|");
+      const key = [state.epoch, state.number, now_us, window.start_us, window.span_us, width, height, theme.ink.bg, theme.scale, ratio, watched.topic, watched.subject, passages.version(), shown.waiting, lit?.row.seq, landmarks.length].join("|");
       if (key !== drawn) {
         drawn = key;
         section.style.height = `${height + 8}px`;
@@ -96,7 +96,7 @@ export function makeTimeSection(root, on, plotly, passages) {
           window,
           now_us,
           furthest_us: Math.max(now_us, state.view?.furthest_us ?? 0),
-          marks: marksOf(state),
+          marks: marksOf(state, landmarks),
           ratio,
           passages: shown,
           lit,

@@ -1,6 +1,7 @@
 /** The dialog for commands with arguments: any command from the catalogue, its fields chosen from the lab's own names. */
 
 import { element, required } from "../render/dom.js";
+import { consequencesOf } from "../model/consequences.js";
 import { clustersOf, topicsOf, subscriptionsOf } from "../model/state.js";
 import { COMMANDS, commandOf } from "./commands.js";
 
@@ -24,20 +25,33 @@ export function makeCommandForm(document, dialog, { getState, getWatched, onComm
   const title = required(dialog, "[data-part=form-title]");
   const chooser = required(dialog, "[data-part=form-command]");
   const fields = required(dialog, "[data-part=form-fields]");
+  const says = required(dialog, "[data-part=form-says]");
   chooser.replaceChildren(...Object.entries(COMMANDS).map(([name, command]) => element(document, "option", { value: name, text: `${command.says}  ·  ${name}` })));
   chooser.addEventListener("change", () => fill(chooser.value, {}));
   required(dialog, "[data-act=form-cancel]").addEventListener("click", () => dialog.close());
   required(dialog, "form").addEventListener("submit", (event) => {
     event.preventDefault();
+    const command = read();
+    dialog.close();
+    onCommand(command);
+  });
+  dialog.addEventListener("input", tell);
+  dialog.addEventListener("change", tell);
+
+  function read() {
     const given = {};
     for (const field of fields.querySelectorAll("[name]")) given[field.name] = field.type === "checkbox" ? field.checked : field.value.trim();
-    dialog.close();
-    onCommand(commandOf(chooser.value, given));
-  });
+    return commandOf(chooser.value, given);
+  }
+
+  function tell() {
+    says.textContent = consequencesOf(read(), getState(), getWatched());
+  }
 
   function fill(name, preset) {
     title.textContent = COMMANDS[name].says;
     fields.replaceChildren(...COMMANDS[name].arguments.map((argument) => fieldOf(argument, preset[argument.name])));
+    tell();
   }
 
   function fieldOf(argument, preset) {

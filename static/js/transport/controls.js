@@ -1,6 +1,6 @@
 /** The buttons of the foot: play, step, speed, the instant as typed. Shows the lab's state; asks through the lab link. */
 
-import { parseSpan, seconds } from "../model/format.js";
+import { parseMessage, parsePlace, seconds } from "../model/format.js";
 import { required, setText } from "../render/dom.js";
 import { placeOfSpeed, SPEEDS, speedText, speedWords } from "./speeds.js";
 
@@ -15,14 +15,32 @@ export function makeControls(root, link, say) {
   const speed = required(root, "[data-part=speed]");
   const speed_text = required(root, "[data-part=speed-text]");
   const filter = required(root, "[data-part=filter]");
+  const message = required(root, "[data-part=filter-message]");
   let state = null;
   let wanted_speed = null;
 
   const chosenSpeed = () => SPEEDS[Number(speed.value)];
-  const stepFilter = () => {
+  speed.max = String(SPEEDS.length - 1);
+
+  /** @returns {string | object | null} null when the message to follow is not named yet, which is then said */
+  function stepFilter() {
     if (filter.value.startsWith("{")) return JSON.parse(filter.value);
-    return filter.value;
-  };
+    if (filter.value !== "message") return filter.value;
+    const found = parseMessage(message.value);
+    if (found) return { message: found };
+    say({ error: message.value ? `“${message.value}” names no message.` : "Which message?", hint: "Write its producer and number, such as web/5." });
+    message.focus();
+    return null;
+  }
+
+  function step(ask) {
+    const wanted = stepFilter();
+    if (wanted !== null) ask(wanted);
+  }
+
+  function showMessageField() {
+    message.hidden = filter.value !== "message";
+  }
 
   function setSpeed(at) {
     speed.value = String(Math.max(0, Math.min(SPEEDS.length - 1, at)));
@@ -42,13 +60,18 @@ export function makeControls(root, link, say) {
   }
 
   function offerSubscriptions(welcome) {
-    for (const name of welcome?.names?.subscriptions ?? []) offer(JSON.stringify({ subscription: name }), name);
+    for (const name of welcome?.names?.subscriptions ?? []) offer(JSON.stringify({ subscription: name }), `subscription ${name}`);
   }
 
   const acts = {
     playPause: () => (state?.playing ? link.pause() : link.play(chosenSpeed())),
-    step: () => link.step(stepFilter()),
-    stepBack: () => link.stepBack(stepFilter()),
+    step: () => step(link.step),
+    stepBack: () => step(link.stepBack),
+    nextFilter: () => {
+      filter.selectedIndex = (filter.selectedIndex + 1) % filter.options.length;
+      showMessageField();
+      if (!message.hidden) message.focus();
+    },
     slower: () => setSpeed(Number(speed.value) - 1),
     faster: () => setSpeed(Number(speed.value) + 1),
     goTo: () => {
@@ -59,21 +82,27 @@ export function makeControls(root, link, say) {
   play.addEventListener("click", acts.playPause);
   required(root, "[data-act=step]").addEventListener("click", acts.step);
   required(root, "[data-act=step-back]").addEventListener("click", acts.stepBack);
+  filter.addEventListener("change", () => {
+    showMessageField();
+    if (!message.hidden) message.focus();
+  });
+  message.addEventListener("change", () => step(link.step));
   speed.addEventListener("input", () => setSpeed(Number(speed.value)));
   now.addEventListener("change", () => {
-    const at_us = parseSpan(now.value);
-    if (at_us === null) say({ error: `“${now.value}” is not an instant.`, hint: "Write seconds (12.5), with a unit (300ms, 2m) or as minutes (1:05.2)." });
-    else link.seek(at_us);
+    const place = parsePlace(now.value);
+    if (place === null) say({ error: `“${now.value}” is not an instant.`, hint: "Write seconds (12.5), with a unit (300ms, 2m), as minutes (1:05.2), or the number of an event (#1234)." });
+    else if (place.seq !== undefined) link.seekSeq(place.seq);
+    else link.seek(place.at_us);
     now.blur();
   });
 
   return {
     acts,
-    /** A message to follow becomes a choice of the step filter and is chosen. */
+    /** A message to follow becomes the step filter. */
     followMessage(producer, number) {
-      const value = JSON.stringify({ message: [producer, number] });
-      offer(value, `message ${producer}/${number}`);
-      filter.value = value;
+      filter.value = "message";
+      message.value = `${producer}/${number}`;
+      showMessageField();
     },
     update(next, shown_us) {
       if (next.welcome !== state?.welcome) offerSubscriptions(next.welcome);

@@ -2,7 +2,10 @@
 
 import { topicView } from "../model/state.js";
 
-/** @typedef {{says: string, key?: string, harm?: boolean, command?: object, form?: {name: string, preset: object}, act?: string}} Item */
+/**
+ * @typedef {{says: string, key?: string, harm?: boolean, command?: object, before_us?: number, form?: {name: string, preset: object}, act?: string, marker?: number, words?: string}} Item
+ *   before_us: the command is given just before that instant, and the lab comes back to the present one; words: what will happen, where the command does not say it
+ */
 
 /** @returns {{title: string, items: Item[]}[]} */
 export function clusterMenu(state, watched, cluster) {
@@ -78,6 +81,31 @@ export function linkMenu(state, [a, b]) {
   return [{ title: `${a} and ${b}`, items }];
 }
 
+const WHAT = { message: "message", snapshot_request: "request", snapshot_response: "response", snapshot: "snapshot marker", subscription_update: "update" };
+/** Things on the wire that the menu without a pointer lists. */
+const FLIGHTS_LISTED = 6;
+
+/** @returns {{title: string, items: Item[]}[]} of a marker or message on the wire */
+export function flightMenu(flight) {
+  const title = flight.what === "message" ? `${flight.producer}/${flight.number}` : `${WHAT[flight.what]}, marker ${flight.number}`;
+  const heading = `${title}, ${flight.from} → ${flight.to}`;
+  if (flight.what === "message") {
+    const cut = { do: "link.cut", link: `${flight.from} -> ${flight.to}` };
+    return [{ title: heading, items: [{ says: `Cut ${flight.from} → ${flight.to} under it`, key: "X", harm: true, command: cut }, { says: `Kill ${flight.from}`, key: "C", harm: true, command: { do: "cluster.crash", cluster: flight.from } }] }];
+  }
+  const fault = { cluster: flight.from, peer: flight.to, type: flight.what };
+  return [
+    {
+      title: heading,
+      items: [
+        { says: "Look inside", key: "L", marker: flight.number, words: "Its JSON as PIP-33 prints it, its bytes, where it has been." },
+        { says: "Drop it", key: "X", harm: true, command: { do: "marker.drop", ...fault }, before_us: flight.sent_us },
+        { says: "Delay it by 500 ms", key: "D", command: { do: "marker.delay", ...fault, by: "500ms" }, before_us: flight.sent_us },
+      ],
+    },
+  ];
+}
+
 /** The menu of "Break…": the same things without a pointer, and every other command. */
 export function breakMenu(state, watched) {
   const up = watched.clusters.filter((cluster) => state.view.clusters[cluster]?.state === "up");
@@ -95,6 +123,13 @@ export function breakMenu(state, watched) {
         const cut = state.view.links[`${a} -> ${b}`]?.state === "cut";
         return { says: `${cut ? "Heal" : "Cut"} ${a} ↔ ${b}`, harm: !cut, command: { do: cut ? "link.heal" : "link.cut", link: `${a} <-> ${b}` } };
       }),
+    },
+    {
+      title: "on the wire",
+      items: state.flights
+        .filter((flight) => flight.what !== "message" && flight.topic === watched.topic)
+        .slice(0, FLIGHTS_LISTED)
+        .map((flight) => ({ ...flightMenu(flight)[0].items[1], says: `Drop the ${WHAT[flight.what]} ${flight.from} → ${flight.to}`, key: undefined })),
     },
     { title: "anything", items: [{ says: "Fail over…", key: "O", harm: true, act: "failOver" }, { says: "Any command…", key: "A", act: "anyCommand" }] },
   ];

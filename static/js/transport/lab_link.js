@@ -32,10 +32,13 @@ export function makeLabLink({ send, isOwner, say }) {
     step: (filter) => ask({ type: "step", ...(filter ? { filter } : {}) }),
     stepBack: (filter) => ask({ type: "step-back", ...(filter ? { filter } : {}) }),
     branch: (number) => ask({ type: "branch", number }),
-    /** @param {object} command @param {() => void} [done] called when it took effect */
-    command(command, done) {
+    /**
+     * @param {object} command
+     * @param {{done?: () => void, apart?: boolean}} [how] done: called when it took effect; apart: on a branch of its own, so that it can be undone
+     */
+    command(command, { done, apart = false } = {}) {
       const id = next_id++;
-      if (!ask({ type: "command", id, command })) return;
+      if (!ask({ type: "command", id, command, ...(apart ? { apart } : {}) })) return;
       waiting.set(id, { command, done });
     },
     /** A `result` or `error` frame came in. */

@@ -6,8 +6,9 @@ import { element } from "../render/dom.js";
  * @param {Document} document
  * @param {HTMLElement} home element that holds the open menu
  * @param {(item: import("./fault_menus.js").Item) => void} onItem
+ * @param {(item: import("./fault_menus.js").Item) => string} wordsOf what will happen, said while the item has the focus or the pointer
  */
-export function makeMenu(document, home, onItem) {
+export function makeMenu(document, home, onItem, wordsOf) {
   let open = null;
   let came_from = null;
 
@@ -28,12 +29,16 @@ export function makeMenu(document, home, onItem) {
     close(false);
     came_from = document.activeElement;
     const buttons = [];
+    const says = element(document, "p.menu-says", { id: "menu-says" });
+    const tell = (item) => {
+      says.textContent = wordsOf(item);
+    };
     const children = groups
       .filter((group) => group.items.length)
       .flatMap((group) => [
         element(document, "p.menu-title", { text: group.title, role: "presentation" }),
         ...group.items.map((item) => {
-          const button = element(document, `button.menu-item${item.harm ? ".harm" : ""}`, { type: "button", role: "menuitem", tabindex: -1, onclick: (event) => choose(item, event.detail > 0) }, [
+          const button = element(document, `button.menu-item${item.harm ? ".harm" : ""}`, { type: "button", role: "menuitem", tabindex: -1, "aria-describedby": "menu-says", onfocus: () => tell(item), onpointerenter: () => tell(item), onclick: (event) => choose(item, event.detail > 0) }, [
             element(document, "span", { text: item.says }),
             ...(item.key ? [element(document, "kbd", { text: item.key, "aria-hidden": "true" })] : []),
           ]);
@@ -41,7 +46,7 @@ export function makeMenu(document, home, onItem) {
           return button;
         }),
       ]);
-    open = element(document, "div.menu", { role: "menu", onkeydown: (event) => onKey(event, buttons) }, children);
+    open = element(document, "div.menu", { role: "menu", onkeydown: (event) => onKey(event, buttons) }, [element(document, "div.menu-items", { role: "presentation" }, children), says]);
     home.append(open);
     place(open, anchor, home);
     buttons[0]?.[0].focus();

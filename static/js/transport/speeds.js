@@ -1,6 +1,8 @@
 /** The speeds that the slider offers: simulated seconds per second of the wall clock, and how they are said. */
 
-export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
+export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000];
+/** The server takes no more: the engine then runs as fast as its turns allow. */
+export const FASTEST = SPEEDS[SPEEDS.length - 1];
 
 /** @returns {number} place in SPEEDS nearest to a speed */
 export function placeOfSpeed(speed) {
@@ -9,11 +11,15 @@ export function placeOfSpeed(speed) {
   return best;
 }
 
-/** @returns {string} "1⁄50", "1", "×5" */
+/** @returns {string} "1⁄50", "real time", "×5" */
 export function speedText(speed) {
+  if (speed >= FASTEST) return "full speed";
   if (speed >= 1) return speed === 1 ? "real time" : `×${speed}`;
   return `1⁄${Math.round(1 / speed)}`;
 }
 
 /** @returns {string} for screen readers */
-export const speedWords = (speed) => (speed >= 1 ? `${speed} times real time` : `one ${Math.round(1 / speed)}th of real time`);
+export function speedWords(speed) {
+  if (speed >= FASTEST) return "as fast as it goes";
+  return speed >= 1 ? `${speed} times real time` : `one ${Math.round(1 / speed)}th of real time`;
+}

@@ -1,0 +1,43 @@
+/** The branches of a run as a tree: each begins with a command at an instant of its parent, and goes on without what came later there. */
+
+import { span, seconds } from "./format.js";
+
+/**
+ * @typedef {object} BranchNode
+ * @property {number} number
+ * @property {number | null} parent
+ * @property {number} at_us where it leaves its parent
+ * @property {number} furthest_us how far it has been run
+ * @property {string} words the command that began it
+ * @property {number} depth
+ * @property {boolean} on_way whether the branch shown goes back to it
+ */
+
+/**
+ * @param {{number: number, parent: number | null, at_us: number, command: object | null, furthest_us: number}[]} branches
+ * @param {number} shown number of the branch that the lab shows
+ * @returns {BranchNode[]} parents before their children, siblings by instant
+ */
+export function branchTree(branches, shown) {
+  const by_number = new Map(branches.map((branch) => [branch.number, branch]));
+  const on_way = new Set();
+  for (let at = by_number.get(shown); at; at = by_number.get(at.parent)) on_way.add(at.number);
+  const nodes = [];
+  const visit = (branch, depth) => {
+    nodes.push({ number: branch.number, parent: branch.parent ?? null, at_us: branch.at_us, furthest_us: branch.furthest_us, words: branchWords(branch), depth, on_way: on_way.has(branch.number) });
+    const children = branches.filter((one) => one.parent === branch.number).sort((a, b) => a.at_us - b.at_us || a.number - b.number);
+    for (const child of children) visit(child, depth + 1);
+  };
+  for (const root of branches.filter((one) => !by_number.has(one.parent))) visit(root, 0);
+  return nodes;
+}
+
+/** @returns {string} "as planned" for the first, else the command that began it: "crash us-west at 5.100 s" */
+export function branchWords(branch) {
+  if (!branch.command) return "as planned";
+  const { do: name, ...given } = branch.command;
+  const values = Object.entries(given)
+    .filter(([, value]) => value !== null && value !== undefined && value !== false)
+    .map(([key, value]) => (value === true ? key : key.endsWith("_us") ? span(value) : typeof value === "object" ? Object.values(value).join(" ") : String(value)));
+  return `${name} ${values.join(" ")} at ${seconds(branch.at_us)} s`.replace(/\s+/g, " ");
+}

@@ -1,0 +1,102 @@
+/**
+ * What a command will do, in words and before it is given, from the state as it is: who is hit, what is lost with them, and what
+ * the forecast says of a failover now. Figures are the engine's own; nothing is estimated here.
+ */
+
+import { counted } from "./format.js";
+import { topicView } from "./state.js";
+
+/** @type {Object<string, (command: object, state: import("./state.js").LabState, watched: object) => string>} */
+const WORDS = {
+  "cluster.crash": (command, state, watched) =>
+    [
+      `${command.cluster} stops at once; what its brokers had not written and what is on its wires is gone.`,
+      command.clients === false ? "Its clients live on and cannot reach it." : consumersLost(command.cluster, state, watched),
+      snapshotsStop(command.cluster, state, watched),
+      forecastWords(command.cluster, state, watched),
+    ],
+  "cluster.lose": (command, state, watched) => [`${command.cluster} is gone for good, with every message that was only there.`, consumersLost(command.cluster, state, watched), forecastWords(command.cluster, state, watched)],
+  "cluster.restart": ({ cluster }) => [`${cluster} comes back with what it had written. Replicators connect again and send what is missing; snapshots go on.`],
+  "topic.unload": ({ cluster, topic }) => [`The broker of ${cluster} lets ${topic} go and another loads it: consumers connect again, what they held comes again, and the snapshots kept in memory are lost.`],
+  "topic.grow": ({ topic }) => [`${topic ?? "The topic"} gets more partitions; keys may go to others from then on, and each new one has its own snapshots.`],
+  "link.cut": ({ link }, state, watched) => [`Nothing crosses ${link ?? "the link"} any more; what is on the wire is lost and sent again after healing.`, snapshotsNeedAll(state, watched)],
+  "link.heal": ({ link }) => [`${link ?? "The link"} works again: replicators connect and send on from what is confirmed.`],
+  "link.slow": ({ link, latency }) => [`Everything on ${link ?? "the link"} takes ${latency ?? "longer"}; order is kept. Snapshots take as much longer, and past their timeout none finishes.`],
+  "marker.delay": (command) => [`The next ${kindOf(command)} that leaves ${command.cluster} arrives ${command.by ?? "later"}; what stands behind it on that connection waits too.`],
+  "marker.drop": (command) => [`The next ${kindOf(command)} that leaves ${command.cluster} never arrives. Real links do not do this: it shows what the marker was for.`],
+  "snapshot.finish-partial": () => ["Pending snapshots finish with the answers at hand. Unsafe: an update may move a cursor past messages that nobody has processed."],
+  "producer.publish": ({ producer, count }) => [`${producer} publishes ${count ?? 10} messages at this instant, beside its pace.`],
+  "producer.start": ({ producer }) => [`${producer} begins to publish at its pace.`],
+  "producer.stop": ({ producer }) => [`${producer} publishes no more; what it has sent is finished.`],
+  "producer.pause": ({ producer }) => [`${producer} publishes nothing until it is let go on. Without new messages no snapshot is asked for.`],
+  "producer.resume": ({ producer }) => [`${producer} goes on at its pace.`],
+  "producer.slow": ({ producer, every }) => [`${producer} publishes every ${every ?? "so often"} from now on.`],
+  "consumer.start": ({ consumer }) => [`${consumer} subscribes and is given what waits.`],
+  "consumer.stop": ({ consumer }) => [`${consumer} leaves; what it held goes to others or waits.`],
+  "consumer.pause": ({ consumer }) => [`${consumer} takes nothing up; its queue fills, the mark-delete stands, and snapshots behind it cannot be used.`],
+  "consumer.resume": ({ consumer }) => [`${consumer} goes on with its queue.`],
+  "consumer.slow": ({ consumer, processing }) => [`${consumer} takes ${processing ?? "longer"} for each message; the mark-delete falls behind, and with it what a failover can spare.`],
+  "consumer.hold": ({ consumer }) => [`${consumer} delivers and does not acknowledge what is named. The first held message stops the mark-delete: no snapshot after it can be used, and all behind it comes twice.`],
+  "consumer.release": ({ consumer }) => [`${consumer} acknowledges what it holds; the mark-delete jumps and may pass kept snapshots.`],
+  "consumer.negative-acknowledge": ({ consumer }) => [`${consumer} gives these messages back; they come again after its delay.`],
+  "client.kill": ({ client }, state, watched) => [`${client} dies: acknowledgements it had not sent are gone.`, inHandOf(client, state, watched)],
+  "client.close": ({ client }) => [`${client} sends the acknowledgements it has and leaves; only what it had not processed comes again.`],
+  "subscription.fail-over": (command, state, watched) =>
+    command.mode === undefined || command.mode === "crash"
+      ? [`Consumers of ${command.subscription} read in ${command.to} at once, from where its cursor stands.`, forecastWords(command.from, state, watched, command.to)]
+      : [{ planned: "Consumers finish what they hold, close, and open there; what no update has told the other side comes twice.", drained: "Consumers move once the target's cursor has caught up or the limit has passed.", auto: "Clients probe their region and move by themselves when it has been silent for long enough." }[command.mode] ?? ""],
+  "subscription.reset": ({ subscription, cluster }) => [`The cursor of ${subscription} in ${cluster} is put elsewhere: back, and messages come again; forward, and they never come. Kept snapshots are lost.`],
+  "subscription.skip": ({ cluster }) => [`The next messages in ${cluster} are let go unread: not lost by a failure, but by this.`],
+  "subscription.clear": ({ subscription, cluster }, state, watched) => [`${counted(topicView(state, cluster, watched.topic)?.subscriptions?.[subscription]?.backlog ?? 0, "entry", "entries")} of ${subscription} in ${cluster} are let go unread.`],
+  "subscription.create": ({ subscription, cluster, initialPosition }) => [`${subscription ?? "The subscription"} begins in ${cluster} at the ${initialPosition === "Earliest" ? "oldest message kept" : "next message: what is there already is not owed to it"}.`],
+  "subscription.delete": ({ subscription, cluster }) => [`${subscription} and its cursor are gone from ${cluster}. An update of another region makes it again, at that update's place.`],
+  "subscription.replicate": ({ subscription, cluster, enabled }) => [enabled ? `${cluster} takes part for ${subscription}: it keeps snapshots and sends updates.` : `${cluster} sends no more updates for ${subscription}: other cursors stand, and after a failover all since then comes twice.`],
+  "replication.remove-cluster": ({ cluster }) => [`${cluster} gets no more messages and no markers; the others' snapshots no longer wait for it.`],
+  "replication.add-cluster": ({ cluster }) => [`${cluster} gets messages from now on, and snapshots wait for its answer too.`],
+  "setting.change": ({ setting, value }) => [`${setting ?? "The setting"} becomes ${value ?? "another value"} without a restart.`],
+};
+
+/** Commands that have words here. */
+export const EXPLAINED = Object.keys(WORDS);
+
+/**
+ * @param {object} command as it would be given; what is not chosen yet may be missing
+ * @returns {string} what will happen, "" for a command that nothing is known of
+ */
+export function consequencesOf(command, state, watched) {
+  const parts = WORDS[command.do]?.(command, state, watched) ?? [];
+  return parts.filter(Boolean).join(" ");
+}
+
+const kindOf = (command) => (command.type ?? "marker").replace("subscription_", "").replace(/_/g, " ") + (command.peer ? ` for ${command.peer}` : "");
+
+function consumersOf(cluster, state, watched) {
+  return Object.entries(topicView(state, cluster, watched.topic)?.subscriptions?.[watched.subscription]?.consumers ?? {});
+}
+
+function consumersLost(cluster, state, watched) {
+  const consumers = consumersOf(cluster, state, watched);
+  if (consumers.length === 0) return "";
+  const held = consumers.reduce((sum, [, one]) => sum + one.in_hand.length + one.queued, 0);
+  return `${consumers.map(([name]) => name).slice(0, 3).join(", ")}${consumers.length > 3 ? " and others" : ""} die with it, ${counted(held, "message")} in their hands and queues.`;
+}
+
+function inHandOf(client, state, watched) {
+  const found = watched.clusters.flatMap((cluster) => consumersOf(cluster, state, watched)).find(([name]) => name === client)?.[1];
+  return found ? `${counted(found.in_hand.length + found.queued, "message")} it held go to others or wait.` : "";
+}
+
+function snapshotsNeedAll(state, watched) {
+  return watched.clusters.length > 1 && watched.subscription ? "One connection missing is enough to stop all snapshots of the topic." : "";
+}
+
+function snapshotsStop(cluster, state, watched) {
+  return watched.clusters.includes(cluster) ? snapshotsNeedAll(state, watched) : "";
+}
+
+function forecastWords(from, state, watched, to = watched.target) {
+  const figures = state.view?.forecast?.[watched.subscription];
+  const one = figures?.from === from ? figures.to[to] : null;
+  if (!one) return "";
+  return `If ${watched.subscription} then moved to ${to}: ${counted(one.duplicates, "message")} twice, ${one.stranded} stranded, ${one.lost} lost.`;
+}

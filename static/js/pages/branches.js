@@ -1,0 +1,82 @@
+/** The branches of the run: a small tree in a dialog, each branch a bar on the run's time that can be chosen; undo goes to the one before. */
+
+import { branchTree } from "../model/branches.js";
+import { seconds } from "../model/format.js";
+import { element, required, setText } from "../render/dom.js";
+
+export function makeBranches(document, root, { link, getState, say }) {
+  const button = required(root, "[data-act=branches]");
+  const dialog = required(root, "[data-part=branches-dialog]");
+  const list = required(dialog, "[data-part=branches]");
+  let written = "";
+  required(dialog, "[data-act=branches-close]").addEventListener("click", () => dialog.close());
+  button.addEventListener("click", show);
+
+  function show() {
+    if (dialog.open) {
+      dialog.close();
+      return;
+    }
+    if (getState().branches.length < 2) {
+      say({ error: "This run has one branch.", hint: "A fault or a failover begins another; the run without it stays.", tone: "plain" });
+      return;
+    }
+    dialog.showModal();
+    write(getState());
+    list.querySelector("[aria-current]")?.focus();
+  }
+
+  function write(state) {
+    const end_us = Math.max(1, ...state.branches.map((one) => one.furthest_us));
+    list.replaceChildren(...branchTree(state.branches, state.view.branch).map((node) => lineOf(node, state, end_us)));
+  }
+
+  function lineOf(node, state, end_us) {
+    const current = node.number === state.view.branch;
+    const [from, to] = [node.at_us, Math.max(node.furthest_us, node.at_us)].map((us) => (us / end_us) * 100);
+    const bar = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    for (const [name, value] of Object.entries({ viewBox: "0 0 100 12", preserveAspectRatio: "none", class: "branch-bar", "aria-hidden": "true" })) bar.setAttribute(name, value);
+    for (const [kind, box] of [
+      ["past", [0, 5.5, from, 1]],
+      ["own", [from, 4, Math.max(0.8, to - from), 4]],
+      ["now", [Math.min(99.2, (state.at_us / end_us) * 100), 0, 0.8, current ? 12 : 0]],
+    ]) {
+      const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+      ["x", "y", "width", "height"].forEach((name, at) => rect.setAttribute(name, String(box[at])));
+      rect.setAttribute("class", kind);
+      bar.append(rect);
+    }
+    const choose = () => {
+      dialog.close();
+      if (!current) link.branch(node.number);
+    };
+    const words = element(document, "span.branch-words", {}, [`${"\u2003".repeat(node.depth)}${node.depth ? "└ " : ""}`, element(document, "b", { text: node.words })]);
+    const note = element(document, "small", { text: `${current ? "shown now · " : ""}run to ${seconds(node.furthest_us, 1)} s` });
+    return element(document, "li", {}, [element(document, `button.branch${node.on_way ? ".on-way" : ""}`, { type: "button", "aria-current": current ? "true" : null, onclick: choose }, [words, note, bar])]);
+  }
+
+  /** The run without the last command: the branch before, at the same instant; a command that began no branch is only gone back before. */
+  function undo() {
+    const state = getState();
+    const here = state.branches.find((one) => one.number === state.view?.branch);
+    if (here && here.parent !== null && here.parent !== undefined) {
+      if (link.branch(here.parent)) link.seek(here.at_us);
+      return;
+    }
+    const row = state.rows.findLast((one) => one.type === "command.applied");
+    if (row) link.seek(Math.max(0, row.at_us - 1));
+    else say({ error: "Nothing to undo.", hint: "No command has been given in this branch.", tone: "plain" });
+  }
+
+  return {
+    acts: { branches: show, undo },
+    update(state) {
+      const key = JSON.stringify([state.branches, state.view.branch]);
+      if (key === written) return;
+      written = key;
+      button.hidden = state.branches.length < 2;
+      setText(button.firstChild, `Branches ${state.branches.length} `);
+      if (dialog.open) write(state);
+    },
+  };
+}

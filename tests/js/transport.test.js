@@ -1,0 +1,79 @@
+/** What a person types and chooses: places, messages, branches, what a command will do, marks of the whole run. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { parseMessage, parsePlace } from "../../static/js/model/format.js";
+import { branchTree } from "../../static/js/model/branches.js";
+import { consequencesOf } from "../../static/js/model/consequences.js";
+import { makeLandmarks } from "../../static/js/model/landmarks.js";
+import { marksOf } from "../../static/js/model/marks.js";
+import { flightMenu } from "../../static/js/transport/fault_menus.js";
+import { SPEEDS, speedText, speedWords } from "../../static/js/transport/speeds.js";
+
+test("a place is an instant in seconds, milliseconds or minutes, or the number of an event", () => {
+  for (const text of ["5.8", "5.8s", "5.8 s", "5800ms", "0:05.8", "5,8"]) assert.deepEqual(parsePlace(text), { at_us: 5_800_000 }, text);
+  for (const text of ["#1234", " # 1234", "seq 1234", "seq #1234"]) assert.deepEqual(parsePlace(text), { seq: 1234 }, text);
+  for (const text of ["soon", "#", "#1.5", "5 parsecs", ""]) assert.equal(parsePlace(text), null, text);
+});
+
+test("a message is named by its producer and number", () => {
+  assert.deepEqual(parseMessage("web/5"), ["web", 5]);
+  assert.deepEqual(parseMessage(" my shop / 17 "), ["my shop", 17]);
+  assert.equal(parseMessage("web"), null);
+});
+
+test("speeds reach from a thousandth to as fast as it goes, each said", () => {
+  assert.ok(SPEEDS[0] <= 0.01 && SPEEDS.includes(0.01));
+  assert.equal(speedText(SPEEDS.at(-1)), "full speed");
+  assert.equal(speedWords(SPEEDS.at(-1)), "as fast as it goes");
+  assert.equal(new Set(SPEEDS.map(speedText)).size, SPEEDS.length);
+});
+
+test("branches are a tree: parents first, siblings by instant, the way to the one shown marked", () => {
+  const branches = [
+    { number: 0, parent: null, at_us: 0, command: null, furthest_us: 9e6 },
+    { number: 1, parent: 0, at_us: 5e6, command: { do: "cluster.crash", cluster: "a" }, furthest_us: 8e6 },
+    { number: 2, parent: 0, at_us: 2e6, command: { do: "link.cut", link: "a <-> b" }, furthest_us: 3e6 },
+    { number: 3, parent: 1, at_us: 6e6, command: { do: "cluster.restart", cluster: "a" }, furthest_us: 7e6 },
+  ];
+  const tree = branchTree(branches, 3);
+  assert.deepEqual(tree.map(({ number, depth, on_way }) => [number, depth, on_way]), [[0, 0, true], [2, 1, false], [1, 1, true], [3, 2, true]]);
+  assert.deepEqual(tree.map((node) => node.words), ["as planned", "link.cut a <-> b at 2.000 s", "cluster.crash a at 5.000 s", "cluster.restart a at 6.000 s"]);
+});
+
+test("a crash says who dies with it and what a failover would then cost, by the engine's figures", () => {
+  const consumers = { "billing-1": { in_hand: [4, 5], queued: 3 } };
+  const state = {
+    view: {
+      clusters: { a: { topics: { orders: { subscriptions: { billing: { consumers } } } } }, b: { topics: {} } },
+      forecast: { billing: { from: "a", to: { b: { duplicates: 7, stranded: 1, lost: 0 } } } },
+    },
+  };
+  const watched = { clusters: ["a", "b"], topic: "orders", subscription: "billing", target: "b" };
+  const words = consequencesOf({ do: "cluster.crash", cluster: "a" }, state, watched);
+  assert.match(words, /billing-1 die with it, 5 messages in their hands/);
+  assert.match(words, /If billing then moved to b: 7 messages twice, 1 stranded, 0 lost/);
+  assert.equal(consequencesOf({ do: "cluster.crash", cluster: "b" }, state, watched).includes("twice"), false);
+});
+
+test("a marker in flight can be dropped and delayed as it left, a message only with its link or region", () => {
+  const flight = { what: "snapshot_response", number: 9, from: "a", to: "b", sent_us: 700, due_us: 900, topic: "orders" };
+  const [{ items }] = flightMenu(flight);
+  const drop = items.find((item) => item.says === "Drop it");
+  assert.deepEqual([drop.command, drop.before_us], [{ do: "marker.drop", cluster: "a", peer: "b", type: "snapshot_response" }, 700]);
+  assert.ok(flightMenu({ ...flight, what: "message", producer: "web" })[0].items.every((item) => item.before_us === undefined));
+});
+
+test("marks of the whole branch: the server's once per jump, then the frames' own, none twice, planned ones after", async () => {
+  const crash = { seq: 5, at_us: 50, type: "cluster.crashed", cluster: "a" };
+  const over = { seq: 900, at_us: 80, type: "failover.started", cluster: "a", peer: "b" };
+  let asked = 0;
+  const landmarks = makeLandmarks({ get: async () => ((asked += 1), { branch: 0, rows: [crash] }), base: "", onAnswer: () => {} });
+  const state = { view: { branch: 0, seq: 1000, furthest_us: 100 }, epoch: 1, at_us: 100, rows: [{ seq: 890, at_us: 79, type: "cursor.moved" }, over], welcome: { commands: [{ do: "link.heal", at_us: 200 }] } };
+  landmarks.of(state);
+  await new Promise((done) => setTimeout(done));
+  const rows = landmarks.of(state);
+  assert.equal(landmarks.of(state), rows, "the same list when nothing is new");
+  assert.deepEqual(marksOf(state, rows).map(({ at_us, kind, done }) => [at_us, kind, done]), [[50, "fault", true], [80, "failover", true], [200, "healing", false]]);
+  assert.equal(asked, 1);
+});
