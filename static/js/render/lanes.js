@@ -53,7 +53,12 @@ function paintLabels(context, scene, state, theme) {
       : { x: plane.a0, y: lane.base - plane.lift, width: plane.a1 - plane.a0, height: plane.cell + plane.lift },
   );
   const flags = plane.lanes.flatMap((lane) => flagBoxes(plane, lane, scene.lanes[lane.name].pins));
-  const arcs = plane.turned ? [] : [{ x: plane.a1 + 6, y: 0, width: plane.width, height: plane.height }];
-  const placed = placeLabels(labelRequests(scene, state, measure, line), plane, [...strips, ...flags, ...arcs], 6, threadBoxes(scene));
+  const beside = plane.turned
+    ? []
+    : [
+        { x: plane.a1 + 14, y: 0, width: plane.width, height: plane.height },
+        { x: 0, y: 0, width: plane.a0 - 14, height: plane.height },
+      ];
+  const placed = placeLabels(labelRequests(scene, state, measure, line), plane, [...strips, ...flags, ...beside], 6, threadBoxes(scene));
   drawLabels(context, placed, theme, measure);
 }

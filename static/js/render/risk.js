@@ -52,7 +52,7 @@ function forecastTable(document, forecast, watched) {
 
 function failoverTable(document, over) {
   const head = element(document, "tr", {}, [
-    element(document, "th", { text: `${over.from} → ${over.to}, ${over.mode}, ${seconds(over.at_us)} s`, scope: "col" }),
+    element(document, "th", { text: `${over.from} → ${over.to}, ${over.mode}, ${seconds(over.at_us)}\u00a0s`, scope: "col" }),
     element(document, "th.on", { text: "so far", scope: "col" }),
   ]);
   const rows = FAILOVER_LINES.map(([name, say, harm]) => lineOf(document, name, [{ text: say(over), harm: harm && over[harm] > 0, on: true }]));

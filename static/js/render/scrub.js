@@ -103,7 +103,7 @@ function paintMarks(context, theme, marks, { xAt, base, width }) {
       context.fill();
     }
     const wide = context.measureText(mark.text).width;
-    const left = x + (mark.kind === "failover" ? 11 : 5) * theme.scale;
+    const left = x + 11 * theme.scale; // a fault and a failover often share an instant: the words keep off the pennant
     if (left < free || left + wide + 8 > width) continue;
     context.fillStyle = mark.kind === "healing" ? theme.ink.ink2 : theme.ink.harm;
     context.fillText(mark.text, left, base - 17 * theme.scale);
