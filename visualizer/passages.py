@@ -62,7 +62,7 @@ def landmarks(session: Session) -> Work:
         snapshots.extend(trace.seqs(begin, end, types=_SNAPSHOTS))
         yield None
     seqs = sorted(marks[-LANDMARKS_LISTED:] + snapshots[-2 * LANDMARKS_LISTED :])
-    return {"branch": session.world.branch, "seq": len(trace), "rows": [trace.row(seq) for seq in seqs]}
+    return {"branch": session.world.branch, "seq": len(trace), "rows": (yield from rows_at(trace, seqs))}
 
 
 def _count(trace: Any, first: int, last: int, from_us: int, width_us: int, counts: dict, lost: dict) -> None:

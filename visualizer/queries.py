@@ -13,8 +13,8 @@ from typing import Any
 from simulator import ENGINE_VERSION, AdminError
 from visualizer import stories
 from visualizer.cone import cone
-from visualizer.reading import SEARCHED_ROWS, causes_of, rows_at
 from visualizer.passages import landmarks, passages
+from visualizer.reading import SEARCHED_ROWS, causes_of, rows_at
 from visualizer.session import Session
 from visualizer.tiles import tile
 from visualizer.wire import Refused

@@ -129,6 +129,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "row": {"seq": 150_000},
     "cone": {"seq": 1000},
     "passages": {"from_us": 0, "to_us": END_US},
+    "landmarks": {},
     "marker": {"number": 5},
     "summary": {},
     "admin": {"tool": "stats-internal", "cluster": "a", "topic": "orders"},
