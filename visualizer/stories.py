@@ -79,6 +79,6 @@ def _beside(real: dict[str, Any], other: dict[str, Any]) -> list[dict[str, Any] 
     listed: list[dict[str, Any]] = []
     for place, failover in enumerate(real["failovers"]):
         found = other["failovers"][place] if place < len(other["failovers"]) else None
-        figures = {} if found is None else {name: found[name] for name in ("at_us", "moved", "outage_us", *FIGURES)}
-        listed.append({**figures, "difference": difference(failover, found)})
+        figures = {} if found is None else {name: found[name] for name in ("moved", "outage_us", *FIGURES)}
+        listed.append({**{name: failover[name] for name in ("subscription", "from", "to", "at_us")}, **figures, "difference": difference(failover, found)})
     return listed

@@ -6,7 +6,7 @@ import { required } from "../render/dom.js";
 /** @param {HTMLElement} root @param {ReturnType<import("./panels.js").makePanels>} panels */
 export function makeAsks(root, panels) {
   const line = required(root, "[data-part=asks]");
-  for (const [act, name] of Object.entries({ "why-twice": "why-twice", "what-helps": "why-twice" })) {
+  for (const [act, name] of Object.entries({ "why-twice": "why-twice", "what-helps": "what-if" })) {
     required(line, `[data-act=${act}]`).addEventListener("click", () => {
       panels.show(name);
       const panel = required(root, `#panel-${name}`);

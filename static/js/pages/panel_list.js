@@ -1,4 +1,5 @@
 import { WHY_TWICE } from "./story_panel.js";
+import { WHAT_IF } from "./what_if_panel.js";
 
 /**
  * The panels that hang under the logs beside “Time”, in the order of their tabs. To add one: import it, put it in the list;
@@ -16,4 +17,4 @@ import { WHY_TWICE } from "./story_panel.js";
  */
 
 /** @type {Panel[]} */
-export const PANELS = [WHY_TWICE];
+export const PANELS = [WHY_TWICE, WHAT_IF];

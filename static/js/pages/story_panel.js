@@ -3,9 +3,9 @@
  * Asked of the server when the branch has run further; while it plays at most every few seconds, since counting takes a while.
  */
 
-import { latestFailover } from "../model/sentence.js";
 import { counted, seconds, whole } from "../model/format.js";
 import { element } from "../render/dom.js";
+import { chosenFailover, failoverChooser } from "../render/failover_chooser.js";
 
 const PAGE = 60;
 const EVERY_MS = 3000;
@@ -43,16 +43,9 @@ function make(section, { document, requests, base, getState, say, wake, story })
       section.replaceChildren(element(document, "p.lead-in", { text: "Nobody has moved yet. When the consumers go to another region, this list says which messages came twice there, and why each of them did." }), element(document, "p.quiet", { text: "Press O to move them now, or play on to a failover that the scenario has planned." }));
       return;
     }
-    const latest = latestFailover(getState(), failovers.at(-1).subscription);
-    const number = chosen ?? failovers.findLast((one) => one.at_us === latest?.at_us)?.number ?? failovers.length - 1;
-    const failover = failovers[Math.min(number, failovers.length - 1)];
-    section.replaceChildren(...[failovers.length > 1 && chooser(failovers, failover), headline(failover), ...groupsOf(failover)].filter(Boolean));
-  }
-
-  function chooser(failovers, now) {
-    const options = failovers.map((one) => element(document, "option", { value: one.number, selected: one.number === now.number, text: `${seconds(one.at_us)} s: ${one.subscription} from ${one.from} to ${one.to}` }));
-    const select = element(document, "select", { "aria-label": "Which failover", onchange: (event) => ((chosen = Number(event.target.value)), write()) }, options);
-    return element(document, "p", {}, [element(document, "label", {}, ["failover ", select])]);
+    const failover = failovers[chosenFailover(failovers, chosen, getState())];
+    const chooser = failoverChooser(document, failovers, failover.number, (next) => ((chosen = next), write()));
+    section.replaceChildren(...chooser, headline(failover), ...groupsOf(failover));
   }
 
   function headline(failover) {

@@ -1,0 +1,66 @@
+"""“What would have helped” as a person uses it: the table fills by itself, says what helps most, and opens a run of one's own."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+from script.support.browsing import wait_until
+
+
+@pytest.fixture
+def lab(make_lab):
+    opened = make_lab("periodic-snapshots").open("?panel=what-if")
+    yield opened
+    assert opened.troubles == []
+
+
+def panel_of(lab):
+    return lab.page.get_by_role("tabpanel", name="What would have helped")
+
+
+def row(lab, name: str):
+    return panel_of(lab).locator("tbody tr").filter(has=lab.page.get_by_role("rowheader", name=name))
+
+
+def test_the_table_fills_and_says_what_helps_most(lab):
+    panel = panel_of(lab)
+    expect(panel).to_contain_text("What helps most: producers stopped", timeout=30_000)
+    expect(row(lab, "as it was")).to_contain_text("19")
+    halved = row(lab, "a snapshot every 1000 ms instead of 2000 ms")
+    expect(halved).to_contain_text("9")
+    expect(halved).to_contain_text("10 fewer twice")
+    expect(panel.get_by_role("status")).to_be_hidden(timeout=30_000)
+    assert panel.locator("tr.same").count() >= 2, "what made no difference is shown too"
+
+
+def test_the_lab_can_be_played_while_the_runs_go_on(lab):
+    lab.page.keyboard.press("Space")
+    lab.until("state.playing && state.at_us > 200000")
+    lab.page.keyboard.press("Space")
+    lab.until("!state.playing")
+    expect(row(lab, "as it was")).to_be_visible(timeout=30_000)
+
+
+def test_a_row_opens_as_a_lab_of_ones_own_at_the_failover(lab):
+    halved = row(lab, "a snapshot every 1000 ms instead of 2000 ms")
+    expect(halved).to_be_visible(timeout=30_000)
+    with lab.page.context.expect_page() as opened:
+        halved.get_by_role("button", name="Open the run").click()
+    other = opened.value
+    wait_until(other, "() => Boolean(globalThis.failoverLab?.getState().view)")
+    wait_until(other, "() => failoverLab.getState().at_us === 3900000")
+    assert other.evaluate("() => failoverLab.getState().welcome.owner") is True
+    assert "1000 ms instead of 2000 ms" in other.title()
+
+
+def test_where_nobody_moves_it_says_so(make_lab):
+    lab = make_lab("two-regions").open("?panel=what-if")
+    expect(panel_of(lab)).to_contain_text("Nobody moves", timeout=30_000)
+    assert lab.troubles == []
+
+
+def test_on_a_phone_the_table_scrolls_and_the_page_does_not(make_lab):
+    lab = make_lab("region-down", viewport={"width": 390, "height": 844}, has_touch=True).open("?panel=what-if")
+    expect(row(lab, "as it was")).to_be_visible(timeout=30_000)
+    assert lab.page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    assert lab.troubles == []
