@@ -71,7 +71,7 @@ def _command(tool: str, topic: Topic) -> str:
     """What an operator would type."""
     if tool == "metrics":
         return f"curl -s http://broker.{topic.cluster.name}:8080/metrics/"
-    return f"pulsar-admin topics {tool} {metrics.full_name(topic)}"
+    return f"pulsar-admin --admin-url http://broker.{topic.cluster.name}:8080 topics {tool} {metrics.full_name(topic)}"
 
 
 def _unavailable(topic: Topic) -> str:

@@ -91,7 +91,7 @@ def test_partitions_are_asked_one_by_one():
     stored = rows(world, "message.stored", cluster="a")
     assert [found["msgInCounter"] - found["replication"]["b"]["msgInCount"] for found in figures] == [10, 10] and len(stored) == 20
     assert world.admin("stats", "a")["topic"] == "t-partition-0"
-    assert world.admin("stats", "a", "t-partition-1")["command"] == "pulsar-admin topics stats persistent://public/default/t-partition-1"
+    assert world.admin("stats", "a", "t-partition-1")["command"] == "pulsar-admin --admin-url http://broker.a:8080 topics stats persistent://public/default/t-partition-1"
 
 
 def test_lines_that_say_otherwise_elsewhere():

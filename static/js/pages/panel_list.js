@@ -1,3 +1,4 @@
+import { ADMIN_PANEL } from "./admin_panel.js";
 import { WHY_TWICE } from "./story_panel.js";
 import { WHAT_IF } from "./what_if_panel.js";
 
@@ -14,7 +15,8 @@ import { WHAT_IF } from "./what_if_panel.js";
  * @typedef {object} PanelView
  * @property {(state: import("../model/state.js").LabState, watched: object, given: {theme: object, ratio: number, wall_ms: number}) => void} update
  *   called after each frame or change while the panel is shown, never while it is not
+ * @property {() => void} [copy] copies what the panel is about, when it has something to copy
  */
 
 /** @type {Panel[]} */
-export const PANELS = [WHY_TWICE, WHAT_IF];
+export const PANELS = [WHY_TWICE, WHAT_IF, ADMIN_PANEL];

@@ -86,6 +86,7 @@ export function makePanels(root, panels, parts, onShow) {
         const names = [...held.keys()];
         show(names[(names.indexOf(shown) + 1) % names.length]);
       },
+      copyShown: () => held.get(shown).view?.copy?.(),
       toTime: () => {
         show(TIME);
         time.section.focus();

@@ -25,6 +25,7 @@ export const KEYS = [
   { keys: ["1"], shown: "1", says: "to the logs", act: "toLogs" },
   { keys: ["2"], shown: "2", says: "to the time diagram", act: "toTime" },
   { keys: ["p", "P"], shown: "P", says: "next view under the logs", act: "nextPanel" },
+  { keys: ["c", "C"], shown: "C", says: "copy what the view under the logs prints", act: "copyShown" },
   { keys: ["3"], shown: "3", says: "to the events", act: "toEvents" },
   { keys: ["t", "T"], shown: "T", says: "this instant in words", act: "words" },
   { keys: ["["], shown: "[", says: "earlier in the time diagram, or in a story", act: "earlier" },

@@ -1,0 +1,51 @@
+/**
+ * What an operator's tool printed, as lines to show: the line, what other clusters print there, what the lab knows about it.
+ * Lines at rest may be folded: runs of lines without a note that are the same everywhere.
+ */
+
+/** Shorter runs are shown: a fold would save no room. */
+const FOLDED_AT_LEAST = 3;
+
+/**
+ * @typedef {{number: number, text: string, note: string, elsewhere: [string, string][]}} PrintedLine lines count from 0
+ * @typedef {{number: number, folded: number}} Fold a run of lines, from the first one's number
+ */
+
+/**
+ * @param {{text: string, notes: [number, string][], differs: [number, Object<string, string>][]}} answer of the server
+ * @returns {PrintedLine[]}
+ */
+export function linesOf(answer) {
+  const notes = new Map(answer.notes);
+  const differs = new Map(answer.differs);
+  const texts = answer.text.split("\n");
+  if (texts.at(-1) === "") texts.pop(); // the text ends in a line break
+  return texts.map((text, number) => ({ number, text, note: notes.get(number) ?? "", elsewhere: Object.entries(differs.get(number) ?? {}) }));
+}
+
+/**
+ * @param {PrintedLine[]} lines
+ * @returns {(PrintedLine | Fold)[]} the same with runs of quiet lines folded; brackets that open stay, for they say where one is
+ */
+export function folded(lines) {
+  const shown = [];
+  let run = [];
+  const end = () => {
+    if (run.length >= FOLDED_AT_LEAST) shown.push({ number: run[0].number, folded: run.length });
+    else shown.push(...run);
+    run = [];
+  };
+  for (const line of lines) {
+    if (quiet(line)) run.push(line);
+    else {
+      end();
+      shown.push(line);
+    }
+  }
+  end();
+  return shown;
+}
+
+function quiet(line) {
+  return !line.note && line.elsewhere.length === 0 && !line.text.endsWith("{");
+}

@@ -1,0 +1,139 @@
+"""The panel "Your own tools", driven as a person drives it: tool and cluster chosen, instants changed, text copied by button and key."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+from script.support.browsing import wait_until
+
+AT_US = 5_100_000
+
+
+@pytest.fixture
+def lab(make_lab):
+    opened = make_lab("region-down", permissions=["clipboard-read", "clipboard-write"]).open("?panel=your-own-tools")
+    opened.seek(AT_US)
+    yield opened
+    assert opened.troubles == []
+
+
+def panel(lab):
+    return lab.page.get_by_role("tabpanel", name="Your own tools")
+
+
+def answer(lab, tool, cluster):
+    got = lab.page.request.get(f"{lab.site.address}/labs/{lab.made['id']}/admin/{tool}/{cluster}/orders.json")
+    assert got.ok
+    return got.json()
+
+
+def press(lab, name):
+    panel(lab).get_by_role("button", name=name, exact=True).click()
+
+
+def shows(lab, at_us=AT_US):
+    """Waits until the panel shows what is printed at an instant."""
+    expect(panel(lab).locator(".when")).to_have_text(f"at {at_us / 1e6:.3f} s")
+
+
+def printed(lab):
+    """The lines shown, margins left out."""
+    return lab.page.eval_on_selector_all(".printout li code", "codes => codes.map((code) => code.textContent)")
+
+
+def clipboard(lab):
+    return lab.page.evaluate("() => navigator.clipboard.readText()")
+
+
+def test_the_lines_are_the_answers_own_and_the_cluster_is_where_the_consumers_are(lab):
+    shows(lab)
+    expect(panel(lab).locator(".command")).to_contain_text("broker.us-west:8080 topics stats persistent://public/default/orders")
+    press(lab, "Show every line")
+    expect(panel(lab).get_by_role("button", name="Fold lines at rest")).to_be_visible()
+    assert "\n".join(printed(lab)) + "\n" == answer(lab, "stats", "us-west")["text"]
+
+
+def test_notes_stand_beside_their_fields_and_differences_are_marked(lab):
+    shows(lab)
+    backlog = panel(lab).locator(".printout li").filter(has_text='"msgBacklog"')
+    expect(backlog).to_contain_text("A marker counts until a dispatcher reads it.")
+    east = json.loads(answer(lab, "stats", "us-east")["text"])["subscriptions"]["billing"]["msgBacklog"]
+    expect(backlog.locator(".elsewhere")).to_contain_text(f"us-east {east}")
+    expect(backlog).to_have_class("differs")
+    expect(panel(lab).locator(".fold").first).to_have_text(re.compile(r"⋯ \d+ more lines"))
+
+
+def test_tool_and_cluster_are_chosen(lab):
+    shows(lab)
+    press(lab, "topics stats-internal")
+    expect(panel(lab).locator(".printout")).to_contain_text('"markDeletePosition"')
+    press(lab, "us-east")
+    expect(panel(lab).locator(".command")).to_contain_text("broker.us-east:8080 topics stats-internal")
+    expect(panel(lab).get_by_role("button", name="us-east", exact=True)).to_have_attribute("aria-pressed", "true")
+    press(lab, "metrics")
+    expect(panel(lab).locator(".printout")).to_contain_text("pulsar_replicated_subscriptions_pending_snapshots")
+    press(lab, "Show every line")
+    assert "\n".join(text.strip() for text in printed(lab)) == "\n".join(line.strip() for line in answer(lab, "metrics", "us-east")["text"].splitlines())
+
+
+def test_copied_by_button_and_by_key_whole_though_folded(lab):
+    shows(lab)
+    panel(lab).get_by_role("button", name="Copy all").click()
+    expect(lab.page.get_by_role("alert")).to_contain_text("Copied.")
+    assert clipboard(lab) == answer(lab, "stats", "us-west")["text"]
+    press(lab, "us-east")
+    expect(panel(lab).locator(".command")).to_contain_text("broker.us-east")
+    lab.page.keyboard.press("c")
+    lab.page.wait_for_timeout(200)
+    assert clipboard(lab) == answer(lab, "stats", "us-east")["text"]
+
+
+def test_it_follows_the_instant(lab):
+    shows(lab)
+    before = printed(lab)
+    lab.page.keyboard.press("ArrowRight")
+    lab.until(f"state.at_us > {AT_US}")
+    shows(lab, lab.state("state.at_us"))
+    lab.seek(2_000_000)
+    shows(lab, 2_000_000)
+    assert printed(lab) != before
+    lab.seek(AT_US)
+    shows(lab)
+    assert printed(lab) == before
+
+
+def test_while_playing_it_asks_a_few_times_a_second_at_most(lab):
+    shows(lab)
+    asked = []
+    lab.page.on("request", lambda request: asked.append(request.url) if "/admin/" in request.url else None)
+    lab.page.evaluate("() => failoverLab.link.play(0.2)")
+    lab.until("state.playing")
+    lab.page.wait_for_timeout(3_000)
+    lab.page.evaluate("() => failoverLab.link.pause()")
+    lab.until("!state.playing")
+    assert 2 <= len(asked) <= 9, "every 400 ms at most, and once more at the end"
+    shows(lab, lab.state("state.at_us"))
+
+
+def test_a_region_that_is_down_answers_nothing_and_says_so(lab):
+    shows(lab)
+    lab.seek(8_000_000)
+    press(lab, "us-west")
+    expect(panel(lab)).to_contain_text("us-west is down: no broker answers")
+    expect(panel(lab).get_by_role("button", name="Copy all")).to_be_disabled()
+    press(lab, "us-east")
+    expect(panel(lab).locator(".printout")).to_contain_text('"msgBacklog"')
+
+
+def test_a_viewer_sees_it_too_and_on_a_phone_nothing_is_cut_off(lab, make_lab):
+    phone = make_lab(of=lab, viewport={"width": 360, "height": 740}).open("?panel=your-own-tools", owner=False)
+    wait_until(phone.page, "() => document.querySelectorAll('.printout li').length > 20")
+    for tool in ("topics stats-internal", "metrics", "topics stats"):
+        press(phone, tool)
+        phone.page.wait_for_timeout(300)
+        assert phone.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        assert phone.page.evaluate("() => [...document.querySelectorAll('.printout li')].every((line) => line.scrollWidth <= line.clientWidth + 1)")
+    assert phone.troubles == []

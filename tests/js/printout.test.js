@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { folded, linesOf } from "../../static/js/model/printout.js";
+
+const ANSWER = { text: '{\n  "a" : 1,\n  "b" : 0,\n  "c" : {\n    "d" : 2,\n    "e" : 0,\n    "f" : 0,\n    "g" : 0\n  }\n}\n', notes: [[1, "one"]], differs: [[4, { east: "3" }]] };
+
+test("every printed line has its note and what others print", () => {
+  const lines = linesOf(ANSWER);
+  assert.equal(lines.map((line) => line.text).join("\n") + "\n", ANSWER.text);
+  assert.equal(lines[1].note, "one");
+  assert.deepEqual(lines[4].elsewhere, [["east", "3"]]);
+  assert.deepEqual(linesOf({ text: "", notes: [], differs: [] }), []);
+});
+
+test("runs of quiet lines fold, short ones and opening brackets stay", () => {
+  const shown = folded(linesOf(ANSWER));
+  assert.deepEqual(
+    shown.map((line) => line.folded ?? line.text.trim()),
+    ["{", '"a" : 1,', '"b" : 0,', '"c" : {', '"d" : 2,', 5],
+  );
+  const all = shown.reduce((count, line) => count + (line.folded ?? 1), 0);
+  assert.equal(all, linesOf(ANSWER).length);
+});
