@@ -96,7 +96,7 @@ class LabCommand(models.Model):
 
 
 class ScenarioPicture(models.Model):
-    """The gallery's picture of a scenario, computed from a real run once per scenario text and engine version."""
+    """The gallery's picture of a scenario, or its outcome: computed from a real run once per scenario text and engine version."""
 
     key = models.CharField(primary_key=True, max_length=64, help_text="hash of engine version and canonical text")
     picture = models.JSONField()

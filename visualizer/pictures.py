@@ -7,6 +7,8 @@ bound of rows; computed once per scenario text and engine version and kept in th
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Callable
 from typing import Any
 
 from simulator import ENGINE_VERSION, World
@@ -18,24 +20,49 @@ CELLS = 48
 ROWS = 60_000
 """Rows that a picture's run may have: about a third of a second."""
 
+THREADS = 4
+"""Snapshots of each cluster whose threads are drawn."""
+
+SNAPSHOT_KIND = 112
+"""Of a cell, as the front door numbers them."""
+
 AFTER_US = 300_000
 """Long enough after a fault for its first consequence to be there."""
 
 TELLING = ("subscription.fail-over", "cluster.crash", "link.cut")
 """Commands that a picture should show the consequence of."""
 
-FORMAT = 1
+OUTCOME = ("duplicates", "redeliveries", "lost", "stranded")
+
+FORMAT = 3
 """Raised when the picture's content changes, so that kept ones are computed again."""
 
 
 def picture_of(scenario: Any) -> dict[str, Any]:
-    """{at_us, lanes: [{cluster, topic, state, length, cells, subscriptions}]} of a scenario."""
-    key = hashlib.sha256(f"{FORMAT} {ENGINE_VERSION}\n{scenario.canonical_text}".encode()).hexdigest()
+    """{at_us, subject, lanes: [{cluster, topic, state, length, cells, subscriptions}], threads: [{of, ends}]} of a scenario:
+    `subject` is the cluster that consumers left last, None before that."""
+    return _kept("", scenario, _computed)
+
+
+def outcome_of(scenario: Any) -> dict[str, Any]:
+    """{failovers: [{duplicates, redeliveries, lost, stranded}]}: how a scenario of the library comes out, as its run counts it."""
+    return _kept("outcome ", scenario, _outcome)
+
+
+def _kept(what: str, scenario: Any, compute: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """From the database, or computed now."""
+    key = hashlib.sha256(f"{what}{FORMAT} {ENGINE_VERSION}\n{scenario.canonical_text}".encode()).hexdigest()
     found = ScenarioPicture.objects.filter(pk=key).first()
     if found is None:
-        # Of two requests that compute the same picture at once, the second finds the first one's row.
-        found, _ = ScenarioPicture.objects.get_or_create(pk=key, defaults={"picture": _computed(scenario)})
+        # Of two requests that compute the same at once, the second finds the first one's row.
+        found, _ = ScenarioPicture.objects.get_or_create(pk=key, defaults={"picture": compute(scenario)})
     return found.picture
+
+
+def _outcome(scenario: Any) -> dict[str, Any]:
+    world = World.from_scenario(scenario)
+    world.run()
+    return {"failovers": [{name: one[name] for name in OUTCOME} for one in world.failovers()]}
 
 
 def _computed(scenario: Any) -> dict[str, Any]:
@@ -46,7 +73,9 @@ def _computed(scenario: Any) -> dict[str, Any]:
 
 def picture_at(world: World) -> dict[str, Any]:
     """What a world shows at its present instant."""
-    return {"at_us": world.now_us, "lanes": _lanes(world)}
+    lanes = _lanes(world)
+    failovers = world.live_failovers()
+    return {"at_us": world.now_us, "subject": failovers[-1]["from"] if failovers else None, "lanes": lanes, "threads": _threads(world, lanes)}
 
 
 def _telling_instant(scenario: Any) -> int:
@@ -69,3 +98,24 @@ def _lanes(world: World) -> list[dict[str, Any]]:
             }
             lanes.append({"cluster": cluster, "topic": topic, "state": content["state"], "length": shown["length"], "cells": cells, "subscriptions": subscriptions})
     return lanes
+
+
+def _threads(world: World, lanes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the newest snapshots tie together: `of` the cluster that took it, `ends` {cluster: index in its log}."""
+    clusters = world.view()["clusters"]
+    found = []
+    for place, lane in enumerate(lanes):
+        own = 1000 * (place + 1) + SNAPSHOT_KIND
+        cells = lane["cells"]
+        numbers = [number for kind, number in zip(cells["kind"], cells["number"], strict=True) if kind == own]
+        for number in numbers[-THREADS:]:
+            snapshot = json.loads(world.marker(number)["json"])
+            positions = {lane["cluster"]: snapshot["local_message_id"], **{one["cluster"]: one["message_id"] for one in snapshot["clusters"]}}
+            ends = {cluster: _index(clusters[cluster]["topics"][lane["topic"]]["ledgers"], position) for cluster, position in positions.items() if lane["topic"] in clusters[cluster]["topics"]}
+            found.append({"of": lane["cluster"], "ends": {cluster: index for cluster, index in ends.items() if index is not None}})
+    return found
+
+
+def _index(ledgers: list[list[int]], position: dict[str, int]) -> int | None:
+    """The place in its log of a position; None when its ledger is not told of any more."""
+    return next((first + position["entry_id"] for ledger, first, _ in ledgers if ledger == position["ledger_id"]), None)

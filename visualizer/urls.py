@@ -2,13 +2,14 @@
 
 from django.urls import path
 
-from visualizer import mine, questions, views
+from visualizer import gallery, mine, questions, views
 from visualizer.setups import views as setups
 
 app_name = "visualizer"
 
 urlpatterns = [
-    path("", views.gallery, name="gallery"),
+    path("", gallery.gallery, name="gallery"),
+    path("scenarios/outcomes.json", gallery.outcomes, name="outcomes"),
     path("my-set-up/", setups.set_up_page, name="set-up"),
     path("my-set-up/scenario.json", setups.scenario_of_form, name="scenario-of-form"),
     path("my-set-up/check/", setups.scenario_of_text, name="scenario-of-text"),

@@ -1,4 +1,4 @@
-"""The pages: gallery, a lab, a replay; and the one POST that makes a lab.
+"""The pages of a lab, a replay, one's labs; and the one POST that makes a lab.
 
 Rules: GET never makes anything; a POST comes from a page of this site or from a script; the owner's token is shown once,
 in the answer that makes the lab, and only ever travels in a URL's fragment afterwards.
@@ -17,33 +17,13 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from simulator import ScenarioError
-from visualizer.definitions import NewLab, builtin_scenarios, copy_of, new_lab, variant_of
+from visualizer.definitions import NewLab, copy_of, new_lab, variant_of
 from visualizer.hub import current_hub
 from visualizer.mine import LABS_LISTED
 from visualizer.models import Lab
 from visualizer.origin import may_post
-from visualizer.pictures import picture_of
 from visualizer.questions import refusal
 from visualizer.wire import LATEST_US, Refused, json_object
-
-
-@require_GET
-def gallery(request: HttpRequest) -> HttpResponse:
-    """Every built-in scenario with a picture of what happens in it."""
-    shown = [
-        {
-            "name": scenario.name,
-            "title": scenario.title,
-            "family": scenario.family,
-            "about": scenario.about,
-            "watch": scenario.watch,
-            "until_us": scenario.until_us,
-            "seed": scenario.seed,
-            "picture": picture_of(scenario),
-        }
-        for scenario in builtin_scenarios()
-    ]
-    return render(request, "visualizer/gallery.html", {"scenarios": shown})
 
 
 @csrf_exempt  # no cookie means anything here; the origin is checked instead

@@ -22,7 +22,9 @@ def test_the_gallery_shows_every_scenario_with_a_true_picture(client):
     answer = client.get("/")
     assert answer.status_code == 200
     shown = answer.context["scenarios"]
-    assert [scenario["name"] for scenario in shown] == list(scenario_names())
+    assert sorted(scenario["name"] for scenario in shown) == sorted(scenario_names())
+    assert shown[0]["name"] == "two-regions", "where a newcomer begins"
+    assert [scenario for family in answer.context["families"] for scenario in family["scenarios"]] == shown
     for scenario in shown:
         assert scenario["picture"]["lanes"], scenario["name"]
         assert any(lane["cells"]["kind"] for lane in scenario["picture"]["lanes"]), scenario["name"]
@@ -33,6 +35,30 @@ def test_pictures_are_computed_once(client, monkeypatch):
     client.get("/")
     monkeypatch.setattr("visualizer.pictures._computed", lambda scenario: pytest.fail("computed again"))
     assert client.get("/").status_code == 200
+
+
+def test_a_pictures_threads_are_what_the_snapshots_say(client):
+    """region-down: the snapshot of 5 s covers shop/49 in every region; its thread ends behind that cell."""
+    picture = next(one["picture"] for one in client.get("/").context["scenarios"] if one["name"] == "region-down")
+    threads = [thread for thread in picture["threads"] if thread["of"] == "us-west"]
+    assert threads
+    for lane in picture["lanes"]:
+        end = threads[-1]["ends"][lane["cluster"]]
+        cells = lane["cells"]
+        kinds = [kind for place, kind in enumerate(cells["kind"]) if cells["first"] + place <= end]
+        assert kinds and max(number for kind, number in zip(cells["kind"], cells["number"], strict=True) if kind < 100 and cells["first"] <= end) >= 49
+        told = [number for place, (kind, number) in enumerate(zip(cells["kind"], cells["number"], strict=True)) if kind < 100 and cells["first"] + place <= end]
+        assert told[-1] == (49 if lane["cluster"] != "us-west" else told[-1])
+
+
+def test_outcomes_are_those_of_the_real_runs_and_not_on_the_page(client):
+    answer = client.get("/scenarios/outcomes.json", {"names": "region-down,fail-over-and-back,two-regions"}).json()
+    assert answer["region-down"] == {"failovers": [{"duplicates": 7, "redeliveries": 0, "lost": 0, "stranded": 0}]}
+    assert [one["duplicates"] for one in answer["fail-over-and-back"]["failovers"]] == [7, 6]
+    assert answer["two-regions"] == {"failovers": []}
+    assert "duplicates" not in client.get("/").content.decode()
+    assert client.get("/scenarios/outcomes.json", {"names": "region-down,etc"}).status_code == 404
+    assert client.get("/scenarios/outcomes.json").json() == {}
 
 
 def test_a_lab_is_made_from_a_scenario_by_name(client):

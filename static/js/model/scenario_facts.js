@@ -1,9 +1,16 @@
-/** The small print of a card: how long, how many regions. The outcome stays untold until it has been played. */
+/** The small print of a card: how long, how many regions, and how it came out or what was said beforehand. */
 
 import { counted, span } from "./format.js";
+import { outcomeParts } from "./played.js";
 
-/** @returns {string} "20 s · 3 regions · region-down" */
-export function factsOf(scenario) {
+/**
+ * @param {object} scenario
+ * @param {{played: boolean, outcome: object | undefined, said: number | null}} known
+ * @returns {(string | {harm: string} | {strong: string})[]} "20 s · 3 regions · 31 twice, you said 12"
+ */
+export function factParts(scenario, { played, outcome, said }) {
   const regions = scenario.picture?.lanes?.length;
-  return [span(scenario.until_us), regions ? counted(regions, "region") : null, scenario.name].filter(Boolean).join(" · ");
+  const begin = [span(scenario.until_us), regions ? counted(regions, "region") : null].filter(Boolean).join(" · ");
+  if (played) return [`${begin} · `, ...(outcome ? outcomeParts(outcome, said) : ["played"])];
+  return [`${begin} · ${said === null ? "not played" : `you said ${said}, not played`}`];
 }

@@ -1,34 +1,47 @@
 /**
- * The gallery: family tabs, search, a picture per scenario drawn from the cells and cursors that the server ran, one click to a
- * lab of one's own. Without this script the cards are plain forms and still work.
+ * The gallery: by family, searchable, a picture per scenario drawn from the cells and cursors that the server ran, one click to a
+ * lab of one's own. How a scenario came out is told when it was played. Without this script the cards are plain forms.
  */
 
 import { makeRequests } from "../wire/http.js";
-import { keepToken } from "../wire/token.js";
+import { keepToken, ownLabs } from "../wire/token.js";
 import { familyName, matches } from "../model/scenario_search.js";
-import { factsOf } from "../model/scenario_facts.js";
+import { factParts } from "../model/scenario_facts.js";
+import { noteSaid, saidOf, wasPlayed } from "../model/played.js";
+import { seconds } from "../model/format.js";
+import { guessField } from "../render/guess.js";
 import { paintPicture } from "../render/picture.js";
 import { readTheme } from "../render/theme.js";
-import { element, required, setText } from "../render/dom.js";
+import { element, putParts, required, setText } from "../render/dom.js";
+import { listenInGallery } from "./gallery_keys.js";
 
 /** The scenario whose picture opens the page, when it is there. */
 const HERO = "region-down";
 
+/** Labs that are looked through for the one to go on with. */
+const LOOKED_AT = 200;
+
 export function openGallery({ document, root, window, fetcher }) {
   const scenarios = JSON.parse(required(document, "#scenario-data").textContent);
-  const requests = makeRequests(fetcher, root.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "");
-  const cards = new Map([...root.querySelectorAll(".card[data-scenario]")].map((card) => [card.dataset.scenario, card]));
+  const requests = makeRequests(fetcher, "");
+  const cards = new Map([...root.querySelectorAll(".card")].map((card) => [card.dataset.scenario, card]));
   const search = required(root, "[data-part=search]");
   const families = required(root, "[data-part=families]");
   let family = null;
+  let outcomes = {};
 
-  for (const scenario of scenarios) setText(root.querySelector(`[data-facts="${scenario.name}"]`), factsOf(scenario));
   writeFamilies();
+  writeFacts();
+  askForOutcomes();
+  offerToContinue();
   paint();
+  filter();
   search.addEventListener("input", filter);
+  required(root, "[data-act=show-all]").addEventListener("click", showAll);
   root.addEventListener("submit", open);
   new window.ResizeObserver(paint).observe(root);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+  listenInGallery(document, search, () => [...cards.values()].filter((card) => card.offsetParent).map((card) => required(card, ".open")), showAll);
 
   function writeFamilies() {
     const names = [...new Set(scenarios.map((scenario) => scenario.family))];
@@ -46,6 +59,12 @@ export function openGallery({ document, root, window, fetcher }) {
     filter();
   }
 
+  function showAll() {
+    search.value = "";
+    chooseFamily(null);
+    search.focus();
+  }
+
   function filter() {
     let shown = 0;
     for (const scenario of scenarios) {
@@ -53,7 +72,45 @@ export function openGallery({ document, root, window, fetcher }) {
       cards.get(scenario.name).hidden = !hit;
       shown += hit ? 1 : 0;
     }
+    for (const section of root.querySelectorAll(".family")) section.hidden = [...section.querySelectorAll(".card")].every((card) => card.hidden);
     required(root, "[data-part=none]").hidden = shown > 0;
+    setText(required(root, "[data-part=found]"), shown < scenarios.length ? `${shown} of ${scenarios.length}` : "");
+  }
+
+  function writeFacts() {
+    for (const scenario of scenarios) {
+      const line = required(root, `[data-facts="${scenario.name}"]`);
+      const known = { played: wasPlayed(window.localStorage, scenario.name), outcome: outcomes[scenario.name], said: saidOf(window.localStorage, scenario.name) };
+      putParts(document, line, factParts(scenario, known));
+      if (!known.played && scenario.fails_over) line.append(" · ", guessField(document, scenario.title, known.said, (typed) => noteSaid(window.localStorage, scenario.name, typed), () => said(scenario.name)));
+    }
+  }
+
+  function said(name) {
+    writeFacts();
+    required(cards.get(name), ".open").focus();
+  }
+
+  async function askForOutcomes() {
+    const played = scenarios.filter(({ name }) => wasPlayed(window.localStorage, name)).map(({ name }) => name);
+    if (!played.length) return;
+    try {
+      outcomes = await requests.get(`${root.dataset.outcomes}?names=${played.join(",")}`);
+    } catch (reason) {
+      say(reason);
+    }
+    writeFacts();
+  }
+
+  async function offerToContinue() {
+    const labs = ownLabs(window).slice(-LOOKED_AT);
+    if (!labs.length) return;
+    const newest = (await requests.post(root.dataset.mine, { labs })).labs[0];
+    if (!newest) return;
+    const link = required(root, "[data-part=continue]");
+    link.href = newest.url;
+    setText(link, `Continue “${newest.title}” at ${seconds(newest.at_us)} s`);
+    link.hidden = false;
   }
 
   function paint() {
@@ -65,23 +122,33 @@ export function openGallery({ document, root, window, fetcher }) {
     }
     const hero = required(root, "[data-part=hero]");
     const featured = scenarios.find((one) => one.name === HERO) ?? scenarios[0];
-    if (featured?.picture && hero.parentElement.clientWidth) paintPicture(hero, featured.picture, theme, { ratio, width: hero.clientWidth, height: 190 });
+    if (!featured?.picture || !hero.clientWidth) return;
+    paintPicture(hero, featured.picture, theme, { ratio, width: hero.clientWidth, height: 190 });
+    const words = `${featured.picture.lanes.map((lane) => lane.cluster).join(", ")}, just after the failure. How many come twice?`;
+    hero.setAttribute("aria-label", `The logs of ${words}`);
+    setText(required(root, "[data-part=hero-words]"), words);
   }
 
   async function open(event) {
+    const { scenario } = event.target.dataset;
+    if (!scenario) return;
     event.preventDefault();
     const card = event.target.closest(".card");
-    const failure = required(root, "[data-part=failure]");
-    failure.hidden = true;
-    card.classList.add("opening-now");
+    required(root, "[data-part=failure]").hidden = true;
+    card?.classList.add("opening-now");
     try {
-      const made = await requests.post(root.dataset.create, { scenario: card.dataset.scenario });
+      const made = await requests.post(root.dataset.create, { scenario });
       keepToken(made.id, made.token, window);
       window.location.assign(`${made.url}#token=${made.token}`);
     } catch (reason) {
-      card.classList.remove("opening-now");
-      failure.textContent = `${reason.message} ${reason.hint}`;
-      failure.hidden = false;
+      card?.classList.remove("opening-now");
+      say(reason);
     }
+  }
+
+  function say(reason) {
+    const failure = required(root, "[data-part=failure]");
+    failure.textContent = `${reason.message} ${reason.hint ?? ""}`;
+    failure.hidden = false;
   }
 }

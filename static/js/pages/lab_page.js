@@ -15,6 +15,7 @@ import { instantShown, stoppedClock, tookFrame } from "../playback/clock.js";
 import { makeLoop } from "../playback/loop.js";
 import { makeLabLink } from "../transport/lab_link.js";
 import { makeView } from "./lab_view.js";
+import { makePlayed } from "./played.js";
 
 /**
  * @param {object} parts
@@ -59,6 +60,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
     now,
   });
 
+  const played = makePlayed({ storage: storageOf(window), say: (notice) => view.say(notice) });
   const loop = makeLoop({
     request: (run) => window.requestAnimationFrame(run),
     now,
@@ -85,6 +87,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
       if (state.view?.branch !== before.view?.branch) tiles.clear();
       clock = tookFrame(clock, state, now());
     }
+    played(state);
     loop.wake();
   }
 

@@ -27,14 +27,38 @@ export function paintPicture(canvas, picture, theme, { ratio, width, height }) {
   const acknowledged = identities(lanes, subscription);
   const pitch = height / lanes.length;
   const cell = Math.min(22, pitch * 0.5);
-  const ours = ownMarkers(lanes, subjectOf(lanes, subscription));
+  const left = lanes.findIndex((lane) => lane.cluster === picture.subject);
+  const subject = left < 0 ? subjectOf(lanes, subscription) : left;
+  const ours = ownMarkers(lanes, subject);
   const units = Math.max(1, ...lanes.map((lane) => lane.cells.kind.reduce((sum, kind, at) => sum + unitsOf(lane.cells, at, ours), 0)));
   const unit_px = Math.max(NARROWEST_PX, Math.min(WIDEST_PX * (height / 112), width / units));
   const head = Math.min(width - 5, units * unit_px + 2);
-  lanes.forEach((lane, at) => {
+  const placed = lanes.map((lane, at) => {
     const base = at * pitch + Math.max(6, (pitch - cell - 10) / 2);
-    paintLane(context, lane, theme, { base, cell, unit_px, width: head, cursor: lane.subscriptions?.[subscription], acknowledged, ours });
+    const edges = paintLane(context, lane, theme, { base, cell, unit_px, width: head, cursor: lane.subscriptions?.[subscription], acknowledged, ours });
+    return { lane, base, edges, cursor: lane.subscriptions?.[subscription] };
   });
+  for (const thread of picture.threads ?? []) if (thread.of === lanes[subject].cluster) paintThread(context, theme, thread, placed, cell);
+}
+
+/** A snapshot's thread through the lanes, at the right of the entry that it still covers. Soft once the other side was told. */
+function paintThread(context, theme, { of, ends }, placed, cell) {
+  const points = placed.map(({ lane, base, edges }) => ({ x: edges.get(ends[lane.cluster]), top: base - 3, foot: base + cell + 2 })).filter(({ x }) => x !== undefined);
+  if (points.length < 2) return;
+  const told = placed.every(({ lane, cursor }) => lane.cluster === of || ends[lane.cluster] === undefined || (cursor && cursor.mark_delete_index >= ends[lane.cluster]));
+  context.strokeStyle = told ? theme.ink.soft : theme.ink.proto;
+  context.lineWidth = 1.4;
+  context.beginPath();
+  points.forEach(({ x, top, foot }, at) => {
+    if (at === 0) context.moveTo(x, top);
+    else {
+      const above = points[at - 1];
+      const middle = (above.foot + top) / 2;
+      context.bezierCurveTo(above.x, middle, x, middle, x, top);
+    }
+    context.lineTo(x, foot);
+  });
+  context.stroke();
 }
 
 function watchedOf(lanes) {
@@ -81,6 +105,7 @@ function ownMarkers(lanes, subject) {
 function paintLane(context, lane, theme, { base, cell, unit_px, width, cursor, acknowledged, ours }) {
   const { cells } = lane;
   const plane = { turned: false, cell, scale: cell / 30 };
+  const edges = new Map();
   let along = width;
   let mark = 0;
   let twice_from = null;
@@ -90,6 +115,7 @@ function paintLane(context, lane, theme, { base, cell, unit_px, width, cursor, a
     const length = unitsOf(cells, at, ours) * unit_px;
     along -= length;
     if (along < -length) break;
+    edges.set(cells.first + at, along + length);
     const here = isAcknowledged(cursor, cells.first + at);
     if (cursor && cells.first + at <= cursor.mark_delete_index) mark = Math.max(mark, along + length);
     if (kind >= 100) {
@@ -106,6 +132,7 @@ function paintLane(context, lane, theme, { base, cell, unit_px, width, cursor, a
   }
   paintCursor(context, theme, { y: base + cell + 3, begin: Math.max(0, along), mark, twice_from, twice_to, cursor });
   if (lane.state !== "up") hatch(context, theme, base - 2, width, cell + 4);
+  return edges;
 }
 
 function paintMarker(context, theme, kind, { x, y, radius, here, own }) {

@@ -1,0 +1,68 @@
+/**
+ * What this browser remembers of a scenario: that it was played to its end, and what somebody said before. Nothing of it is
+ * ever sent. In a window without storage nothing is remembered, and outcomes stay untold.
+ */
+
+import { whole } from "./format.js";
+
+const PLAYED = "failover-lab.played.";
+const SAID = "failover-lab.said.";
+/** Digits of what somebody may say. */
+const LONGEST = 9;
+
+const read = (storage, key) => {
+  try {
+    return storage.getItem(key);
+  } catch {
+    return null;
+  }
+};
+
+const write = (storage, key, value) => {
+  try {
+    storage.setItem(key, value);
+  } catch (reason) {
+    console.info(`It is not remembered: ${reason.message}`);
+  }
+};
+
+/** @returns {boolean} */
+export const wasPlayed = (storage, name) => read(storage, PLAYED + name) !== null;
+
+export const notePlayed = (storage, name) => write(storage, PLAYED + name, "1");
+
+/** @returns {number | null} how many somebody said would come twice */
+export function saidOf(storage, name) {
+  const text = read(storage, SAID + name);
+  return text === null ? null : Number(text);
+}
+
+/** @param {string} typed @returns {boolean} whether it is a number of messages that can be kept */
+export function noteSaid(storage, name, typed) {
+  if (!/^\d+$/.test(typed.trim()) || typed.trim().length > LONGEST) return false;
+  write(storage, SAID + name, String(Number(typed)));
+  return true;
+}
+
+/**
+ * How it came out, and what was said: "31 twice, you said 12".
+ * @param {{failovers: object[]}} outcome
+ * @param {number | null} said
+ * @returns {(string | {harm: string} | {strong: string})[]}
+ */
+export function outcomeParts(outcome, said) {
+  const { failovers } = outcome;
+  if (!failovers.length) return ["played"];
+  const twice = failovers.map((one) => whole(one.duplicates)).join(", then ");
+  const lost = failovers.reduce((sum, one) => sum + one.lost, 0);
+  const parts = [failovers.some((one) => one.duplicates) ? { harm: `${twice} twice` } : { strong: `${twice} twice` }];
+  if (lost) parts.push(", ", { harm: `${whole(lost)} lost` });
+  if (said !== null) parts.push(`, you said ${whole(said)}`);
+  return parts;
+}
+
+/**
+ * Whether the run on the page is the scenario's own, seen to its end.
+ * @param {import("./state.js").LabState} state
+ */
+export const isPlayed = (state) => state.welcome !== null && state.view !== null && state.view.branch === 0 && state.at_us >= state.welcome.until_us;

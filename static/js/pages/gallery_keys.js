@@ -1,0 +1,40 @@
+/** The gallery by keyboard: / goes to the search, escape empties it, arrows go from card to card, enter opens. */
+
+import { neighbour } from "../layout/neighbours.js";
+
+/**
+ * @param {Document} document
+ * @param {HTMLInputElement} search
+ * @param {() => HTMLElement[]} shown the opening buttons of the cards that are shown, in reading order
+ * @param {() => void} showAll
+ */
+export function listenInGallery(document, search, shown, showAll) {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const typing = event.target.matches("input, textarea, select");
+    if (event.key === "/" && !typing) {
+      event.preventDefault();
+      search.select();
+      search.focus();
+    } else if (event.key === "Escape" && event.target === search) {
+      showAll();
+    } else if (event.key === "ArrowDown" && event.target === search) {
+      event.preventDefault();
+      shown()[0]?.focus();
+    } else if (event.target.matches(".card .open")) {
+      walk(event, shown());
+    }
+  });
+
+  function walk(event, buttons) {
+    const at = buttons.indexOf(event.target);
+    const next = buttons[neighbour(buttons.map((button) => button.closest(".card").getBoundingClientRect()), at, event.key)];
+    if (next) {
+      event.preventDefault();
+      next.focus();
+    } else if (event.key === "ArrowUp") {
+      event.preventDefault();
+      search.focus();
+    }
+  }
+}

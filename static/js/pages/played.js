@@ -1,0 +1,20 @@
+/** Notes on the lab page that a scenario was played to its end, and holds what was said beforehand against it. */
+
+import { counted } from "../model/format.js";
+import { isPlayed, notePlayed, saidOf } from "../model/played.js";
+
+/** @param {{storage: Storage | null, say: (notice: object) => void}} parts */
+export function makePlayed({ storage, say }) {
+  let noted = false;
+  /** @param {import("../model/state.js").LabState} state */
+  return (state) => {
+    if (noted || !storage || !isPlayed(state)) return;
+    noted = true;
+    const name = state.welcome.scenario;
+    notePlayed(storage, name);
+    const said = saidOf(storage, name);
+    const first = state.view.failovers?.[0];
+    if (said === null || !first) return;
+    say({ error: said === first.duplicates ? `${counted(first.duplicates, "message")} twice: as you said.` : `${counted(first.duplicates, "message")} twice; you said ${said}.`, tone: "plain" });
+  };
+}

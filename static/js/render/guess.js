@@ -1,0 +1,41 @@
+/** Saying beforehand how many will come twice: a small button that becomes a field, in the small print of a card. */
+
+import { element } from "./dom.js";
+
+/**
+ * @param {Document} document
+ * @param {string} title of the scenario
+ * @param {number | null} said
+ * @param {(typed: string) => boolean} keep false when it is no number
+ * @param {() => void} done
+ */
+export function guessField(document, title, said, keep, done) {
+  const home = element(document, "span.guess");
+  const open = element(document, "button", { type: "button", text: said === null ? "guess first" : "change", "aria-label": `Guess how many come twice: ${title}`, onclick: begin });
+  home.append(open);
+
+  function begin() {
+    const input = element(document, "input", { inputmode: "numeric", maxlength: 9, value: said ?? "", "aria-label": `How many messages will come twice: ${title}`, autocomplete: "off" });
+    const form = element(document, "form", {}, [input, " twice ", element(document, "button", { type: "submit", text: "Keep" })]);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      event.stopPropagation();
+      if (keep(input.value)) done();
+      else {
+        input.setAttribute("aria-invalid", "true");
+        input.select();
+      }
+    });
+    input.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      event.stopPropagation();
+      home.replaceChildren(open);
+      open.focus();
+    });
+    home.replaceChildren(form);
+    input.select();
+    input.focus();
+  }
+
+  return home;
+}

@@ -1,0 +1,130 @@
+"""The gallery in a real browser: pictures, search, the keyboard, a guess kept before playing, the outcome told afterwards."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from script.support.browsing import wait_until
+from script.support.temporary_site import Site
+from tests.browser.conftest import WIDE, note_troubles
+
+
+@pytest.fixture
+def open_gallery(browser: Browser, site: Site) -> Iterator[Any]:
+    troubles: list[str] = []
+    contexts = []
+
+    def opened(**options: Any) -> Page:
+        context = browser.new_context(**{"viewport": WIDE, **options})
+        contexts.append(context)
+        page = context.new_page()
+        note_troubles(page, site.address, troubles)
+        page.goto(site.address)
+        expect(page.get_by_role("heading", name="Replicated subscriptions", exact=True)).to_be_visible()
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+def test_every_card_has_a_picture_that_is_drawn(open_gallery):
+    page = open_gallery()
+    drawn = page.evaluate("""() => [...document.querySelectorAll('canvas.picture')].map((canvas) => {
+        const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+        return pixels.some((value, at) => at % 4 === 3 && value > 0);
+    })""")
+    assert len(drawn) >= 25 and all(drawn)
+
+
+def test_search_by_words_and_the_empty_state(open_gallery):
+    page = open_gallery()
+    page.keyboard.press("/")
+    search = page.get_by_label("Search")
+    expect(search).to_be_focused()
+    page.keyboard.type("manages ten")  # what happens, in no title
+    expect(page.locator(".card:visible")).to_have_count(1)
+    expect(page.get_by_role("status").filter(has_text="1 of")).to_be_visible()
+    search.fill("xyzzy")
+    expect(page.get_by_text("No scenario has these words.")).to_be_visible()
+    expect(page.get_by_role("heading", name="Replicated subscriptions", exact=True)).to_be_hidden()
+    page.get_by_role("button", name="Show all scenarios").click()
+    assert page.locator(".card:visible").count() >= 25
+    search.fill("xyzzy")
+    page.keyboard.press("Escape")
+    assert page.locator(".card:visible").count() >= 25
+
+
+def test_arrows_go_from_card_to_card_and_enter_opens(open_gallery):
+    page = open_gallery()
+    page.get_by_label("Search").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("button", name="Two regions, and one cursor")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("button", name="Three regions need two rounds", exact=True)).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_label("Search")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/labs/\w+/"))
+    expect(page.locator(".here b")).to_have_text("A region goes down")
+
+
+def test_a_guess_then_the_outcome_only_when_it_was_played(open_gallery, site: Site):
+    page = open_gallery()
+    facts = page.locator("[data-facts='region-down']")
+    expect(facts).to_contain_text("not played")
+    page.get_by_role("button", name="Guess how many come twice: A region goes down").click()
+    page.keyboard.type("many")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("How many messages will come twice")).to_have_attribute("aria-invalid", "true")
+    page.keyboard.type("12")
+    page.keyboard.press("Enter")
+    expect(facts).to_contain_text("you said 12, not played")
+    page.get_by_role("button", name="A region goes down", exact=True).click()
+    page.wait_for_url(re.compile(r"/labs/\w+/"))
+    wait_until(page, "() => Boolean(globalThis.failoverLab?.getState().view)")
+    page.goto(site.address)
+    expect(facts).to_contain_text("not played"), "opened is not played"
+    expect(page.get_by_role("link", name=re.compile("Continue “A region goes down” at"))).to_be_visible()
+    page.go_back()
+    wait_until(page, "() => Boolean(globalThis.failoverLab?.getState().view)")
+    page.evaluate("() => globalThis.failoverLab.link.seek(globalThis.failoverLab.getState().welcome.until_us)")
+    expect(page.get_by_text("7 messages twice; you said 12.")).to_be_visible()
+    page.goto(site.address)
+    expect(facts).to_have_text("10 s · 3 regions · 7 twice, you said 12")
+    expect(page.locator("[data-facts='three-regions']")).to_contain_text("not played")
+
+
+def test_nothing_of_it_is_sent(open_gallery):
+    """A guess is kept in the browser: no request goes out when it is made."""
+    page = open_gallery()
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url))
+    page.get_by_role("button", name="Guess how many come twice: A region goes down").click()
+    page.keyboard.type("12")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-facts='region-down']")).to_contain_text("you said 12")
+    assert sent == []
+
+
+def test_it_works_without_scripts(browser: Browser, site: Site):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(site.address)
+    page.get_by_role("button", name="Three regions need two rounds", exact=True).click()
+    page.wait_for_url(re.compile(r"/labs/\w+/"))
+    context.close()
+
+
+@pytest.mark.parametrize("width", [360, 768, 1440, 2560])
+def test_nothing_is_wider_than_the_page(open_gallery, width):
+    page = open_gallery(viewport={"width": width, "height": 900})
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")

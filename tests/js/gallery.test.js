@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { neighbour } from "../../static/js/layout/neighbours.js";
+import { factParts } from "../../static/js/model/scenario_facts.js";
+import { isPlayed, notePlayed, noteSaid, outcomeParts, saidOf, wasPlayed } from "../../static/js/model/played.js";
+import { matches } from "../../static/js/model/scenario_search.js";
+
+const text = (parts) => parts.map((part) => (typeof part === "string" ? part : (part.harm ?? part.strong))).join("");
+const scenario = { name: "region-down", title: "A region goes down", watch: "Step back.", about: "Three regions.", until_us: 20_000_000, picture: { lanes: [1, 2, 3] } };
+const storageOf = () => {
+  const kept = new Map();
+  return { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value), kept };
+};
+const outcome = (...twice) => ({ failovers: twice.map((duplicates) => ({ duplicates, lost: 0 })) });
+
+test("the outcome is told when it was played, beside what was said", () => {
+  assert.equal(text(factParts(scenario, { played: false, outcome: outcome(31), said: null })), "20 s · 3 regions · not played");
+  assert.equal(text(factParts(scenario, { played: false, outcome: outcome(31), said: 12 })), "20 s · 3 regions · you said 12, not played");
+  assert.equal(text(factParts(scenario, { played: true, outcome: outcome(31), said: 12 })), "20 s · 3 regions · 31 twice, you said 12");
+  assert.equal(text(factParts(scenario, { played: true, outcome: undefined, said: null })), "20 s · 3 regions · played");
+});
+
+test("several failovers, losses, and a run without a failover", () => {
+  assert.equal(text(outcomeParts(outcome(7, 6), null)), "7, then 6 twice");
+  assert.equal(text(outcomeParts({ failovers: [{ duplicates: 0, lost: 90 }] }, 3)), "0 twice, 90 lost, you said 3");
+  assert.deepEqual(outcomeParts({ failovers: [] }, null), ["played"]);
+});
+
+test("what was said is a number, and stays in this browser", () => {
+  const storage = storageOf();
+  for (const typed of ["", "many", "-1", "1.5", "12345678901"]) assert.equal(noteSaid(storage, "a", typed), false);
+  assert.equal(saidOf(storage, "a"), null);
+  assert.equal(noteSaid(storage, "a", " 012 "), true);
+  assert.equal(saidOf(storage, "a"), 12);
+  assert.equal(wasPlayed(storage, "a"), false);
+  notePlayed(storage, "a");
+  assert.equal(wasPlayed(storage, "a"), true);
+  assert.equal(wasPlayed({ getItem() { throw new Error("refused"); } }, "a"), false);
+});
+
+test("played means the scenario's own run, to its end", () => {
+  const state = { welcome: { until_us: 10 }, view: { branch: 0 }, at_us: 10 };
+  assert.equal(isPlayed(state), true);
+  assert.equal(isPlayed({ ...state, at_us: 9 }), false);
+  assert.equal(isPlayed({ ...state, view: { branch: 1 } }), false);
+  assert.equal(isPlayed({ ...state, welcome: null }), false);
+});
+
+test("every word must be somewhere in title, watch or what happens", () => {
+  assert.ok(matches(scenario, "three STEP down"));
+  assert.ok(!matches(scenario, "three steps"));
+  assert.ok(matches(scenario, "  "));
+});
+
+test("arrows go to the nearest card that way, also in a last row that is short", () => {
+  const box = (column, row) => ({ left: column * 100, right: column * 100 + 90, top: row * 100, bottom: row * 100 + 80 + column });
+  const boxes = [box(0, 0), box(1, 0), box(2, 0), box(0, 1), box(1, 1)];
+  assert.equal(neighbour(boxes, 0, "ArrowRight"), 1);
+  assert.equal(neighbour(boxes, 2, "ArrowRight"), -1);
+  assert.equal(neighbour(boxes, 2, "ArrowDown"), 4);
+  assert.equal(neighbour(boxes, 4, "ArrowUp"), 1);
+  assert.equal(neighbour(boxes, 4, "ArrowLeft"), 3);
+  assert.equal(neighbour(boxes, 0, "ArrowUp"), -1);
+  assert.equal(neighbour(boxes, 0, "a"), -1);
+});

@@ -1,0 +1,65 @@
+"""The gallery: every built-in scenario by family, with a true picture; how one comes out is told only when it was played.
+
+Rules: pictures and outcomes come from real runs, computed once. Which scenarios were played, and what somebody said
+beforehand, is kept in the browser and never sent; the page asks for the outcomes of those it may show.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from simulator import scenario_names
+from visualizer.definitions import builtin_scenario, builtin_scenarios
+from visualizer.pictures import outcome_of, picture_of
+from visualizer.questions import refusal
+from visualizer.wire import Refused
+
+FAMILY_WORDS = {
+    "replicated-subscriptions": "Pulsar ties positions of different regions together with snapshots, and moves the standby's cursor when the active one has passed them.",
+}
+"""What a family's mechanism is, in one sentence; a family without one stands by its name."""
+
+FIRST = ("two-regions", "three-regions", "region-down", "periodic-snapshots")
+"""Where a newcomer begins; the others follow by title."""
+
+
+@require_GET
+def gallery(request: HttpRequest) -> HttpResponse:
+    shown = [_shown(scenario) for scenario in sorted(builtin_scenarios(), key=_place)]
+    families: dict[str, list[dict[str, Any]]] = {}
+    for one in shown:
+        families.setdefault(one["family"], []).append(one)
+    sections = [{"name": name, "title": name.replace("-", " ").capitalize(), "words": FAMILY_WORDS.get(name, ""), "scenarios": members} for name, members in families.items()]
+    return render(request, "visualizer/gallery.html", {"scenarios": shown, "families": sections, "first": FIRST[0]})
+
+
+def _place(scenario: Any) -> tuple[int, str]:
+    return (FIRST.index(scenario.name) if scenario.name in FIRST else len(FIRST), scenario.title.lower())
+
+
+def _shown(scenario: Any) -> dict[str, Any]:
+    return {
+        "name": scenario.name,
+        "title": scenario.title,
+        "family": scenario.family,
+        "about": scenario.about,
+        "watch": scenario.watch,
+        "until_us": scenario.until_us,
+        "seed": scenario.seed,
+        "fails_over": any(command.do == "subscription.fail-over" for command in scenario.commands),
+        "picture": picture_of(scenario),
+    }
+
+
+@require_GET
+def outcomes(request: HttpRequest) -> HttpResponse:
+    """?names=a,b → {a: {failovers: [{duplicates, redeliveries, lost, stranded}]}, …}."""
+    names = list(dict.fromkeys(name for name in request.GET.get("names", "").split(",") if name))
+    unknown = [name for name in names if name not in scenario_names()]
+    if unknown:
+        return refusal(Refused("not-found", f"There is no built-in scenario {unknown[0][:60]!r}.", "Names stand on the gallery's cards."))
+    return JsonResponse({name: outcome_of(builtin_scenario(name)) for name in names})
