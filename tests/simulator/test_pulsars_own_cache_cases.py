@@ -1,0 +1,90 @@
+"""Pulsar's own tests of the snapshot cache (ReplicatedSubscriptionSnapshotCacheTest, new and old), on the lab's cache.
+
+Positions `L:E` of Pulsar's cases become indices. Its tests measure distances as differences of entry ids, the lab's as entries
+between, one less each; which entry goes is the same.
+"""
+
+import random
+
+import pytest
+
+from simulator.pulsar.snapshot_cache import OLDEST_FIRST, SPREAD, CachedSnapshot, SnapshotCache
+
+
+def cache_of(size, indices, rule=SPREAD):
+    cache = SnapshotCache(rule, size)
+    for index in indices:
+        cache.add(CachedSnapshot(index, index, ()))
+    return cache
+
+
+def kept(cache):
+    return [snapshot.index for snapshot in cache.snapshots]
+
+
+def found(cache, mark_delete):
+    """The position of the snapshot that a moved mark-delete finds; None when it finds none."""
+    snapshot, _passed = cache.take_up_to(mark_delete)
+    return snapshot.index if snapshot else None
+
+
+@pytest.mark.parametrize("rule", [SPREAD, OLDEST_FIRST])
+def test_lookups(rule):
+    """testSnapshotCache: 1:1, 2:2, 5:5, 7:7 as 11, 22, 55, 77."""
+    cache = cache_of(10, [], rule)
+    assert found(cache, 0) is None and found(cache, 1000) is None
+    cache = cache_of(10, [11, 22, 55, 77], rule)
+    assert [found(cache, mark_delete) for mark_delete in (0, 10, 11, 56, 22, 55)] == [None, None, 11, 55, None, None]
+
+
+def test_pruning_keeps_the_first_and_the_last():
+    """testSnapshotCachePruning: of four evenly spaced in a cache of three the second goes."""
+    cache = cache_of(3, [1, 2, 3, 4])
+    assert found(cache, 2) == 1 and found(cache, 5) == 4
+
+
+def test_pruning_of_older_releases_drops_the_first():
+    """testSnapshotCachePruning before #25044."""
+    cache = cache_of(3, [1, 2, 3, 4], OLDEST_FIRST)
+    assert found(cache, 1) is None and found(cache, 2) == 2 and found(cache, 5) == 4
+
+
+def test_pruning_step_by_step():
+    """testSnapshotCachePruningScenarios: which one goes with each new snapshot; one before the tail leaves only itself."""
+    cache = cache_of(5, [1, 2, 10, 15, 25])
+    for added, gone in ((100, 2), (110, 10), (112, 110), (113, 112), (200, 15)):
+        before = kept(cache)
+        cache.add(CachedSnapshot(added, added, ()))
+        assert kept(cache) == [index for index in (*before, added) if index != gone]
+    cache.add(CachedSnapshot(50, 50, ()))
+    assert kept(cache) == [50]
+
+
+def test_distances_stay_even():
+    """testSnapshotCachePruningByKeepingEqualDistance, with 100 of 5,000 in place of 10,000 of a million."""
+    chance = random.Random(33)
+    indices, at = [], 0
+    for _ in range(5_000):
+        indices.append(at)
+        at += 100 + chance.randrange(1_000)
+    cache = cache_of(100, indices)
+    left = kept(cache)
+    distance = left[-2] - left[1]
+    average = distance // len(left)
+    assert len(left) == 100 and left[0] == 0 and left[-1] == indices[-1]
+    assert all(after - before <= 2 * average for before, after in zip(left[:-1], left[1:-1], strict=False))
+    mark_delete = left[1] + chance.randrange(distance)
+    assert mark_delete - found(cache, mark_delete) <= 2 * average
+
+
+def test_a_lookup_at_or_beyond_the_first_always_finds_one():
+    """testSnapshotCacheStressTest, with a cache of 50 and 20,000 snapshots."""
+    chance = random.Random(7)
+    cache, at, added = SnapshotCache(SPREAD, 50), 0, 0
+    while added < 20_000:
+        first = at
+        for _ in range(1 + chance.randrange(100)):
+            cache.add(CachedSnapshot(added, at, ()))
+            added += 1
+            at += 100 + chance.randrange(1_000)
+        assert found(cache, first + chance.randrange(at - first)) is not None
