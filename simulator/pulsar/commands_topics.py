@@ -129,8 +129,12 @@ def delete(runtime, arguments, begin) -> None:
 
 
 def replicate(runtime, arguments, begin) -> None:
-    """subscription.replicate: set-replicated-subscription-status, this cluster only."""
+    """subscription.replicate: set-replicated-subscription-status, this cluster only; of one partition when it is named."""
     subscriptions = _subscriptions(runtime, arguments)
+    if "topic" in arguments:
+        subscriptions = [found for found in subscriptions if arguments["topic"] in (found.topic.base, found.topic.name)]
+        if not subscriptions:
+            raise CommandError("no-subscription", f"{arguments['topic']} has no {arguments['subscription']}", "name a partition of its topic")
     if arguments["enabled"] and not _up(runtime, arguments["cluster"]).setting("enableReplicatedSubscriptions"):
         raise CommandError("feature-off", "enableReplicatedSubscriptions is false", "switch the broker setting on first (500 in Pulsar)")
     cause = begin()

@@ -89,7 +89,9 @@ _DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
         _SUBSCRIPTION, _CLUSTER, Key("initialPosition", "choice", "where it begins", default="Latest", choices=("Latest", "Earliest")),
         Key("replicated", "boolean", "with replicated state", default=False))),
     ("subscription.delete", "delete a subscription with its cursor", (_SUBSCRIPTION, _CLUSTER)),
-    ("subscription.replicate", "switch a subscription's replication on or off in one cluster", (_SUBSCRIPTION, _CLUSTER, Key("enabled", "boolean", "on or off", required=True))),
+    ("subscription.replicate", "switch a subscription's replication on or off in one cluster", (
+        _SUBSCRIPTION, _CLUSTER, Key("enabled", "boolean", "on or off", required=True),
+        Key("topic", "topic-or-partition", "only this partition; without it all"))),
     ("replication.remove-cluster", "take a cluster off a topic's replication list; the cursors towards it go with it", (_TOPIC, _CLUSTER)),
     ("replication.add-cluster", "put a cluster on a topic's replication list; cursors towards it begin at replicationStartAt", (_TOPIC, _CLUSTER)),
     ("topic.grow", "add partitions to a partitioned topic", (_TOPIC, Key("partitions", "integer", "how many it shall have", required=True, minimum=1, maximum=256))),

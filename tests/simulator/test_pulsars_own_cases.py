@@ -3,7 +3,7 @@
 Read in the newest versions at hand (mid-2026): ReplicatorSubscriptionTest, ReplicatedSubscriptionConfigTest,
 ReplicatedSubscriptionsSnapshotBuilderTest, ReplicatedSubscriptionSnapshotCacheTest (`test_pulsars_own_cache_cases`). Names of
 their methods stand in each docstring. Out of scope here: compaction, non-durable readers (a subscription from Earliest takes
-their place), the status of a single partition. Pulsar waits with sleeps of two periods of a second; so do these runs.
+their place). Pulsar waits with sleeps of two periods of a second; so do these runs.
 """
 
 import json
@@ -140,6 +140,21 @@ def test_the_status_is_set_by_hand_in_each_cluster_for_itself(partitions):
     world.run()
     assert sorted(received(world, "d1")) == list(range(20, 30)), "at most half of twenty are asked for in r1"
     assert set(received(world, "d1") + received(world, "d2")) == set(range(20, 40)) and len(received(world, "d2")) < 20
+
+
+def test_the_status_of_one_partition():
+    """testGetReplicatedSubscriptionStatus: off for all three partitions, then on for one of them."""
+    world = open_world(regions(topic_more=", partitions: 3"), until="2s")
+    do(world, "subscription.create", subscription="s", cluster="r1", replicated=True)
+    names = [f"t-partition-{number}" for number in range(3)]
+    assert [flagged(world, "r1", name) for name in names] == [True, True, True]
+    do(world, "subscription.replicate", subscription="s", cluster="r1", enabled=False)
+    assert [flagged(world, "r1", name) for name in names] == [False, False, False]
+    do(world, "subscription.replicate", subscription="s", cluster="r1", enabled=True, topic="t-partition-2")
+    assert [flagged(world, "r1", name) for name in names] == [False, False, True]
+    assert [topic(world, "r1", name)["controller"] is not None for name in names] == [False, False, True]
+    elsewhere = world.apply({"do": "subscription.replicate", "subscription": "s", "cluster": "r1", "enabled": True, "topic": "t-partition-7"})
+    assert not elsewhere.ok and elsewhere.hint
 
 
 def test_switching_on_where_the_feature_is_off_is_refused():

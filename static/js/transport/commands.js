@@ -72,7 +72,7 @@ export const COMMANDS = {
     arguments: [subscription, cluster, { name: "initialPosition", kind: "choice", choices: ["Latest", "Earliest"] }, { name: "replicated", kind: "boolean" }],
   },
   "subscription.delete": { says: "delete a subscription", arguments: [subscription, cluster] },
-  "subscription.replicate": { says: "switch replication of a subscription", arguments: [subscription, cluster, { name: "enabled", kind: "boolean", required, begin: true }] },
+  "subscription.replicate": { says: "switch replication of a subscription", arguments: [subscription, cluster, { name: "enabled", kind: "boolean", required, begin: true }, { name: "topic", kind: "topic-or-partition" }] },
   "replication.remove-cluster": { says: "take a cluster off the replication list", arguments: [topic, cluster] },
   "replication.add-cluster": { says: "put a cluster on the replication list", arguments: [topic, cluster] },
   "setting.change": {
