@@ -1,0 +1,108 @@
+"""axe finds nothing serious: the lab with everything open, the gallery and the other pages, light and dark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from script.support.browsing import wait_until
+
+SERIOUS = {"serious", "critical"}
+THEMES = ("light", "dark")
+
+
+def findings(page: Any) -> list[str]:
+    """What axe calls serious or critical, one line each with the element. The script comes from the wheel, into this page only."""
+    page.evaluate(AXE_SCRIPT)
+    result = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
+    return [
+        f"{violation['impact']} {violation['id']}: {node['html'][:160]} ({(node.get('failureSummary') or '').splitlines()[-1].strip()})"
+        for violation in result["violations"]
+        if violation["impact"] in SERIOUS
+        for node in violation["nodes"]
+    ]
+
+
+@pytest.fixture
+def lab(make_lab, request):
+    opened = make_lab("region-down", color_scheme=request.param, reduced_motion="reduce").open()
+    opened.seek(5_300_000)
+    opened.page.wait_for_timeout(900)
+    yield opened
+    assert opened.troubles == []
+
+
+def open_things(page: Any):
+    """Each state of the page in turn: what is open then, and how it is closed again."""
+    yield "as it opens"
+    page.keyboard.press("t")
+    yield "this instant in words"
+    page.keyboard.press("t")
+    page.locator(".event").first.click()
+    page.wait_for_timeout(400)
+    yield "a lit cone"
+    page.locator(".mark-button").last.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(500)
+    yield "a look inside"
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="us-west", exact=True).click()
+    yield "the menu of a region"
+    page.keyboard.press("Escape")
+    page.keyboard.press("o")
+    yield "the failover dialog"
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    yield "the keys"
+    page.keyboard.press("Escape")
+    page.keyboard.press("b")
+    page.get_by_role("menuitem", name="Any command").click()
+    yield "the form of a command"
+    page.keyboard.press("Escape")
+    page.evaluate("() => failoverLab.link.command({ do: 'link.cut', link: 'us-east <-> us-west' }, { apart: true })")
+    wait_until(page, "() => failoverLab.getState().branches.length === 2")
+    page.wait_for_timeout(300)
+    page.keyboard.press("y")
+    yield "the branches"
+    page.keyboard.press("Escape")
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        page.wait_for_timeout(700)
+        yield f"the view {tab.inner_text()}"
+
+
+@pytest.mark.parametrize("lab", THEMES, indirect=True)
+def test_the_lab_with_everything_open(lab):
+    found = [f"{state}: {line}" for state in open_things(lab.page) for line in findings(lab.page)]
+    assert found == []
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_phone(make_lab, theme):
+    lab = make_lab("region-down", viewport={"width": 390, "height": 844}, color_scheme=theme, has_touch=True).open()
+    lab.seek(5_300_000)
+    lab.page.wait_for_timeout(700)
+    assert findings(lab.page) == []
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("path", ["/", "/my-set-up/", "/labs/", "/labs/nosuchlab/", "/nowhere/"])
+def test_the_other_pages(browser, site, theme, path):
+    context = browser.new_context(color_scheme=theme)
+    page = context.new_page()
+    page.goto(f"{site.address}{path}")
+    page.wait_for_timeout(400)
+    found = findings(page)
+    context.close()
+    assert found == []
+
+
+def test_a_planted_fault_is_found(browser, site):
+    page = browser.new_page()
+    page.goto(site.address)
+    page.evaluate("() => { const image = document.createElement('img'); image.src = '/static/icons/failover-lab.svg'; document.querySelector('main, body').append(image); }")
+    found = findings(page)
+    page.close()
+    assert any("image-alt" in line for line in found)

@@ -1,0 +1,95 @@
+"""From 360 to 2560 px nothing is wider than the page, no words are cut off, and no words lie over others."""
+
+from __future__ import annotations
+
+import pytest
+
+SIZES = [(360, 740), (390, 844), (768, 1024), (1024, 768), (1440, 900), (1920, 1080), (2560, 1440)]
+
+MISFITS = """() => {
+  const bad = [];
+  const wide = document.documentElement.scrollWidth - innerWidth;
+  if (wide > 0) bad.push(`the page is ${wide} px too wide`);
+  const texts = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    const element = node.parentElement;
+    if (!node.textContent.trim() || element.closest(".sr, .skip, [hidden], [aria-hidden=true], dialog:not([open]), option, script, style, noscript, .js-plotly-plot, .notices")) continue;
+    if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const box of range.getClientRects()) if (box.width > 1 && box.height > 1) texts.push({ element, words: node.textContent.trim().slice(0, 40), box: seen(element, box) });
+    const style = getComputedStyle(element);
+    if (element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0 && style.overflowX === "hidden" && style.textOverflow !== "ellipsis") bad.push(`cut off: ${node.textContent.trim().slice(0, 60)}`);
+  }
+  // what scrolls inside a box is seen only as far as the box shows it
+  function seen(element, box) {
+    let { left, top, right, bottom } = box;
+    for (let at = element; at; at = at.parentElement) {
+      const { overflowX, overflowY } = getComputedStyle(at);
+      if (overflowX === "visible" && overflowY === "visible") continue;
+      const frame = at.getBoundingClientRect();
+      left = Math.max(left, frame.left);
+      right = Math.min(right, frame.right);
+      top = Math.max(top, frame.top);
+      bottom = Math.min(bottom, frame.bottom);
+    }
+    return { left, top, right, bottom };
+  }
+  const fixed = (element) => {
+    for (let at = element; at; at = at.parentElement) if (["fixed", "sticky"].includes(getComputedStyle(at).position)) return at;
+    return null;
+  };
+  for (const one of texts) one.layer = fixed(one.element);
+  for (let a = 0; a < texts.length; a++) {
+    for (let b = a + 1; b < texts.length; b++) {
+      const one = texts[a];
+      const other = texts[b];
+      if (one.layer !== other.layer || one.element === other.element) continue;
+      const across = Math.min(one.box.right, other.box.right) - Math.max(one.box.left, other.box.left);
+      const down = Math.min(one.box.bottom, other.box.bottom) - Math.max(one.box.top, other.box.top);
+      if (across > 2 && down > 3) bad.push(`“${one.words}” lies over “${other.words}” by ${Math.round(across)} × ${Math.round(down)} px`);
+    }
+  }
+  for (const { box, words, element } of texts) {
+    if (!fixed(element) && (box.left < -1 || box.right > innerWidth + 1) && box.right > box.left) bad.push(`beyond the page: ${words}`);
+  }
+  return bad;
+}"""
+
+
+@pytest.fixture(scope="module")
+def runs(site):
+    """One lab per scenario for all sizes; each with something else that may not fit."""
+    return {name: site.open_lab(scenario=name) for name in ("region-down", "figure-4")}
+
+
+class Of:
+    def __init__(self, made):
+        self.made = made
+
+
+@pytest.mark.parametrize("mode", ["", "?mode=projector"])
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_a_lab_fits(make_lab, runs, width, height, mode):
+    if mode and width < 1000:
+        mode = "?theme=dark"  # nobody projects a phone: its other look instead
+    bad = {}
+    for name, at_us in (("region-down", 5_850_000), ("figure-4", 2_900_000)):
+        lab = make_lab(of=Of(runs[name]), viewport={"width": width, "height": height}).open(mode)
+        lab.seek(at_us)
+        lab.page.wait_for_timeout(500)
+        found = lab.page.evaluate(MISFITS)
+        if found:
+            bad[f"{name} at {at_us / 1e6:g} s"] = found
+        assert lab.troubles == []
+        lab.page.context.close()
+    assert bad == {}
+
+
+def test_a_planted_fault_is_found(make_lab, runs):
+    lab = make_lab(of=Of(runs["figure-4"])).open()
+    lab.page.wait_for_timeout(300)
+    lab.page.evaluate("() => { const words = document.querySelector('.watch').cloneNode(true); words.style.marginTop = '-12px'; document.querySelector('.watch').after(words); }")
+    assert any("lies over" in line for line in lab.page.evaluate(MISFITS))
