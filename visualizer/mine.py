@@ -26,8 +26,8 @@ from visualizer.origin import may_post
 from visualizer.questions import refusal
 from visualizer.wire import Refused, json_object
 
-LABS_LISTED = 200
-"""Labs that a browser may ask about at once; one with more shows those that it got last."""
+LABS_ASKED, LABS_LISTED = 1_000, 200
+"""Labs that a browser may ask about at once, and those that it is told of: the ones used last, some 5 KB each with their pictures."""
 
 TITLE_LIMIT = 200
 """Characters of a title, as in the database."""
@@ -57,15 +57,15 @@ def _posted(example: str) -> Callable[[View], Callable[..., Awaitable[HttpRespon
 
 @_posted('{"labs": [{"id": "…", "token": "…"}]}')
 async def listed(given: dict[str, Any]) -> HttpResponse:
-    """{labs: [{id, token}]} → {labs: [what each is], gone: [ids]}: a lab whose token is wrong is as good as not there."""
+    """{labs: [{id, token}]} → {labs: [what each is], more, gone: [ids]}: a lab whose token is wrong is as good as not there."""
     asked = given.get("labs")
-    if not isinstance(asked, list) or len(asked) > LABS_LISTED or not all(isinstance(one, dict) for one in asked):
-        raise Refused("bad-field", "labs is no list that can be taken.", f'Give at most {LABS_LISTED} of {{"id", "token"}}.')
+    if not isinstance(asked, list) or len(asked) > LABS_ASKED or not all(isinstance(one, dict) for one in asked):
+        raise Refused("bad-field", "labs is no list that can be taken.", f'Give at most {LABS_ASKED:,} of {{"id", "token"}}.')
     tokens = {str(one.get("id")): one.get("token") for one in asked}
     found = {lab.pk: lab async for lab in Lab.objects.filter(pk__in=tokens).annotate(command_count=Count("commands"))}
     own = [lab for name, lab in found.items() if _is_owner(lab, tokens[name])]
     own.sort(key=lambda lab: lab.used_at, reverse=True)
-    return JsonResponse({"labs": [_shown(lab) for lab in own], "gone": sorted(set(tokens) - {lab.pk for lab in own})}, headers={"Cache-Control": "no-store"})
+    return JsonResponse({"labs": [_shown(lab) for lab in own[:LABS_LISTED]], "more": max(0, len(own) - LABS_LISTED), "gone": sorted(set(tokens) - {lab.pk for lab in own})}, headers={"Cache-Control": "no-store"})
 
 
 def _is_owner(lab: Lab, token: Any) -> bool:

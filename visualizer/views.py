@@ -19,7 +19,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from simulator import ScenarioError
 from visualizer.definitions import NewLab, copy_of, new_lab, variant_of
 from visualizer.hub import current_hub
-from visualizer.mine import LABS_LISTED
+from visualizer.mine import LABS_ASKED
 from visualizer.models import Lab
 from visualizer.origin import may_post
 from visualizer.questions import refusal
@@ -30,7 +30,7 @@ from visualizer.wire import LATEST_US, Refused, json_object
 @require_http_methods(["GET", "POST"])
 def labs(request: HttpRequest) -> HttpResponse:
     """The page of one's labs; a POST makes one. Which they are only the browser knows: it holds their tokens."""
-    return create_lab(request) if request.method == "POST" else render(request, "visualizer/labs.html", {"listed": LABS_LISTED})
+    return create_lab(request) if request.method == "POST" else render(request, "visualizer/labs.html", {"asked": LABS_ASKED})
 
 
 def create_lab(request: HttpRequest) -> HttpResponse:

@@ -167,3 +167,21 @@ def test_nothing_is_wider_than_the_page(open_set_up, width):
     answered(page)
     page.locator("summary").click()
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_text_is_passed_on_by_link(open_set_up):
+    page = open_set_up(QUICK, permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="YAML of my own").click()
+    text = page.get_by_label("Scenario as YAML")
+    text.fill(text.input_value().replace("My", "my") + "# ours\n")
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_text("no server sees it")).to_be_visible()
+    link = page.evaluate("() => navigator.clipboard.readText()")
+    other = open_set_up()
+    other.goto("about:blank")
+    other.goto(link)
+    expect(other.get_by_label("Scenario as YAML")).to_have_value(re.compile("# ours\n$"))
+    expect(other.get_by_role("button", name="Open as a lab")).to_be_enabled()
+    other.goto("about:blank")
+    other.goto(link[:-40])
+    expect(other.get_by_role("alert").filter(has_text="cut off")).to_be_visible()

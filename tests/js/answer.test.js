@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { causesOf, differs, figuresOf, foldAnswer, noAnswer, sentenceOf, shortSpan, spreadOf } from "../../static/js/model/answer.js";
 import { causeWords } from "../../static/js/model/cause_words.js";
 import { placeInText } from "../../static/js/model/text_place.js";
+import { fragmentOf, textOf } from "../../static/js/wire/text_link.js";
 import { dotPlaces } from "../../static/js/layout/dots.js";
 
 const run = (seed, duplicates, more = {}) => ({ type: "run", seed, duplicates, stranded: 2, lost: 0, redeliveries: 0, outage_us: 5_000_000, by_cause: { ack_hole: duplicates }, ...more });
@@ -66,4 +67,14 @@ test("a line and column are a place in the text", () => {
   assert.deepEqual(placeInText(yaml, 2, 9), { start: 13, end: 17 });
   assert.deepEqual(placeInText(yaml, 3, 99), { start: yaml.length, end: yaml.length });
   assert.deepEqual(placeInText(yaml, 9, 1), { start: yaml.length, end: yaml.length });
+});
+
+test("a text goes through a link and comes back; a link that was cut off says nothing false", async () => {
+  const text = "title: \u201cZwei Regionen\u201d\n" + "  a: {}\n".repeat(500);
+  const fragment = await fragmentOf(text);
+  assert.match(fragment, /^#yaml=[A-Za-z0-9_-]+$/);
+  assert.ok(fragment.length < 400);
+  assert.equal(await textOf(fragment), text);
+  assert.equal(await textOf(fragment.slice(0, 40)), null);
+  assert.equal(await textOf("#token=x"), null);
 });

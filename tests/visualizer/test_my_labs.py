@@ -12,7 +12,7 @@ from django.test import AsyncClient, Client
 
 from tests.visualizer.pages import SCENARIO, Page
 from visualizer.definitions import new_lab
-from visualizer.mine import LABS_LISTED
+from visualizer.mine import LABS_ASKED
 from visualizer.models import Lab, LabCommand
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -38,13 +38,21 @@ def test_only_labs_whose_token_is_right_are_told_of():
     assert "token" not in json.dumps(answer["labs"])
 
 
+def test_a_long_list_shows_the_labs_used_last(monkeypatch):
+    monkeypatch.setattr("visualizer.mine.LABS_LISTED", 2)
+    made = [new_lab({"yaml": SCENARIO}) for _ in range(3)]
+    Lab.objects.filter(pk=made[0].lab.pk).update(used_at=made[2].lab.used_at.replace(year=2099))
+    answer = post("/labs/mine/", {"labs": [{"id": one.lab.pk, "token": one.token} for one in made]}).json()
+    assert [lab["id"] for lab in answer["labs"]] == [made[0].lab.pk, made[2].lab.pk] and answer["more"] == 1 and answer["gone"] == []
+
+
 def test_the_page_itself_tells_of_none():
     made = two_labs()
     page = Client().get("/labs/").content.decode()
     assert not any(one.lab.pk in page for one in made)
 
 
-@pytest.mark.parametrize("body", [{}, {"labs": "all"}, {"labs": ["x"]}, {"labs": [{"id": "x"}] * (LABS_LISTED + 1)}, []])
+@pytest.mark.parametrize("body", [{}, {"labs": "all"}, {"labs": ["x"]}, {"labs": [{"id": "x"}] * (LABS_ASKED + 1)}, []])
 def test_what_is_no_list_is_refused(body):
     answer = post("/labs/mine/", body)
     assert answer.status_code == 400 and answer.json()["hint"]

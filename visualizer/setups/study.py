@@ -1,7 +1,7 @@
 """Twenty runs of one set-up, a slice at a time: what the pump drives beside the labs.
 
-Rules: one world at a time, and none is kept; reading a text and counting a run happen in a thread, since they cannot be
-cut; what comes of each run is told at once. Whoever asked may leave at any slice. A mistake of ours stops this study
+Rules: one world at a time, and none is kept; reading a text, building a world and counting a run happen in a thread, since they
+cannot be cut; what comes of each run is told at once. Whoever asked may leave at any slice. A mistake of ours stops this study
 only, loudly.
 """
 
@@ -32,6 +32,7 @@ Tell = Callable[[dict[str, Any]], None]
 
 _load = sync_to_async(load_scenario_text, thread_sensitive=False)
 _read = sync_to_async(read_text, thread_sensitive=False)
+_build = sync_to_async(lambda scenario: World.from_scenario(scenario, rows_max=ROWS_OF_A_RUN), thread_sensitive=False)
 
 
 class Study:
@@ -113,8 +114,7 @@ class Study:
 
     def _run(self, scenario: Any, failure: Failure) -> Work:
         """One run to its end; the figures of its fail-over."""
-        world = World.from_scenario(scenario, rows_max=ROWS_OF_A_RUN)
-        yield None
+        world = yield Wait(_build(scenario))
         while world.advance(scenario.until_us, self._size.take()):
             yield None
         if world.limit_reached:

@@ -18,8 +18,8 @@ import { listenInGallery } from "./gallery_keys.js";
 /** The scenario whose picture opens the page, when it is there. */
 const HERO = "region-down";
 
-/** Labs that are looked through for the one to go on with. */
-const LOOKED_AT = 200;
+/** Labs that are looked through for the one to go on with: as many as the server takes. */
+const LOOKED_AT = 1000;
 
 export function openGallery({ document, root, window, fetcher }) {
   const scenarios = JSON.parse(required(document, "#scenario-data").textContent);
@@ -103,7 +103,7 @@ export function openGallery({ document, root, window, fetcher }) {
   }
 
   async function offerToContinue() {
-    const labs = ownLabs(window).slice(-LOOKED_AT);
+    const labs = ownLabs(window).slice(0, LOOKED_AT);
     if (!labs.length) return;
     const newest = (await requests.post(root.dataset.mine, { labs })).labs[0];
     if (!newest) return;

@@ -18,6 +18,7 @@ export function openLabs({ document, root, window, fetcher, now }) {
   const failure = required(root, "[data-part=failure]");
   const tokens = new Map(ownLabs(window).map(({ id, token }) => [id, token]));
   let labs = [];
+  let more = 0;
   let doomed = null;
 
   required(dialog, "[data-act=delete]").addEventListener("click", remove);
@@ -26,20 +27,20 @@ export function openLabs({ document, root, window, fetcher, now }) {
   load();
 
   async function load() {
-    const asked = [...tokens].slice(-Number(root.dataset.listed)).map(([id, token]) => ({ id, token }));
-    const answer = asked.length ? await attempt(() => requests.post(root.dataset.list, { labs: asked })) : { labs: [], gone: [] };
+    const asked = [...tokens].slice(0, Number(root.dataset.asked)).map(([id, token]) => ({ id, token }));
+    const answer = asked.length ? await attempt(() => requests.post(root.dataset.list, { labs: asked })) : { labs: [], gone: [], more: 0 };
     if (!answer) {
       setText(status, "");
       return;
     }
     for (const id of answer.gone) forgetToken(id, window);
     labs = answer.labs;
+    more = answer.more;
     write(answer.gone.length ? `${counted(answer.gone.length, "lab is", "labs are")} no longer there.` : "");
   }
 
   function write(words = "") {
-    const left_out = tokens.size - Number(root.dataset.listed);
-    setText(status, [labs.length ? counted(labs.length, "lab") : "", left_out > 0 ? `${left_out} more are not shown: ${root.dataset.listed} is the most` : "", words].filter(Boolean).join(". "));
+    setText(status, [labs.length ? counted(labs.length, "lab") : "", more > 0 ? `${more} used earlier are not shown` : "", words].filter(Boolean).join(". "));
     required(root, "[data-part=none]").hidden = labs.length > 0;
     list.replaceChildren(...labs.map(card));
     paint();

@@ -3,7 +3,8 @@
  * Knows its parts; what is right is the server's one loader's business.
  */
 
-import { makeRequests } from "../wire/http.js";
+import { makeRequests, RequestError } from "../wire/http.js";
+import { fragmentOf, LONGEST_LINK, textOf } from "../wire/text_link.js";
 import { keepToken } from "../wire/token.js";
 import { element, required, setText } from "../render/dom.js";
 import { makeAnswer } from "./set_up_answer.js";
@@ -30,9 +31,10 @@ export function openSetUp({ document, root, window, fetcher, makeSocket }) {
   for (const button of ways.querySelectorAll("[data-way]")) button.addEventListener("click", () => turnTo(button.dataset.way));
   buttons.open.addEventListener("click", () => openLab({}));
   buttons["copy-yaml"].addEventListener("click", () => copy(part().yaml(), "The YAML is copied."));
-  buttons["copy-link"].addEventListener("click", () => copy(window.location.href, "The link is copied: it holds every value of the form."));
+  buttons["copy-link"].addEventListener("click", copyLink);
   buttons.download.addEventListener("click", download);
   read("form", first);
+  takeLink();
 
   function turnTo(wanted) {
     way = wanted;
@@ -40,7 +42,6 @@ export function openSetUp({ document, root, window, fetcher, makeSocket }) {
     required(root, "[data-part=form]").hidden = way !== "form";
     required(root, "[data-part=own]").hidden = way !== "text";
     required(root, "[data-part=yaml-home]").hidden = way !== "form";
-    buttons["copy-link"].hidden = way !== "form";
     if (way === "text") own.begin(form.yaml());
     read(way, part().reading());
   }
@@ -68,6 +69,26 @@ export function openSetUp({ document, root, window, fetcher, makeSocket }) {
     } catch (reason) {
       say(reason);
     }
+  }
+
+  async function copyLink() {
+    const page = window.location.origin + window.location.pathname;
+    if (way === "form") return copy(page + window.location.search, "The link is copied: it holds every value of the form.");
+    const link = page + (await fragmentOf(own.yaml()));
+    if (link.length > LONGEST_LINK) setText(done, "This text is too long for a link: open it as a lab and share that, or send the file.");
+    else await copy(link, "The link is copied: it holds the whole text, and no server sees it.");
+  }
+
+  /** A link to a text opens the page with it. */
+  async function takeLink() {
+    if (!window.location.hash) return;
+    const text = await textOf(window.location.hash);
+    if (text === null) {
+      say(new RequestError("The link holds no scenario that can be read.", "It may have been cut off when it was copied."));
+      return;
+    }
+    own.put(text);
+    turnTo("text");
   }
 
   async function copy(text, words) {

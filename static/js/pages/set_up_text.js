@@ -41,6 +41,7 @@ export function makeOwnText({ document, root, window, requests, address, onReadi
   return {
     yaml: () => area.value,
     reading: () => reading,
+    put: (text) => (area.value = text),
     /** The first time it begins with what the form makes. */
     begin(text) {
       if (!area.value) area.value = text;

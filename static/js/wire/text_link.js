@@ -1,0 +1,33 @@
+/**
+ * A text in a link's fragment: deflated, in characters that an address may hold. Browsers never send a fragment, so a set-up
+ * that is passed on this way is seen by nobody else.
+ */
+
+const NAME = "yaml";
+/** Characters of a link: beyond it some programs cut links off. */
+export const LONGEST_LINK = 30_000;
+
+/** @param {string} text @returns {Promise<string>} "#yaml=…" */
+export async function fragmentOf(text) {
+  const packed = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(text));
+  const letters = btoa(String.fromCharCode(...packed)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  return `#${NAME}=${letters}`;
+}
+
+/** @param {string} fragment @returns {Promise<string | null>} the text; null when there is none or the link was cut off */
+export async function textOf(fragment) {
+  const letters = new URLSearchParams(fragment.slice(1)).get(NAME);
+  if (!letters) return null;
+  try {
+    const packed = Uint8Array.from(atob(letters.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
+    return new TextDecoder("utf-8", { fatal: true }).decode(await through(new DecompressionStream("deflate-raw"), packed));
+  } catch (reason) {
+    console.info(`The link holds no text that can be read: ${reason.message}`);
+    return null;
+  }
+}
+
+async function through(stream, bytes) {
+  const answer = new Response(new Blob([bytes]).stream().pipeThrough(stream));
+  return new Uint8Array(await answer.arrayBuffer());
+}
