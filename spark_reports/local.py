@@ -20,9 +20,9 @@ def from_rows(spark: SparkSession, rows: Sequence[tuple], schema: StructType) ->
     """A frame of the given rows; columns are longs, strings and booleans."""
     columns = zip(*rows, strict=True) if rows else [() for _ in schema]
     arrays = [pa.array(list(column), _ARROW[field.dataType]) for field, column in zip(schema, columns, strict=True)]
-    return spark.createDataFrame(pa.table(arrays, names=schema.names))
+    return spark.createDataFrame(pa.table(arrays, names=schema.names), schema)
 
 
 def made_local(spark: SparkSession, frame: DataFrame) -> DataFrame:
     """The frame's rows without the plan that led to them."""
-    return spark.createDataFrame(frame.toArrow())
+    return spark.createDataFrame(frame.toArrow(), frame.schema)  # Spark Connect does not take the schema of an empty table

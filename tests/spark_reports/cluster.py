@@ -1,4 +1,4 @@
-"""A standalone Spark master and worker, started from the pip package and ended by id."""
+"""Spark daemons of the tests: any one, and a standalone master with its worker; started from the pip package and ended by id."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ START_LIMIT_S = 60
 def environment(folder: Path) -> dict[str, str]:
     return {
         **os.environ, "SPARK_HOME": str(BIN.parent), "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_WORKER_DIR": str(folder / "work"), "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_DIRS": str(folder / "local"),
+        "SPARK_WORKER_DIR": str(folder / "work"), "SPARK_LOCAL_DIRS": str(folder / "local"),
     }  # fmt: skip
 
 
-def started(command: list[str], folder: Path, log: Path, sign: str) -> tuple[subprocess.Popen[bytes], re.Match[str]]:
-    """A daemon that has said `sign` in its log."""
+def started(command: list[str], folder: Path, log: Path, sign: str, memory: str = "256m") -> tuple[subprocess.Popen[bytes], re.Match[str]]:
+    """A daemon that has said `sign` in its log; `memory` is its heap."""
     with log.open("wb") as output:
-        process = subprocess.Popen([str(BIN / "spark-class"), *command], stdout=output, stderr=subprocess.STDOUT, env=environment(folder))
+        process = subprocess.Popen([str(BIN / "spark-class"), *command], stdout=output, stderr=subprocess.STDOUT, env={**environment(folder), "SPARK_DAEMON_MEMORY": memory})
     end = time.monotonic() + START_LIMIT_S
     while time.monotonic() < end and process.poll() is None:
         said = re.search(sign, log.read_text(errors="replace"))

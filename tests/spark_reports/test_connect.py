@@ -1,0 +1,78 @@
+"""A report through Spark Connect: a server started from the pip package, its client without any JVM, progress and cancelling."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spark_reports.session import QUICK
+from tests.spark_reports.cluster import end, environment, started
+from tests.spark_reports.conftest import run_scenario, write_run
+from tests.visualizer.site import free_port
+
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment of a process whose sessions are a Connect server's; Java is nowhere to be found in it."""
+    folder, port = tmp_path_factory.mktemp("connect"), free_port()
+    server, _ = started(
+        ["org.apache.spark.deploy.SparkSubmit", "--master", "local[2]", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
+         "--conf", f"spark.connect.grpc.binding.port={port}", "--conf", "spark.connect.grpc.binding.address=127.0.0.1", "--conf", "spark.ui.enabled=false",
+         "--driver-java-options", QUICK["spark.driver.extraJavaOptions"]],
+        folder, folder / "server.log", "Spark Connect server started", memory="1g",
+    )  # fmt: skip
+    try:
+        yield {**os.environ, "SPARK_REMOTE": f"sc://127.0.0.1:{port}", "JAVA_HOME": str(folder)}
+    finally:
+        end(server)
+
+
+def test_a_report_through_connect_has_the_simulators_figures(client: dict[str, str], tmp_path: Path) -> None:
+    world = run_scenario("region-down")
+    write_run(world, tmp_path / "run.parquet")
+    command = [sys.executable, "-m", "spark_reports", "failover", "--trace", str(tmp_path / "run.parquet"), "--out", str(tmp_path / "out")]
+    said = subprocess.run(command, cwd=ROOT, env=client, capture_output=True, text=True, timeout=400, check=False)
+    assert said.returncode == 0, said.stderr[-3000:]
+    told = json.loads((tmp_path / "out" / "report.json").read_text())
+    ours, theirs = told["runs"][0]["failovers"][0], world.summary()["failovers"][0]
+    assert {name: ours[name] for name in theirs} == theirs
+    assert list((tmp_path / "out" / "deliveries.parquet").glob("part-*.parquet"))
+
+
+CANCELLED = """
+import time
+from spark_reports.progress import Cancelled, Silent, Watch
+from spark_reports.session import open_session
+
+class Wanting(Silent):
+    told, at = [], time.monotonic() + 4
+    def tasks(self, done, of):
+        self.told.append((done, of))
+    def cancel_wanted(self):
+        return time.monotonic() >= self.at
+
+spark, wanting = open_session(), Wanting()
+endless = lambda: spark.range(0, 10**13, 1, 4).selectExpr("sum(id % 7)").collect()
+try:
+    with Watch(spark, wanting, "a-report") as watch:
+        watch.run([("for ever", endless)])
+except Cancelled:
+    print(round(time.monotonic() - wanting.at, 2), (0, 4) in wanting.told, spark.range(3).count())
+spark.stop()
+"""
+
+
+def test_progress_is_told_and_a_cancel_ends_the_query_within_two_seconds(client: dict[str, str]) -> None:
+    said = subprocess.run([sys.executable, "-c", CANCELLED], cwd=ROOT, env=client, capture_output=True, text=True, timeout=120, check=False)
+    assert said.returncode == 0, said.stderr[-3000:]
+    late_s, told, count = said.stdout.split()
+    assert 0 <= float(late_s) < 2 and told == "True" and count == "3", said.stdout
