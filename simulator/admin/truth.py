@@ -41,7 +41,6 @@ def of_stats(stats: TopicStats) -> Iterator[None]:
         ("msgRateIn",): f"Over the last {seconds(stats.counted.window_us)} of simulated time; a broker: over its last full minute.",
         ("msgInCounter",): f"{some(came.rows, 'marker')} replicated in counted, {some(written.rows, 'marker')} written here not.",
         ("storageSize",): f"Markers took {topic.marker_bytes:,} bytes so far." if topic.marker_bytes else "No markers in it.",
-        ("oldestBacklogMessageAgeSeconds",): "A broker knows it after its first quota check; the lab has none.",
     }
     for name, one in topic.subscriptions.items():
         found = yield from made_of(topic, one.cursor)

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { folded, linesOf } from "../../static/js/model/printout.js";
+import { VIEWS, folded, linesOf } from "../../static/js/model/printout.js";
 
 const ANSWER = { text: '{\n  "a" : 1,\n  "b" : 0,\n  "c" : {\n    "d" : 2,\n    "e" : 0,\n    "f" : 0,\n    "g" : 0\n  }\n}\n', notes: [[1, "one"]], differs: [[4, { east: "3" }]] };
 
@@ -13,12 +13,17 @@ test("every printed line has its note and what others print", () => {
   assert.deepEqual(linesOf({ text: "", notes: [], differs: [] }), []);
 });
 
-test("runs of quiet lines fold, short ones and opening brackets stay", () => {
-  const shown = folded(linesOf(ANSWER));
+test("runs of lines that tell nothing fold, short ones and opening brackets stay", () => {
+  const shown = folded(linesOf(ANSWER), VIEWS.different);
   assert.deepEqual(
     shown.map((line) => line.folded ?? line.text.trim()),
     ["{", '"a" : 1,', '"b" : 0,', '"c" : {', '"d" : 2,', 5],
   );
   const all = shown.reduce((count, line) => count + (line.folded ?? 1), 0);
   assert.equal(all, linesOf(ANSWER).length);
+  assert.deepEqual(folded(linesOf(ANSWER), VIEWS.every), linesOf(ANSWER));
+  assert.deepEqual(
+    folded(linesOf(ANSWER), VIEWS.noted).map((line) => line.folded ?? line.text.trim()),
+    ["{", '"a" : 1,', '"b" : 0,', '"c" : {', 6],
+  );
 });

@@ -1,6 +1,6 @@
 /**
  * What an operator's tool printed, as lines to show: the line, what other clusters print there, what the lab knows about it.
- * Lines at rest may be folded: runs of lines without a note that are the same everywhere.
+ * Runs of lines that say nothing special may be folded.
  */
 
 /** Shorter runs are shown: a fold would save no room. */
@@ -23,11 +23,19 @@ export function linesOf(answer) {
   return texts.map((text, number) => ({ number, text, note: notes.get(number) ?? "", elsewhere: Object.entries(differs.get(number) ?? {}) }));
 }
 
+/** What may be shown: by name, which lines are not folded. */
+export const VIEWS = {
+  noted: (line) => line.note !== "",
+  different: (line) => line.note !== "" || line.elsewhere.length > 0,
+  every: () => true,
+};
+
 /**
  * @param {PrintedLine[]} lines
- * @returns {(PrintedLine | Fold)[]} the same with runs of quiet lines folded; brackets that open stay, for they say where one is
+ * @param {(line: PrintedLine) => boolean} tells lines that stay
+ * @returns {(PrintedLine | Fold)[]} the same with runs of others folded; brackets that open stay, for they say where one is
  */
-export function folded(lines) {
+export function folded(lines, tells) {
   const shown = [];
   let run = [];
   const end = () => {
@@ -36,16 +44,11 @@ export function folded(lines) {
     run = [];
   };
   for (const line of lines) {
-    if (quiet(line)) run.push(line);
-    else {
+    if (tells(line) || line.text.endsWith("{")) {
       end();
       shown.push(line);
-    }
+    } else run.push(line);
   }
   end();
   return shown;
-}
-
-function quiet(line) {
-  return !line.note && line.elsewhere.length === 0 && !line.text.endsWith("{");
 }

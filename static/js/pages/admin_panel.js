@@ -4,7 +4,7 @@
  */
 
 import { seconds } from "../model/format.js";
-import { folded, linesOf } from "../model/printout.js";
+import { VIEWS, folded, linesOf } from "../model/printout.js";
 import { element, setText } from "../render/dom.js";
 import { makePrintout } from "../render/printout.js";
 
@@ -17,17 +17,24 @@ const TOOLS = [
   { name: "metrics", shown: "metrics" },
 ];
 
+/** Names of `VIEWS` and their words. */
+const SHOWN = [
+  ["noted", "noted lines"],
+  ["different", "and what differs"],
+  ["every", "every line"],
+];
+
 export const ADMIN_PANEL = { name: "your-own-tools", title: "Your own tools", make };
 
 /** @param {HTMLElement} section @param {import("./panels.js").PanelParts} parts */
 function make(section, { document, window, requests, base, getState, say, wake }) {
-  let wish = { tool: "stats", cluster: null, short: true };
+  let wish = { tool: "stats", cluster: null, view: "noted" };
   let asked = { key: "", at_ms: -Infinity, waits: false };
   let answer = null;
 
   const tools = choice("Tool", TOOLS.map(({ name, shown }) => [name, shown]), (tool) => change({ tool }));
   const clusters = element(document, "div.choice", { role: "group", "aria-label": "Cluster" });
-  const short = element(document, "button.plain", { type: "button", "aria-pressed": "true", onclick: () => change({ short: !wish.short }) });
+  const views = choice("Lines shown", SHOWN, (view) => change({ view }));
   const copy_button = element(document, "button.copy", { type: "button", "aria-keyshortcuts": "C", onclick: copy }, ["Copy all ", element(document, "kbd", { text: "C" })]);
   const command = element(document, "code.command");
   const when = element(document, "span.when");
@@ -35,7 +42,7 @@ function make(section, { document, window, requests, base, getState, say, wake }
   const list = element(document, "ol.printout", { tabindex: "0", "aria-label": "What the tool prints, with notes" });
   const printout = makePrintout(document, list);
   section.append(
-    element(document, "div.tool-choices", {}, [tools.node, clusters, element(document, "div.tool-acts", {}, [short, copy_button])]),
+    element(document, "div.tool-choices", {}, [tools.node, clusters, element(document, "div.tool-acts", {}, [views.node, copy_button])]),
     element(document, "div.tool-head", {}, [command, when]),
     told,
     list,
@@ -77,11 +84,10 @@ function make(section, { document, window, requests, base, getState, say, wake }
   function draw() {
     tools.press(wish.tool);
     cluster_choice?.press(wish.cluster);
-    short.setAttribute("aria-pressed", String(wish.short));
-    setText(short, wish.short ? "Show every line" : "Fold lines at rest");
+    views.press(wish.view);
     const text = answer?.text ?? "";
     copy_button.disabled = text === "";
-    list.hidden = short.hidden = text === "";
+    list.hidden = text === "";
     setText(told, answer === null ? "Asking…" : (answer.trouble ?? answer.unavailable ?? ""));
     told.hidden = told.textContent === "";
     if (answer?.command) {
@@ -90,7 +96,7 @@ function make(section, { document, window, requests, base, getState, say, wake }
     }
     const lines = text === "" ? [] : linesOf(answer);
     list.className = `printout ${wish.tool}`;
-    printout.show(wish.short ? folded(lines) : lines);
+    printout.show(folded(lines, VIEWS[wish.view]));
   }
 
   async function copy() {
@@ -105,7 +111,7 @@ function make(section, { document, window, requests, base, getState, say, wake }
 
   /** Without a clipboard (a page that is not served over TLS) the text is selected, to be copied by hand. */
   function selectAll() {
-    change({ short: false });
+    change({ view: "every" });
     const range = document.createRange();
     range.selectNodeContents(list);
     window.getSelection().removeAllRanges();
