@@ -66,7 +66,7 @@ def test_notes_stand_beside_their_fields_and_differences_are_marked(lab):
     expect(panel(lab).locator(".fold").first).to_have_text(re.compile(r"⋯ \d+ more lines"))
     rate = panel(lab).locator(".printout li").filter(has_text='"messageAckRate"')
     expect(rate).to_have_count(0)
-    press(lab, "and what differs")
+    press(lab, "differences")
     expect(rate.first).to_have_class("differs")
 
 

@@ -19,8 +19,8 @@ const TOOLS = [
 
 /** Names of `VIEWS` and their words. */
 const SHOWN = [
-  ["noted", "noted lines"],
-  ["different", "and what differs"],
+  ["noted", "notes"],
+  ["different", "differences"],
   ["every", "every line"],
 ];
 
