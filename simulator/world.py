@@ -23,6 +23,7 @@ from simulator.pulsar.system import build
 from simulator.scenarios.commands import CommandError, normalise_command
 from simulator.scenarios.loader import load_scenario
 from simulator.scenarios.model import Scenario
+from simulator.snapshot_rules import snapshot_rules
 from simulator.trace.trace import Trace
 
 ENGINE_VERSION = "0.1.0"
@@ -326,6 +327,14 @@ class World:
         if (subscription, source) not in known:
             known[subscription, source] = forecasting.forecast(self.runtime, subscription, source)
         return known[subscription, source]
+
+    def sync_lag(self, subscription: str) -> dict[str, int]:
+        """Per remote how old the oldest message is that its cursor does not cover, us."""
+        return forecasting.sync_lag(self.runtime, subscription)
+
+    def snapshot_rules(self, topic: str) -> dict[str, dict]:
+        """By cluster that has the topic: which of the tick's rules stops a snapshot now, in words, and what would let it go on."""
+        return {name: snapshot_rules(self.runtime, name, topic) for name in self.runtime.cluster_names if topic in self.runtime.clusters[name].topics}
 
     def view(self) -> dict:
         """The live state for the page."""

@@ -15,6 +15,7 @@ from typing import Any
 from visualizer import thinning
 from visualizer.changes import changes
 from visualizer.packing import packed, table
+from visualizer.risk import RiskCurves
 from visualizer.wire import encode
 
 MOVING_THINGS = 500
@@ -66,6 +67,7 @@ class FrameMaker:
         self.number = 0
         self._lengths: dict[str, int] = {}
         self._seq = 0
+        self.risk = RiskCurves()
         self._forecasts: dict[int, deque[tuple[int, dict[str, Any]]]] = {}
         self._unsent: list[tuple[int, dict[str, Any]]] = []
         self._level = 0
@@ -84,6 +86,7 @@ class FrameMaker:
         at_us = self.world.now_us
         if curve and at_us <= curve[-1][0]:
             return
+        self.risk.note(self.world.branch, at_us, forecasts)
         point = (at_us, {name: {peer: figures["duplicates"] for peer, figures in forecast["to"].items()} for name, forecast in forecasts.items() if forecast})
         curve.append(point)
         self._unsent.append(point)
@@ -92,7 +95,7 @@ class FrameMaker:
         """The next frame for everyone and, when asked for or when the epoch is new, the snapshot of the same instant."""
         self.number += 1
         view = self.world.view()
-        self.note_forecast(view["forecast"])
+        self.note_forecast({name: {**forecast, "lag_us": self.world.sync_lag(name)} for name, forecast in view["forecast"].items()})
         head = self._heading(view, playing)
         flights, totals = self.world.flights(MOVING_THINGS)
         if self.number == 1:

@@ -116,4 +116,5 @@ ANSWERS: dict[str, Callable[..., Work]] = {
     "messages": stories.messages,
     "story": stories.story,
     "what-if": stories.what_if,
+    "forecast": stories.forecast,
 }

@@ -159,3 +159,9 @@ async def story(request: HttpRequest, lab_id: str, failover: int, kind: str) -> 
 async def what_if(request: HttpRequest, lab_id: str) -> HttpResponse:
     """The first one begins the runs; each tells how far they are."""
     return _json(await current_hub().ask(lab_id, "what-if"))
+
+
+@_answers
+async def forecast(request: HttpRequest, lab_id: str, subscription: str, topic: str) -> HttpResponse:
+    """`?after_us=` leaves out the points that the page has."""
+    return _json(await current_hub().ask(lab_id, "forecast", subscription=subscription, topic=topic, after_us=_number(request, "after_us", 0) or 0))

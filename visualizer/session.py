@@ -205,7 +205,7 @@ class Session:
         forecasts = {}
         for name in self.replicated if self.listener.watched() else ():
             yield None
-            forecasts[name] = {"to": self.world.forecast(name)}
+            forecasts[name] = {"to": self.world.forecast(name), "lag_us": self.world.sync_lag(name)}
         if forecasts:
             self.frames.note_forecast(forecasts)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from simulator.story import groups, page, story_of
 from simulator.what_if import FIGURES, difference
+from visualizer.risk import FIGURES as RISKS
 from visualizer.session import Session
 from visualizer.wire import Refused
 from visualizer.work import Work, in_thread
@@ -64,6 +65,20 @@ def _require_kind(counted: Any, kind: str) -> Any:
     if kind not in lists:
         raise Refused("bad-argument", f"There is no kind {kind[:40]!r} of messages.", f"Kinds are {', '.join(lists)}.")
     return lists[kind]
+
+
+def forecast(session: Session, subscription: str, topic: str, after_us: int) -> Work:
+    """The forecast now and its curve after an instant, the remotes' lag, and why each region asks for no snapshot now."""
+    world = session.world
+    if subscription not in world.subscriptions:
+        raise Refused("not-found", f"There is no subscription {subscription[:60]!r}.", f"Subscriptions are {', '.join(world.subscriptions)}.")
+    rules = world.snapshot_rules(topic)
+    if not rules:
+        raise Refused("not-found", f"There is no topic {topic[:60]!r}.", "A topic, or one partition of it, is named as the logs are.")
+    yield None
+    lag_us = world.sync_lag(subscription)
+    now = {peer: {**{name: figures[name] for name in RISKS}, "lag_us": lag_us[peer]} for peer, figures in world.forecast(subscription).items()}
+    return {"at_us": world.now_us, "branch": world.branch, "now": now, "curve": session.frames.risk.columns(world.branch, subscription, after_us), "rules": rules}
 
 
 def what_if(session: Session) -> Work:

@@ -50,6 +50,35 @@ def forecast(runtime: Runtime, subscription: str, source: str | None = None) -> 
     return result
 
 
+def sync_lag(runtime: Runtime, subscription: str) -> dict[str, int]:
+    """Per remote cluster the age, in us, of the oldest message in its log that the subscription's cursor there does not cover; 0 when it
+    covers all. The whole log counts where the subscription does not exist; partitions give the oldest."""
+    source, base = source_of(runtime, subscription), runtime.subscriptions[subscription].topic
+    lags = {}
+    for remote in sorted(name for name in runtime.scenario.topics[base].clusters if name != source):
+        oldest = [_oldest_uncovered_us(topic, topic.subscriptions.get(subscription)) for topic in runtime.clusters[remote].topics.values() if topic.base == base]
+        known = [at_us for at_us in oldest if at_us is not None]
+        lags[remote] = runtime.now_us - min(known) if known else 0
+    return lags
+
+
+def _oldest_uncovered_us(topic: Topic, subscription: Subscription | None) -> int | None:
+    """When the first message above the cursor was stored there; None when it covers all."""
+    log, cursor = topic.log, None if subscription is None else subscription.cursor
+    first = log.first_kept if cursor is None else max(log.first_kept, cursor.mark_delete + 1)
+    while first < log.length:
+        records = log.records.view(first, min(log.length, first + _LOOKED_AT))
+        for index in (first + np.flatnonzero(records >= 0)).tolist():
+            if cursor is None or not cursor.is_acknowledged(index):
+                return topic.runtime.trace.at_us(topic.stored_seqs[index])
+        first += _LOOKED_AT
+    return None
+
+
+_LOOKED_AT = 256
+"""Entries looked at in one go: the first one that is not covered is nearly always among the first few."""
+
+
 def stranded_now(runtime: Runtime, subscription: str, source: str, target: str) -> BitMap:
     """Messages in the source's log that the target has never had."""
     base = runtime.subscriptions[subscription].topic

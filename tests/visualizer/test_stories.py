@@ -188,3 +188,26 @@ async def test_an_unknown_variant_is_refused(page_of_lab, lab):
     assert (await AsyncClient().get(f"/labs/{lab.lab.pk}/variants/")).status_code == 405
 
 
+
+
+async def test_the_forecast_comes_with_its_curve_lag_and_rules(page_of_lab, ask, world):
+    await page_of_lab.seek(4_000_000)
+    status, body = await ask("forecast/billing/orders.json")
+    here = World.from_scenario(world.scenario)
+    here.run(4_000_000)
+    told, lag_us = here.forecast("billing")["b"], here.sync_lag("billing")["b"]
+    assert status == 200 and body["now"]["b"] == {**{name: told[name] for name in ("duplicates", "stranded", "lost")}, "lag_us": lag_us}
+    assert body["rules"] == here.snapshot_rules("orders")
+    at_us, columns = body["curve"]["at_us"], body["curve"]["peers"]["b"]
+    assert at_us == sorted(set(at_us)) and len(at_us) >= 20 and all(len(column) == len(at_us) for column in columns.values())
+    place = len(at_us) // 2
+    here.seek(at_us=at_us[place])
+    assert columns["duplicates"][place] == here.forecast("billing")["b"]["duplicates"] and columns["lag_us"][place] == here.sync_lag("billing")["b"]
+    _, later = await ask(f"forecast/billing/orders.json?after_us={at_us[place]}")
+    assert later["curve"]["at_us"] == at_us[place + 1 :]
+
+
+async def test_a_forecast_of_nothing_is_said_in_words(page_of_lab, ask):
+    for path in ("forecast/nobody/orders.json", "forecast/billing/nothing.json"):
+        status, body = await ask(path)
+        assert status == 404 and body["hint"]

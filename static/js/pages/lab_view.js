@@ -62,7 +62,7 @@ export function makeView(parts) {
   const header = makeHeader(document, root, { ...parts, say, appearance });
   const branches = makeBranches(document, root, { link, getState, say });
   const story = makeStoryPlayer({ ...parts, say, light: lightBeat, onRoom: redraw });
-  const panels = makePanels(root, PANELS, { ...parts, say, story }, redraw);
+  const panels = makePanels(root, PANELS, { ...parts, say, story, plotly }, redraw);
   const asks = makeAsks(root, panels);
   /** A step of a story: its row in the list; a marker's or snapshot's own light, else that of the message that it is about. */
   function lightBeat(told) {

@@ -1,4 +1,5 @@
 import { ADMIN_PANEL } from "./admin_panel.js";
+import { FORECAST } from "./forecast_panel.js";
 import { WHY_TWICE } from "./story_panel.js";
 import { WHAT_IF } from "./what_if_panel.js";
 
@@ -19,4 +20,4 @@ import { WHAT_IF } from "./what_if_panel.js";
  */
 
 /** @type {Panel[]} */
-export const PANELS = [WHY_TWICE, WHAT_IF, ADMIN_PANEL];
+export const PANELS = [WHY_TWICE, WHAT_IF, FORECAST, ADMIN_PANEL];

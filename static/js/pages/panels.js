@@ -19,6 +19,8 @@ const TIME = "time";
  * @property {() => object} getWatched topic, subscription, subject, target, clusters
  * @property {(notice: {error: string, hint?: string, tone?: string}) => void} say
  * @property {() => void} wake asks for one more drawing
+ * @property {ReturnType<import("./story_player.js").makeStoryPlayer>} story tells a message's story at the foot
+ * @property {() => object | undefined} plotly the library once it has come
  */
 
 /**

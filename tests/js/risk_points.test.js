@@ -1,0 +1,44 @@
+/** The forecast's curve as the page holds it: grown, never doubled, padded where a remote was none. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { everRose, grown, lastOf, noPoints, POINTS_KEPT } from "../../static/js/model/risk_points.js";
+
+const columns = (...values) => Object.fromEntries(["duplicates", "stranded", "lost", "lag_us"].map((name) => [name, values]));
+
+test("points are added once, in order", () => {
+  const one = grown(noPoints(0, "billing"), { at_us: [100, 200], peers: { b: columns(1, 2) } });
+  const two = grown(one, { at_us: [200, 300], peers: { b: columns(9, 3) } });
+  assert.deepEqual(two.at_us, [100, 200, 300]);
+  assert.deepEqual(two.peers.b.duplicates, [1, 2, 3]);
+  assert.equal(lastOf(two), 300);
+  assert.equal(grown(two, { at_us: [300], peers: { b: columns(3) } }), two);
+});
+
+test("a point at the very beginning is taken", () => {
+  assert.deepEqual(grown(noPoints(0, "billing"), { at_us: [0], peers: { b: columns(0) } }).at_us, [0]);
+});
+
+test("who becomes or ceases to be a remote has holes there", () => {
+  const one = grown(noPoints(0, "billing"), { at_us: [1], peers: { b: columns(1) } });
+  const two = grown(one, { at_us: [2], peers: { a: columns(5) } });
+  assert.deepEqual(two.peers.a.stranded, [null, 5]);
+  assert.deepEqual(two.peers.b.stranded, [1, null]);
+});
+
+test("an hour of play stays bounded, the newer half whole", () => {
+  let points = noPoints(0, "billing");
+  for (let at = 0; at < 8; at++) {
+    const at_us = Array.from({ length: 1000 }, (_, step) => at * 1000 + step + 1);
+    points = grown(points, { at_us, peers: { b: columns(...at_us) } });
+  }
+  assert.ok(points.at_us.length <= POINTS_KEPT);
+  assert.equal(points.peers.b.lost.length, points.at_us.length);
+  assert.deepEqual(points.at_us.slice(-3), [7998, 7999, 8000]);
+});
+
+test("a figure that was always nought has no strip, unless a failover brought it", () => {
+  const points = grown(noPoints(0, "billing"), { at_us: [1], peers: { b: columns(0) } });
+  assert.equal(everRose(points, [], "lost"), false);
+  assert.equal(everRose(points, [{ lost: 2, forecast: { lost: 0 } }], "lost"), true);
+});
