@@ -35,7 +35,7 @@ _REDELIVERED_CODE = 1_000
 _CODES = {**{name: CODE[name] for name in EVENTS}, REDELIVERED: _REDELIVERED_CODE}
 _KEY_COLUMNS = ("type", "cluster", "topic", "peer", "subscription", "client", "producer", "reason")
 _COLUMNS = (*_KEY_COLUMNS, "at_us", "batch_index", "size_bytes", "count", "snapshot", "duration_us")
-_ANY = object()
+_NARROWING = _KEY_COLUMNS[3:]
 _SPAN_MAX = 1 << 62
 
 
@@ -46,6 +46,9 @@ class Tally(NamedTuple):
     entries: int = 0
     size_bytes: int = 0
     last_us: int = -1
+
+
+_NOTHING = Tally()
 
 
 class SnapshotRow(NamedTuple):
@@ -65,6 +68,7 @@ class Tallies:
     def __init__(self) -> None:
         self.counts: dict[tuple[int, int, int], dict[tuple[int, ...], Tally]] = {}
         self.snapshots: list[SnapshotRow] = []
+        self._groups: dict[tuple[Any, ...], dict[tuple[int, ...], Tally]] = {}  # sums by what was asked for, made when first asked
 
     def add(self, other: Tallies) -> None:
         """Take in what was counted of a later piece."""
@@ -73,15 +77,23 @@ class Tallies:
             for key, tally in found.items():
                 mine[key] = _sum(mine[key], tally) if key in mine else tally
         self.snapshots += other.snapshots
+        self._groups.clear()
 
     def of(self, event: str, cluster: int, topic: int, **wanted: int) -> Tally:
         """The sum over rows of an event at a topic; `peer`, `subscription`, `client`, `producer`, `reason` narrow it (names' numbers)."""
-        total = Tally()
-        columns = [wanted.get(name, _ANY) for name in _KEY_COLUMNS[3:]]
-        for key, tally in self.counts.get((_CODES[event], cluster, topic), {}).items():
-            if all(want is _ANY or want == have for want, have in zip(columns, key, strict=True)):
-                total = _sum(total, tally)
-        return total
+        place, names = (_CODES[event], cluster, topic), tuple(wanted)
+        groups = self._groups.get((place, names))
+        if groups is None:
+            groups = self._groups[(place, names)] = self._grouped(place, names)
+        return groups.get(tuple(wanted.values()), _NOTHING)
+
+    def _grouped(self, place: tuple[int, int, int], names: tuple[str, ...]) -> dict[tuple[int, ...], Tally]:
+        columns = [_NARROWING.index(name) for name in names]
+        groups: dict[tuple[int, ...], Tally] = {}
+        for key, tally in self.counts.get(place, {}).items():
+            group = tuple(key[column] for column in columns)
+            groups[group] = _sum(groups[group], tally) if group in groups else tally
+        return groups
 
 
 def _sum(one: Tally, other: Tally) -> Tally:

@@ -191,6 +191,18 @@ def test_redeliveries_have_a_rate_of_their_own():
     assert stats["msgRateRedeliver"] == 1.0 == 2 / 2 and stats["msgRateOut"] == 11.0  # 20 messages, two of them twice, in 2 s
 
 
+def test_a_cursor_that_was_moved_to_a_new_ledger_stays_there_over_a_flush():
+    # Ten acks by 950 ms; the first was written, the rest is dirty until a flush at 60.05 s; the ledger is rolled over by age at 60 s.
+    by_age = "settings: {managedLedgerMaxLedgerRolloverTimeMinutes: 1, managedLedgerMinLedgerRolloverTimeMinutes: 0, retentionCheckIntervalInSeconds: 60}\n"
+    world = open_world(body(replicated="false", more=by_age).replace("every: 100ms", "every: 100ms, count: 10"), until="65s")
+    world.run()
+    ledger = rows(world, "ledger.opened", cluster="a")[-1]["ledger"]
+    flushed = rows(world, "cursor.persisted", cluster="a", subscription="s")[-1]
+    cursor = tree(world, "stats-internal")["cursors"]["s"]
+    assert flushed["at_us"] > 60 * SECOND and (flushed["ledger"], flushed["entry"]) == (ledger, -1)
+    assert (cursor["markDeletePosition"], cursor["readPosition"]) == (f"{ledger}:-1", f"{ledger}:0")
+
+
 def test_counters_begin_with_the_load():
     world = open_world(body(replicated="false"), until="6s")
     world.run(2 * SECOND)

@@ -23,7 +23,9 @@ export function makePrintout(document, home) {
   /** A long line breaks after a comma or an opening brace, not inside a name. */
   function codeNode(text) {
     const pieces = text.split(/(?<=[,{])(?=\S)/);
-    if (pieces.length === 1 || pieces.length > PIECES_MAX) return element(document, "code", { text: text || " " });
+    // thousands of ranges scroll in their line, which must then be reached by keyboard
+    if (pieces.length > PIECES_MAX) return element(document, "code", { text, tabindex: "0" });
+    if (pieces.length === 1) return element(document, "code", { text: text || " " });
     return element(document, "code", {}, pieces.flatMap((piece) => [element(document, "span", { text: piece }), element(document, "wbr")]));
   }
 
