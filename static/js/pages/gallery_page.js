@@ -118,12 +118,14 @@ export function openGallery({ document, root, window, fetcher }) {
     const ratio = window.devicePixelRatio || 1;
     for (const canvas of root.querySelectorAll("[data-picture]")) {
       const scenario = scenarios.find((one) => one.name === canvas.dataset.picture);
-      if (scenario?.picture && canvas.clientWidth) paintPicture(canvas, scenario.picture, theme, { ratio, width: canvas.clientWidth, height: 112 });
+      const width = canvas.parentElement.clientWidth; // a canvas keeps the width it was painted with
+      if (scenario?.picture && width) paintPicture(canvas, scenario.picture, theme, { ratio, width, height: 112 });
     }
     const hero = required(root, "[data-part=hero]");
     const featured = scenarios.find((one) => one.name === HERO) ?? scenarios[0];
-    if (!featured?.picture || !hero.clientWidth) return;
-    paintPicture(hero, featured.picture, theme, { ratio, width: hero.clientWidth, height: 190 });
+    const width = hero.parentElement.clientWidth;
+    if (!featured?.picture || !width) return;
+    paintPicture(hero, featured.picture, theme, { ratio, width, height: 190 });
     const words = `${featured.picture.lanes.map((lane) => lane.cluster).join(", ")}, just after the failure. How many come twice?`;
     hero.setAttribute("aria-label", `The logs of ${words}`);
     setText(required(root, "[data-part=hero-words]"), words);

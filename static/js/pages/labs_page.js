@@ -138,7 +138,8 @@ export function openLabs({ document, root, window, fetcher, now }) {
     const theme = readTheme(window.getComputedStyle(document.documentElement));
     for (const canvas of list.querySelectorAll("[data-picture]")) {
       const lab = labs.find((one) => one.id === canvas.dataset.picture);
-      if (canvas.clientWidth) paintPicture(canvas, lab.picture, theme, { ratio: window.devicePixelRatio || 1, width: canvas.clientWidth, height: PICTURE_HEIGHT_PX });
+      const width = canvas.parentElement.clientWidth; // a canvas keeps the width it was painted with
+      if (width) paintPicture(canvas, lab.picture, theme, { ratio: window.devicePixelRatio || 1, width, height: PICTURE_HEIGHT_PX });
     }
   }
 }
