@@ -25,11 +25,16 @@ EARLY_MESSAGES = 20
 
 CLOSED_NORMALLY, CLOSED_BY_ERROR = 1000, 1011
 
+NO_LAYER = "none"
+"""A consumer here needs no channel layer of its own: processes speak through `visualizer.exchange`, so with Redis away a page is still heard."""
+
 _numbers = itertools.count(1)
 
 
 class LabConsumer(AsyncWebsocketConsumer):
     """`/ws/labs/<lab id>/`; the protocol is `docs/websocket.md`."""
+
+    channel_layer_alias = NO_LAYER
 
     async def connect(self) -> None:
         self.viewer = Viewer(next(_numbers))

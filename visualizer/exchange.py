@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+RETRY_S = 1.0
+"""How long nothing is sent after Redis could not be reached."""
+
 OUTBOX = 2_000
 """Messages that wait for Redis; beyond it they are dropped, and relays that miss a frame ask for a snapshot."""
 
@@ -40,6 +43,7 @@ class Exchange:
 
     def __init__(self, hub: Hub, layer: Any, channel: str) -> None:
         self.hub, self.channel = hub, channel
+        self.away = False  # Redis does not answer (`visualizer.casting` finds out)
         self._layer = layer
         self._outbox: asyncio.Queue[tuple[bool, str, dict[str, Any]]] = asyncio.Queue(OUTBOX)
 
@@ -81,7 +85,11 @@ class Exchange:
             try:
                 await (self._layer.group_send if to_group else self._layer.send)(name, message)
             except (OSError, RedisError) as error:
-                logger.warning("A message to other server processes was lost: %s", error)
+                lost = 1 + self._outbox.qsize()
+                while not self._outbox.empty():  # frames that wait would be old: relays notice the hole and start over
+                    self._outbox.get_nowait()
+                logger.warning("%d messages to other server processes were lost: %s", lost, error)
+                await asyncio.sleep(RETRY_S)
 
     # --- in
 

@@ -1,8 +1,8 @@
-"""This process's labs: opens rooms, holds leases, runs the pump.
+"""This process's labs: opens rooms, looks after them, runs the pump.
 
 Rules: one hub per event loop; whatever runs in the background is supervised, so a bug is logged and shown instead of
-vanishing; once a second each room is looked after (leases, positions, watchers, idleness). Without Redis this process
-is the only one.
+vanishing; once a second each room is looked after (positions, watchers, idleness, leases). Who runs which lab is the business
+of `visualizer.casting`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,11 @@ import weakref
 from collections.abc import Awaitable, Coroutine
 from typing import Any
 
-from django.conf import settings
-from redis.exceptions import RedisError
-
-from visualizer import store
+from visualizer.casting import Casting
 from visualizer.definitions import scenario_of
 from visualizer.exchange import Exchange
-from visualizer.lease import LEASE_MS, Leases, OnlyProcess, RedisLeases
 from visualizer.models import Lab
 from visualizer.pump import Pump
-from visualizer.relaying import Relay
 from visualizer.rooms import Room
 from visualizer.running import Runner
 from visualizer.setups.studies import Studies
@@ -58,12 +53,10 @@ class Hub:
         self.rooms: dict[str, Room] = {}
         self.pump = Pump(self._engine_failed)
         self.studies = Studies(self.pump)
-        self.exchange: Exchange | None = None  # None: this is the only process
-        self.leases: Leases = OnlyProcess()
+        self._casting = Casting(self)
         self._starting: asyncio.Task[None] | None = None
         self._opening: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Future[Any]] = set()
-        self._failed_renewals = 0
 
     # --- tasks
 
@@ -93,16 +86,22 @@ class Hub:
     async def start(self) -> None:
         if self._starting is None:
             self._starting = asyncio.ensure_future(self._start())
-        await asyncio.shield(self._starting)
+        try:
+            await asyncio.shield(self._starting)
+        except Refused:
+            self._starting = None  # whoever comes next tries again
+            raise
 
     async def _start(self) -> None:
-        if settings.REDIS_URL:
-            self.exchange = await Exchange.opened(self)
-            self.leases = RedisLeases(settings.REDIS_URL, self.exchange.channel)
-            self._for_ever(self.exchange.receive(), "receiving from other processes")
-            self._for_ever(self.exchange.send(), "sending to other processes")
+        for work, what in await self._casting.start():
+            self._for_ever(work, what)
         self._for_ever(self.pump.run(), "running the pump")
         self._for_ever(self._look_after(), "looking after the labs")
+
+    @property
+    def exchange(self) -> Exchange | None:
+        """How other processes are reached; None when this is the only one."""
+        return self._casting.exchange
 
     def stop(self, reason: str) -> None:
         """End everything here; the next page or question gets a new hub."""
@@ -137,27 +136,17 @@ class Hub:
             raise Refused("not-found", f"There is no lab {lab_id}.", "Open a new one from the gallery.")
         await scenario_of(lab.scenario_text, lab.seed)
         room = Room(lab)
-        if self.exchange is not None:
-            await self.exchange.join(lab_id)
-        await self._cast(room)
+        await self._casting.cast(room)
         self.rooms[lab_id] = room
         return room
-
-    async def _cast(self, room: Room) -> None:
-        """Give the room its part: run the lab when its lease is free, else relay it."""
-        holder = await self.leases.take(room.lab.pk)
-        if self.exchange is not None and holder != self.exchange.channel:
-            room.part = Relay(self.exchange, room, holder)
-            return
-        stored = await store.take(room.lab.pk)
-        room.part = Runner(self, room, stored)
 
     def lost(self, room: Room) -> None:
         """Another process runs this lab now: show what that one says."""
         if isinstance(room.part, Runner):
-            self.soon(self._recast(room), "handing a lab over")
+            self.soon(self.recast(room), "handing a lab over")
 
-    async def _recast(self, room: Room) -> None:
+    async def recast(self, room: Room) -> None:
+        """Let the room show what the process says that runs the lab now; run it when that is this one."""
         async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
             if self.rooms.get(room.lab.pk) is not room:
                 return
@@ -166,12 +155,14 @@ class Hub:
                 return
             room.part.close()
             if self.exchange is None:
-                for viewer in list(room.viewers.values()):
-                    viewer.close("Another server process has taken this lab. With REDIS_URL set, processes share labs.")
-                self.rooms.pop(room.lab.pk, None)
+                self._leave(room, "Another server process has taken this lab. With REDIS_URL set, processes share labs.")
                 return
             room.start_over()
-            await self._cast(room)
+            try:
+                await self._casting.cast(room)
+            except Refused as refused:
+                self._leave(room, refused.error)
+                return
             room.part.want_snapshot()
             room.part.viewers_changed()
 
@@ -179,35 +170,10 @@ class Hub:
         while True:
             await asyncio.sleep(TICK_S)
             for room in list(self.rooms.values()):
-                await self._look_after_one(room)
-
-    async def _look_after_one(self, room: Room) -> None:
-        lab_id = room.lab.pk
-        if isinstance(room.part, Runner) and not await self._renewed(lab_id):
-            self.lost(room)
-            return
-        await room.part.tick()
-        if room.idle_ticks >= IDLE_TICKS:
-            await self._put_away(room)
-        elif isinstance(room.part, Relay):
-            await self._follow(room, room.part)
-
-    async def _renewed(self, lab_id: str) -> bool:
-        """Whether the lease is still ours. A Redis that cannot be reached for as long as a lease lasts has given it away."""
-        try:
-            renewed = await self.leases.renew(lab_id)
-        except (OSError, RedisError) as error:
-            self._failed_renewals += 1
-            logger.warning("Redis cannot be reached to renew a lease: %s", error)
-            return self._failed_renewals * TICK_S * 1000 < LEASE_MS
-        self._failed_renewals = 0
-        return renewed
-
-    async def _follow(self, room: Room, relay: Relay) -> None:
-        """Take the lab over when its process is gone, or follow it to the process that has it now."""
-        holder = await self.leases.take(room.lab.pk)
-        if holder != relay.runner:
-            await self._recast(room)
+                await room.part.tick()
+                if room.idle_ticks >= IDLE_TICKS:
+                    await self._put_away(room)
+            await self._casting.tick(self.rooms.values())
 
     async def _put_away(self, room: Room) -> None:
         lab_id = room.lab.pk
@@ -219,16 +185,15 @@ class Hub:
 
     async def _close(self, room: Room, reason: str) -> None:
         """Take a room out of this process; whoever is in it is told why. Called with the lab's lock held."""
-        lab_id = room.lab.pk
-        del self.rooms[lab_id]
-        was_running = isinstance(room.part, Runner)
         room.part.close()
+        self._leave(room, reason)
+        await self._casting.dismiss(room)
+
+    def _leave(self, room: Room, reason: str) -> None:
+        """Everyone who is still in it is told why; pages connect again by themselves."""
+        self.rooms.pop(room.lab.pk, None)
         for viewer in list(room.viewers.values()):
             viewer.close(reason)
-        if self.exchange is not None:
-            await self.exchange.leave(lab_id)
-        if was_running:
-            await self.leases.release(lab_id)
 
     async def delete(self, lab: Lab) -> None:
         """Delete a lab's rows. Its pages here are told at once; another process that runs it finds out when it writes."""

@@ -1,8 +1,9 @@
 """Which server process runs a lab: a lease in Redis, or nobody else when there is no Redis.
 
 Rules: a lease that is not renewed for `LEASE_MS` is free, so a lab outlives its process; it is renewed and released only
-by its holder (compared in Redis, in one step). The holder's value is its channel, so others know where to send requests.
-What keeps an outdated holder from writing is the lab's `run_number` in the database, not the lease.
+by its holder (compared in Redis, in one step), who takes it again when Redis came back without its memory. The holder's value
+is its channel, so others know where to send requests. What keeps an outdated holder from writing is the lab's `run_number` in
+the database, not the lease: so while Redis is away nobody gives a lab up.
 """
 
 from __future__ import annotations
@@ -10,16 +11,29 @@ from __future__ import annotations
 from typing import Protocol
 
 from redis import asyncio as redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
 
 LEASE_MS = 5_000
 """How long a lab stands still after its process has died, at most."""
 
-_RENEW = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) end return 0"
+ANSWER_S = 2
+"""How long Redis may take to answer before it counts as away."""
+
+_RENEW = """
+local holder = redis.call('get', KEYS[1])
+if holder == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) end
+if not holder then redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2]) return 1 end
+return 0
+"""
 _RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
 
 
 class Leases(Protocol):
-    """`take` returns the holder's channel: ours when we got it or have it."""
+    """`take` returns the holder's channel: ours when we got it or have it. All but `reachable` raise RedisError or OSError."""
+
+    async def reachable(self) -> bool: ...
 
     async def take(self, lab_id: str) -> str: ...
 
@@ -32,6 +46,9 @@ class Leases(Protocol):
 
 class OnlyProcess:
     """Without Redis this process runs every lab it is asked for."""
+
+    async def reachable(self) -> bool:
+        return True
 
     async def take(self, lab_id: str) -> str:
         return ""
@@ -51,9 +68,16 @@ class RedisLeases:
 
     def __init__(self, url: str, channel: str) -> None:
         self.channel = channel
-        self._redis = redis.Redis.from_url(url, decode_responses=True)
+        # Tried once: whoever asks again does so a second later.
+        self._redis = redis.Redis.from_url(url, decode_responses=True, socket_timeout=ANSWER_S, socket_connect_timeout=ANSWER_S, retry=Retry(NoBackoff(), 0))
         self._renew = self._redis.register_script(_RENEW)
         self._release = self._redis.register_script(_RELEASE)
+
+    async def reachable(self) -> bool:
+        try:
+            return bool(await self._redis.ping())
+        except (OSError, RedisError):
+            return False
 
     async def take(self, lab_id: str) -> str:
         key = _key(lab_id)

@@ -18,7 +18,7 @@ from visualizer.hub import current_hub
 from visualizer.tiles import HIGHEST_LEVEL
 from visualizer.wire import LATEST_US, Refused
 
-STATUS = {"not-found": 404, "bad-argument": 400, "other-branch": 409, "engine-bug": 500, "too-many": 503, "no-answer": 503, "moved": 503}
+STATUS = {"not-found": 404, "bad-argument": 400, "other-branch": 409, "engine-bug": 500, "too-many": 503, "no-answer": 503, "no-redis": 503, "moved": 503}
 """HTTP status of a refusal's code; 400 for the others."""
 
 ROWS_LIMIT = 2_000

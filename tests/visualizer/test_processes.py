@@ -124,8 +124,9 @@ def _without_holes(frames: dict[tuple[int, int], dict]) -> bool:
 def test_when_the_process_that_runs_a_lab_dies_the_other_takes_it_over(sites, redis_url):
     first, second = sites(redis_url, 2)
     lab = first.open_lab(yaml=LONG)
-    owner, watcher = first.page(lab), second.page(lab)
-    owner.frame()
+    owner = first.page(lab)
+    owner.frame()  # so it is this process that runs the lab
+    watcher = second.page(lab)
     owner.send({"type": "play", "speed": 1})
     watcher.frame(lambda frame: frame["at_us"] > 1_200_000)
     first.kill()

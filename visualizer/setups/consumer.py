@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 
+from visualizer.consumers import NO_LAYER
 from visualizer.definitions import YAML_LIMIT
 from visualizer.hub import current_hub
 from visualizer.viewers import Viewer
@@ -24,6 +25,8 @@ CLOSED_NORMALLY, CLOSED_BY_ERROR = 1000, 1011
 
 class AnswerConsumer(AsyncWebsocketConsumer):
     """`/ws/answers/`: one message in, {"type": "ask", "yaml": text}; then asked, run (twenty times), done."""
+
+    channel_layer_alias = NO_LAYER
 
     async def connect(self) -> None:
         self.page = Viewer(0)

@@ -30,6 +30,7 @@ const REQUIRED = {
   error: { error: [isText, "text"] },
   lagged: { missed: [isWhole, "a whole number"] },
   viewers: { count: [isWhole, "a whole number"] },
+  notice: { code: [isText, "text"] },
   bye: {},
 };
 

@@ -1,0 +1,76 @@
+"""A lab that nobody watches or asks about is put away, and comes back where it stood when somebody does."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.visualizer.pages import Page
+from visualizer import hub as hubs
+from visualizer.hub import IDLE_TICKS, TICK_S
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seconds pass fifty times as fast, and a tenth as many count as idle."""
+    monkeypatch.setattr(hubs, "TICK_S", TICK_S / 50)
+    monkeypatch.setattr(hubs, "IDLE_TICKS", IDLE_TICKS // 10)
+
+
+def test_a_minute_is_idle():
+    assert IDLE_TICKS * TICK_S == 60
+
+
+async def _until(condition: Any, limit_s: float = 10) -> None:
+    async with asyncio.timeout(limit_s):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def test_a_lab_that_nobody_watches_is_put_away_and_comes_back_when_asked(quick, hub, made):
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await page.frame()
+    before = await page.seek(3_000_000)
+    result = await page.command(do="link.cut", link="a -> b")
+    assert result["ok"]
+    room = hub.rooms[made.lab.pk]
+    session = room.part.session
+    await asyncio.sleep(4 * hubs.TICK_S * hubs.IDLE_TICKS)
+    assert hub.rooms.get(made.lab.pk) is room, "somebody watches"
+    await page.close()
+
+    await _until(lambda: made.lab.pk not in hub.rooms)
+    assert session.lab_id not in hub.pump._sessions, "its world is let go"
+    again = Page(made.lab.pk, made.token)
+    await again.open()
+    frame = await again.frame(lambda frame: frame["snapshot"] and not frame["busy"])
+    assert (frame["at_us"], frame["playing"]) == (before["at_us"], False)
+    assert frame["view"]["links"]["a -> b"]["state"] == "cut"
+    assert hub.rooms[made.lab.pk] is not room
+    await again.close()
+
+
+async def test_a_question_keeps_a_lab_and_brings_it_back(quick, hub, made):
+    for _ in range(3 * hubs.IDLE_TICKS):
+        assert '"seed"' in await hub.ask(made.lab.pk, "summary")
+        await asyncio.sleep(hubs.TICK_S)
+        assert made.lab.pk in hub.rooms
+    await _until(lambda: made.lab.pk not in hub.rooms)
+    assert '"seed"' in await hub.ask(made.lab.pk, "summary")
+
+
+async def test_a_playing_lab_without_viewers_is_put_away_where_it_is(quick, hub, made):
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await page.send({"type": "play", "speed": 1})
+    await page.frame(lambda frame: frame["at_us"] > 300_000)
+    await page.close()
+    await _until(lambda: made.lab.pk not in hub.rooms)
+    again = Page(made.lab.pk)
+    await again.open()
+    frame = await again.frame(lambda frame: not frame["busy"])
+    assert frame["at_us"] > 300_000 and not frame["playing"]
+    await again.close()
