@@ -18,6 +18,13 @@ SELECTORS = {
     "dark": [":root", '[data-theme="dark"]'],
     "dark of the system": [":root", ":root:not([data-theme])"],
     "projector": [":root", '[data-mode="projector"]', ':root[data-mode="projector"]:not([data-theme="dark"])'],
+    "projector, dark of the system": [
+        ":root",
+        ":root:not([data-theme])",
+        '[data-mode="projector"]',
+        ':root[data-mode="projector"]:not([data-theme="dark"])',
+        ':root[data-mode="projector"]:not([data-theme])',
+    ],
     "projector, dark": [":root", '[data-theme="dark"]', '[data-mode="projector"]', '[data-theme="dark"][data-mode="projector"]'],
 }
 

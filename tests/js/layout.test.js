@@ -5,7 +5,7 @@ import test from "node:test";
 import { makePlane, xOf, yOf } from "../../static/js/layout/plane.js";
 import { pinsOf } from "../../static/js/layout/pins.js";
 import { entryAt, farEdge, layStrip, nearEdge } from "../../static/js/layout/strip.js";
-import { dragged, fitted, followingWindow, WIDTHS_PX, zoomed } from "../../static/js/layout/window.js";
+import { backOf, dragged, fitted, followingWindow, parted, WIDTHS_PX, zoomed } from "../../static/js/layout/window.js";
 import { placeLabels } from "../../static/js/layout/labels.js";
 import { layLinks, pointOn, shareOf } from "../../static/js/layout/links.js";
 import { SHORTEST_US, spanFor, ticksOf, timeZoomed, turned } from "../../static/js/layout/time_axis.js";
@@ -141,4 +141,12 @@ test("no pin hides another: what stands too near goes one level out", () => {
   assert.equal(near.read.level, 0, "one message wide is far enough");
   const fine = layStrip({ length: 20, first_kept: 0, back: 0, unit_px: 4, a0: plane.a0, a1: plane.a1, units: () => 1 });
   assert.equal(pinsOf(plane, { strip: fine, topic, cursor: { mark_delete_index: 9, read_index: 11, ranges: [] } }, true).read.level, 1);
+});
+
+test("lanes look back together, or each by itself once they are parted", () => {
+  const together = dragged(followingWindow(10), 200, 500, "b");
+  assert.deepEqual([backOf(together, "a"), backOf(together, "b")], [20, 20]);
+  const free = dragged(parted(together, ["a", "b"]), 300, 500, "b");
+  assert.deepEqual([backOf(free, "a"), backOf(free, "b")], [20, 50]);
+  assert.equal(backOf(parted(free, ["a", "b"]), "b"), 20, "together again they share one window");
 });

@@ -4,6 +4,12 @@ import { markerKind } from "../model/cells.js";
 import { pointOn, shareOf } from "./links.js";
 import { entryAt } from "./strip.js";
 
+/** @returns {string} the lane nearest to a place in the picture */
+export function laneAt({ plane }, x, y) {
+  const far = (lane) => Math.abs(plane.turned ? lane.base - plane.cell / 2 - x : lane.base + plane.cell / 2 - y);
+  return plane.lanes.reduce((best, lane) => (far(lane) < far(best) ? lane : best)).name;
+}
+
 /**
  * @param {import("./scene.js").Scene} scene
  * @param {number} x px in the picture

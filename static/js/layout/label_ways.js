@@ -5,6 +5,7 @@
 
 export const WAYS = {
   below: (p, width) => ({ x: Math.min(p.x - width / 2, (p.end ?? Infinity) - width), y: p.y }),
+  belowEnd: (p, width) => ({ x: (p.end ?? p.x) - width, y: p.y }),
   belowLeft: (p, width) => ({ x: p.x - width + 4, y: p.y }),
   belowRight: (p) => ({ x: p.x - 4, y: p.y }),
   besideRight: (p) => ({ x: p.x + 9, y: p.y }),

@@ -60,10 +60,13 @@ function landscapePlane(width, scale, names, room) {
 function turnedPlane(width, names, room) {
   const cell = names.length > 3 ? 22 : 31;
   const column = width / names.length;
-  const lanes = names.map((name, at) => ({ name, base: (at + 1) * column - 8 }));
+  const lanes = names.map((name, at) => ({ name, base: (at + 1) * column - FLAGS_PX }));
   const links = names.length > 1 ? 34 + reachOf(names.length - 1, true) : 20;
   return { turned: true, width, height: room, scale: 1, a0: 64, a1: room - links, port: room - links + 10, cell, lift: 7, lanes };
 }
+
+/** Right of a turned lane: room for two flags. */
+export const FLAGS_PX = 22;
 
 /** How far a link's arc stands out from the ports: farther lanes wider, one direction outside the other. */
 export const reachOf = (lanes_apart, outer) => 20 + 44 * (lanes_apart - 1) + (outer ? 18 : 0);

@@ -12,7 +12,7 @@ import { pinsOf } from "./pins.js";
 import { makePlane } from "./plane.js";
 import { layStrip } from "./strip.js";
 import { layLinks } from "./links.js";
-import { fitted } from "./window.js";
+import { backOf, fitted } from "./window.js";
 import { threadsOf } from "./threads.js";
 
 /** Entries counted back at most when the window looks for the slowest cursor. */
@@ -68,7 +68,7 @@ function layLane(state, watched, cluster, { plane, shown, units, standing }) {
   const topic = topicView(state, cluster, watched.topic);
   const store = state.cells[`${cluster}/${watched.topic}`];
   const length = topic?.length ?? 0;
-  const strip = layStrip({ length, first_kept: topic?.first_kept ?? 0, back: shown.back, unit_px: shown.unit_px, a0: plane.a0, a1: plane.a1, units });
+  const strip = layStrip({ length, first_kept: topic?.first_kept ?? 0, back: backOf(shown, cluster), unit_px: shown.unit_px, a0: plane.a0, a1: plane.a1, units });
   const bits = strip.to - strip.from <= ENTRIES_HELD ? standing(cluster, strip.from, strip.to) : new Uint16Array(0);
   const remote = cluster !== watched.subject && topic !== undefined;
   const cursor = topic?.subscriptions?.[watched.subscription];

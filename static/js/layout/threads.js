@@ -13,6 +13,7 @@ export const THREADS_DRAWN = 7;
  * @property {number} snapshot
  * @property {"applied" | "used" | "ready" | "finished" | "building" | "timed-out" | "evicted"} state used: the update has not arrived everywhere; finished: not read by the dispatcher yet
  * @property {Object<string, number>} index by cluster: the last entry included
+ * @property {boolean} decided the newest that was used: what the last update said
  */
 
 /**
@@ -32,6 +33,7 @@ export function threadsOf(state, watched) {
     if (!word) continue;
     const thread = toThread(state, watched, snapshot, word, pending.get(snapshot.number));
     if (word === "used" && isApplied(state, watched, thread)) thread.state = "applied";
+    thread.decided = word === "used" && snapshot.number === newest_used;
     groups[thread.state].push(thread);
   }
   const newest = (word, count) => groups[word].sort((a, b) => b.snapshot - a.snapshot).slice(0, count);
@@ -71,5 +73,5 @@ function toThread(state, watched, snapshot, word, pending) {
     const at = indexOf(topicView(state, cluster, watched.topic)?.ledgers ?? [], position);
     if (at !== null) index[cluster] = at;
   }
-  return { snapshot: snapshot.number, state: word, index };
+  return { snapshot: snapshot.number, state: word, index, decided: false };
 }

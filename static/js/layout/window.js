@@ -8,7 +8,16 @@ export const WIDTHS_PX = [30, 22, 16, 14, 12, 10, 8, 6, 5, 4, 3, 2, 1.4, 1, 0.7,
 /** Widths that a person may choose, in px. */
 export const ZOOM_PX = [44, 30, 22, 16, 12, 8, 5, 3, 2, 1, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001];
 
-/** @typedef {{unit_px: number, back: number, held: boolean}} Window held: a person chose the width */
+/**
+ * @typedef {{unit_px: number, back: number, held: boolean, backs?: Object<string, number>}} Window held: a person chose the width;
+ *   backs: the lanes were parted, each looks back as far as it was dragged
+ */
+
+/** @returns {number} entries to the right of the window in one lane */
+export const backOf = (window, lane) => window.backs?.[lane] ?? window.back;
+
+/** Lanes look back together, or each by itself from where it is now. @returns {Window} */
+export const parted = (window, lanes) => (window.backs ? { ...window, backs: undefined } : { ...window, backs: Object.fromEntries(lanes.map((lane) => [lane, window.back])), held: true });
 
 /** @returns {Window} */
 export const followingWindow = (unit_px = 12) => ({ unit_px, back: 0, held: false });
@@ -45,8 +54,13 @@ function nearest(widths, width) {
   return best;
 }
 
-/** @param {number} by_px positive drags older entries into view @param {number} longest the longest log */
-export function dragged(window, by_px, longest) {
-  const back = Math.round(window.back + by_px / window.unit_px);
-  return { ...window, back: Math.max(0, Math.min(longest, back)), held: true };
+/**
+ * @param {number} by_px positive drags older entries into view
+ * @param {number} longest the longest log
+ * @param {string | null} lane the one that is dragged, when the lanes were parted
+ */
+export function dragged(window, by_px, longest, lane = null) {
+  const within = (back) => Math.max(0, Math.min(longest, Math.round(back + by_px / window.unit_px)));
+  if (window.backs && lane !== null) return { ...window, backs: { ...window.backs, [lane]: within(backOf(window, lane)) }, held: true };
+  return { ...window, back: within(window.back), held: true };
 }

@@ -1,5 +1,6 @@
 /** What a viewer may choose to look at: topic or partition, subscription. Hidden while there is nothing to choose. */
 
+import { partitionsOf } from "../model/partitions.js";
 import { subscriptionsOf, topicsOf } from "../model/state.js";
 import { element, required } from "../render/dom.js";
 
@@ -27,7 +28,8 @@ export function makeChoices(document, root, { choose }) {
 
   return {
     update(state, watched) {
-      fill("topic", topicsOf(state).map((name) => [name, name]), watched.topic);
+      const partitions = partitionsOf(state, watched.topic); // they have rows of their own to choose from
+      fill("topic", partitions.length === topicsOf(state).length ? [] : topicsOf(state).map((name) => [name, name]), watched.topic);
       fill("subscription", subscriptionsOf(state, watched.topic).map((name) => [name, name]), watched.subscription);
     },
   };

@@ -8,6 +8,7 @@ import { makeCaches } from "../render/caches.js";
 import { setText, required } from "../render/dom.js";
 import { makeMirror } from "../render/mirror.js";
 import { makeNotices } from "../render/notices.js";
+import { makePartitions } from "../render/partitions.js";
 import { makeRisk } from "../render/risk.js";
 import { makeSentence } from "../render/sentence.js";
 import { makeStage } from "../render/stage.js";
@@ -59,6 +60,7 @@ export function makeView(parts) {
   const caches = makeCaches(document, root);
   const mirror = makeMirror(document, root);
   const choices = makeChoices(document, root, { choose });
+  const partitions = makePartitions(document, root, { onTopic: (topic) => choose({ topic }), onFold: redraw });
   const header = makeHeader(document, root, { ...parts, say, appearance });
   const branches = makeBranches(document, root, { link, getState, say });
   const story = makeStoryPlayer({ ...parts, say, light: lightBeat, onRoom: redraw });
@@ -85,11 +87,11 @@ export function makeView(parts) {
   letGoOfClickedButtons(document, signal);
   listenToKeys(
     document,
-    { ...controls.acts, ...footer.acts, ...stage.acts, ...time.acts, ...faults.acts, ...events.acts, ...header.acts, ...branches.acts, ...panels.acts, ...steps, clear, words: () => header.wordsShown(mirror.toggle()) },
+    { ...controls.acts, ...footer.acts, ...stage.acts, ...partitions.acts, ...time.acts, ...faults.acts, ...events.acts, ...header.acts, ...branches.acts, ...panels.acts, ...steps, clear, words: () => header.wordsShown(mirror.toggle()) },
     signal,
   );
   required(root, "[data-act=words]").addEventListener("click", () => header.wordsShown(mirror.toggle()));
-  for (const act of ["magnify", "reduce", "follow"]) required(root, `[data-act=${act}]`).addEventListener("click", stage.acts[act]);
+  for (const act of ["magnify", "reduce", "follow", "together"]) required(root, `[data-act=${act}]`).addEventListener("click", stage.acts[act]);
   for (const [name, act] of Object.entries({ "time-in": "magnifyTime", "time-out": "reduceTime", "time-now": "followTime" })) required(root, `[data-act=${name}]`).addEventListener("click", time.acts[act]);
   new window.ResizeObserver(redraw).observe(required(root, "main"));
 
@@ -99,6 +101,7 @@ export function makeView(parts) {
     const theme = appearance.theme();
     const ratio = window.devicePixelRatio || 1;
     const at_us = appearance.calm() ? state.at_us : shown_us;
+    if (partitions.update(state, watched, theme, ratio)) measured = {};
     if (state !== measured.state) measured = { state, room: appearance.room(theme, watched.clusters.length), spare: null };
     const lit = lights.now();
     stage.update(state, watched, theme, ratio, measured.room, lit);

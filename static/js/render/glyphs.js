@@ -9,8 +9,8 @@ import { ORIGINS } from "./theme.js";
 /** Shapes by cluster number: whole, split, pierced, barred. */
 export const SHAPES = ["whole", "split", "pierced", "barred"];
 
-/** A cell of a lane. `along` its near edge, `offset` 0 on the strip, negative when raised. fillStyle is set by the caller. */
-export function laneCell(context, plane, lane, origin, along, offset, length, ground) {
+/** A cell of a lane. `along` its near edge, `offset` 0 on the strip, negative when raised; named: its number will stand on it. fillStyle is set by the caller. */
+export function laneCell(context, plane, lane, origin, along, offset, length, ground, named = false) {
   const breadth = plane.cell;
   const shape = SHAPES[origin % ORIGINS];
   if (shape === "split" || shape === "barred") {
@@ -27,7 +27,7 @@ export function laneCell(context, plane, lane, origin, along, offset, length, gr
     context.fillStyle = ground;
     if (length >= 6) {
       context.beginPath();
-      const middle = offset + breadth / 2;
+      const middle = offset + breadth * (named ? 0.2 : 0.5);
       if (plane.turned) context.arc(lane.base - middle, along + length / 2, radius, 0, 7);
       else context.arc(along + length / 2, lane.base + middle, radius, 0, 7);
       context.fill();

@@ -12,7 +12,11 @@ import { CAUSE_WORDS } from "../model/causes.js";
 import { span, whole } from "../model/format.js";
 import { HELD, LOST, STRANDED } from "../model/standing.js";
 import { subscriptionsOf, topicsOf } from "../model/state.js";
+import { bordersOf } from "./ledgers.js";
 import { pointsOf } from "./threads.js";
+
+/** More ranges than this are not printed one by one. */
+const RANGES_PRINTED = 6;
 
 /** @typedef {{text: string, weight: number, colour: string}} Run a piece of a label in one weight and colour (a theme ink) */
 
@@ -39,6 +43,7 @@ export function labelRequests(scene, state, measure, line) {
     askHoles(scene, state, lane, ask);
     askCauses(scene, state, lane, ask);
     askStranded(scene, lane, ask);
+    askLedgers(scene, lane, ask);
   });
   for (const thread of scene.threads) askThread(scene, thread, ask);
   askWash(scene, ask);
@@ -65,11 +70,28 @@ function askCursor(scene, lane, ask) {
     const anchor = anchorAt(plane, lane, read.along, plane.cell + (12 + 9 * read.level) * plane.scale);
     ask(PRIORITY.range, [{ text: "read position", weight: 400, colour: "ink2" }], anchor, ["besideRight", "besideLeft"], [[{ text: "read", weight: 400, colour: "ink2" }]]);
   }
+  askRanges(plane, lane, strip, cursor, ask);
+}
+
+/** Individually acknowledged entries as Pulsar prints them, as much of it as there is room for. */
+function askRanges(plane, lane, strip, cursor, ask) {
   const last = cursor.ranges[cursor.ranges.length - 1];
-  if (last && !plane.turned && strip.fine) {
-    const middle = (Math.max(plane.a0, nearEdge(strip, cursor.ranges[0][0])) + farEdge(strip, last[1])) / 2;
-    const text = cursor.ranges_total === 1 ? cursor.individually_deleted.replace(/^\[|\]$/g, "") : "acknowledged one by one";
-    ask(PRIORITY.range, [{ text, weight: 400, colour: "ink2" }], anchorAt(plane, lane, middle, plane.cell + 12 * plane.scale), ["below"]);
+  if (!last || plane.turned || !strip.fine) return;
+  const words = (text) => [{ text, weight: 400, colour: "ink2" }];
+  const printed = cursor.individually_deleted.replace(/^\[|\]$/g, "");
+  const ranges = printed.match(/[([][^)\]]*[)\]]/g) ?? [printed];
+  const rest = cursor.ranges_total - 2;
+  const forms = [ranges.length <= RANGES_PRINTED ? printed : null, rest > 0 ? `${ranges.slice(0, 2).join(",")} and ${whole(rest)} more` : null, cursor.ranges_total > 1 ? `${whole(cursor.ranges_total)} ranges acknowledged` : null].filter(Boolean);
+  const middle = (Math.max(plane.a0, nearEdge(strip, cursor.ranges[0][0])) + farEdge(strip, last[1])) / 2;
+  ask(PRIORITY.range, words(forms[0]), { ...anchorAt(plane, lane, middle, plane.cell + 12 * plane.scale), end: plane.a1 }, ["below", "belowLeft", "belowRight"], forms.slice(1).map(words));
+}
+
+/** The first ledgers of the window by name, where nothing else stands. */
+function askLedgers(scene, lane, ask) {
+  const { plane } = scene;
+  if (plane.turned) return;
+  for (const { ledger, along } of bordersOf(plane, scene.lanes[lane.name])) {
+    ask(PRIORITY.quiet, [{ text: `ledger ${ledger}`, weight: 400, colour: "ink3" }], anchorAt(plane, lane, along + 2, -11 * plane.scale), ["aboveRight"]);
   }
 }
 
@@ -86,6 +108,7 @@ function askHoles(scene, state, lane, ask) {
     const since_us = heldSince(state, name);
     const runs = [{ text: name, weight: 600, colour: "ink" }];
     if (since_us !== null) runs.push({ text: plane.turned ? ` ${span(state.at_us - since_us)}` : ` held for ${span(state.at_us - since_us)}`, weight: 400, colour: "ink" });
+    else if (!plane.turned && !held) runs.push({ text: first < cursor.read_index ? " waits, with nobody" : " not read yet", weight: 400, colour: "ink2" });
     const middle = (nearEdge(strip, first) + farEdge(strip, first)) / 2;
     if (plane.turned) ask(PRIORITY.hole, runs, anchorAt(plane, lane, middle, -plane.lift - 4), ["right", "leftHigher"]);
     else ask(PRIORITY.hole, runs, anchorAt(plane, lane, middle, -plane.lift - 6 * plane.scale), ["above", "aboveRight", "aboveLeft"]);
@@ -117,7 +140,7 @@ function askCauses(scene, state, lane, ask) {
     const bare = harmRun(doubtful ? "×2" : whole(messages), 650);
     const middle = (from + to) / 2;
     if (plane.turned) ask(PRIORITY.harm, [count], anchorAt(plane, lane, middle, plane.cell + 19), ["left"], [[bare]]);
-    else ask(PRIORITY.harm, [count, reason], { ...anchorAt(plane, lane, middle, plane.cell + 39 * plane.scale), end: plane.a1 }, ["below", "belowRight", "belowLeft"], [[count], [bare]]);
+    else ask(PRIORITY.harm, [count, reason], { ...anchorAt(plane, lane, middle, plane.cell + 39 * plane.scale), end: plane.a1 }, ["below", "belowRight", "belowLeft", "belowEnd"], [[count], [bare]]);
   }
   if (!plane.turned) askRest(scene, state, lane, ask);
 }
@@ -179,9 +202,10 @@ function askThread(scene, thread, ask) {
   if (!point) return;
   const colour = thread.state === "applied" || thread.state === "evicted" ? "soft" : thread.state === "timed-out" ? "harm" : "proto";
   const runs = [{ text: `S${thread.snapshot}`, weight: 650, colour: colour === "soft" ? "proto" : colour }];
-  if (!plane.turned) runs.push({ text: ` ${THREAD_WORDS[thread.state]}`, weight: 400, colour: colour === "soft" ? "proto" : colour });
+  const words = thread.decided && thread.state === "applied" ? "decided the last update" : THREAD_WORDS[thread.state];
+  if (!plane.turned) runs.push({ text: ` ${words}`, weight: 400, colour: colour === "soft" ? "proto" : colour });
   const ways = plane.turned ? ["leftHigher", "left", "leftLower"] : ["above", "aboveLeft", "aboveRight"];
-  ask(PRIORITY.thread, runs, anchorAt(plane, point.lane, point.along, plane.turned ? plane.cell + 12 : -23 * plane.scale), ways);
+  ask(PRIORITY.thread, runs, anchorAt(plane, point.lane, point.along, plane.turned ? plane.cell + 12 : -23 * plane.scale), ways, plane.turned ? [] : [runs.slice(0, 1)]);
 }
 
 function askWash(scene, ask) {

@@ -8,6 +8,7 @@ import { flagBoxes } from "../layout/pins.js";
 import { prepared } from "./canvas.js";
 import { drawDown } from "./down.js";
 import { drawLabels, makeMeasure } from "./labels.js";
+import { drawLedgers } from "./ledgers.js";
 import { drawLit } from "./lit.js";
 import { labelRequests } from "./label_requests.js";
 import { drawArcs } from "./links.js";
@@ -30,6 +31,7 @@ export function paintLanes(canvas, scene, state, theme, { ratio, tiles, lit }) {
     const held = scene.lanes[lane.name];
     if (!held.strip.fine) drawShares(context, scene, lane, theme, densityOf(held.store, tiles(lane.name), scene.watched.clusters.length));
     drawStrip(context, scene, lane, theme);
+    drawLedgers(context, scene, lane, theme);
     drawRail(context, scene, lane, theme);
     drawDown(context, scene, lane, theme);
     drawTwice(context, scene, lane, theme);

@@ -2,23 +2,30 @@
 
 import { isAcknowledged } from "../model/acknowledged.js";
 import { densityOf } from "../model/density.js";
+import { backOf } from "../layout/window.js";
 import { prepared } from "./canvas.js";
 import { fontOf, ORIGINS } from "./theme.js";
 
 const ROW_PX = 5;
 const PITCH_PX = 7;
-export const OVERVIEW_PX = 34;
+const FIRST_PX = 8;
+const LOWEST_PX = 34;
+
+/** @returns {number} the row under a place in the overview; rows beyond the last count on */
+export const rowAt = (y, scale) => Math.floor((y / scale - FIRST_PX + 1) / PITCH_PX);
 
 /** @returns {{x0: number, x1: number, longest: number}} so that a click can be turned into a place in the logs */
 export function paintOverview(canvas, scene, theme, { ratio, tiles }) {
   const { plane } = scene;
-  const height = OVERVIEW_PX * theme.scale;
+  const height = Math.max(LOWEST_PX, FIRST_PX + plane.lanes.length * PITCH_PX + 5) * theme.scale;
   const context = prepared(canvas, plane.width, height, ratio);
   const x0 = plane.a0;
   const x1 = plane.a1;
   const longest = Math.max(1, ...plane.lanes.map((lane) => scene.lanes[lane.name].topic?.length ?? 0));
-  plane.lanes.forEach((lane, row) => paintRow(context, scene, lane, theme, { y: (8 + row * PITCH_PX) * theme.scale, x0, x1, longest, tiles }));
-  paintWindow(context, scene, theme, { x0, x1, longest, bottom: (8 + plane.lanes.length * PITCH_PX) * theme.scale });
+  plane.lanes.forEach((lane, row) => paintRow(context, scene, lane, theme, { y: (FIRST_PX + row * PITCH_PX) * theme.scale, x0, x1, longest, tiles }));
+  const frame = (lanes, top, rows) => paintWindow(context, scene, theme, { lanes, x0, x1, longest, top: top * theme.scale, height: rows * PITCH_PX * theme.scale });
+  if (scene.window.backs) plane.lanes.forEach((lane, row) => frame([lane], FIRST_PX + row * PITCH_PX - 1, 1));
+  else frame(plane.lanes, FIRST_PX - 3, plane.lanes.length + 0.6);
   paintWords(context, scene, theme, x0, x1, longest);
   return { x0, x1, longest };
 }
@@ -47,15 +54,15 @@ function paintRow(context, scene, lane, theme, { y, x0, x1, longest, tiles }) {
   context.fillRect(mark - 0.5, y - 1.5, 1.4, height + 3);
 }
 
-function paintWindow(context, scene, theme, { x0, x1, longest, bottom }) {
-  const reach = Math.max(...Object.values(scene.lanes).map(({ strip }) => strip.to - strip.from), 1);
-  const { back } = scene.window;
+/** The window as a frame around the rows of these lanes: one around all, or one each when they were parted. */
+function paintWindow(context, scene, theme, { lanes, x0, x1, longest, top, height }) {
+  const reach = Math.max(...lanes.map((lane) => scene.lanes[lane.name].strip.to - scene.lanes[lane.name].strip.from), 1);
   const px = (x1 - x0) / longest;
-  const right = x1 - back * px;
+  const right = x1 - backOf(scene.window, lanes[0].name) * px;
   const left = Math.max(x0, right - reach * px);
   context.strokeStyle = theme.ink.ink;
   context.lineWidth = 1.2;
-  context.strokeRect(left - 1, 3 * theme.scale, Math.max(6, right - left + 2), bottom - 1 * theme.scale);
+  context.strokeRect(left - 1, top, Math.max(6, right - left + 2), height);
 }
 
 function paintWords(context, scene, theme, x0, x1, longest) {

@@ -4,15 +4,15 @@
  */
 
 import { makeScene } from "../layout/scene.js";
-import { dragged, followingWindow, zoomed } from "../layout/window.js";
-import { flightAt, thingAt } from "../layout/hit.js";
+import { dragged, followingWindow, parted, zoomed } from "../layout/window.js";
+import { flightAt, laneAt, thingAt } from "../layout/hit.js";
 import { prepared } from "./canvas.js";
 import { required } from "./dom.js";
 import { makeHeadings } from "./headings.js";
 import { paintLanes } from "./lanes.js";
 import { drawFlights } from "./links.js";
 import { makeMarkButtons } from "./mark_buttons.js";
-import { paintOverview } from "./overview.js";
+import { paintOverview, rowAt } from "./overview.js";
 
 /** A drag shorter than this is a click, px. */
 const CLICK_PX = 4;
@@ -28,6 +28,7 @@ export function makeStage(document, root, on, tiles) {
   const still = required(stage, "[data-part=still]");
   const moving = required(stage, "[data-part=moving]");
   const overview = required(root, "[data-part=overview]");
+  const together = required(root, "[data-act=together]");
   const headings = makeHeadings(document, required(stage, "[data-part=handles]"), on);
   const marks = makeMarkButtons(document, required(stage, "[data-part=marks]"), on.onThing);
   let window = followingWindow();
@@ -48,7 +49,7 @@ export function makeStage(document, root, on, tiles) {
   }
 
   listenToDrag(moving, {
-    onDrag: (by_px) => scene && change(dragged(window, scene.plane.turned ? by_px.y : by_px.x, over.longest)),
+    onDrag: (by_px, at) => scene && change(dragged(window, scene.plane.turned ? by_px.y : by_px.x, over.longest, laneAt(scene, at.x, at.y))),
     onClick: (x, y) => {
       const hit = scene && flightAt(scene, flying.flights, flying.at_us, x, y);
       if (hit) {
@@ -71,20 +72,30 @@ export function makeStage(document, root, on, tiles) {
     const box = overview.getBoundingClientRect();
     const back = ((over.x1 - (event.clientX - box.left)) / (over.x1 - over.x0)) * over.longest;
     const shown = Math.max(...Object.values(scene.lanes).map(({ strip }) => strip.to - strip.from));
-    change({ ...scene.window, back: Math.max(0, Math.round(back - shown / 2)), held: true });
+    const wanted = Math.max(0, Math.round(back - shown / 2));
+    const lane = scene.plane.lanes[Math.min(scene.plane.lanes.length - 1, Math.max(0, rowAt(event.clientY - box.top, scene.plane.scale)))].name;
+    change(window.backs ? { ...scene.window, backs: { ...window.backs, [lane]: wanted }, held: true } : { ...scene.window, back: wanted, held: true });
   });
 
   return {
     acts: {
       magnify: () => scene && change(zoomed(scene.window, 1, scene.plane.scale)),
       reduce: () => scene && change(zoomed(scene.window, -1, scene.plane.scale)),
-      follow: () => change(followingWindow(scene?.window.unit_px)),
+      follow: () => {
+        change(followingWindow(scene?.window.unit_px));
+        together.setAttribute("aria-pressed", "true");
+      },
+      together: () => {
+        if (!scene) return;
+        change(parted(scene.window, Object.keys(scene.lanes)));
+        together.setAttribute("aria-pressed", String(window.backs === undefined));
+      },
       toLogs: () => stage.focus(),
     },
     /** Draws what stands when something changed. */
     update(state, watched, theme, ratio, room, lit) {
       const width = stage.clientWidth;
-      const key = [state.epoch, state.number, state.older, watched.topic, watched.subscription, watched.target, watched.subject, width, theme.ink.bg, theme.scale, ratio, room, window.unit_px, window.back, tiles.version(), lit?.row.seq].join("|");
+      const key = [state.epoch, state.number, state.older, watched.topic, watched.subscription, watched.target, watched.subject, width, theme.ink.bg, theme.scale, ratio, room, window.unit_px, window.back, JSON.stringify(window.backs), tiles.version(), lit?.row.seq].join("|");
       if (key === drawn) return;
       drawn = key;
       scene = makeScene(state, watched, { width, room, scale: theme.scale, window });
@@ -122,9 +133,11 @@ const spotAt = (canvas, { x, y }) => ({
 
 function listenToDrag(canvas, { onDrag, onClick, onHover, onZoom }) {
   let from = null;
+  let begun = null;
   let moved = 0;
   canvas.addEventListener("pointerdown", (event) => {
     from = { x: event.clientX, y: event.clientY };
+    begun = { x: event.offsetX, y: event.offsetY };
     moved = 0;
     if (event.pointerType === "mouse") canvas.setPointerCapture(event.pointerId);
   });
@@ -137,7 +150,7 @@ function listenToDrag(canvas, { onDrag, onClick, onHover, onZoom }) {
     moved += Math.abs(by.x) + Math.abs(by.y);
     if (moved < CLICK_PX) return;
     from = { x: event.clientX, y: event.clientY };
-    onDrag(by);
+    onDrag(by, begun);
   });
   canvas.addEventListener("pointerup", (event) => {
     if (from && moved < CLICK_PX) onClick(event.offsetX, event.offsetY);

@@ -5,7 +5,7 @@ import { CAME_TWICE, DONE, HELD, HERE, LOST, OURS, STRANDED } from "../model/sta
 import { farEdge, nearEdge } from "../layout/strip.js";
 import { forRuns } from "../layout/runs.js";
 import { fillBox, xOf, yOf } from "../layout/plane.js";
-import { glyph, laneCell, MARKER_WORDS } from "./glyphs.js";
+import { glyph, laneCell, MARKER_WORDS, SHAPES } from "./glyphs.js";
 import { fontOf, ORIGINS } from "./theme.js";
 
 /** Entries at least this wide carry their number, in px. */
@@ -58,17 +58,18 @@ function drawMessage(context, plane, lane, theme, { along, length, kind, bits, n
   const raised = (bits & HELD) !== 0;
   const pale = !raised && (bits & (DONE | CAME_TWICE)) !== 0;
   const offset = raised ? -plane.lift : 0;
-  context.fillStyle = pale ? theme.done[origin] : theme.origin[origin];
-  laneCell(context, plane, lane, origin, along, offset, length, theme.ink.bg);
-  if (bits & (STRANDED | LOST) && length >= OUTLINED_PX - 1) outline(context, plane, lane, along, offset, length, theme);
   const name = String(number);
-  if (length >= NAMED_PX && name.length * theme.label * DIGIT + 4 <= length && !plane.turned) {
-    context.fillStyle = pale ? theme.ink.ink2 : theme.ink.bg;
-    context.font = fontOf(theme, theme.label, 600);
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    context.fillText(name, along + length / 2, lane.base + offset + plane.cell / 2 + 0.5, length);
-  }
+  const named = length >= NAMED_PX && name.length * theme.label * DIGIT + 4 <= length && !plane.turned;
+  context.fillStyle = pale ? theme.done[origin] : theme.origin[origin];
+  laneCell(context, plane, lane, origin, along, offset, length, theme.ink.bg, named);
+  if (bits & (STRANDED | LOST) && length >= OUTLINED_PX - 1) outline(context, plane, lane, along, offset, length, theme);
+  if (!named) return;
+  context.fillStyle = pale ? theme.ink.ink2 : theme.ink.bg;
+  context.font = fontOf(theme, theme.label, 600);
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  const pierced = SHAPES[origin] === "pierced"; // the number stands under the hole
+  context.fillText(name, along + length / 2, lane.base + offset + plane.cell * (pierced ? 0.64 : 0.5) + 0.5, length);
 }
 
 function outline(context, plane, lane, along, offset, length, theme) {

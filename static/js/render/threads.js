@@ -77,9 +77,10 @@ export function drawThreads(context, scene, theme, lit) {
     context.save();
     context.strokeStyle = theme.ink[look.colour];
     context.lineWidth = theme.thread * (lit?.snapshots.has(thread.snapshot) ? 2 : 1);
+    const { plane } = scene;
+    if (thread.decided) glow(context, plane, points, theme);
     context.setLineDash(look.dash);
     context.beginPath();
-    const { plane } = scene;
     const { enter } = ends(plane);
     if (!points[0].loose) moveTo(context, plane, points[0].lane, points[0].along, plane.turned ? enter : -22 * plane.scale);
     else moveTo(context, plane, points[0].lane, points[0].along, plane.cell / 2);
@@ -90,6 +91,22 @@ export function drawThreads(context, scene, theme, lit) {
     if (thread.state === "timed-out" || thread.state === "evicted") cross(context, scene, points, theme);
     context.restore();
   }
+}
+
+/** A broad pale stroke under the thread of the snapshot that the last update told of. */
+function glow(context, plane, points, theme) {
+  const { enter } = ends(plane);
+  context.save();
+  context.strokeStyle = theme.ink.wash;
+  context.lineWidth = theme.thread * 6;
+  context.setLineDash([]);
+  context.beginPath();
+  if (points[0].loose) moveTo(context, plane, points[0].lane, points[0].along, plane.cell / 2);
+  else moveTo(context, plane, points[0].lane, points[0].along, plane.turned ? enter : -22 * plane.scale);
+  trace(context, plane, points);
+  context.globalCompositeOperation = "destination-over";
+  context.stroke();
+  context.restore();
 }
 
 /** Small boxes along the bends between the lanes, so that words can be kept off them. */

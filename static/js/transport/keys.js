@@ -22,6 +22,8 @@ export const KEYS = [
   { keys: ["+", "="], shown: "+", says: "magnify the logs", act: "magnify" },
   { keys: ["-"], shown: "−", says: "show more of the logs", act: "reduce" },
   { keys: ["0"], shown: "0", says: "let the window follow again", act: "follow" },
+  { keys: ["l", "L"], shown: "L", says: "one window for all lanes, or one each", act: "together" },
+  { keys: ["i", "I"], shown: "I", says: "fold or unfold the partitions", act: "partitions" },
   { keys: ["1"], shown: "1", says: "to the logs", act: "toLogs" },
   { keys: ["2"], shown: "2", says: "to the time diagram", act: "toTime" },
   { keys: ["p", "P"], shown: "P", says: "next view under the logs", act: "nextPanel" },
