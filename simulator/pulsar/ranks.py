@@ -7,5 +7,6 @@ CONSUMER, PRODUCER, REPLICATOR, TOPIC, CONTROLLER, FAILOVER = range(1, 7)
 
 
 def rank(kind: int, major: int, minor: int = 0) -> int:
-    """The rank of a component of `kind` (above) with ordinals `major` and `minor`, each below 65,536."""
+    """The rank of a component of `kind` (above) with ordinals `major` and `minor`, each from 0 and below 65,536."""
+    assert 0 <= major < 1 << 16 and 0 <= minor < 1 << 16, f"ordinals {major} and {minor} do not fit a rank"
     return (kind << 32) | (major << 16) | minor

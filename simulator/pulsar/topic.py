@@ -39,7 +39,7 @@ class Topic:
         self.name = name
         self.partition = partition
         self.number = runtime.name(name)
-        self.rank = rank(TOPIC, sorted(runtime.scenario.topics).index(base), cluster.index * 1024 + partition)
+        self.rank = rank(TOPIC, sorted(runtime.scenario.topics).index(base), cluster.index * 1024 + partition + 1)
         self.policies = dict(runtime.scenario.topics[base].settings)
         self.hot = HotSettings.of(self)
         self.log = TopicLog()
