@@ -48,7 +48,7 @@ class Branch:
         self.furthest_us = runtime.now_us
         self._messages, self._markers = runtime.messages, runtime.markers
         self._columns = {
-            (cluster.name, topic.name): (topic.log, topic.stored_seqs)
+            (cluster.name, topic.name): (topic.log, topic.stored_seqs, topic.source_indices)
             for cluster in runtime.clusters.values() for topic in cluster.topics.values()
         }  # fmt: skip
         self.save(runtime)
@@ -92,9 +92,8 @@ class Branch:
         runtime.trace, runtime.messages, runtime.markers = self.trace, self._messages, self._markers
         for cluster in runtime.clusters.values():
             for topic in cluster.topics.values():
-                log, stored_seqs = self._columns[(cluster.name, topic.name)]
+                log, topic.stored_seqs, topic.source_indices = self._columns[(cluster.name, topic.name)]
                 topic.log.share(log)
-                topic.stored_seqs = stored_seqs
 
     @property
     def checkpoint_bytes(self) -> int:

@@ -83,3 +83,4 @@ def depart(runtime: Runtime) -> None:
         for topic in cluster.topics.values():
             topic.log.depart()
             topic.stored_seqs = topic.stored_seqs.prefix(topic.log.length)
+            topic.source_indices = topic.source_indices.prefix(topic.log.length if topic.keeps_sources else 0)

@@ -12,6 +12,7 @@ from typing import Any
 from simulator.checks.causes_add_up import CLAIM as CAUSES_ADD_UP
 from simulator.checks.causes_add_up import causes_that_do_not_add_up
 from simulator.checks.check import Check
+from simulator.checks.filtered_rightly import FilteredRightly
 from simulator.checks.knowledge import Knowledge
 from simulator.checks.mark_delete import MarkDelete
 from simulator.checks.markers_hidden import MarkersHidden
@@ -24,7 +25,7 @@ from simulator.checks.violation import Violation
 from simulator.scenarios.model import Scenario
 from simulator.trace.trace import BLOCK_ROWS, Trace
 
-ROW_CHECKS: tuple[type[Check], ...] = (SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone)
+ROW_CHECKS: tuple[type[Check], ...] = (SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly)
 
 CLAIMS: tuple[str, ...] = (*(check.claim for check in ROW_CHECKS), CAUSES_ADD_UP)
 """Every claim in order: what `Violation.claim` can say."""

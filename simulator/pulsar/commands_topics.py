@@ -142,6 +142,20 @@ def replicate(runtime, arguments, begin) -> None:
         subscription.switch_replication(arguments["enabled"], cause)
 
 
+def sync_acknowledgements(runtime, arguments, begin) -> None:
+    """subscription.sync-acknowledgements: the article's step 3, by hand."""
+    name, source, target = arguments["subscription"], arguments["from"], arguments["to"]
+    senders = [subscription.sender for subscription in _subscriptions(runtime, {**arguments, "cluster": source})]
+    if not all(senders):
+        raise CommandError("no-sync", f"{name} does not synchronise acknowledgements", "give it acknowledgementSync: once or periodic in the scenario")
+    replicators = [sender.topic.replicators.get(target) for sender in senders]
+    if not all(replicator is not None and replicator.reachable() for replicator in replicators):
+        raise CommandError("not-reachable", f"{source} cannot reach {target}", "replicate the topic that way, and heal or restart what is broken")
+    cause = begin()
+    for sender in senders:
+        sender.send(target, cause)
+
+
 def remove_cluster(runtime, arguments, begin) -> None:
     """replication.remove-cluster: cursors towards it are deleted; snapshots no longer wait for it."""
     base, name = arguments["topic"], arguments["cluster"]
@@ -218,6 +232,7 @@ def finish_partial(runtime, arguments, begin) -> None:
 HANDLERS = {
     "topic.unload": unload,
     "subscription.reset": reset,
+    "subscription.sync-acknowledgements": sync_acknowledgements,
     "subscription.skip": skip,
     "subscription.clear": clear,
     "subscription.create": create,

@@ -56,7 +56,7 @@ class Dispatcher:
 
     def next_deliverable(self, cause: int) -> int | None:
         """The next entry to send, from the read position; markers are filtered on the way. None at the end."""
-        log, cursor = self.topic.log, self.subscription.cursor
+        log, cursor, synced = self.topic.log, self.subscription.cursor, self.subscription.synced
         while self.read_index < log.length:
             index = self.read_index
             self.read_index = index + 1
@@ -65,6 +65,8 @@ class Dispatcher:
             record = log.records[index]
             if record < 0:
                 self.subscription.filter_marker(index, self.runtime.markers[-record - 1], cause)
+            elif synced and self.subscription.filter_acknowledged(index, record, cause):
+                continue
             elif not self.postpones or not self.postponed(index, record):
                 return index
         return None

@@ -136,7 +136,9 @@ class SharedDispatcher(Dispatcher):
         while self.replay:  # an empty bitmap is false
             index = self.replay.min()
             self.replay.discard(index)
-            if not self.subscription.cursor.is_acknowledged(index):
+            if self.subscription.cursor.is_acknowledged(index):
+                continue
+            if not self.subscription.synced or not self.subscription.filter_acknowledged(index, self.topic.log.records[index], cause):
                 return index
         return self.next_deliverable(cause)
 

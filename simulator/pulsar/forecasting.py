@@ -147,7 +147,7 @@ def _one(runtime: Runtime, name: str, here: Topic, there: Topic) -> dict[str, in
     log, entry = _window(runtime, there, first)
     flags = Flags(receipted, runtime.acknowledged[name], runtime.delivered[name], runtime.settled[name] | _not_owed(name, copies, receipted))
     found = foretell(
-        log, _cursor(runtime, subscription), flags, _places(runtime, here, there, copies, receipted),
+        log, _cursor(runtime, subscription, first), flags, _places(runtime, here, there, copies, receipted),
         log_from=first, first_kept=there.log.first_kept, entry=entry, earliest=runtime.subscriptions[name].initial_position == "Earliest",
     )  # fmt: skip
     return asdict(found)
@@ -163,7 +163,7 @@ def _window(runtime: Runtime, topic: Topic, first: int) -> tuple[np.ndarray, np.
     return np.repeat(log, batch) + offsets * (np.repeat(log, batch) >= 0), np.repeat(np.arange(first, first + len(log)), batch)
 
 
-def _cursor(runtime: Runtime, subscription: Subscription | None) -> RemoteCursor | None:
+def _cursor(runtime: Runtime, subscription: Subscription | None, first: int) -> RemoteCursor | None:
     if subscription is None:
         return None
     cursor, log = subscription.cursor, subscription.topic.log
@@ -171,7 +171,23 @@ def _cursor(runtime: Runtime, subscription: Subscription | None) -> RemoteCursor
     for index, remaining in cursor.partly_acknowledged().items():
         first = log.records[index]
         parts.update(first + offset for offset in range(runtime.messages.batch[first]) if not remaining >> offset & 1)
+    if subscription.synced:
+        parts |= _filtered(runtime, subscription, first)
     return RemoteCursor(cursor.mark_delete, cursor.acknowledged(), parts)
+
+
+def _filtered(runtime: Runtime, subscription: Subscription, first: int) -> BitMap:
+    """Messages from index `first` on that the filter stage will not dispatch."""
+    topic, found = subscription.topic, BitMap()
+    for index in range(first, topic.log.length):
+        record = topic.log.records[index]
+        if record < 0:
+            continue
+        remaining = subscription.said_to_remain(index, record)
+        count = runtime.messages.batch[record]
+        if remaining != (1 << count) - 1:
+            found.update(record + offset for offset in range(count) if not remaining >> offset & 1)
+    return found
 
 
 def _not_owed(name: str, copies: list[Topic], receipted: BitMap) -> BitMap:

@@ -95,5 +95,5 @@ def store_at_peer(replicator: Replicator, index: int, cause: int) -> None:
                              messages.producer[message], messages.sequence_id[message])  # fmt: skip
             return
         target.producers_seen[name] = position
-    seq = target.append_messages(record, count, source.cluster.number, messages.size_bytes[record] * count, cause)
+    seq = target.append_messages(record, count, source.cluster.number, messages.size_bytes[record] * count, cause, index)
     target.wake_dispatchers(seq)

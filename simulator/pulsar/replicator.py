@@ -79,7 +79,7 @@ class Replicator:
         """Connect: takes a round trip, or no time when the run begins connected."""
         if self.state != DISCONNECTED or self.removed:
             return
-        if not self._reachable():
+        if not self.reachable():
             self._retry()
             return
         self.state = STARTING
@@ -89,7 +89,7 @@ class Replicator:
         round_trip_us = self.link.latency_us(self.draw_base) + self.back.latency_us(self.draw_base)
         self.runtime.schedule(self.runtime.now_us + round_trip_us, self.rank, self, "connected_now", self.connection)
 
-    def _reachable(self) -> bool:
+    def reachable(self) -> bool:
         """The link is up, and a broker there has the topic."""
         remote = self.runtime.clusters[self.peer]
         return self.topic.loaded and self.link.up and remote.up and self.topic.name in remote.topics and remote.topics[self.topic.name].loaded
@@ -110,7 +110,7 @@ class Replicator:
         """The round trip of connecting is over."""
         if connection != self.connection or self.state != STARTING:
             return
-        if self._reachable():
+        if self.reachable():
             self._started(NULL)
         else:
             self.state = DISCONNECTED

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from simulator.log.cursors import Cursor
 from simulator.pulsar import upkeep
+from simulator.pulsar.acknowledgement_sync import AcknowledgedState, origin_of, sender_for
 from simulator.pulsar.dispatch import dispatcher_for
 from simulator.pulsar.markers import Marker
 from simulator.pulsar.snapshot_cache import OLDEST_FIRST, CachedSnapshot, SnapshotCache
@@ -43,6 +44,10 @@ class Subscription:
         self.rolled_to: tuple[int, int] | None = None  # (mark-delete index, ledger): caught up when that ledger was opened
         self.cursor_ledger = -1  # the cursor's own ledger, -1 before its first write
         self.sent_before = (0, 0)  # messages and bytes sent to sessions that have ended since the load
+        self.synced: dict[str, AcknowledgedState] = {}  # peer -> what it last said is acknowledged there; survives crashes
+        self.synced_at_us: int | None = None
+        self.filtered = 0  # messages
+        self.sender = sender_for(self)
 
     def _new_cache(self) -> SnapshotCache:
         rule = self.runtime.option("snapshotCacheRule")
@@ -145,6 +150,42 @@ class Subscription:
         before = self.cursor.mark_delete
         self.cursor.acknowledge(index)
         self.after_acknowledgement(before, "acknowledgement", seq)
+
+    def said_to_remain(self, index: int, record: int) -> int:
+        """Bit set of the entry's messages that no peer says are acknowledged."""
+        count = self.runtime.messages.batch[record]
+        remaining, origin = (1 << count) - 1, origin_of(self.topic, index)
+        for state in self.synced.values():
+            remaining &= state.remaining(*origin, count)
+        return remaining
+
+    def filter_acknowledged(self, index: int, record: int, cause: int) -> bool:
+        """The filter stage: messages that a peer says are acknowledged are acked by the broker, not sent; True when that is the whole entry."""
+        topic, runtime, count = self.topic, self.runtime, self.runtime.messages.batch[record]
+        if self.said_to_remain(index, record) == (1 << count) - 1:
+            return False
+        present = remaining = self.cursor.batch_remaining(index, count)
+        origin = origin_of(topic, index)
+        said: dict[int, str] = {}
+        for peer, state in self.synced.items():
+            known = remaining & ~state.remaining(*origin, count)
+            said.update(dict.fromkeys((bit for bit in range(count) if known >> bit & 1), peer))
+            remaining &= ~known
+        if remaining == present:
+            return False
+        before, seq, (ledger, entry) = self.cursor.mark_delete, NULL, topic.log.position(index)
+        for bit, peer in sorted(said.items()):
+            producer, sequence_id = runtime.messages.producer[record + bit], runtime.messages.sequence_id[record + bit]
+            where = (producer, sequence_id, ledger, entry, NULL if count == 1 else bit)
+            seq = runtime.note("message.filtered", cause, topic.cluster.number, peer, topic.number, self.number, *where, self.synced[peer].seq)
+            seq = runtime.emit((_REGISTERED, runtime.now_us, seq, topic.cluster.number, topic.number, self.number, NULL, *where))
+            if count > 1:
+                self.cursor.acknowledge_batch(index, bit, count)
+        self.filtered += len(said)
+        if not remaining:
+            self.cursor.acknowledge(index)
+        self.after_acknowledgement(before, "acknowledgement", seq)
+        return not remaining
 
     def acknowledge_up_to(self, index: int, reason: str, cause: int) -> bool:
         """Cumulative ack by the broker (Update, expiry, skip…); True when the mark-delete moved."""

@@ -13,6 +13,7 @@ from pyroaring import BitMap
 from simulator.log.columns import SharedColumn
 from simulator.log.ledgers import TopicLog
 from simulator.pulsar import upkeep
+from simulator.pulsar.acknowledgement_sync import NONE
 from simulator.pulsar.controller import SnapshotController
 from simulator.pulsar.hot_settings import HotSettings
 from simulator.pulsar.markers import Marker
@@ -44,6 +45,9 @@ class Topic:
         self.hot = HotSettings.of(self)
         self.log = TopicLog()
         self.stored_seqs = SharedColumn()
+        self.source_indices = SharedColumn()  # index in its origin's log that each replicated entry carries, -1: published here
+        specs = runtime.scenario.subscriptions.values()
+        self.keeps_sources = any(spec.acknowledgement_sync != NONE for spec in specs if spec.topic == base)
         self.subscriptions: dict[str, Subscription] = {}
         self.replicators: dict[str, Replicator] = {}
         self.controller: SnapshotController | None = None
@@ -72,6 +76,8 @@ class Topic:
         self.data_timestamp_ms = 0
         for subscription in self.subscriptions.values():
             subscription.recover(seq)
+            if subscription.sender is not None:
+                subscription.sender.start()
         for peer in self.remote_clusters():
             if peer not in self.replicators:
                 self.add_replicator(peer, seq, at_start=first)
@@ -145,8 +151,9 @@ class Topic:
 
     # --- appends
 
-    def append_messages(self, first: int, count: int, source: int, size_bytes: int, cause: int) -> int:
-        """Append the entry of messages `first`…; `source` is the number of the cluster it was replicated from, or NULL.
+    def append_messages(self, first: int, count: int, source: int, size_bytes: int, cause: int, source_index: int = -1) -> int:
+        """Append the entry of messages `first`…; `source` is the number of the cluster it was replicated from, or NULL,
+        `source_index` its place in that cluster's log.
 
         Returns the seq of its (first) `message.stored` row. The caller wakes the readers with `wake`.
         """
@@ -162,6 +169,8 @@ class Topic:
         else:
             self._note_rest_of_batch(first, count, source, ledger.id, entry, cause)
         self.stored_seqs.append_at(index, seq)
+        if self.keeps_sources:
+            self.source_indices.append_at(index, source_index)
         self.counts["messages"] += count
         self.data_timestamp_ms = now_us // 1000 or 1  # 0 is "never": a broker's clock is never there
         self.roll_over_if_full(seq)
@@ -182,6 +191,8 @@ class Topic:
         event, peer = ("marker.written", marker.addressee) if source is None else ("marker.stored", source)
         seq = self.note_marker(event, marker, peer, index, cause, size_bytes)
         self.stored_seqs.append_at(index, seq)
+        if self.keeps_sources:
+            self.source_indices.append_at(index, -1)
         self.counts[marker.type] += 1
         self.marker_bytes += size_bytes
         self.roll_over_if_full(seq)
@@ -239,13 +250,15 @@ class Topic:
 
     def add_subscription(self, name: str, type_: str, mark_delete: int, replicated: bool, reason: str, cause: int) -> Subscription:
         """Open a cursor with this mark-delete index."""
-        if reason != "update":
+        if reason not in ("update", "acknowledgement-sync"):
             self._note_owed(name, mark_delete)
         subscription = Subscription(self, name, type_, mark_delete, replicated)
         self.subscriptions[name] = subscription
         self.subscriptions = {key: self.subscriptions[key] for key in sorted(self.subscriptions)}
         self.runtime.note("subscription.created", cause, self.cluster.number, self.number, name,
                           *self.log.position(mark_delete), reason, int(replicated))  # fmt: skip
+        if subscription.sender is not None:
+            subscription.sender.start()
         return subscription
 
     def _note_owed(self, name: str, mark_delete: int) -> None:

@@ -83,6 +83,7 @@ _DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
     ("subscription.reset", "put a cursor to a position or an instant of publishing", (
         _SUBSCRIPTION, _CLUSTER, Key("position", "position", "ledger:entry to deliver next, earliest or latest"),
         Key("time", "duration", "deliver again what was published from this instant on"))),
+    ("subscription.sync-acknowledgements", "tell another cluster now what a subscription has acknowledged", (_SUBSCRIPTION, Key("from", "cluster", "cluster that tells", required=True), Key("to", "cluster", "cluster that is told", required=True))),
     ("subscription.skip", "move a cursor over the next messages", (_SUBSCRIPTION, _CLUSTER, _COUNT)),
     ("subscription.clear", "move a cursor to the end of its log", (_SUBSCRIPTION, _CLUSTER)),
     ("subscription.create", "create a subscription", (

@@ -102,6 +102,8 @@ class SubscriptionSpec:
     type: str = "Exclusive"  # Exclusive | Failover | Shared | Key_Shared
     replicate_subscription_state: bool = False
     initial_position: str = "Latest"  # Latest | Earliest
+    acknowledgement_sync: str = "none"  # none | once (on command) | periodic
+    ack_sync_period_us: int = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def default_of(section_model: type, key: Key) -> Any:
 LARGEST_INTEGER = 2**53
 """Whole numbers stay exact in JSON readers."""
 
-FAMILIES = ("replicated-subscriptions",)
+FAMILIES = ("replicated-subscriptions", "tenant-migration")
 """Each family brings its own causes of a duplicate; a test compares with those that are registered."""
 
 HEAD = (
@@ -114,6 +114,8 @@ SUBSCRIPTIONS = Section("subscriptions", "subscription", model.SubscriptionSpec,
     Key("type", "choice", "subscription type", choices=("Exclusive", "Failover", "Shared", "Key_Shared")),
     Key("replicateSubscriptionState", "boolean", "its consumers ask for a replicated subscription", attribute="replicate_subscription_state"),
     Key("initialPosition", "choice", "where its consumers begin when it does not exist yet", attribute="initial_position", choices=("Latest", "Earliest")),
+    Key("acknowledgementSync", "choice", "whether clusters tell each other what is acknowledged, message by message: never, on command, or again and again", attribute="acknowledgement_sync", choices=("none", "once", "periodic")),
+    Key("ackSyncPeriod", "duration", "time between two such messages, when periodic", attribute="ack_sync_period_us", minimum=1000),
 ), most=256)
 
 CONSUMERS = Section("consumers", "consumer", model.ConsumerSpec, "the consumers, by name", (

@@ -91,7 +91,7 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ("message.acknowledged", (*_MESSAGE_OF, "reason"), "data", "the application called ack (reason: individual, cumulative)"),
     ("message.negatively-acknowledged", _MESSAGE_OF, "data", "the application called negative ack"),
     ("message.held", (*_MESSAGE_OF, "duration_us"), "control", "the application keeps it unacknowledged for duration_us (null: until released)"),
-    ("message.registered", _MESSAGE_OF, "data", "the broker's cursor took the ack; cause_seq is the acknowledgement"),
+    ("message.registered", _MESSAGE_OF, "data", "the broker's cursor took the ack; cause_seq is the acknowledgement, or the message.filtered that stands for it (then client is null)"),
     ("message.expired", ("cluster", "topic", "subscription", "producer", "sequence_id", "ledger", "entry", "batch_index"), "data", "TTL passed and the cursor moved over it"),
     ("message.skipped", ("cluster", "topic", "subscription", "producer", "sequence_id", "ledger", "entry", "batch_index", "reason"), "data", "a person's skip, clear or reset moved the cursor over it"),
     ("message.removed", _MESSAGE_AT, "data", "its ledger was deleted"),
@@ -123,7 +123,7 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ("update.applied", ("cluster", "peer", "topic", "subscription", "marker", "to_ledger", "to_entry", "evidence_seq"), "control", "cluster acked cumulatively as peer's Update says; evidence_seq is update.written"),
     ("update.refused", ("cluster", "peer", "topic", "subscription", "marker", "to_ledger", "to_entry", "reason"), "control", "cluster did not move (reason: behind-mark-delete, equal, beyond-last-entry, not-addressed)"),
     # --- subscriptions, cursors, clients
-    ("subscription.created", ("cluster", "topic", "subscription", "ledger", "entry", "reason", "count"), "control", "cursor opened with this mark-delete (reason: consumer, update, command); count 1 when replicated"),
+    ("subscription.created", ("cluster", "topic", "subscription", "ledger", "entry", "reason", "count"), "control", "cursor opened with this mark-delete (reason: consumer, update, command, acknowledgement-sync); count 1 when replicated"),
     ("subscription.deleted", ("cluster", "topic", "subscription"), "control", "the subscription is gone in this cluster"),
     ("subscription.replication-switched", ("cluster", "topic", "subscription", "count"), "control", "replicated state switched on (1) or off (0)"),
     ("cursor.moved", ("cluster", "topic", "subscription", "ledger", "entry", "to_ledger", "to_entry", "reason"), "control", "mark-delete moved (reason: acknowledgement, update, reset, skip, clear, expiry, recovery, rollover, trim)"),
@@ -145,6 +145,11 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ("failover.started", ("cluster", "peer", "subscription", "reason"), "control", "subscription moves from cluster to peer (reason: crash, planned, drained, auto); the window opens"),
     ("failover.finished", ("cluster", "peer", "subscription"), "control", "its consumers have subscribed at peer"),
     ("check.violated", ("reason", "detail", "evidence_seq"), "control", "an invariant broke; reason is the claim"),
+    # --- acknowledgement-state sync
+    ("acknowledgements.sent", ("cluster", "peer", "topic", "subscription", "ledger", "entry", "count", "size_bytes"), "control", "the subscription's whole acknowledged state left cluster for peer: mark-delete, and count individually deleted entries"),
+    ("acknowledgements.applied", ("cluster", "peer", "topic", "subscription", "to_ledger", "to_entry", "count", "evidence_seq"), "control", "cluster holds peer's state from now on: peer's mark-delete, and count individually deleted entries; evidence_seq is acknowledgements.sent"),
+    ("acknowledgements.lost", ("cluster", "peer", "topic", "subscription", "evidence_seq"), "control", "the state did not arrive; evidence_seq is acknowledgements.sent"),
+    ("message.filtered", ("cluster", "peer", "topic", "subscription", "producer", "sequence_id", "ledger", "entry", "batch_index", "evidence_seq"), "data", "not dispatched: acknowledged, says the state of peer; evidence_seq is acknowledgements.applied; a message.registered row without client follows"),
 )
 
 EVENT_TYPES: tuple[EventType, ...] = tuple(

@@ -192,7 +192,7 @@ class PlainRecount:
     def _subscription_created(self, row):
         cursor = self._cursor(row)
         cursor.opened_seqs.add(row["seq"])
-        if row["reason"] != "update":
+        if row["reason"] not in ("update", "acknowledgement-sync"):
             cursor.opened.append((row["ledger"], row["entry"]))
         self._set(row, (row["ledger"], row["entry"]))
 

@@ -42,7 +42,7 @@ def _head(chance: Random, clusters: str) -> str:
         "unsafePartialSnapshotAfter": pick(("0s", "0s", "500ms")),
     }
     names = ", ".join(clusters)
-    lines = ["format: 1", "name: random", "title: Random", "family: replicated-subscriptions", f"seed: {chance.randrange(1000)}", "until: 12s", "settings:"]
+    lines = ["format: 1", "name: random", "title: Random", "family: tenant-migration", f"seed: {chance.randrange(1000)}", "until: 12s", "settings:"]
     lines += [f"  {name}: {value}" for name, value in settings.items()]
     lines += ["options:", *(f"  {name}: {value}" for name, value in options.items())]
     lines += ["clusters: {" + ", ".join(f"{name}: {{}}" for name in clusters) + "}"]
@@ -63,7 +63,9 @@ def _clients(chance: Random) -> str:
     pick = chance.choice
     type_ = pick(_TYPES)
     replicated, position = pick(("true", "true", "true", "false")), pick(("Earliest", "Latest"))
-    lines = ["subscriptions:", f"  billing: {{topic: orders, type: {type_}, replicateSubscriptionState: {replicated}, initialPosition: {position}}}", "consumers:"]
+    sync = pick(("none", "none", "periodic"))
+    billing = f"topic: orders, type: {type_}, replicateSubscriptionState: {replicated}, initialPosition: {position}, acknowledgementSync: {sync}"
+    lines = ["subscriptions:", f"  billing: {{{billing}}}", "consumers:"]
     for number in range(1 if type_ == "Exclusive" else chance.randint(1, 2)):
         acknowledge = pick(("individual", "individual", "cumulative")) if type_ in ("Exclusive", "Failover") else "individual"
         extra = ""

@@ -24,8 +24,9 @@ def scenarios(draw, safe=True):
     partitions = draw(st.sampled_from([0, 0, 0, 2]))
     subscription_type = draw(st.sampled_from(["Exclusive", "Failover", "Shared", "Key_Shared"]))
     home = draw(st.sampled_from(clusters))
+    sync = draw(st.sampled_from(["none", "none", "periodic"]))
     scenario = {
-        "format": 1, "name": "swarm", "title": "Swarm", "family": "replicated-subscriptions",
+        "format": 1, "name": "swarm", "title": "Swarm", "family": "replicated-subscriptions" if sync == "none" else "tenant-migration",
         "seed": draw(st.integers(0, 1000)), "until": milliseconds(END_MS),
         "settings": draw(broker_settings()),
         "options": {"snapshotCacheRule": draw(st.sampled_from(["spread", "oldest-first"])), "lookupOnSnapshotArrival": draw(st.booleans())},
@@ -34,7 +35,8 @@ def scenarios(draw, safe=True):
         "topics": {TOPIC: {"clusters": clusters, "partitions": partitions}},
         "producers": draw(producers(clusters)),
         "subscriptions": {SUBSCRIPTION: {
-            "topic": TOPIC, "type": subscription_type, "replicateSubscriptionState": True,
+            "topic": TOPIC, "type": subscription_type, "replicateSubscriptionState": sync == "none",
+            "acknowledgementSync": sync, "ackSyncPeriod": draw(st.sampled_from(["300ms", "1s"])),
             "initialPosition": draw(st.sampled_from(["Earliest", "Earliest", "Latest"])),
         }},
         "consumers": draw(consumers(home, subscription_type)),

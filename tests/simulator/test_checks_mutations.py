@@ -8,7 +8,8 @@ import pytest
 from simulator import World, load_scenario_text
 from simulator.checks import CLAIMS, Checks
 from simulator.log.cursors import Cursor
-from simulator.pulsar import controller, upkeep
+from simulator.pulsar import controller, subscription, upkeep
+from simulator.pulsar.acknowledgement_sync import AcknowledgementSender
 from simulator.pulsar.controller import Builder, SnapshotController
 from simulator.pulsar.dispatch import Dispatcher
 from simulator.pulsar.producer import Producer
@@ -18,7 +19,7 @@ from simulator.pulsar.snapshot_cache import SnapshotCache
 from simulator.pulsar.topic import Topic
 from simulator.trace.registry import NULL
 
-SAFE_UPDATE, MARK_DELETE, MARKERS, ORDER, ONE_HOP, NOTHING_GONE, CAUSES = CLAIMS
+SAFE_UPDATE, MARK_DELETE, MARKERS, ORDER, ONE_HOP, NOTHING_GONE, FILTERED, CAUSES = CLAIMS
 
 HEAD = "format: 1\nname: mutation\ntitle: Mutation\nfamily: replicated-subscriptions\nuntil: 6s\n"
 SUBSCRIPTION = """
@@ -254,6 +255,36 @@ def test_trimming_that_does_not_wait_for_cursors(monkeypatch, text, ignored):
 
     monkeypatch.setattr(upkeep, "trim", careless)
     assert NOTHING_GONE in broken_claims(text)
+
+
+# --- filtered rightly
+
+SYNC = TWO.replace("replicated-subscriptions", "tenant-migration").replace("replicateSubscriptionState: true", "acknowledgementSync: periodic") + (
+    "commands: [{at: 3s, do: subscription.fail-over, subscription: billing, from: a, to: b, mode: planned}]\n"
+)
+
+
+def test_without_a_mutation_the_filter_breaks_nothing():
+    assert broken_claims(SYNC) == set()
+
+
+def test_a_request_that_names_more_than_was_acknowledged(monkeypatch):
+    state = AcknowledgementSender._state
+
+    def boastful(self):
+        said = state(self)
+        own = said.whole[self.topic.cluster.index]
+        own.add_range(0, own.max() + 20 if own else 20)
+        return said
+
+    monkeypatch.setattr(AcknowledgementSender, "_state", boastful)
+    assert broken_claims(SYNC) == {FILTERED}
+
+
+def test_a_filter_that_takes_its_own_positions_for_the_sources(monkeypatch):
+    monkeypatch.setattr(subscription, "origin_of", lambda topic, index: (topic.runtime.messages.origin[topic.log.records[index]], index))
+    with_holes = SYNC.replace("processing: 1ms", "processing: 1ms, hold: {share: 5%, for: 60s}").replace("mode: planned", "mode: crash").replace("Earliest", "Earliest, type: Shared")
+    assert broken_claims(with_holes) == {FILTERED}
 
 
 # --- causes

@@ -142,6 +142,9 @@ CASES = {
     "subscription.reset": (
         ([], {"subscription": "s", "cluster": "a", "position": "earliest"}, lambda w: len(rows(w, "message.delivered")) == 20),
         ([], {"subscription": "s", "cluster": "b", "position": "earliest"}, "no-subscription")),
+    "subscription.sync-acknowledgements": (
+        ([], None, None),  # see test_acknowledgement_sync.py: the scenario must ask for it
+        ([], {"subscription": "s", "from": "a", "to": "b"}, "no-sync")),
     "subscription.skip": (
         ([], {"subscription": "s", "cluster": "a", "count": 1}, lambda w: numbers(rows(w, "message.skipped")) == [3]),
         ([{"do": "cluster.crash", "cluster": "a"}], {"subscription": "s", "cluster": "a", "count": 1}, "cluster-down")),

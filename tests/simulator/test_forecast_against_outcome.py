@@ -42,8 +42,9 @@ def scenarios(draw):
         {"do": "cluster.crash", "cluster": "c"},
     ])  # fmt: skip
     commands = [{"at": f"{at}ms", **command} for at, command in draw(st.lists(st.tuples(st.integers(200, 4500), trouble), max_size=3))]
+    sync = draw(st.sampled_from(["none", "none", "periodic"]))
     return {
-        "format": 1, "name": "forecast", "title": "Forecast", "family": "replicated-subscriptions", "seed": draw(st.integers(0, 999)), "until": f"{END_MS}ms",
+        "format": 1, "name": "forecast", "title": "Forecast", "family": "replicated-subscriptions" if sync == "none" else "tenant-migration", "seed": draw(st.integers(0, 999)), "until": f"{END_MS}ms",
         "settings": {"replicatedSubscriptionsSnapshotFrequencyMillis": draw(st.sampled_from([200, 1000])), "brokerDeduplicationEnabled": draw(st.booleans())},
         "clusters": {"a": {}, "b": {}, "c": {}},
         "links": {"default": {"latency": draw(st.sampled_from(["40ms", {"distribution": "lognormal", "median": "40ms", "sigma": 0.5}]))}},
@@ -54,7 +55,8 @@ def scenarios(draw):
             "r": {"topic": "t", "cluster": "c", "rate": "10/s", "arrivals": "poisson", "stop": "5s", "keys": 5},
         },
         "subscriptions": {"s": {"topic": "t", "type": type_, "initialPosition": draw(st.sampled_from(["Latest", "Earliest"])),
-                                "replicateSubscriptionState": draw(st.sampled_from([True, True, True, False]))}},
+                                "replicateSubscriptionState": draw(st.sampled_from([True, True, True, False])) and sync == "none",
+                                "acknowledgementSync": sync, "ackSyncPeriod": draw(st.sampled_from(["300ms", "1s"]))}},
         "consumers": consumers, "commands": commands,
     }  # fmt: skip
 

@@ -65,6 +65,7 @@ export const COMMANDS = {
     ],
   },
   "subscription.reset": { says: "reset a cursor", arguments: [subscription, cluster, { name: "position", kind: "position" }, { name: "time", kind: "duration" }] },
+  "subscription.sync-acknowledgements": { says: "tell another region what is acknowledged", arguments: [subscription, { name: "from", kind: "cluster", required }, { name: "to", kind: "cluster", required }] },
   "subscription.skip": { says: "skip messages", arguments: [subscription, cluster, { name: "count", kind: "integer", required, begin: 10 }] },
   "subscription.clear": { says: "clear a backlog", arguments: [subscription, cluster] },
   "subscription.create": {

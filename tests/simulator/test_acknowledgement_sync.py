@@ -1,0 +1,194 @@
+"""Acknowledgement-state sync: what a cluster tells another, what the filter stage does with it, and what comes twice all the same.
+
+Sources: the article's "Optimizing the consumption progress synchronization logic" (figures 9 and 10) and fact sheet E1:
+markDelete and individuallyDeletedMessages of the source, entries dropped at dispatch by their original position, backlog
+counting them until then.
+"""
+
+import pytest
+
+from simulator.story import page, story_of
+from tests.simulator.engine_runs import MS, at_ms, do, numbers, open_world, rows, run, subscription
+
+HEAD = "clusters: {a: {}, b: {}}\nlinks: {default: {latency: 40ms}}\n"
+MOVE = "  - {at: 2s, do: cluster.crash, cluster: a}\n  - {at: 2s, do: subscription.fail-over, subscription: s, from: a, to: b, mode: crash}\n"
+
+
+def body(producers="p: {topic: t, cluster: a, start: 10ms, every: 10ms, count: 100}", consumer="processing: 1ms", sync="periodic, ackSyncPeriod: 500ms",
+         commands=MOVE, settings="", partitions=0, type_="Shared"):  # fmt: skip
+    """Two clusters, consumers of one subscription in a; by default a dies at 2 s and they move to b."""
+    return (
+        f"{HEAD}settings: {{{settings}}}\ntopics: {{t: {{clusters: [a, b], partitions: {partitions}}}}}\nproducers:\n  {producers}\n"
+        f"subscriptions: {{s: {{topic: t, type: {type_}, initialPosition: Earliest, acknowledgementSync: {sync}}}}}\n"
+        f"consumers: {{c1: {{subscription: s, cluster: a, {consumer}}}}}\n" + (f"commands:\n{commands}" if commands else "")
+    )
+
+
+def migrate(text, until="5s"):
+    return run(text, until=until, family="tenant-migration")
+
+
+def failover(world):
+    return world.summary()["failovers"][0]
+
+
+def at_b(world):
+    """Message numbers delivered in b, in order."""
+    return numbers(rows(world, "message.delivered", cluster="b"))
+
+
+def test_what_was_said_does_not_come_twice_holes_and_all():
+    # p/5 and p/50 are held: a's mark-delete stays at p/4, everything above is individually deleted. Published by 1 s,
+    # acknowledged by 1.1 s, told at 1.5 s: only the two come at b.
+    world = migrate(body(consumer="processing: 1ms, hold: {messages: [p/5, p/50], for: 1h}"))
+    assert at_b(world) == [5, 50]
+    assert failover(world)["duplicates"] == 0 and failover(world)["redeliveries"] == 2
+    told = rows(world, "acknowledgements.applied", cluster="b")
+    assert at_ms(told) == [540, 1040, 1540], "every period while something changed, one latency later"
+    assert (told[-1]["to_ledger"], told[-1]["to_entry"], told[-1]["count"]) == (192, 4, 93)
+    assert len(rows(world, "message.filtered", cluster="b")) == 98
+    assert subscription(world, "b")["individually_deleted"] == "[(1234:5..1234:49],(1234:50..1234:99]]"
+
+
+def test_snapshots_would_have_brought_all_of_it_twice():
+    # The article's first problem: PIP-33 cannot pass the hole at p/5, and the first snapshot at 1 s lies above it.
+    text = body(consumer="processing: 1ms, hold: {messages: [p/5, p/50], for: 1h}", sync="none, replicateSubscriptionState: true")
+    assert failover(migrate(text))["duplicates"] == 98
+
+
+def test_backlog_counts_filtered_entries_until_the_dispatcher_meets_them():
+    world = open_world(body(commands=""), until="5s", family="tenant-migration")
+    world.run(1900 * MS)
+    assert subscription(world, "a")["backlog"] == 0 and subscription(world, "b")["backlog"] == 100
+    do(world, "client.close", client="c1")
+    do(world, "subscription.fail-over", subscription="s", from_="a", to="b", mode="crash")
+    assert subscription(world, "b")["backlog"] == 0 and at_b(world) == []
+
+
+def test_once_is_on_command_only():
+    # The article's way: one request before the move; what is acknowledged after it comes again.
+    at_one = "  - {at: 605ms, do: subscription.sync-acknowledgements, subscription: s, from: a, to: b}\n"
+    world = migrate(body(sync="once", commands=at_one + MOVE))
+    assert at_ms(rows(world, "acknowledgements.sent")) == [605]
+    # by 605 ms acks up to the grid of 600 ms were registered: p/0 to p/58 (p/58 is published at 590 ms, processed at 591 ms)
+    assert at_b(world) == list(range(59, 100))
+    assert failover(world)["by_cause"]["after_last_sync"] == failover(world)["duplicates"] == 41
+
+
+def test_messages_of_the_target_are_known_by_the_position_they_carry():
+    # q is produced at b, replicated to a and acknowledged there; a tells b by b's own positions.
+    producers = "p: {topic: t, cluster: a, start: 10ms, every: 30ms, count: 30}\n  q: {topic: t, cluster: b, start: 15ms, every: 20ms, count: 40}"
+    world = migrate(body(producers=producers, consumer="processing: 1ms, hold: {messages: [q/7], for: 1h}"))
+    assert [(row["producer"], row["sequence_id"]) for row in rows(world, "message.delivered", cluster="b")] == [("q", 7)]
+    assert {row["producer"] for row in rows(world, "message.filtered")} == {"p", "q"}
+
+
+def test_a_message_is_filtered_in_every_copy():
+    # The connection breaks before receipts are back: b gets entries twice, both copies carry the same position.
+    cut = "  - {at: 330ms, do: link.cut, link: b <-> a}\n  - {at: 600ms, do: link.heal, link: b <-> a}\n"
+    world = migrate(body(commands=cut + MOVE))
+    stored = numbers(rows(world, "message.stored", cluster="b"))
+    assert len(stored) > len(set(stored)) == 100
+    assert at_b(world) == []
+
+
+def test_partly_acknowledged_batches_are_filtered_message_by_message():
+    text = body("p: {topic: t, cluster: a, start: 10ms, every: 10ms, count: 100, batch: 5}", "processing: 1ms, hold: {messages: [p/7, p/8], for: 1h}",
+                settings="acknowledgmentAtBatchIndexLevelEnabled: true")  # fmt: skip
+    world = migrate(text)
+    assert at_b(world) == [7, 8]
+    assert [row["batch_index"] for row in rows(world, "message.filtered") if 5 <= row["sequence_id"] < 10] == [0, 1, 4]
+
+
+def test_ledger_borders_and_partitions_make_no_difference():
+    # kept for ever: b has no subscription before the first request, and with retention 0 would delete whole ledgers until then
+    small = "managedLedgerMaxEntriesPerLedger: 7, managedLedgerMinLedgerRolloverTimeMinutes: 0, defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1"
+    text = body("p: {topic: t, cluster: a, start: 10ms, every: 10ms, count: 100, keys: 10}", "processing: 1ms, hold: {messages: [p/33], for: 1h}", settings=small, partitions=3)
+    world = migrate(text)
+    assert at_b(world) == [33]
+    assert len({row["topic"] for row in rows(world, "acknowledgements.applied")}) == 3
+
+
+@pytest.mark.parametrize("type_", ["Exclusive", "Failover", "Shared", "Key_Shared"])
+def test_every_subscription_type_filters(type_):
+    world = migrate(body("p: {topic: t, cluster: a, start: 1100ms, every: 5ms, count: 100, keys: 4}", type_=type_, commands=MOVE.replace("2s", "4s")), until="8s")
+    assert at_b(world) == [] and len(rows(world, "message.filtered")) == 100
+
+
+def test_a_request_dies_with_its_connection_and_the_next_one_tells_again():
+    commands = "  - {at: 520ms, do: link.cut, link: a -> b}\n  - {at: 700ms, do: link.heal, link: a -> b}\n"
+    world = migrate(body(commands=commands))
+    assert at_ms(rows(world, "acknowledgements.sent")) == [500, 1000, 1500]
+    assert at_ms(rows(world, "acknowledgements.lost")) == [540]
+    assert at_ms(rows(world, "acknowledgements.applied")) == [1040, 1540]
+
+
+def test_nothing_is_sent_while_nothing_changes_or_nobody_can_be_reached():
+    world = migrate(body(commands="  - {at: 1100ms, do: link.cut, link: a -> b}\n"), until="60s")
+    assert at_ms(rows(world, "acknowledgements.sent")) == [500, 1000], "the link is cut before 1.5 s"
+    world = migrate(body(commands=""), until="60s")
+    assert at_ms(rows(world, "acknowledgements.sent", cluster="a")) == [500, 1000, 1500], "all is acknowledged and told"
+
+
+def test_the_target_tells_the_source_too():
+    # After the move consumers acknowledge at b; a is back and hears of it: moving back brings nothing twice.
+    commands = MOVE + "  - {at: 3s, do: cluster.restart, cluster: a}\n  - {at: 5s, do: subscription.fail-over, subscription: s, from: b, to: a, mode: planned}\n"
+    world = migrate(body("p: {topic: t, cluster: b, start: 10ms, every: 20ms, count: 150}", commands=commands), until="8s")
+    assert rows(world, "acknowledgements.applied", cluster="a")
+    assert world.summary()["failovers"][1]["duplicates"] == 0
+
+
+def test_a_missing_subscription_is_opened_at_the_earliest_entry():
+    world = migrate(body(commands=""), until="1s")
+    assert [(row["cluster"], row["reason"], row["entry"]) for row in rows(world, "subscription.created")] == [("a", "consumer", -1), ("b", "acknowledgement-sync", -1)]
+
+
+# --- causes
+
+
+@pytest.mark.parametrize("at, expected", [
+    # 400 messages/s; requests at 1.0 s and 1.5 s, acks registered at every 100 ms, one latency is 40 ms.
+    # 1.52 s: the second request is on the wire and dies with a. b holds what was published by 1.48 s: p/400 to p/591 were
+    # registered between the requests (p/399 is published at 998.5 ms and processed by 999 ms).
+    ("1520ms", {"sync_in_flight": 192}),
+    # 1.65 s: b knows what was registered by 1.5 s. Registered at 1.6 s: p/600 to p/639; p/640 to p/643 reached b by then, their acks wait.
+    ("1650ms", {"after_last_sync": 40, "ack_not_registered": 4}),
+])  # fmt: skip
+def test_causes_in_their_order(at, expected):
+    text = body("p: {topic: t, cluster: a, start: 1ms, every: 2500us, count: 1000}", commands=MOVE.replace("2s", at), consumer="processing: 500us")
+    outcome = failover(migrate(text))
+    assert {name: count for name, count in outcome["by_cause"].items() if count} == expected
+    assert outcome["duplicates"] == sum(expected.values())
+
+
+def test_what_arrives_after_the_move_is_not_in_target_yet():
+    # From 600 ms on the link takes 1.5 s: b knows of 500 ms; a lives on, and its later messages reach b when the consumers are there.
+    commands = "  - {at: 600ms, do: link.slow, link: a -> b, latency: 1500ms}\n  - {at: 1s, do: subscription.fail-over, subscription: s, from: a, to: b, mode: planned}\n"
+    causes = failover(migrate(body(sync="once", commands="  - {at: 500ms, do: subscription.sync-acknowledgements, subscription: s, from: a, to: b}\n" + commands)))["by_cause"]
+    assert causes["not_in_target_yet"] > 0
+    assert causes["subscription_missing"] == causes["not_replicated"] == causes["ack_hole"] == 0
+
+
+@pytest.mark.parametrize("at, cause", [("1520ms", "sync_in_flight"), ("1650ms", "after_last_sync")])
+def test_each_cause_has_its_story(at, cause):
+    text = body("p: {topic: t, cluster: a, start: 1ms, every: 2500us, count: 1000}", commands=MOVE.replace("2s", at), consumer="processing: 500us")
+    world = migrate(text)
+    failover = world.counted().failovers[0]
+    place = page(failover, "duplicates", cause, 0, 1)["messages"][0]["place"]
+    case, beats = story_of(world.trace, failover, "duplicates", place)
+    assert case.cause == cause and any(beat.kind == "why" for beat in beats)
+    assert any(beat.row["type"] == "acknowledgements.sent" and "tells b" in beat.words for beat in beats)
+
+
+# --- refusals
+
+
+@pytest.mark.parametrize("text, code", [
+    (body(sync="none", commands=""), "no-sync"), (body(sync="once", commands="  - {at: 1ms, do: link.cut, link: a -> b}\n"), "not-reachable"),
+])  # fmt: skip
+def test_a_command_that_cannot_be_done_says_why(text, code):
+    world = open_world(text, until="5s", family="tenant-migration")
+    world.run(100 * MS)
+    before = world.digest()
+    answer = world.apply({"do": "subscription.sync-acknowledgements", "subscription": "s", "from": "a", "to": "b"})
+    assert (answer.ok, answer.code) == (False, code) and answer.hint and world.digest() == before
