@@ -11,6 +11,7 @@ from script.support.package import make_package
 from simulator import World
 from simulator.trace.files import TraceFileError, read_meta
 from spark_reports import session, what_if
+from spark_reports.facts import scenarios_of
 from spark_reports.read import find_traces
 from spark_reports.transforms.series import SAMPLES
 from spark_reports import curves
@@ -29,6 +30,15 @@ def test_directories_and_files_are_found_once_and_numbered(trace: Path) -> None:
     found = find_traces([trace.parent, trace])
     assert [(entry.run, entry.path) for entry in found] == [(0, trace.resolve())]
     assert found[0].meta["rows"] > 100
+
+
+def test_acknowledgement_sync_is_refused_in_words_rather_than_counted_wrong(tmp_path: Path) -> None:
+    text = Path("docs/scenario-example.yaml").read_text().replace("replicateSubscriptionState: true", "acknowledgementSync: periodic").replace("replicated-subscriptions", "tenant-migration")
+    world = World.open(text)
+    world.run(1_000_000)
+    found = find_traces([write_run(world, tmp_path / "run.parquet")])
+    with pytest.raises(TraceFileError, match="billing synchronises its acknowledgements"):
+        scenarios_of(found)
 
 
 def test_what_is_missing_is_said_in_words(tmp_path: Path) -> None:
