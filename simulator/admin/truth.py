@@ -89,6 +89,9 @@ def remote_words(one: Subscription) -> list[str]:
         topic = cluster.topics.get(one.topic.name)
         if topic is None or topic is one.topic:
             continue
+        if not cluster.up:
+            words.append(f"{name} is {cluster.state}.")
+            continue
         twin = topic.subscriptions.get(one.name)
         if twin is None:
             words.append(f"{name} has no such subscription yet.")
@@ -134,7 +137,7 @@ def of_stats_internal(stats: TopicStats) -> Iterator[None]:
         if one.cursor.dirty:
             notes[(*path, "cursorLedgerLastEntry")] = f"A crash now would fall back to {topic.log.text(one.cursor.persisted_mark_delete)}."
     for peer, replicator in topic.replicators.items():
-        notes[("cursors", f"pulsar.repl.{peer}", "markDeletePosition")] = f"{replicator.unreceipted:,} sent without receipt; a new connection sends them again."
+        notes[("cursors", f"pulsar.repl.{peer}", "markDeletePosition")] = f"{replicator.unreceipted:,} sent without receipt, to be sent again by a new connection."
     return notes
 
 

@@ -221,3 +221,11 @@ def test_a_dirty_cursor_says_where_a_crash_would_leave_it():
     assert note(world, "stats-internal", "cursorLedgerLastEntry", after='"s" :') == f"A crash now would fall back to {persisted['ledger']}:{persisted['entry']}."
     cursor = tree(world, "stats-internal")["cursors"]["s"]
     assert cursor["state"] == "Open" and cursor["cursorLedger"] > 0 and cursor["cursorLedgerLastEntry"] == len(rows(world, "cursor.persisted", cluster="a")) - 1
+
+
+def test_a_region_that_is_down_is_said_so_in_the_notes():
+    world = open_world(body(), until="4s")
+    world.run(2500 * MS)
+    do(world, "cluster.crash", cluster="b")
+    assert note(world, "stats", '"isReplicated"').endswith(" b is down.")
+    assert tree(world)["replication"]["b"]["connected"] is False
