@@ -21,21 +21,21 @@ from visualizer.work import Work, in_thread
 def why_twice(session: Session) -> Work:
     """Every failover of the branch with its figures, what was foretold, and its messages in groups."""
     world = session.world
-    counted = yield in_thread(world.counted_whole)
-    failovers = [
-        {"number": number, "subscription": one.subscription, "from": one.source, "to": one.target, "mode": one.mode, "at_us": one.at_us, "seq": one.opened_seq,
-         **{name: getattr(one, name) for name in (*FIGURES, "stranded_returned", "outage_us", "caught_up_us")},
-         "forecast": world.foretold(one.opened_seq), "groups": groups(one)}
-        for number, one in enumerate(counted.failovers)
-    ]  # fmt: skip
-    return {"branch": world.branch, "rows": counted.upto_seq, "counted_to_us": world.furthest_us, "failovers": failovers}
+
+    def told(number: int, one: Any) -> dict[str, Any]:
+        names = {"number": number, "subscription": one.subscription, "from": one.source, "to": one.target, "mode": one.mode, "at_us": one.at_us, "seq": one.opened_seq}
+        figures = {name: getattr(one, name) for name in (*FIGURES, "stranded_returned", "outage_us", "caught_up_us")}
+        return {**names, **figures, "forecast": world.foretold(one.opened_seq), "groups": groups(one)}
+
+    failovers = yield in_thread(lambda: [told(number, one) for number, one in enumerate(world.counted_whole().failovers)])
+    return {"branch": world.branch, "rows": world.counted_whole().upto_seq, "counted_to_us": world.furthest_us, "failovers": failovers}
 
 
 def messages(session: Session, failover: int, kind: str, cause: str, first: int, limit: int) -> Work:
     """A page of a group's messages."""
     counted = yield from _failover(session, failover)
     _require_kind(counted, kind)
-    return page(counted, kind, cause, first, limit)
+    return (yield in_thread(lambda: page(counted, kind, cause, first, limit)))
 
 
 def story(session: Session, failover: int, kind: str, place: int | None, producer: str | None, number: int | None) -> Work:

@@ -139,6 +139,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "messages": {"failover": 0, "kind": "stranded", "cause": "", "first": 0, "limit": 50},
     "story": {"failover": 0, "kind": "stranded", "place": 0, "producer": None, "number": None},
     "what-if": {},
+    "forecast": {"subscription": "billing", "topic": "orders", "after_us": 0},
 }
 
 
