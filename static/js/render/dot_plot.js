@@ -43,11 +43,27 @@ export function dotPlot(document, figure, runs, { width, chosen, onLook, onOpen,
   const spread = spreadOf(runs, figure.name);
   if (spread && high > low) {
     const line = element(document, "i.median");
-    line.style.left = `${((spread.median - low) / (high - low)) * (width - DOT_PX) + DOT_PX / 2}px`;
+    line.style.left = `${middleOf(spread, width)}px`;
     field.append(line);
   }
-  const axis = spread ? [element(document, "span", { text: valueWords(figure, low) }), ...(high > low ? [element(document, "b", { text: `median ${medianWords(figure, spread.median)}` }), element(document, "span", { text: valueWords(figure, high) })] : [])] : [element(document, "span", { text: "never" })];
-  return element(document, "div.plot", { role: "group", "aria-label": `${figure.says}, ${runs.length} runs` }, [element(document, "h3", { text: figure.says }), field, element(document, high > low ? "p.axis" : "p.axis.same", {}, axis)]);
+  const axis = axisOf(document, figure, spread, width);
+  return element(document, "div.plot", { role: "group", "aria-label": `${figure.says}, ${runs.length} runs` }, [element(document, "h3", { text: figure.says }), field, axis]);
+}
+
+/** Where the median stands, px from the left. */
+const middleOf = ({ low, high, median }, width) => ((median - low) / (high - low)) * (width - DOT_PX) + DOT_PX / 2;
+
+/** px that the median's words keep from either end, where the range is written */
+const APART_PX = 90;
+
+function axisOf(document, figure, spread, width) {
+  if (!spread) return element(document, "p.axis.same", {}, [element(document, "span", { text: "never" })]);
+  const { low, high, median } = spread;
+  const low_words = element(document, "span", { text: valueWords(figure, low) });
+  if (low === high) return element(document, "p.axis.same", {}, [low_words]);
+  const words = element(document, "b", { text: `median ${medianWords(figure, median)}` });
+  words.style.left = `${Math.min(Math.max(middleOf(spread, width), APART_PX), width - APART_PX)}px`;
+  return element(document, "p.axis", {}, [low_words, words, element(document, "span", { text: valueWords(figure, high) })]);
 }
 
 const medianWords = (figure, median) => (figure.name.endsWith("_us") ? shortSpan(median) : String(median));

@@ -1,0 +1,156 @@
+"""`script/screenshots`: every room of the site in every look, from real runs, for somebody to open and criticise.
+
+A room is a function that brings a page to the state worth seeing; a look is a size, a theme and a mode. To add a room, add
+it to `ROOMS`. As `script/screenshot`, it makes the environment and calls itself in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from script.support import system
+from script.support.browsing import chromium, open_at, wait_until
+from script.support.environment import PYTHON, ROOT, ensure_environment, run_command
+from script.support.processes import Supervisor
+
+SETTLE_MS = 900
+"""A page draws its last frames and charts."""
+
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    width: int
+    height: int
+    theme: str
+    mode: str = ""
+
+
+LOOKS = {
+    "light": Look(1440, 900, "light"),
+    "dark": Look(1440, 900, "dark"),
+    "phone": Look(390, 844, "light"),
+    "projector": Look(1920, 1080, "light", "projector"),
+}
+
+Room = Callable[[Any, Any], None]
+"""(page, site) → the page stands where the picture is taken."""
+
+
+def gallery(page: Any, site: Any) -> None:
+    page.goto(site.address)
+
+
+def set_up(page: Any, site: Any) -> None:
+    page.goto(f"{site.address}/my-set-up/?regions=us-west%2C+us-east%2C+eu-central&slow_share=5%25&slow_for=2s")
+
+
+def set_up_answered(page: Any, site: Any) -> None:
+    set_up(page, site)
+    page.get_by_role("button", name="Answer from").click()
+    wait_until(page, "() => globalThis.failoverSetUp.answer().state === 'done'")
+
+
+def set_up_problems(page: Any, site: Any) -> None:
+    page.goto(f"{site.address}/my-set-up/?rate=fast&queue=-1&cache=2")
+
+
+def labs(page: Any, site: Any) -> None:
+    for scenario, at_us in (("three-regions", 9_500_000), ("region-down", 5_840_000)):
+        lab = site.open_lab(scenario=scenario)
+        open_at(page, f"{site.address}{lab['url']}#token={lab['token']}", at_us)
+        page.wait_for_timeout(SETTLE_MS)
+    page.goto(f"{site.address}/labs/")
+
+
+def lab_before(page: Any, site: Any) -> None:
+    _lab(page, site, 5_300_000)
+
+
+def lab_after(page: Any, site: Any) -> None:
+    _lab(page, site, 5_840_000)
+
+
+def lab_shared(page: Any, site: Any) -> None:
+    _lab(page, site, 5_840_000)
+    page.locator("[data-act=share]").click()
+
+
+def _lab(page: Any, site: Any, at_us: int) -> None:
+    lab = site.open_lab(scenario="region-down")
+    open_at(page, f"{site.address}{lab['url']}#token={lab['token']}", at_us)
+
+
+ROOMS: dict[str, Room] = {
+    "gallery": gallery,
+    "set-up": set_up,
+    "set-up-answered": set_up_answered,
+    "set-up-problems": set_up_problems,
+    "labs": labs,
+    "lab-before": lab_before,
+    "lab-after": lab_after,
+    "lab-shared": lab_shared,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="script/screenshots", description="Takes a picture of every room in every look.")
+    parser.add_argument("room", nargs="*", help=f"only these: {', '.join(ROOMS)}")
+    parser.add_argument("--look", action="append", choices=list(LOOKS), help="only this look; may be repeated")
+    parser.add_argument("--out", default=str(ROOT / "var" / "screenshots"), help="folder for the pictures (default: var/screenshots)")
+    parser.add_argument("--whole", action="store_true", help="the whole page, not only what a window shows")
+    arguments = parser.parse_args()
+    if unknown := [room for room in arguments.room if room not in ROOMS]:
+        parser.error(f"there is no room {unknown[0]}: rooms are {', '.join(ROOMS)}")
+    inside = sys.prefix == str(ROOT / ".venv")
+    return run_command(lambda supervisor: take(supervisor, arguments) if inside else _enter(supervisor))
+
+
+def _enter(supervisor: Supervisor) -> int:
+    ensure_environment(supervisor)
+    if not system.ensure(supervisor, "chromium"):
+        return 2
+    return supervisor.run([str(PYTHON), "-m", "script.support.screenshots", *sys.argv[1:]], {**os.environ, "PYTHONUNBUFFERED": "1"})
+
+
+def take(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
+    """A fresh browser context for each picture: what one room keeps in the browser is not seen in another."""
+    from playwright.sync_api import sync_playwright
+
+    from script.support.temporary_site import temporary_site
+
+    supervisor.interrupting = True
+    folder = Path(arguments.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    with temporary_site(supervisor) as site, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
+        for room in arguments.room or ROOMS:
+            for name in arguments.look or LOOKS:
+                path = folder / f"{room}-{name}.png"
+                _picture(browser, site, ROOMS[room], LOOKS[name], path, arguments.whole)
+                print(path)
+        browser.close()
+    return 0
+
+
+def _picture(browser: Any, site: Any, room: Room, look: Look, path: Path, whole: bool) -> None:
+    context = browser.new_context(viewport={"width": look.width, "height": look.height}, color_scheme=look.theme)
+    page = context.new_page()
+    if look.mode:
+        page.goto(f"{site.address}/labs/")
+        page.evaluate("mode => localStorage.setItem('failover-lab.appearance', JSON.stringify({ mode }))", look.mode)
+    room(page, site)
+    page.wait_for_timeout(SETTLE_MS)
+    page.screenshot(path=str(path), full_page=whole)
+    context.close()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
