@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simulator import ENGINE_VERSION, AdminError
+from simulator import ENGINE_VERSION
 from visualizer import stories
 from visualizer.cone import cone
 from visualizer.passages import landmarks, passages
@@ -71,10 +71,7 @@ def summary(session: Session) -> Work:
 
 def admin(session: Session, tool: str, cluster: str, topic: str) -> Work:
     """What an operator's tool would print now (docs/admin.md)."""
-    try:
-        return (yield from session.world.begin_admin(tool, cluster, topic))
-    except AdminError as error:
-        raise Refused("not-found", str(error), error.hint) from None
+    return (yield from session.printouts.ask(session.world, (tool, cluster, topic)))
 
 
 def inputs(session: Session) -> Work:

@@ -14,6 +14,7 @@ from visualizer.frames import Frame, FrameMaker, Playing
 from visualizer.playback import FRAME_S, Playback
 from visualizer.reruns import Reruns
 from visualizer.slices import SliceSize
+from visualizer.printouts import Printouts
 from visualizer.tiles import TileCache
 from visualizer.waiting import Waiting
 from visualizer.wire import Refused
@@ -53,6 +54,7 @@ class Session:
         self.world: Any = None
         self.frames: FrameMaker | None = None
         self.tiles = TileCache()
+        self.printouts = Printouts()
         self.reruns: Reruns | None = None  # set by whoever has a pump for runs beside the lab
         self.playback = Playback()
         self.until_us = 0

@@ -184,7 +184,7 @@ def test_a_deleted_subscription_comes_back_once_the_way_back_works_again():
 
 def test_markers_are_written_while_there_is_a_remote_cluster_and_only_then():
     """testWriteMarkerTaskOfReplicateSubscriptions: without a remote no marker, neither by time nor by acks; with one, snapshots raise the
-    backlog and an ack writes an Update; without one again, none."""
+    backlog, and acks of five of the six messages, beyond the first snapshot, write an Update; without one again, none."""
     instants = [*range(500, 503), *range(6000, 6003), *range(9000, 9003), *range(20_000, 20_003)]
     world = open_world(regions(producers={"r1": instants}, type_="Shared", consumers=[("c1", "cluster: r1, ackTimeout: 60s, acknowledge: individual, processing: 1ms")]), until="30s")
     do(world, "replication.remove-cluster", topic="t", cluster="r2")
@@ -202,9 +202,14 @@ def test_markers_are_written_while_there_is_a_remote_cluster_and_only_then():
     asked = completed(world, "r1")
     assert len(asked) >= 2 and rows(world, "update.written", cluster="r1") == []
     acked_at = last_position(world, "r1")
+    do(world, "consumer.hold", consumer="c1", messages=["from-r1/8"])
     do(world, "consumer.resume", consumer="c1")
     world.run(19 * SECOND)
     assert rows(world, "update.written", cluster="r1") and last_position(world, "r1") != acked_at
+    assert received(world, "c1") == list(range(9)) and subscription(world, "r1")["unacked"] == 1
+    do(world, "consumer.release", consumer="c1")
+    world.run(19_500 * MS)
+    assert subscription(world, "r1")["backlog"] == 0
     do(world, "replication.remove-cluster", topic="t", cluster="r2")
     written = len(rows(world, "marker.written", cluster="r1"))
     world.run()

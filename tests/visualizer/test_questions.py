@@ -9,6 +9,7 @@ from django.test import AsyncClient
 
 from simulator import World, load_scenario_text
 from tests.visualizer.pages import SCENARIO, Page
+from visualizer.printouts import Printouts
 
 
 @pytest.fixture
@@ -68,6 +69,32 @@ async def test_statistics_have_pulsar_admins_shape(ask):
     assert "billing" in json.loads(body["text"])["subscriptions"] and body["notes"]
     _, body = await ask("admin/stats-internal/a/orders.json")
     assert "pulsar.repl.b" in json.loads(body["text"])["cursors"]
+
+
+def test_what_many_viewers_ask_at_one_instant_is_made_once():
+    made = []
+
+    class Counted(World):
+        def begin_admin(self, *question):
+            made.append(question)
+            return super().begin_admin(*question)
+
+    def answer(question):
+        work = printouts.ask(world, question)
+        while True:
+            try:
+                next(work)
+            except StopIteration as end:
+                return end.value
+
+    world, printouts, question = Counted.from_scenario(load_scenario_text(SCENARIO)), Printouts(), ("stats", "a", "orders")
+    world.run(3_000_000)
+    assert answer(question) == answer(question) == world.admin(*question) and len(made) == 2
+    world.run(3_500_000)
+    assert answer(question)["at_us"] == 3_500_000 and answer(("stats", "b", "orders"))["cluster"] == "b"
+    at_first = answer(question)
+    assert world.apply({"do": "cluster.crash", "cluster": "b"}).ok
+    assert answer(question) != at_first, "a command changes the instant's answer"
 
 
 async def test_tiles_of_level_0_are_the_cells(ask, world):

@@ -8,8 +8,9 @@ import { VIEWS, folded, linesOf } from "../model/printout.js";
 import { element, setText } from "../render/dom.js";
 import { makePrintout } from "../render/printout.js";
 
-/** Between two questions while the lab plays, ms. */
+/** Between two questions while the lab plays, ms; and for each ms that the last answer took, so that a large lab with many viewers still plays. */
 const ASK_EVERY_MS = 400;
+const REST_FACTOR = 4;
 
 const TOOLS = [
   { name: "stats", shown: "topics stats" },
@@ -29,8 +30,9 @@ export const ADMIN_PANEL = { name: "your-own-tools", title: "Your own tools", ma
 /** @param {HTMLElement} section @param {import("./panels.js").PanelParts} parts */
 function make(section, { document, window, requests, base, getState, say, wake }) {
   let wish = { tool: "stats", cluster: null, view: "noted" };
-  let asked = { key: "", at_ms: -Infinity, waits: false };
+  let asked = { key: "", again_ms: -Infinity, waits: false };
   let answer = null;
+  const now = () => window.performance.now();
 
   const tools = choice("Tool", TOOLS.map(({ name, shown }) => [name, shown]), (tool) => change({ tool }));
   const clusters = element(document, "div.choice", { role: "group", "aria-label": "Cluster" });
@@ -68,15 +70,16 @@ function make(section, { document, window, requests, base, getState, say, wake }
     wake();
   }
 
-  async function ask(key, path, wall_ms) {
-    asked = { key, at_ms: wall_ms, waits: true };
+  async function ask(key, path) {
+    const began_ms = now();
+    asked = { key, again_ms: Infinity, waits: true };
     try {
       const got = await requests.get(path);
       if (asked.key === key) answer = got;
     } catch (reason) {
       answer = { trouble: `${reason.message} ${reason.hint ?? ""}`.trim() };
     }
-    asked.waits = false;
+    asked = { key, again_ms: Math.max(began_ms + ASK_EVERY_MS, now() + REST_FACTOR * (now() - began_ms)), waits: false };
     draw();
     wake();
   }
@@ -122,14 +125,14 @@ function make(section, { document, window, requests, base, getState, say, wake }
   draw();
   return {
     copy,
-    update(state, watched, { wall_ms }) {
+    update(state, watched) {
       offerClusters(watched.clusters);
       if (!watched.clusters.includes(wish.cluster)) wish = { ...wish, cluster: watched.subject };
       cluster_choice.press(wish.cluster);
       const key = [state.view.branch, state.at_us, state.view.seq, wish.tool, wish.cluster, watched.topic].join("|");
       if (key === asked.key || asked.waits) return;
-      if (getState().playing && wall_ms - asked.at_ms < ASK_EVERY_MS) return;
-      ask(key, `${base}admin/${[wish.tool, wish.cluster, watched.topic].map(encodeURIComponent).join("/")}.json`, wall_ms);
+      if (getState().playing && now() < asked.again_ms) return;
+      ask(key, `${base}admin/${[wish.tool, wish.cluster, watched.topic].map(encodeURIComponent).join("/")}.json`);
     },
   };
 }
