@@ -26,11 +26,15 @@ def runs_of(inputs: Sequence[TraceInput], scenarios: Sequence[Any], counting: Co
     examples: dict[tuple[int, int], dict[str, Any]] = defaultdict(dict)
     for row in counting.cause_figures:
         examples[(row.run, row.failover_seq)][row.cause] = _example(row.example)
+    by_origin: dict[tuple[int, int], dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
+    for row in counting.origin_figures:
+        by_origin[(row.run, row.failover_seq)][row.cause][row.origin] = row.duplicates
     told = []
     for entry, scenario in zip(inputs, scenarios, strict=True):
         failovers = figures.get(entry.run, [])
         for number, failover in enumerate(failovers):
-            failover.update(number=number, examples=examples.get((entry.run, failover["failover_seq"]), {}))
+            key = (entry.run, failover["failover_seq"])
+            failover.update(number=number, examples=examples.get(key, {}), by_origin=by_origin.get(key, {}))
         meta = entry.meta
         told.append({
             "run": entry.run, "file": entry.path.name, "scenario": scenario.name, "title": scenario.title, "seed": meta["seed"], "until_us": meta["until_us"],

@@ -76,6 +76,7 @@ class Counting:
         went_back = causes.went_back(self.duplicates, self.local(cursors.backward_steps(self.marks)))
         self.explained = self.keep(causes.explained(self.duplicates, copies, went_back, known))
         self.cause_figures = causes.cause_counts(self.explained).collect()
+        self.origin_figures = causes.origin_counts(self.explained).collect()
 
     def _parties(self) -> DataFrame:
         rows, facts, key = self.control, self.facts, parties.PARTY

@@ -8,7 +8,7 @@ import os
 import socket
 import tempfile
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,8 @@ class Site:
     address: str  # http://127.0.0.1:port
     port: int
     pid: int
+    environment: Mapping[str, str]
+    """For other processes on its data, a report worker say."""
 
     def open_lab(self, **fields: object) -> dict[str, str]:
         """Makes a lab from `scenario="name"` or `yaml="text"`; gives id, token and url."""
@@ -52,5 +54,5 @@ def temporary_site(supervisor: Supervisor) -> Iterator[Site]:
             raise RuntimeError("the database could not be made; Django's message is above")
         server = supervisor.start(site_command("127.0.0.1", port), environment)
         wait_until_it_answers(supervisor, server, "127.0.0.1", port)
-        yield Site(f"http://127.0.0.1:{port}", port, server.pid)
+        yield Site(f"http://127.0.0.1:{port}", port, server.pid, environment)
         supervisor.stop(server)

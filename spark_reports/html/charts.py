@@ -8,21 +8,31 @@ from __future__ import annotations
 
 from typing import Any
 
-HARM, HARM_WASH, INK, INK_2, GREY, LINE, PROTOCOL = "#b8104a", "rgba(184,16,74,.10)", "#16181d", "#454b57", "#878c96", "#e3e4df", "#33218c"
-REGIONS = ("#2b5fd0", "#bf7300", "#15956f", "#7a7f2a", "#6b5a4a")
+HARM, HARM_VEIL, INK, INK_2, GREY, LINE, PROTOCOL = (f"var(--{name})" for name in ("harm", "harm-veil", "ink", "ink-2", "line-strong", "line", "proto"))
+"""Colours of `report.css`; the page puts its own values in when it draws, so that charts follow light, dark and paper."""
+
+ORIGINS = 4
+"""Hues and shapes of regions, as many as the lab's."""
+
 FONT = {"family": 'Inter, "Segoe UI", "Helvetica Neue", "Liberation Sans", Arial, sans-serif', "size": 12, "color": INK_2}
 KINDS = (("duplicate", "twice", HARM, 1.0), ("redelivery", "redelivered", INK, 0.9), ("again", "repeats", GREY, 0.7))
 
 
-def region_colour(cluster: str, clusters: list[str]) -> str:
-    """The hue of a region: by its place in the sorted names."""
-    return REGIONS[clusters.index(cluster) % len(REGIONS)] if cluster in clusters else GREY
+def region_number(cluster: str | None, clusters: list[str]) -> int | None:
+    """The number of a region's hue and shape: its place in the sorted names."""
+    return clusters.index(cluster) % ORIGINS if cluster in clusters else None
+
+
+def region_colour(cluster: str | None, clusters: list[str]) -> str:
+    """The hue of a region."""
+    number = region_number(cluster, clusters)
+    return GREY if number is None else f"var(--origin-{number})"
 
 
 def _layout(height: int, **more: Any) -> dict[str, Any]:
     return {
-        "height": height, "margin": {"l": 56, "r": 12, "t": 26, "b": 34}, "font": FONT, "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
-        "showlegend": True, "legend": {"orientation": "h", "x": 0, "y": 1.14, "font": {"size": 11}}, "hovermode": "x unified", "bargap": 0, **more,
+        "height": height, "margin": {"l": 56, "r": 12, "t": 44, "b": 34}, "font": FONT, "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
+        "showlegend": True, "legend": {"orientation": "h", "x": 0, "y": 1.1, "yanchor": "bottom", "font": {"size": 11}}, "hovermode": "x unified", "bargap": 0, **more,
     }  # fmt: skip
 
 
@@ -59,15 +69,25 @@ def timeline(failover: dict[str, Any], clusters: list[str]) -> dict[str, Any]:
     risk = [point for point in failover["series"]["risk"] if zoom["from_us"] / 1e6 <= point[0] <= failover["at_us"] / 1e6]
     after = failover["series"]["remaining"]
     traces.append({"type": "scatter", "mode": "lines", "x": [x for x, _ in risk + after], "y": [y for _, y in risk + after], "line": {"color": HARM, "width": 1.6, "shape": "hv"},
-                   "fill": "tozeroy", "fillcolor": HARM_WASH, "name": "twice, if they moved; then still to come", "yaxis": "y3"})  # fmt: skip
+                   "fill": "tozeroy", "fillcolor": HARM_VEIL, "name": "twice, if they moved; then still to come", "yaxis": "y3"})  # fmt: skip
     shapes, notes = _instants(failover)
     span = [zoom["from_us"] / 1e6, zoom["to_us"] / 1e6]
     layout = _layout(
-        330, barmode="stack", shapes=shapes, annotations=notes,
-        xaxis=_axis(ticksuffix=" s", range=span, anchor="y3"), yaxis=_axis(rows[0], domain=[0.72, 0.98], nticks=3),
-        yaxis2=_axis(rows[1], domain=[0.42, 0.68], nticks=3), yaxis3=_axis("would come twice", domain=[0, 0.36], nticks=4, rangemode="tozero"),
+        360, barmode="stack", shapes=shapes, annotations=notes,
+        xaxis=_axis(ticksuffix=" s", range=span, anchor="y3"), yaxis=_axis(rows[0], domain=[0.72, 0.98], **_whole(told, rows[0])),
+        yaxis2=_axis(rows[1], domain=[0.42, 0.68], **_whole(told, rows[1])), yaxis3=_axis("twice", domain=[0, 0.36], nticks=4, rangemode="tozero"),
     )  # fmt: skip
     return {"data": traces, "layout": layout}
+
+
+def _whole(told: list[dict], cluster: str) -> dict[str, Any]:
+    """Ticks at whole deliveries: nought, the highest bar, and no half of one."""
+    by_bin: dict[int, int] = {}
+    for entry in told:
+        if entry["cluster"] == cluster:
+            by_bin[entry["bin"]] = by_bin.get(entry["bin"], 0) + entry["deliveries"]
+    highest = max(by_bin.values(), default=1)
+    return {"tickvals": sorted({0, highest // 2, highest} if highest > 3 else {0, highest}), "rangemode": "tozero"}
 
 
 def _bars(entries: list[dict], zoom: dict, name: str, colour: str, axis: str, width_s: float, opacity: float) -> dict[str, Any]:
@@ -76,6 +96,15 @@ def _bars(entries: list[dict], zoom: dict, name: str, colour: str, axis: str, wi
         "y": [entry["deliveries"] for entry in entries], "width": width_s, "marker": {"color": colour, "opacity": opacity, "line": {"width": 0}},
         "name": name, "yaxis": axis, "hovertemplate": "%{y}",
     }  # fmt: skip
+
+
+def _points(points: list[list]) -> dict[str, list]:
+    return {"x": [x for x, _ in points], "y": [y for _, y in points]}
+
+
+def _floor(told: dict[str, list]) -> list[list]:
+    """Down to where the log is to be read: the mark-delete, and nothing to read while there is no cursor."""
+    return [[x, end if mark is None else mark] for (x, end), (_, mark) in zip(told["end"], told["mark"], strict=True)]
 
 
 def positions(failover: dict[str, Any]) -> dict[str, Any]:
@@ -88,18 +117,20 @@ def positions(failover: dict[str, Any]) -> dict[str, Any]:
     for number, cluster in enumerate(clusters, start=1):
         suffix = "" if number == 1 else str(number)
         for kind, words, line in (("end", "end of the log", {"color": GREY, "width": 1.2, "shape": "hv"}), ("mark", "mark-delete", {"color": INK, "width": 2.2, "shape": "hv"})):
-            points = told[cluster][kind]
-            traces.append({"type": "scatter", "mode": "lines", "x": [x for x, _ in points], "y": [y for _, y in points], "line": line, "name": words, "xaxis": f"x{suffix}",
-                           "yaxis": f"y{suffix}", "showlegend": number == 1, "fill": "tonexty" if kind == "mark" else "none", "fillcolor": HARM_WASH, "connectgaps": False})  # fmt: skip
-        layout[f"xaxis{suffix}"] = _axis(ticksuffix=" s", nticks=5, domain=[(number - 1) * share, number * share - 0.045], anchor=f"y{suffix}")
+            traces.append({"type": "scatter", "mode": "lines", **_points(told[cluster][kind]), "line": line, "name": words, "xaxis": f"x{suffix}", "yaxis": f"y{suffix}",
+                           "showlegend": number == 1, "connectgaps": False})  # fmt: skip
+            if kind == "end":
+                traces.append({"type": "scatter", "mode": "lines", **_points(_floor(told[cluster])), "line": {"width": 0, "shape": "hv"}, "xaxis": f"x{suffix}", "yaxis": f"y{suffix}",
+                               "showlegend": False, "hoverinfo": "skip", "fill": "tonexty", "fillcolor": HARM_VEIL})  # fmt: skip
+        layout[f"xaxis{suffix}"] = _axis(ticksuffix=" s", nticks=4, tickangle=0, domain=[(number - 1) * share, number * share - 0.045], anchor=f"y{suffix}")
         layout[f"yaxis{suffix}"] = _axis(anchor=f"x{suffix}", nticks=4, rangemode="tozero")
         at = failover["at_us"] / 1e6
         shapes.append({"type": "line", "xref": f"x{suffix}", "yref": f"y{suffix} domain", "x0": at, "x1": at, "y0": 0, "y1": 1, "line": {"color": HARM, "width": 1.3, "dash": "dot"}})
         notes.append({"xref": f"x{suffix} domain", "yref": f"y{suffix} domain", "x": 0, "y": 1.02, "yanchor": "bottom", "xanchor": "left", "text": f"<b>{cluster}</b>", "showarrow": False,
                       "font": {"size": 12, "color": INK}})  # fmt: skip
     layout.update(shapes=shapes, annotations=notes)
-    layout["margin"] = {"l": 40, "r": 8, "t": 44, "b": 34}
-    layout["legend"] = {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.24, "font": {"size": 11}}
+    layout["margin"] = {"l": 40, "r": 8, "t": 60, "b": 34}
+    layout["legend"] = {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.14, "yanchor": "bottom", "font": {"size": 11}}
     return {"data": traces, "layout": layout}
 
 
@@ -108,4 +139,4 @@ def lag(failover: dict[str, Any]) -> dict[str, Any]:
     points = failover["series"]["lag"]
     shapes, notes = _instants(failover)
     trace = {"type": "scatter", "mode": "lines", "x": [x for x, _ in points], "y": [y for _, y in points], "line": {"color": PROTOCOL, "width": 1.8, "shape": "hv"}, "name": "sync lag"}
-    return {"data": [trace], "layout": _layout(200, showlegend=False, shapes=shapes, annotations=notes, xaxis=_axis(ticksuffix=" s"), yaxis=_axis("seconds", rangemode="tozero"))}
+    return {"data": [trace], "layout": _layout(240, showlegend=False, shapes=shapes, annotations=notes, xaxis=_axis(ticksuffix=" s"), yaxis=_axis("seconds", rangemode="tozero"))}

@@ -14,15 +14,29 @@ from typing import Any
 from plotly.offline import get_plotlyjs
 
 from spark_reports.html import charts, sections
+from spark_reports.html.what_if import what_if
 from spark_reports.html.words import DEFINITIONS, number, plural, span
 
 DRAW = """
-for (const place of document.querySelectorAll("[data-chart]")) {
-  const figure = JSON.parse(document.getElementById(place.dataset.chart).textContent);
-  Plotly.newPlot(place, figure.data, figure.layout, { displayModeBar: false, responsive: true });
+function draw() {
+  const style = getComputedStyle(document.documentElement);
+  for (const place of document.querySelectorAll("[data-chart]")) {
+    const told = document.getElementById(place.dataset.chart).textContent;
+    const figure = JSON.parse(told.replaceAll(/var\\((--[a-z0-9-]+)\\)/g, (_, name) => style.getPropertyValue(name).trim()));
+    Plotly.react(place, figure.data, figure.layout, { displayModeBar: false, responsive: true });
+  }
 }
-addEventListener("beforeprint", () => { for (const place of document.querySelectorAll("[data-chart]")) Plotly.Plots.resize(place); });
+function paper(printed) {
+  document.documentElement.toggleAttribute("data-paper", printed);
+  draw();
+}
+draw();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+addEventListener("beforeprint", () => paper(true));
+addEventListener("afterprint", () => paper(false));
 """
+"""Charts take the page's own colours, and the light ones for paper."""
+
 DETAILED_MOST = 8
 """Failovers that are told at length; a job over many traces lists the others in its table."""
 
@@ -67,10 +81,10 @@ def _overview(report: dict[str, Any], pairs: list[tuple[dict, dict]]) -> str:
     """The sum over all failovers, and one line each."""
     if not pairs:
         return "<h1>Nobody failed over.</h1><p class=\"dek\">The trace holds no failover, so there is nothing to judge. The tables below say what the protocol did and what it cost.</p>" + (
-            "".join(sections.run_tables(run) for run in report["runs"])
+            "".join(sections.run_tables(run) + sections.replay(run) for run in report["runs"])
         )
     twice, lost = (sum(failover[name] for _, failover in pairs) for name in ("duplicates", "lost"))
-    head = f'<h1>{plural(len(pairs), "failover", "failovers")} delivered <span class="harm">{plural(twice, "message", "messages")} twice</span> and lost <b>{number(lost)}</b>.</h1>'
+    head = f'<h1>{plural(len(pairs), "failover", "failovers")} delivered <span class="harm">{plural(twice, "message", "messages")} twice</span> and lost <b>{number(lost) if lost else "none"}</b>.</h1>'
     rows = "".join(
         f"<tr><td>{escape(run['scenario'])}</td><td class=\"left\">{escape(failover['subscription'])}</td><td class=\"left\">{escape(failover['from'])} → {escape(failover['to'])}</td>"
         f"<td>{failover['at_us'] / 1e6:.3f}</td><td class=\"{'harm' if failover['duplicates'] else 'none'}\">{number(failover['duplicates'])}</td>"
@@ -88,9 +102,9 @@ def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: 
     """One failover from sentence to causal chain."""
     parts = [
         sections.headline(run, failover, alone), sections.figures(failover), sections.causes(run, failover), sections.losses(failover),
-        sections.what_if(run, failover),
+        what_if(run, failover),
         sections.chart("Around the failover", "Deliveries to the subscription's consumers. Below: the messages that would come twice if the consumers moved at that instant and, after the move, those still to come.", f"timeline-{place}", "tall"),
-        sections.chart("Where each cursor stood", "Grey is the end of the log, black the mark-delete, in entries. What lies between is what a consumer starting there reads.", f"positions-{place}", "wide"),
+        sections.chart("Where each cursor stood", "The thin line is the end of the log, the thick one the mark-delete, in entries. What lies between is what a consumer starting there reads.", f"positions-{place}", "wide"),
         sections.chart("How far behind", f"Sync lag: the age of the oldest message that {failover['to']} holds and its cursor does not cover.", f"lag-{place}", "wide"),
         sections.forecast(failover), sections.snapshots(failover), sections.consumers(failover), sections.keys(failover), sections.stories(failover), sections.run_tables(run),
         sections.replay(run),

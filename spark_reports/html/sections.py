@@ -8,7 +8,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from spark_reports.html.charts import GREY, region_colour
+from spark_reports.html.charts import region_colour, region_number
 from spark_reports.html.words import (
     CAUSES, LOSSES, event_words, message_name, number, plural, position, seconds, size, span,
 )  # fmt: skip
@@ -16,17 +16,31 @@ from spark_reports.html.words import (
 SQUARES_MOST = 400
 """Squares drawn for one cause: beyond it one square stands for several messages, and the text says so."""
 
+CELLS = (
+    "M{x} {y}h17v20h-17z",
+    "M{x} {y}h17v8.5h-17zm0 11.5h17v8.5h-17z",
+    "M{x} {y}h17v20h-17zm8.5 6.5a3.5 3.5 0 1 0 .01 0z",
+    "M{x} {y}h17v5h-17zm0 7.5h17v5h-17zm0 7.5h17v5h-17z",
+)
+"""A message's cell by its region's number: whole, split, pierced, barred."""
+
+
+LEFT = ' class="left"'
+
 
 def _section(title: str, says: str, body: str) -> str:
     return f"<section><h2>{escape(title)}</h2><p>{says}</p>{body}</section>"
 
 
-def _table(head: list[str], rows: list[list[str]], classes: list[str] | None = None) -> str:
-    """Cells are HTML; the head is plain. `classes` mark rows."""
-    titles = "".join(f"<th>{escape(title)}</th>" for title in head)
+def _table(head: list[str], rows: list[list[str]], classes: list[str] | None = None, words: int = 1) -> str:
+    """Cells are HTML; the head is plain. `classes` mark rows; the first `words` columns are words and begin at the left."""
+
+    def cells(kind: str, row: list[str]) -> str:
+        return "".join(f'<{kind}{LEFT if 0 < place < words else ""}>{cell}</{kind}>' for place, cell in enumerate(row))
+
     marks = classes or [""] * len(rows)
-    lines = "".join(f'<tr class="{mark}">' + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row, mark in zip(rows, marks, strict=True))
-    return f'<div class="scroll"><table><thead><tr>{titles}</tr></thead><tbody>{lines}</tbody></table></div>'
+    lines = "".join(f'<tr class="{mark}">{cells("td", row)}</tr>' if mark else f"<tr>{cells('td', row)}</tr>" for row, mark in zip(rows, marks, strict=True))
+    return f'<div class="scroll"><table><thead><tr>{cells("th", [escape(title) for title in head])}</tr></thead><tbody>{lines}</tbody></table></div>'
 
 
 def headline(run: dict[str, Any], failover: dict[str, Any], alone: bool) -> str:
@@ -35,13 +49,14 @@ def headline(run: dict[str, Any], failover: dict[str, Any], alone: bool) -> str:
     failed = failover["source_ended_us"] < failover["at_us"] or failover["mode"] in ("crash", "auto")
     begin = f"{source} failed. " if failed else f"{escape(failover['subscription'])} left {source}. "
     twice = f'<span class="harm">{plural(failover["duplicates"], "message", "messages")} twice</span>' if failover["duplicates"] else "<b>nothing twice</b>"
-    lost = "<b>none</b> were lost" if not failover["lost"] else f'<span class="harm">{number(failover["lost"])} were lost</span>'
+    stranded = "<b>none</b> are stranded" if not failover["stranded"] else f"<b>{number(failover['stranded'])}</b> {'is' if failover['stranded'] == 1 else 'are'} stranded"
+    lost = "<b>none</b> were lost" if not failover["lost"] else f'<span class="harm">{number(failover["lost"])} {"was" if failover["lost"] == 1 else "were"} lost</span>'
     tag = "h1" if alone else 'h1 class="part-title"'
     moved = f"Subscription {escape(failover['subscription'])} moved from {source} to {target} at {seconds(failover['at_us'])} s ({escape(failover['mode'])})."
     if failover["source_ended_us"] < failover["at_us"]:
         moved = f"{source} failed at {seconds(failover['source_ended_us'])} s. " + moved
     first = "No message was delivered there afterwards." if failover["first_delivery_us"] is None else f"The first delivery there came at {seconds(failover['first_delivery_us'])} s."
-    return f"<{tag}>{begin}{target} delivered {twice}, <b>{number(failover['stranded'])}</b> are stranded, {lost}.</{tag.split()[0]}><p class=\"dek\">{escape(run['title'])}: {moved} {first}</p>"
+    return f"<{tag}>{begin}{target} delivered {twice}, {stranded}, {lost}.</{tag.split()[0]}><p class=\"dek\">{escape(run['title'])}: {moved} {first}</p>"
 
 
 def figures(failover: dict[str, Any]) -> str:
@@ -49,19 +64,31 @@ def figures(failover: dict[str, Any]) -> str:
     told = [
         (number(failover["duplicates"]), "", "seen twice", "harm" if failover["duplicates"] else "zero"),
         (number(failover["redeliveries"]), "", "redelivered", "" if failover["redeliveries"] else "zero"),
-        (number(failover["stranded"]), "", f"stranded, {number(failover['stranded_unprocessed'])} of them unprocessed", "harm" if failover["stranded"] else "zero"),
+        (number(failover["stranded"]), "", f"stranded, {number(failover['stranded_unprocessed'])} of them unprocessed" if failover["stranded"] else "stranded", "harm" if failover["stranded"] else "zero"),
         (number(failover["lost"]), "", "lost", "harm" if failover["lost"] else "zero"),
-        (seconds(failover["outage_us"], 2), "s", "without deliveries", ""),
-        (seconds(None if failover["caught_up_us"] is None else failover["caught_up_us"] - failover["at_us"], 2), "s", "to catch up, after the move", ""),
+        (*_span_figure(failover["outage_us"]), "without deliveries", ""),
+        (*_span_figure(None if failover["caught_up_us"] is None else failover["caught_up_us"] - failover["at_us"]), "to catch up, after the move", ""),
     ]
     parts = "".join(f'<div class="{kind}"><dt>{words}</dt><dd>{value}{f"<small>{unit}</small>" if value != "–" and unit else ""}</dd></div>' for value, unit, words, kind in told)
-    more = (
-        f"{plural(failover['extra_deliveries'], 'extra delivery', 'extra deliveries')}, {number(failover['reordered'])} reordered, {number(failover['expired'])} expired, "
-        f"{number(failover['skipped'])} skipped; of the stranded {number(failover['stranded_returned'])} reached {escape(failover['to'])} later. "
-    )
     window = failover["dedup_window"]
     remember = "" if not failover["duplicates"] else f"An idempotent consumer would have had to remember <b>{plural(window['messages'], 'id', 'ids')}</b>, or <b>{span(window['us'])}</b>, to let no duplicate through."
-    return f'<dl class="figures">{parts}</dl><section><p>{more}{remember}</p></section>'
+    return f'<dl class="figures">{parts}</dl><p class="more">{_also(failover)} {remember}</p>'
+
+
+def _span_figure(us: int | None) -> tuple[str, str]:
+    """A span as a large number and its unit."""
+    if us is None:
+        return "–", ""
+    return (f"{us / 1000:.0f}", "ms") if us < 1_000_000 else (f"{us / 1_000_000:.2f}", "s")
+
+
+def _also(failover: dict[str, Any]) -> str:
+    """What the six figures leave out, as far as it happened."""
+    told = [(plural(failover["extra_deliveries"], "extra delivery", "extra deliveries"), failover["extra_deliveries"])]
+    told += [(f"{number(failover[name])} {name}", failover[name]) for name in ("reordered", "expired", "skipped")]
+    told += [(f"{number(failover['stranded_returned'])} of the stranded reached {escape(failover['to'])} later", failover["stranded_returned"])]
+    happened = ", ".join(words for words, count in told if count)
+    return f"Also {happened}." if happened else "Nothing came a third time, out of order, or expired."
 
 
 def causes(run: dict[str, Any], failover: dict[str, Any]) -> str:
@@ -75,7 +102,7 @@ def causes(run: dict[str, Any], failover: dict[str, Any]) -> str:
         example = failover["examples"].get(name)
         x = example["x"] if example else failover["from"]
         heading, says = (words.format(to=failover["to"], x=x) for words in CAUSES[name])
-        shown.append(f"<div class=\"cause\"><b>{number(count)}</b><div><h3>{escape(heading)}</h3><p>{escape(says)} {_worked(example)}</p>{_squares(count, run, example)}{_rows_named(example)}</div></div>")
+        shown.append(f"<div class=\"cause\"><b>{number(count)}</b><div><h3>{escape(heading)}</h3><p>{escape(says)} {_worked(example)}</p>{_squares(failover['by_origin'][name], run['clusters'])}{_rows_named(example)}</div></div>")
     none = [CAUSES[name][0].format(to=failover["to"], x=failover["from"]).lower() for name, count in failover["by_cause"].items() if not count]
     shown.append(f'<div class="cause none"><b>0</b><span>{escape(" · ".join(none))}</span></div>')
     return _section("Why they came twice", "One square is one message. Every one has exactly one cause; the causes add up to the total.", "".join(shown))
@@ -91,15 +118,21 @@ def _worked(example: dict[str, Any] | None) -> str:
     return told
 
 
-def _squares(count: int, run: dict[str, Any], example: dict[str, Any] | None) -> str:
+def _squares(by_origin: dict[str, int], clusters: list[str]) -> str:
+    """Messages by the region that wrote them, hue and shape as in the lab."""
+    count = sum(by_origin.values())
     each = -(-count // SQUARES_MOST)
-    drawn = -(-count // each)
-    columns = 44
-    colour = region_colour(example["origin"], run["clusters"]) if example and example.get("origin") else GREY
-    cells = "".join(f'<rect x="{place % columns * 19}" y="{place // columns * 23}" width="17" height="20"/>' for place in range(drawn))
-    width, height = min(drawn, columns) * 19, -(-drawn // columns) * 23
+    columns, place, paths = 44, 0, []
+    for origin in sorted(by_origin):
+        drawn = -(-by_origin[origin] // each)
+        shape = CELLS[region_number(origin, clusters) or 0]
+        cells = "".join(shape.format(x=at % columns * 19, y=at // columns * 23) for at in range(place, place + drawn))
+        paths.append(f'<path d="{cells}" fill="{region_colour(origin, clusters)}" fill-rule="evenodd"><title>{number(by_origin[origin])} from {escape(origin)}</title></path>')
+        place += drawn
+    width, height = min(place, columns) * 19, -(-place // columns) * 23
     note = "" if each == 1 else f'<div class="ids">One square is {each} messages.</div>'
-    return f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" fill="{colour}" role="img" aria-label="{number(count)} messages">{cells}</svg>{note}'
+    says = ", ".join(f"{number(by_origin[origin])} from {escape(origin)}" for origin in sorted(by_origin))
+    return f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" aria-label="{says}">{"".join(paths)}</svg>{note}'
 
 
 def _rows_named(example: dict[str, Any] | None) -> str:
@@ -114,28 +147,8 @@ def losses(failover: dict[str, Any]) -> str:
     if not failover["lost"]:
         return ""
     rows = [[escape(LOSSES[name].format(to=failover["to"])), f'<span class="harm-text">{number(count)}</span>'] for name, count in failover["lost_by_cause"].items() if count]
-    says = f"Receipted, never acknowledged, and {escape(failover['to'])} cannot deliver them any more. {number(failover['lost_recovered'])} of them were delivered later after all."
+    says = f"Receipted, never acknowledged, and {escape(failover['to'])} cannot deliver them any more. {number(failover['lost_recovered']) if failover['lost_recovered'] else 'None'} of them {'was' if failover['lost_recovered'] == 1 else 'were'} delivered later after all."
     return _section("Why they were lost", says, _table(["", "lost"], rows))
-
-
-def what_if(run: dict[str, Any], failover: dict[str, Any]) -> str:
-    """The same seed and the same failure, one thing changed at a time."""
-    told = run.get("what_if") or {}
-    if told.get("note"):
-        return _section("What would have helped", escape(told["note"]), "")
-    rows, place = [], failover["number"]
-    most = max([entry["failovers"][place]["duplicates"] for entry in told.get("variants", []) if place < len(entry["failovers"])] or [0]) or 1
-    for entry in told.get("variants", []):
-        if place >= len(entry["failovers"]):
-            rows.append([escape(entry["name"]), "", "the failover did not come about", "", "", "", ""])
-            continue
-        figure = entry["failovers"][place]
-        bar = f'<span class="bars"><span class="bar" style="width:{round(100 * figure["duplicates"] / most)}%"></span></span>'
-        rows.append([escape(entry["name"]), bar, *(number(figure[name]) for name in ("duplicates", "redeliveries", "stranded", "lost")), number(entry["markers"].get(failover["from"]))])
-    if not rows:
-        return ""
-    head = ["", "", "seen twice", "redelivered", "stranded", "lost", f"markers in {failover['from']}’s logs"]
-    return _section("What would have helped", "The same seed and the same failure, with one thing changed at a time.", _table(head, rows))
 
 
 def chart(title: str, says: str, name: str, kind: str) -> str:
@@ -159,8 +172,8 @@ def snapshots(failover: dict[str, Any]) -> str:
     if not told:
         return _section(f"Snapshots asked for by {failover['from']}", "None was asked for before the move.", "")
     target, totals = failover["to"], failover.get("snapshot_totals") or {}
-    usable = [entry for entry in told if entry["applied_us"] is not None]
-    age = "No snapshot had reached it" if not usable else f"The newest that {escape(target)} knew of was <b>S{usable[-1]['snapshot']}</b>, asked for {span(failover['at_us'] - usable[-1]['asked_us'])} before the move"
+    usable = [entry for entry in told if _known(entry, failover)]
+    age = f"No snapshot had reached {escape(target)} by then" if not usable else f"The newest that {escape(target)} knew of was <b>S{usable[-1]['snapshot']}</b>, asked for {span(failover['at_us'] - usable[-1]['asked_us'])} before the move"
     says = (
         f"<b>{number(totals.get('asked'))}</b> asked for in the whole run, <b>{number(totals.get('completed'))}</b> complete after {span(totals.get('taken_us'))} on average, "
         f"<b>{number(totals.get('timed_out'))}</b> timed out, <b>{number(totals.get('abandoned'))}</b> cut off, <b>{number(totals.get('evicted'))}</b> evicted by the cache rule. {age}. The last {len(told)}:"
@@ -169,9 +182,14 @@ def snapshots(failover: dict[str, Any]) -> str:
     for entry in told:
         complete = span(entry["taken_us"]) if entry["completed_us"] is not None else f'<span class="harm-text">{escape(entry["ended"] or "pending")}</span>'
         rows.append([f"S{entry['snapshot']}", seconds(entry["asked_us"]), complete, position(entry["place"]), _or_never(entry["used_us"]), _or_never(entry["evicted_us"]), _or_never(entry["applied_us"])])
-        classes.append("marked" if entry["completed_us"] is not None and entry["applied_us"] is None else "")
+        classes.append("marked" if entry["completed_us"] is not None and not _known(entry, failover) else "")
     head = ["", "asked at", "complete after", "here up to", "used at", "evicted at", f"reached {target} at"]
     return _section(f"Snapshots asked for by {failover['from']}", says, _table(head, rows, classes))
+
+
+def _known(snapshot: dict[str, Any], failover: dict[str, Any]) -> bool:
+    """Whether the target had applied an update of it when the consumers moved."""
+    return snapshot["applied_us"] is not None and snapshot["applied_us"] <= failover["at_us"]
 
 
 def _or_never(at_us: int | None) -> str:
@@ -193,7 +211,7 @@ def keys(failover: dict[str, Any]) -> str:
     """Where order and repeats hurt most."""
     told = failover.get("worst_keys") or []
     rows = [[escape(entry["producer"]), "–" if entry["key"] is None else str(entry["key"]), number(entry["duplicates"]), number(entry["reordered"])] for entry in told]
-    return _section("The worst keys", "Duplicates and reordered deliveries by producer and key.", _table(["producer", "key", "twice", "reordered"], rows)) if rows else ""
+    return _section("The worst keys", "Duplicates and reordered deliveries by producer and key.", _table(["producer", "key", "twice", "reordered"], rows, words=2)) if rows else ""
 
 
 def stories(failover: dict[str, Any]) -> str:
@@ -220,17 +238,20 @@ def run_tables(run: dict[str, Any]) -> str:
     for name, clusters in run["subscriptions"].items():
         for cluster, told in clusters.items():
             counts = [number(told[kind]) for kind in ("delivered", "acknowledged", "repeated", "expired", "skipped")]
-            rows.append([escape(name), f'<span class="left">{escape(cluster)}</span>', *counts])
+            rows.append([escape(name), escape(cluster), *counts])
             if len(told["partitions"]) > 1:
                 rows += [[f"&nbsp;&nbsp;{escape(part)}", escape(cluster), *(number(inner[kind]) for kind in ("delivered", "acknowledged", "repeated", "expired", "skipped"))] for part, inner in told["partitions"].items()]
     parts = []
     if rows:
-        parts.append(_section("Per subscription, cluster and partition", "Rows of the whole run; repeats outside any window.", _table(["", "cluster", "delivered", "acknowledged", "repeated", "expired", "skipped"], rows)))
-    costs = [[escape(entry["cluster"]), escape(entry["kind"].replace("_", " ")), number(entry["entries"]), size(entry["size_bytes"])] for entry in run["markers"]]
+        parts.append(_section("Per subscription, cluster and partition", "Rows of the whole run; repeats outside any window.", _table(["", "cluster", "delivered", "acknowledged", "repeated", "expired", "skipped"], rows, words=2)))
+    costs = [
+        ["" if place and run["markers"][place - 1]["cluster"] == entry["cluster"] else escape(entry["cluster"]), escape(entry["kind"].replace("_", " ")), number(entry["entries"]), size(entry["size_bytes"])]
+        for place, entry in enumerate(run["markers"])
+    ]
     if costs:
         share = run["marker_share"]
         says = f"Markers take positions and bytes in every log that holds them: {share['entries']:.1%} of the entries and {share['bytes']:.1%} of the bytes of this run."
-        parts.append(_section("What the markers cost", says, _table(["log", "kind", "entries", "bytes"], costs)))
+        parts.append(_section("What the markers cost", says, _table(["log", "kind", "entries", "bytes"], costs, words=2)))
     return "".join(parts)
 
 

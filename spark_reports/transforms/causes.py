@@ -164,6 +164,11 @@ def _evidence() -> dict[str, Column]:
     }
 
 
+def origin_counts(explained: DataFrame) -> DataFrame:
+    """Duplicates by failover, cause and the cluster in which they were published."""
+    return explained.groupBy(*FAILOVER, "cause", "origin").agg(F.count("*").alias("duplicates")).select(*FAILOVER, "cause", "origin", "duplicates")
+
+
 def cause_counts(explained: DataFrame) -> DataFrame:
     """Duplicates by failover and cause, with the earliest as the worked example."""
     example = F.struct(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from simulator import World
 from simulator.trace.files import TraceFileError, read_meta
 from spark_reports import session, what_if
 from spark_reports.facts import scenarios_of
+from spark_reports.html.what_if import what_if as table
 from spark_reports.read import find_traces
 from spark_reports.transforms.series import SAMPLES
 from spark_reports import curves
@@ -58,6 +60,21 @@ def test_variants_change_one_thing_and_the_first_nothing(trace: Path) -> None:
     as_it_was, planned = compared["variants"][0], next(variant for variant in compared["variants"] if "as planned" in variant["name"])
     assert planned["failovers"][0]["mode"] == "planned" and as_it_was["failovers"][0]["mode"] != "planned"
     assert sum(planned["markers"].values()) > 0
+
+
+def test_the_table_begins_with_what_happened_and_ends_with_what_makes_no_difference(trace: Path) -> None:
+    run = {"what_if": what_if.compare(read_meta(trace), lambda: None)}
+    failover = {"number": 0, "from": "us-west"}
+    told = table(run, failover)
+    names, differences = re.findall(r'<th scope="row">(.*?)</th>', told), re.findall(r'words">(.*?)</td>', told)
+    assert names[0] == "as it was" and differences[0] == "what happened"
+    same = [words == "no difference" for words in differences]
+    assert same == sorted(same) and len(names) == len(run["what_if"]["variants"])
+    best = re.search(r"What helps most: <b>(.*?)</b>", told)
+    assert best and best[1] == names[1] and "fewer twice" in differences[1]
+    unmoved = {**run["what_if"]["variants"][1], "failovers": []}
+    alone = table({"what_if": {"note": "", "variants": [run["what_if"]["variants"][0], unmoved]}}, failover)
+    assert "nothing helps" in alone and "the failover did not come about" in alone
 
 
 def test_another_engine_is_not_compared(trace: Path) -> None:

@@ -84,6 +84,7 @@ def check_contents(report: Report, run: dict[str, Any], failover: dict[str, Any]
     assert all(as_it_was[name] == failover[name] for name in as_it_was if name not in ("forecast", "moved"))
     assert set(failover["forecast"]) == {"duplicates", "lost", "stranded"}
     assert {name for name, count in failover["by_cause"].items() if count} == set(failover["examples"])
+    assert {name: sum(counts.values()) for name, counts in failover["by_origin"].items()} == {name: count for name, count in failover["by_cause"].items() if count}
     assert all(example["evidence"]["seq"] == example["evidence_seq"] for example in failover["examples"].values() if example["evidence_seq"] is not None)
     story = failover["stories"][0]
     assert [row["type"] for row in story["rows"]][0] == "message.published" and story["rows"][-1]["seq"] == story["seq"]
@@ -110,7 +111,7 @@ def check_page(report: Report, failover: dict[str, Any]) -> None:
     seen = Addresses()
     seen.feed(text)
     assert seen.found == [], "the page fetches nothing"
-    assert "Plotly.newPlot" in text and "plotly.js v" in text
+    assert "Plotly.react(place" in text and "plotly.js v" in text
     for says in ("Why they came twice", "What would have helped", "Around the failover", "Where each cursor stood", "How far behind", "Forecast and outcome",
                  "Snapshots asked for by", "Per consumer", "The worst keys", "Messages from start to finish", "Per subscription, cluster and partition",
                  "What the markers cost", "This run, again", "Definitions", "Method"):  # fmt: skip

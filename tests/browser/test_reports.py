@@ -1,0 +1,128 @@
+"""A report by click: asked for on a lab, its worker killed half-way, tried again, read, downloaded, and opened without a network."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from script.support.processes import Supervisor
+from script.support.serve import worker_command
+from script.support.temporary_site import Site
+
+from visualizer.reports.models import SILENT_FOR_S
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+MADE_WITHIN_MS = 400_000
+"""A minute on a free machine: Java starts, and the first report compiles its queries."""
+
+
+@pytest.fixture
+def start_worker(site: Site) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
+    with Supervisor() as supervisor:
+        yield lambda: supervisor.start(worker_command(), site.environment)
+
+
+def java_of(pid: int) -> list[int]:
+    """Living Java processes that a process started, whoever their parent is by now."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, rest = place.read_text().partition("(")[2].rpartition(")")
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it ended while we looked
+        state, _parent, group = rest.split()[:3]
+        if name == "java" and state != "Z" and int(group) == pid:
+            found.append(int(place.parent.name))
+    return found
+
+
+def step_of(page: Page) -> int:
+    """The number of the running step that the page says."""
+    words = page.locator("#words").inner_text()
+    return int(words.split()[1]) if words.startswith("Step ") else 0
+
+
+def wait_for(what: Callable[[], bool], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "it did not come to this"
+        time.sleep(0.1)
+
+
+def test_a_report_by_click_through_a_killed_worker(make_lab: Any, start_worker: Any, browser: Browser, tmp_path: Path) -> None:
+    lab = make_lab("fail-over-and-back").open()
+    page = lab.page
+    lab.seek(14_000_000)
+    page.locator("[data-act=report]").click()
+    page.wait_for_url("**/reports/*/")
+    expect(page.locator("#words")).to_have_text("Waiting for the worker.")
+
+    worker = start_worker()
+    wait_for(lambda: step_of(page) >= 2, MADE_WITHIN_MS / 1000)
+    assert java_of(worker.pid)
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.wait()
+    wait_for(lambda: not java_of(worker.pid), 30)
+    expect(page.locator("#words")).to_contain_text("ended before it was done", timeout=2000 * SILENT_FOR_S)
+    expect(page.locator("#hint")).to_contain_text("Try again")
+    assert lab.troubles == [], "a dead worker is no error of the page"
+
+    page.get_by_role("button", name="Try again").click()
+    start_worker()
+    seen = set()
+    while page.locator("iframe").count() == 0:
+        seen.add(step_of(page) if page.locator("#words").count() else 0)
+        page.wait_for_timeout(100)
+    assert len(seen) > 3, f"the page showed the steps {seen}"
+    read_the_page(page)
+    download_everything(page, tmp_path)
+    assert lab.troubles == []
+    opens_without_a_network(browser, tmp_path / "report.html")
+
+
+def read_the_page(page: Page) -> None:
+    """The report in its frame says what the page's own heading says."""
+    told = page.frame_locator("iframe")
+    expect(told.get_by_role("heading", level=1).first).to_contain_text("2 failovers")
+    expect(told.get_by_role("heading", name="What would have helped").first).to_be_visible()
+    expect(told.locator(".chart svg.main-svg").first).to_be_visible()
+    assert "twice" in page.get_by_role("heading", level=1).inner_text()
+
+
+def download_everything(page: Page, folder: Path) -> None:
+    links = page.locator(".downloads a")
+    assert links.count() == 5
+    for place in range(links.count()):
+        address = links.nth(place).evaluate("link => link.href")
+        answer = page.request.get(address)
+        assert answer.status == 200 and len(answer.body()) > 100, address
+        if "/html/" in address:
+            (folder / "report.html").write_bytes(answer.body())
+        if "/json/" in address:
+            assert len(json.loads(answer.body())["runs"][0]["failovers"]) == 2
+
+
+def opens_without_a_network(browser: Browser, file: Path) -> None:
+    """From a disk, offline: every chart is drawn, nothing is asked for, nothing complains."""
+    context = browser.new_context(offline=True, viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    troubles: list[str] = []
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith((file.as_uri(), "data:", "blob:")) else troubles.append(request.url))
+    page.goto(file.as_uri())
+    charts = page.locator("[data-chart]")
+    assert charts.count() == 6
+    for place in range(charts.count()):
+        expect(charts.nth(place).locator("svg.main-svg").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    context.close()
+    assert troubles == []
