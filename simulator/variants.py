@@ -116,6 +116,17 @@ def _flag(scenario: Scenario, commands: CommandLog) -> Change:
     return "replicated", "replicated subscription state switched on from the start", replace(scenario, subscriptions=flagged), commands
 
 
+def _acks_told(scenario: Scenario, commands: CommandLog) -> Change:
+    """Acknowledgement-state sync, which Apache Pulsar does not have: its causes belong to the family of tenant migration."""
+    moved = {arguments["subscription"] for do, arguments, _ in _given(scenario, commands) if do == MOVE}
+    untold = [name for name, spec in scenario.subscriptions.items() if name in moved and spec.acknowledgement_sync == "none"]
+    if not untold or not _replicates(scenario):
+        return None
+    told = {name: replace(spec, acknowledgement_sync="periodic", replicate_subscription_state=False) if name in untold else spec for name, spec in scenario.subscriptions.items()}
+    name = "acknowledgements told one by one each second, instead of snapshots (not in Apache Pulsar)"
+    return "acks-told", name, replace(scenario, subscriptions=told, family="tenant-migration"), commands
+
+
 def _two_ways(scenario: Scenario, commands: CommandLog) -> Change:
     if all(spec.replication is None for spec in scenario.topics.values()):
         return None
@@ -162,7 +173,7 @@ def _whole_snapshots(scenario: Scenario, commands: CommandLog) -> Change:
 
 
 _CHANGES: tuple[Callable[[Scenario, CommandLog], Change], ...] = (
-    _period, _holds, _acks_at_once, _delays, _cache_rule, _cache_size, _queues, _whole_snapshots, _flag, _two_ways,
+    _period, _holds, _acks_at_once, _delays, _cache_rule, _cache_size, _queues, _whole_snapshots, _flag, _acks_told, _two_ways,
     _planned, _drained, _all_up, _links_up, _markers_safe,
 )  # fmt: skip
 

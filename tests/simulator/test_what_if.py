@@ -45,6 +45,7 @@ def test_the_run_as_it_was_has_the_very_bytes():
         ("periodic-snapshots", "period-halved", "duplicates"),
         ("issue-10054", "no-holds", "redeliveries"),
         ("ack-hole-delayed-message", "no-delays", "duplicates"),
+        ("ack-hole-delayed-message", "acks-told", "duplicates"),
         ("slow-consumer-oldest-first", "cache-rule", "duplicates"),
         ("enabled-on-backlog", "replicated", "duplicates"),
         ("one-way-replication", "two-ways", "duplicates"),
