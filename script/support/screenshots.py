@@ -1,7 +1,7 @@
 """`script/screenshots`: every room of the site in every look, from real runs, for somebody to open and criticise.
 
 A room is a function that brings a page to the state worth seeing; a look is a size, a theme and a mode. To add a room, add
-it to `ROOMS`. As `script/screenshot`, it makes the environment and calls itself in it.
+it to `ROOMS` (the lab page's own are in `lab_rooms.py`). As `script/screenshot`, it makes the environment and calls itself in it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from script.support import system
 from script.support.browsing import chromium, open_at, wait_until
 from script.support.environment import PYTHON, ROOT, ensure_environment, run_command
+from script.support.lab_rooms import LAB_ROOMS, Room
 from script.support.processes import Supervisor
 
 SETTLE_MS = 900
@@ -40,8 +40,6 @@ LOOKS = {
     "projector": Look(1920, 1080, "light", "projector"),
 }
 
-Room = Callable[[Any, Any], None]
-"""(page, site) → the page stands where the picture is taken."""
 
 
 def gallery(page: Any, site: Any) -> None:
@@ -97,6 +95,7 @@ ROOMS: dict[str, Room] = {
     "lab-before": lab_before,
     "lab-after": lab_after,
     "lab-shared": lab_shared,
+    **LAB_ROOMS,
 }
 
 

@@ -31,14 +31,14 @@ export function makePlane({ width, scale, names, room }) {
 }
 
 /** Between two lanes there must be room for a rail, a bracket and its words; more than this is a waste. */
-const NARROWEST_PITCH_PX = 102;
+const NARROWEST_PITCH_PX = 97;
 const WIDEST_PITCH_PX = 136;
 /** Under the last strip: rail, pin, bracket and their words. */
-const FOOT_PX = 56;
+const FOOT_PX = 52;
 
 function landscapePlane(width, scale, names, room) {
   const cell = 30 * scale;
-  const top = 64 * scale;
+  const top = 56 * scale;
   const wanted = (room - top - cell - FOOT_PX * scale) / Math.max(1, names.length - 1);
   const pitch = Math.min(WIDEST_PITCH_PX * scale, Math.max(NARROWEST_PITCH_PX * scale, wanted));
   const lanes = names.map((name, at) => ({ name, base: top + at * pitch }));

@@ -37,7 +37,7 @@ export function branchWords(branch) {
   if (!branch.command) return "as planned";
   const { do: name, ...given } = branch.command;
   const values = Object.entries(given)
-    .filter(([, value]) => value !== null && value !== undefined && value !== false)
-    .map(([key, value]) => (value === true ? key : key.endsWith("_us") ? span(value) : typeof value === "object" ? Object.values(value).join(" ") : String(value)));
+    .filter(([, value]) => value !== null && value !== undefined && typeof value !== "boolean")
+    .map(([key, value]) => (key.endsWith("_us") ? span(value) : typeof value === "object" ? Object.values(value).join(" ") : String(value)));
   return `${name} ${values.join(" ")} at ${seconds(branch.at_us)} s`.replace(/\s+/g, " ");
 }

@@ -5,7 +5,7 @@ import { makePassages } from "../model/passages.js";
 import { wordsOfThing } from "../model/thing_words.js";
 import { makeBuilding } from "../render/building.js";
 import { makeCaches } from "../render/caches.js";
-import { setText, required } from "../render/dom.js";
+import { required } from "../render/dom.js";
 import { makeMirror } from "../render/mirror.js";
 import { makeNotices } from "../render/notices.js";
 import { makePartitions } from "../render/partitions.js";
@@ -27,6 +27,7 @@ import { makeLooks } from "./looks.js";
 import { PANELS } from "./panel_list.js";
 import { makePanels } from "./panels.js";
 import { lazyPlotly } from "./plotly.js";
+import { makeStates } from "./states.js";
 import { makeAsks } from "./asks.js";
 import { makeStoryPlayer } from "./story_player.js";
 
@@ -35,6 +36,7 @@ export function makeView(parts) {
   const { document, root, window, link, tiles, getState, getWatched, choose, wake } = parts;
   const notices = makeNotices(document, root);
   const say = (notice) => notices.say(notice);
+  const states = makeStates({ document, root, window, notices, getState });
   // heights are asked of the page once per state: asking in every animation frame would lay it out each time
   let measured = {};
   const redraw = () => {
@@ -98,6 +100,7 @@ export function makeView(parts) {
   let told = false;
   function draw(state, watched, shown_us, wall_ms) {
     if (!state.view || !watched) return false;
+    root.classList.add("drawn");
     const theme = appearance.theme();
     const ratio = window.devicePixelRatio || 1;
     const at_us = appearance.calm() ? state.at_us : shown_us;
@@ -124,33 +127,15 @@ export function makeView(parts) {
     header.update(state, watched, theme, ratio);
     mirror.update(state, watched, wall_ms);
     const owed = events.update(state, theme, ratio, wall_ms);
-    banners(state);
+    states.update(state);
     return (state.playing && flying) || owed || curve_owed;
   }
 
-  function banners(state) {
-    const broken = state.view.violations?.[0];
-    notices.banner("check", broken ? `A check broke at ${(broken.at_us / 1e6).toFixed(3)} s: ${broken.claim}. ${broken.reason}` : null);
-    notices.banner("limit", state.view.limit_reached || null);
-    notices.banner("missed", state.missed ? `This page was too slow for ${state.missed} frames and was given the present state instead.` : null, "plain");
-  }
-
   function heard(message) {
-    if (message.type === "frame") {
-      const busy = message.busy;
-      const words = { rebuild: "The lab is being run again to where it stood", seek: "Going there", step: "Looking for the next step", count: "The run is being counted" };
-      notices.banner("busy", busy ? `${words[busy.doing] ?? "Working"}: at ${((busy.at_us ?? message.at_us) / 1e6).toFixed(2)} s${busy.to_us ? ` of ${(busy.to_us / 1e6).toFixed(2)} s` : ""}…` : null, "plain");
-    }
-    const bug = message.type === "welcome" ? message.failed : message.code === "engine-bug" ? message : null;
-    if (bug) notices.banner("bug", `${bug.error} ${bug.hint ?? ""} Seed ${bug.seed}, at ${((bug.at_us ?? 0) / 1e6).toFixed(6)} s.`, "harm", bug.replay ? { href: bug.replay, text: "Run it again" } : null);
-    if (message.type === "notice") notices.banner(message.code, message.words, "plain");
-    if (message.type === "bye") notices.banner("bye", `The server closed this page: ${message.reason ?? "no reason given"}.`);
-    if (message.type === "welcome") {
-      if (!told) story.openFromAddress();
-      told = true;
-      notices.banner("bye", null);
-      setText(document.querySelector("title"), `${message.title ?? message.scenario} · Failover Lab`);
-    }
+    states.heard(message);
+    if (message.type !== "welcome") return;
+    if (!told) story.openFromAddress();
+    told = true;
   }
 
   return {
@@ -159,9 +144,6 @@ export function makeView(parts) {
     say,
     redraw,
     scene: () => stage.scene(),
-    connection(word, wait_ms) {
-      const words = { connecting: getState().view ? "Connecting again…" : null, waiting: `The line to the server is down. Trying again in ${((wait_ms ?? 0) / 1000).toFixed(1)} s.`, open: null, closed: "Closed." };
-      notices.banner("line", words[word] ?? null);
-    },
+    connection: states.connection,
   };
 }

@@ -34,6 +34,7 @@ export function makeEvents(document, root, on) {
   const list = required(root, "[data-part=events]");
   const tabs = [...root.querySelectorAll("[data-filter]")];
   const lines = new Map();
+  const nothing = element(document, "li.quiet", { text: "Nothing yet. Press play, or step." });
   let filter = "protocol";
   let drawn_ms = -Infinity;
   let drawn_rows = null;
@@ -86,7 +87,7 @@ export function makeEvents(document, root, on) {
         lines.get(row.seq).classList.toggle("ahead", at < now_at);
         return lines.get(row.seq);
       });
-      syncChildren(list, nodes);
+      syncChildren(list, nodes.length ? nodes : [nothing]);
       return false;
     },
     /** Marks the lines of a lit cone. @param {Set<number> | null} seqs */

@@ -22,9 +22,9 @@ export function writeLegend(document, box, theme, { ratio, clusters }) {
   const cellAt = (context, origin, x, y, colour) => freeCell(context, origin, x * k, y * k, 9 * k, 16 * k, colour, theme.ink.bg);
   const marker = (kind, words) => item(words, 13, (context) => glyph(context, kind, 6.5 * k, 9 * k, 4.2 * k, theme.ink.proto, theme.ink.bg));
   box.replaceChildren(
-    item("message by origin", 11 * clusters.length, (context) => clusters.forEach((_, at) => cellAt(context, at, 5 + at * 11, 9, theme.origin[at % theme.origin.length]))),
+    item("messages by origin", 11 * clusters.length, (context) => clusters.forEach((_, at) => cellAt(context, at, 5 + at * 11, 9, theme.origin[at % theme.origin.length]))),
     item("acknowledged", 11, (context) => cellAt(context, 0, 5, 9, theme.done[0])),
-    item("with a consumer", 33, (context) => {
+    item("in hand", 33, (context) => {
       cellAt(context, 0, 5, 11, theme.done[0]);
       cellAt(context, 0, 15.5, 7, theme.origin[0]);
       cellAt(context, 0, 26, 11, theme.done[0]);
@@ -42,7 +42,7 @@ export function writeLegend(document, box, theme, { ratio, clusters }) {
       context.fillRect(0, 7 * k, 18 * k, 1.5 * k);
       context.fillRect(0, 10.6 * k, 18 * k, 1.5 * k);
     }),
-    item("replicated to here", 12, (context) => {
+    item("sent so far", 12, (context) => {
       context.fillStyle = theme.ink.ink3;
       context.fillRect(1 * k, 2 * k, 1, 15 * k);
       const other = Math.min(1, clusters.length - 1);

@@ -1,6 +1,7 @@
 /** The whole logs as thin rows over the lanes, with the window framed: where am I, and how much is behind me? */
 
 import { isAcknowledged } from "../model/acknowledged.js";
+import { counted } from "../model/format.js";
 import { densityOf } from "../model/density.js";
 import { backOf } from "../layout/window.js";
 import { prepared } from "./canvas.js";
@@ -73,7 +74,7 @@ function paintWords(context, scene, theme, x0, x1, longest) {
   context.textAlign = "left";
   if (!scene.plane.turned) context.fillText("whole log", 0, 17 * theme.scale);
   if (!scene.plane.turned) {
-    context.fillText(`${longest} entries`, x1 + 12, 12 * theme.scale);
+    context.fillText(counted(longest, "entry", "entries"), x1 + 12, 12 * theme.scale);
     context.fillText(`${Math.min(shown, longest)} in view`, x1 + 12, 26 * theme.scale);
   }
 }

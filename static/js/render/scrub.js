@@ -26,7 +26,8 @@ export function paintScrub(canvas, state, watched, theme, given) {
   context.fillRect(6, base - theme.rail / 2, xAt(Math.min(furthest_us, end_us)) - 6, theme.rail);
   paintSnapshots(context, theme, given.landmarks, watched, { xAt, base });
   paintMarks(context, theme, marks, { xAt, base, width });
-  if (furthest_us < end_us * 0.9 && width > 600) {
+  const last = marks.findLast((mark) => mark.at_us <= end_us);
+  if (furthest_us < end_us * 0.9 && width > 600 && !(last && xAt(last.at_us) > width - 200 * theme.scale)) {
     context.font = fontOf(theme);
     context.fillStyle = theme.ink.ink3;
     context.textAlign = "right";

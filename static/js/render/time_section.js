@@ -9,7 +9,7 @@ import { paintSpacetime, spacetimeHeight } from "./spacetime.js";
 import { listenToTime } from "./time_gestures.js";
 
 /** The curve takes what the page has left, between these heights. */
-const LOWEST_CURVE_PX = 72;
+const LOWEST_CURVE_PX = 58;
 const HIGHEST_CURVE_PX = 200;
 /** How near a click must be to a mark, px. */
 const NEAR_PX = 12;

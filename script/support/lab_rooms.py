@@ -1,0 +1,99 @@
+"""The lab page's rooms for `script/screenshots`: scenarios at telling instants, everything that opens, and the states that a reader
+seldom meets (no line, too slow, our own mistake), which are brought about in the page.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from script.support.browsing import open_at, wait_until
+
+Room = Callable[[Any, Any], None]
+"""(page, site) → the page stands where the picture is taken."""
+
+MISTAKE = {"type": "error", "code": "engine-bug", "error": "The lab stopped on a mistake of ours.", "hint": "Other labs go on.", "seed": 1, "at_us": 5_300_000, "replay": "#"}
+REMEMBER_SOCKETS = """
+globalThis.spoken = [];
+const Plain = globalThis.WebSocket;
+globalThis.WebSocket = class extends Plain { constructor(...given) { super(...given); globalThis.spoken.push(this); } };
+"""
+OPENED_MS = 900
+
+
+def tell(message: dict[str, Any]) -> Callable[[Any], None]:
+    """As if the server had sent it: what cannot be brought about in a moment."""
+    return lambda page: page.evaluate("text => globalThis.spoken.forEach((socket) => socket.onmessage({ data: text }))", json.dumps(message))
+
+
+def _press(*keys: str) -> Callable[[Any], None]:
+    def do(page: Any) -> None:
+        for key in keys:
+            page.keyboard.press(key)
+            page.wait_for_timeout(250)
+
+    return do
+
+
+def _look_inside(page: Any) -> None:
+    page.locator(".mark-button").last.focus()
+    page.keyboard.press("Enter")
+
+
+def _light_a_cone(page: Any) -> None:
+    page.locator(".event").filter(has_text="complete").first.click()
+
+
+def _break_a_region(page: Any) -> None:
+    page.get_by_role("button", name="us-west", exact=True).click()
+
+
+def _branch_twice(page: Any) -> None:
+    for command in ({"do": "link.cut", "link": "us-east <-> us-west"}, {"do": "cluster.crash", "cluster": "us-west"}):
+        page.evaluate("command => failoverLab.link.command(command, { apart: true })", command)
+        page.wait_for_timeout(500)
+    page.keyboard.press("y")
+
+
+def _cut_the_line(page: Any) -> None:
+    page.evaluate("() => { globalThis.WebSocket = class { close() {} }; failoverLab.dropLine(); }")
+
+
+def _room(scenario: str, at_s: float, do: Callable[[Any], None] | None = None, query: str = "") -> Room:
+    def room(page: Any, site: Any) -> None:
+        page.add_init_script(REMEMBER_SOCKETS)
+        made = site.open_lab(scenario=scenario)
+        open_at(page, f"{site.address}{made['url']}{query}#token={made['token']}", round(at_s * 1_000_000))
+        wait_until(page, "() => document.querySelector('.lab').classList.contains('drawn')")
+        page.wait_for_timeout(OPENED_MS)
+        if do is not None:
+            do(page)
+
+    return room
+
+
+LAB_ROOMS: dict[str, Room] = {
+    "lab-held-back": _room("ack-hole-delayed-message", 5.5),
+    "lab-three-regions": _room("three-regions", 5.2),
+    "lab-one-cluster": _room("figure-4", 2.9),
+    "lab-overhead": _room("overhead", 20),
+    "lab-twice": _room("region-down-twice", 17.5),
+    "lab-drained": _room("consumer-drains-backlog", 13),
+    "lab-lit-cone": _room("region-down", 5.3, _light_a_cone),
+    "lab-look-inside": _room("region-down", 5.3, _look_inside),
+    "lab-menu": _room("region-down", 5.3, _break_a_region),
+    "lab-failover-dialog": _room("region-down", 5.3, _press("o")),
+    "lab-keys": _room("region-down", 5.3, _press("?")),
+    "lab-words": _room("region-down", 5.3, _press("t")),
+    "lab-branches": _room("region-down", 5.3, _branch_twice),
+    "lab-much-time": _room("region-down", 11, _press("n", "n", "n")),
+    "lab-why-twice": _room("region-down", 6, query="?panel=why-twice"),
+    "lab-what-if": _room("region-down", 6, query="?panel=what-if"),
+    "lab-forecast": _room("region-down", 6, query="?panel=forecast"),
+    "lab-own-tools": _room("region-down", 5.3, query="?panel=your-own-tools"),
+    "state-empty": _room("region-down", 0),
+    "state-line-down": _room("region-down", 5.3, _cut_the_line),
+    "state-too-slow": _room("region-down", 5.3, tell({"type": "lagged", "missed": 42})),
+    "state-our-mistake": _room("region-down", 5.3, tell(MISTAKE)),
+}

@@ -1,0 +1,52 @@
+/**
+ * What state the page itself is in, said over the controls and shown by the picture: connecting, line down, connected again, given
+ * the present state because it was too slow, work under way, a broken check, our own mistake. What lasts stays, what passed goes.
+ */
+
+import { required, setText } from "../render/dom.js";
+
+const BUSY = { rebuild: "The lab is being run again to where it stood", seek: "Going there", step: "Looking for the next step", count: "The run is being counted" };
+/** How long a thing that is over is told, ms. */
+const TOLD_MS = 6000;
+
+export function makeStates({ document, root, window, notices, getState }) {
+  let missed = 0;
+  let was_down = false;
+
+  function passing(name, words) {
+    notices.banner(name, null);
+    notices.banner(name, words, "plain");
+    window.setTimeout(() => notices.banner(name, null), TOLD_MS);
+  }
+
+  return {
+    update(state) {
+      const broken = state.view.violations?.[0];
+      notices.banner("check", broken ? `A check broke at ${(broken.at_us / 1e6).toFixed(3)} s: ${broken.claim}. ${broken.reason}` : null);
+      notices.banner("limit", state.view.limit_reached || null);
+      if (state.missed > missed) passing("missed", `This page was too slow for ${state.missed - missed} frames and was given the present state instead.`);
+      missed = state.missed;
+    },
+    heard(message) {
+      if (message.type === "frame") {
+        const busy = message.busy;
+        notices.banner("busy", busy ? `${BUSY[busy.doing] ?? "Working"}: at ${((busy.at_us ?? message.at_us) / 1e6).toFixed(2)} s${busy.to_us ? ` of ${(busy.to_us / 1e6).toFixed(2)} s` : ""}…` : null, "plain");
+      }
+      const bug = message.type === "welcome" ? message.failed : message.code === "engine-bug" ? message : null;
+      if (bug) notices.banner("bug", `${bug.error} ${bug.hint ?? ""} Seed ${bug.seed}, at ${((bug.at_us ?? 0) / 1e6).toFixed(6)} s.`, "harm", bug.replay ? { href: bug.replay, text: "Run it again" } : null);
+      if (message.type === "notice") notices.banner(message.code, message.words, "plain");
+      if (message.type === "bye") notices.banner("bye", `The server closed this page: ${message.reason ?? "no reason given"}.`);
+      if (message.type !== "welcome") return;
+      notices.banner("bye", null);
+      setText(required(document, "title"), `${message.title ?? message.scenario} · Failover Lab`);
+    },
+    /** @param {"connecting" | "open" | "waiting" | "closed"} word */
+    connection(word, wait_ms) {
+      root.dataset.line = word; // a picture that may be old is paler
+      const words = { connecting: getState().view ? "Connecting again…" : null, waiting: `The line to the server is down. Trying again in ${((wait_ms ?? 0) / 1000).toFixed(1)} s.`, open: null, closed: "Closed." };
+      notices.banner("line", words[word] ?? null);
+      if (word === "open" && was_down) passing("again", "Connected again: this is the present state.");
+      was_down = word === "waiting" || (was_down && word === "connecting");
+    },
+  };
+}

@@ -1,0 +1,44 @@
+"""The states that a reader seldom meets are shown: no line, connected again, too slow, our own mistake, before the first picture."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+from script.support.lab_rooms import MISTAKE, REMEMBER_SOCKETS, tell
+
+
+def test_before_the_first_picture_the_page_says_so(make_lab):
+    lab = make_lab("two-regions")
+    lab.page.route_web_socket("**/ws/labs/**", lambda socket: None)
+    lab.page.goto(f"{lab.site.address}{lab.made['url']}")
+    expect(lab.page.locator("[data-part=sentence]")).to_have_text("Connecting…")
+    assert lab.page.locator(".stage").bounding_box()["height"] > 300, "the picture's place is kept, so that nothing jumps"
+    assert lab.troubles == []
+
+
+def test_a_lost_line_is_said_shown_and_mended(make_lab):
+    lab = make_lab("two-regions").open()
+    lab.seek(3_000_000)
+    lab.page.evaluate("() => { globalThis.Plain = WebSocket; globalThis.WebSocket = class { close() {} }; failoverLab.dropLine(); }")
+    expect(lab.page.locator(".lab")).to_have_attribute("data-line", "connecting", timeout=5000)
+    expect(lab.page.locator("[data-part=banners]")).to_contain_text("Connecting again")
+    lab.page.reload()
+    expect(lab.page.locator(".lab")).to_have_attribute("data-line", "open")
+    lab.until("state.view !== null")
+    lab.page.evaluate("() => failoverLab.dropLine()")
+    expect(lab.page.locator("[data-part=banners]")).to_contain_text("Connected again: this is the present state.")
+    assert lab.troubles == []
+
+
+def test_too_slow_passes_and_our_own_mistake_stays(make_lab):
+    lab = make_lab("two-regions")
+    lab.page.add_init_script(REMEMBER_SOCKETS)
+    lab.open()
+    tell({"type": "lagged", "missed": 42})(lab.page)
+    banners = lab.page.locator("[data-part=banners]")
+    expect(banners).to_contain_text("too slow for 42 frames")
+    tell(MISTAKE)(lab.page)
+    expect(banners).to_contain_text(MISTAKE["error"])
+    expect(banners.get_by_role("link", name="Run it again")).to_be_visible()
+    expect(banners).not_to_contain_text("too slow", timeout=9000)
+    expect(banners).to_contain_text("mistake of ours")
+    assert lab.troubles == []
