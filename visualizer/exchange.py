@@ -6,6 +6,7 @@ longer fits the receiver's part is out of date, since the lease has moved, and i
 
     lab.frame     at [epoch, number, is snapshot], text, snapshot (text, when somebody asked)   runner -> group
     lab.notice    message, failure                                                               runner -> group
+    lab.gone      (deleted)                                                                      any -> group
     lab.watch     viewers, snapshot (somebody here waits for one)                                relay -> runner
     lab.ask       number, message (checked, from an owner)        -> lab.reply    number, message
     lab.question  number, what, arguments                         -> lab.answer   number, text, refused
@@ -72,6 +73,10 @@ class Exchange:
     def send_notice(self, lab_id: str, message: dict[str, Any], failure: bool = False) -> None:
         self._put(True, _group(lab_id), lab_id, {"type": "lab.notice", "message": message, "failure": failure})
 
+    def send_gone(self, lab_id: str) -> None:
+        """Its rows are deleted: to every process that shows it."""
+        self._put(True, _group(lab_id), lab_id, {"type": "lab.gone"})
+
     def _put(self, to_group: bool, name: str, lab_id: str, message: dict[str, Any]) -> None:
         try:
             self._outbox.put_nowait((to_group, name, {**message, "lab": lab_id, "from": self.channel}))
@@ -103,7 +108,9 @@ class Exchange:
 
     def _take(self, room: Room, message: dict[str, Any]) -> None:
         part = room.part
-        if isinstance(part, Runner):
+        if message["type"] == "lab.gone":
+            self.hub.soon(self.hub.gone(room), "closing a deleted lab")
+        elif isinstance(part, Runner):
             self._take_as_runner(part, message)
         elif isinstance(part, Relay) and message["from"] == part.runner:
             _take_as_relay(room, part, message)

@@ -196,13 +196,22 @@ class Hub:
             viewer.close(reason)
 
     async def delete(self, lab: Lab) -> None:
-        """Delete a lab's rows. Its pages here are told at once; another process that runs it finds out when it writes."""
+        """Delete a lab's rows. Its pages are told at once, here and in other processes."""
         async with self._opening.setdefault(lab.pk, asyncio.Lock()):
             room = self.rooms.get(lab.pk)
             if room is not None:
                 await self._close(room, DELETED)
+            lab_id = lab.pk  # deleting takes it from the object
             await lab.adelete()
-        self._opening.pop(lab.pk, None)
+            if self.exchange is not None:
+                self.exchange.send_gone(lab_id)
+        self._opening.pop(lab_id, None)
+
+    async def gone(self, room: Room) -> None:
+        """Another process says that this lab was deleted: look, and if so, close it here."""
+        async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
+            if self.rooms.get(room.lab.pk) is room and not await Lab.objects.filter(pk=room.lab.pk).aexists():
+                await self._close(room, DELETED)
 
     def renamed(self, lab: Lab) -> None:
         """Pages that open the lab from now on are told its new title."""

@@ -69,7 +69,10 @@ class Site:
             return json.loads(response.read())
 
     def open_lab(self, **body: Any) -> dict[str, str]:
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/labs/", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        return self.post("/labs/", **body)
+
+    def post(self, path: str, **body: Any) -> Any:
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", json.dumps(body).encode(), {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=60) as response:
             return json.loads(response.read())
 

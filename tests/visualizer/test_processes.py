@@ -144,3 +144,15 @@ def test_the_web_process_never_loads_spark(sites, tmp_path):
     site.get(f"/labs/{lab['id']}/summary.json")
     maps = open(f"/proc/{site.process.pid}/maps", encoding="utf-8").read()
     assert "py4j" not in maps and "pyspark" not in maps
+
+
+def test_a_lab_deleted_in_one_process_is_gone_in_the_other(sites, redis_url):
+    runs, shows = sites(redis_url, count=2)
+    lab = runs.open_lab(yaml=SCENARIO)
+    owner, viewer = runs.page(lab), shows.page(lab, owner=False)
+    owner.frame()
+    viewer.frame()
+    shows.post(f"/labs/{lab['id']}/delete/", token=lab["token"])
+    for page in (owner, viewer):
+        assert "deleted by its owner" in page.until("bye")["reason"]
+        page.close()
