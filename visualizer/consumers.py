@@ -11,10 +11,9 @@ import itertools
 import logging
 from typing import Any
 
-from channels.generic.websocket import AsyncWebsocketConsumer
-
 from visualizer.hub import current_hub
 from visualizer.rooms import Room
+from visualizer.sockets import PageConsumer
 from visualizer.viewers import Viewer
 from visualizer.wire import Refused, decode
 
@@ -23,28 +22,18 @@ logger = logging.getLogger(__name__)
 EARLY_MESSAGES = 20
 """Messages taken while the lab is being opened; more are refused."""
 
-CLOSED_NORMALLY, CLOSED_BY_ERROR = 1000, 1011
-
-NO_LAYER = "none"
-"""A consumer here needs no channel layer of its own: processes speak through `visualizer.exchange`, so with Redis away a page is still heard."""
-
 _numbers = itertools.count(1)
 
 
-class LabConsumer(AsyncWebsocketConsumer):
+class LabConsumer(PageConsumer):
     """`/ws/labs/<lab id>/`; the protocol is `docs/websocket.md`."""
 
-    channel_layer_alias = NO_LAYER
-
     async def connect(self) -> None:
-        self.viewer = Viewer(next(_numbers))
         self.room: Room | None = None
         self.hello_said = False
         self.early: list[dict[str, Any]] = []
-        await self.accept()
-        self.sending = asyncio.ensure_future(self._send_what_waits())
-        self.sending.add_done_callback(self._sending_ended)
         self.entering: asyncio.Task[None] | None = None
+        await self.open_for(Viewer(next(_numbers)))
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         try:
@@ -93,19 +82,9 @@ class LabConsumer(AsyncWebsocketConsumer):
             logger.error("A page could not enter its lab", exc_info=task.exception())
             self.viewer.close("The lab could not be opened: our own bug. The server's log says more.")
 
-    async def _send_what_waits(self) -> None:
-        while (text := await self.viewer.next_text()) is not None:
-            await self.send(text_data=text)
-        await self.close(CLOSED_NORMALLY)
-
-    def _sending_ended(self, task: asyncio.Future[None]) -> None:
-        if not task.cancelled() and task.exception() is not None:
-            logger.error("Sending to a page failed", exc_info=task.exception())
-            asyncio.ensure_future(self.close(CLOSED_BY_ERROR))
-
     async def disconnect(self, code: int) -> None:
         if self.entering is not None:
             self.entering.cancel()
         if self.room is not None:
             self.room.leave(self.viewer)
-        self.sending.cancel()
+        self.stop_sending()

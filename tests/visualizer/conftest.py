@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import subprocess
 import time
@@ -11,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import AsyncClient
 
-from tests.visualizer.pages import HOST, SCENARIO
+from simulator import World, load_scenario_text
+from tests.visualizer.pages import HOST, SCENARIO, Page
+
 
 @pytest.fixture(autouse=True)
 def _own_host(settings: Any) -> None:
@@ -90,3 +94,26 @@ def _wait_for_port(port: int, server: subprocess.Popen[bytes], limit_s: float = 
         except OSError:
             time.sleep(0.05)
     raise AssertionError(f"nothing answers at port {port}")
+
+
+@pytest.fixture
+async def ask(made: Any) -> AsyncIterator[Any]:
+    """Asks a lab that stands at 6 s; returns (status, body)."""
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await page.seek(6_000_000)
+
+    async def ask(path: str) -> tuple[int, Any]:
+        answer = await AsyncClient().get(f"/labs/{made.lab.pk}/{path}")
+        return answer.status_code, json.loads(answer.content)
+
+    yield ask
+    await page.close()
+
+
+@pytest.fixture(scope="module")
+def world() -> Any:
+    """The small scenario at 6 s, without a server."""
+    world = World.from_scenario(load_scenario_text(SCENARIO))
+    world.run(6_000_000)
+    return world

@@ -2,36 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from django.test import AsyncClient
 
-from simulator import World, load_scenario_text
-from tests.visualizer.pages import SCENARIO, Page
 from visualizer import cone, passages
-
-
-@pytest.fixture
-async def ask(made):
-    """Asks a lab that stands at 6 s; returns (status, body)."""
-    page = Page(made.lab.pk, made.token)
-    await page.open()
-    await page.seek(6_000_000)
-
-    async def ask(path: str):
-        answer = await AsyncClient().get(f"/labs/{made.lab.pk}/{path}")
-        return answer.status_code, json.loads(answer.content)
-
-    yield ask
-    await page.close()
-
-
-@pytest.fixture(scope="module")
-def world():
-    world = World.from_scenario(load_scenario_text(SCENARIO))
-    world.run(6_000_000)
-    return world
 
 
 def descendants(world, seq: int) -> list[int]:

@@ -12,29 +12,6 @@ from tests.visualizer.pages import SCENARIO, Page
 from visualizer.printouts import Printouts
 
 
-@pytest.fixture
-async def ask(made):
-    """Asks a lab that stands at 6 s; returns (status, body)."""
-    page = Page(made.lab.pk, made.token)
-    await page.open()
-    await page.seek(6_000_000)
-
-    async def ask(path: str):
-        answer = await AsyncClient().get(f"/labs/{made.lab.pk}/{path}")
-        return answer.status_code, json.loads(answer.content)
-
-    yield ask
-    await page.close()
-
-
-@pytest.fixture(scope="module")
-def world():
-    """The same run, without a server."""
-    world = World.from_scenario(load_scenario_text(SCENARIO))
-    world.run(6_000_000)
-    return world
-
-
 async def test_rows_come_in_stretches(ask, world):
     status, body = await ask("rows.json?first=10&limit=5")
     assert status == 200
