@@ -34,7 +34,7 @@ class Session:
         self.blocked = False
         self.queued = 0  # messages in the client's receiver queue
         self.connected_us = subscription.runtime.now_us
-        self.sent_messages = self.sent_bytes = self.sent_entries = 0
+        self.sent_messages = self.sent_bytes = self.sent_entries = 0  # msgOutCounter and bytesOutCounter of pulsar-admin
 
     @property
     def ready(self) -> bool:
@@ -48,29 +48,26 @@ class Session:
 
     def push(self, index: int, redelivery: int, cause: int) -> int:
         """The broker sends an entry; returns how many messages that was."""
-        first = self.topic.log.records[index]
-        count = self.runtime.messages.batch[first]
+        first, messages = self.topic.log.records[index], self.runtime.messages
+        count = messages.batch[first]
+        self.sent_entries += 1
         if count == 1:
             self.permits -= 1
             self.queued += 1
-            self._count(first, 1)
+            self.sent_messages += 1
+            self.sent_bytes += messages.size_bytes[first]
             self.consumer.receive((self, index, first, NULL, redelivery, cause))
             return 1
         remaining = self.subscription.cursor.batch_remaining(index, count)
         sent = remaining.bit_count()
         self.permits -= sent
         self.queued += sent
-        self._count(first, sent)
+        self.sent_messages += sent
+        self.sent_bytes += sent * messages.size_bytes[first]
         for batch_index in range(count):
             if remaining >> batch_index & 1:
                 self.consumer.receive((self, index, first + batch_index, batch_index, redelivery, cause))
         return sent
-
-    def _count(self, first: int, messages: int) -> None:
-        """What pulsar-admin calls msgOutCounter and bytesOutCounter."""
-        self.sent_entries += 1
-        self.sent_messages += messages
-        self.sent_bytes += messages * self.runtime.messages.size_bytes[first]
 
     def take(self, count: int, cause: int) -> None:
         """The application (or the client itself) took messages from the receiver queue: permits flow back by halves."""
