@@ -101,7 +101,11 @@ def _report(folder: str) -> dict[str, Any]:
 
 
 def _query(folder: str) -> dict[str, Any]:
+    from spark_reports.read import find_traces
+    from spark_reports.session import cut_for
+
     spark = _session()
+    cut_for(spark, sum(entry.meta["rows"] for entry in find_traces([folder])))  # as a report does
     spark.sql(f"CREATE TEMPORARY VIEW trace AS SELECT *, _metadata.file_name AS run FROM parquet.`{folder}`")
     answer: list[Any] = []
     seconds = seconds_of(lambda: answer.extend(spark.sql(QUERY).collect()))
