@@ -18,6 +18,7 @@ from script.support.browsing import chromium, open_at, wait_until
 from script.support.environment import PYTHON, ROOT, ensure_environment, run_command
 from script.support.lab_rooms import LAB_ROOMS, Room
 from script.support.processes import Supervisor
+from script.support.story_rooms import STORY_ROOMS
 
 SETTLE_MS = 900
 """A page draws its last frames and charts."""
@@ -96,6 +97,7 @@ ROOMS: dict[str, Room] = {
     "lab-after": lab_after,
     "lab-shared": lab_shared,
     **LAB_ROOMS,
+    **STORY_ROOMS,
 }
 
 

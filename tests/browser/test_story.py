@@ -136,3 +136,25 @@ def test_on_a_phone_the_story_keeps_the_logs_in_view(make_lab):
     assert lab.page.evaluate("() => document.scrollingElement.scrollTop") == 0
     assert lab.page.evaluate("() => [...document.querySelectorAll('.story-bar .steps button, .story-bar .tools button')].every((one) => one.offsetHeight >= 40)")
     assert lab.troubles == []
+
+
+@pytest.mark.parametrize("name", ["ack-hole-delayed-message", "slow-consumer-spread", "crash-returns-stranded", "unsafe-partial-snapshot", "update-in-flight"])
+def test_every_step_of_every_kind_of_story_can_be_gone_to(make_lab, name):
+    lab = make_lab(name).open("?panel=why-twice")
+    lab.seek(lab.state("state.welcome.until_us"))
+    groups = lab.page.locator("details.group")
+    expect(groups.first).to_be_visible()
+    for number in range(groups.count()):
+        group = groups.nth(number)
+        if group.get_attribute("open") is None:
+            group.locator("summary").click()
+        group.locator("button.message").first.click()
+        lab.page.get_by_role("button", name="Pause", exact=True).first.click()
+        for step in lab.page.locator("[data-part=story-pips] button").all():
+            step.click()
+            told_s = float(lab.page.locator("[data-part=story-time]").inner_text().split()[0])
+            lab.until(f"Math.abs(state.at_us - {told_s * 1e6}) < 1000")
+        lab.page.get_by_role("button", name="Close the story").click()
+    lab.page.wait_for_timeout(300)
+    assert lab.page.locator(".notice").count() == 0
+    assert lab.troubles == []

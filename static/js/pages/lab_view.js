@@ -68,12 +68,12 @@ export function makeView(parts) {
   const story = makeStoryPlayer({ ...parts, say, light: lightBeat, onRoom: redraw });
   const panels = makePanels(root, PANELS, { ...parts, say, story, plotly }, redraw);
   const asks = makeAsks(root, panels);
-  /** A step of a story: its row in the list; a marker's or snapshot's own light, else that of the message that it is about. */
+  /** A step of a story: its row in the list; in the lanes the message that it is about, else what the row caused and rests on. */
   function lightBeat(told) {
     events.show(told?.row.seq ?? null);
     if (told === null) lights.clear();
-    else if (told.row.marker !== undefined || told.row.snapshot !== undefined) lights.row(told.row.seq);
-    else lights.message(told.producer, told.number);
+    else if (told.message === null) lights.row(told.row.seq);
+    else lights.message(told.message.producer, told.message.number);
   }
   const { earlier, later } = time.acts; // while a story is told its steps are what the two keys walk along
   const steps = { earlier: () => story.acts.previousBeat() || earlier(), later: () => story.acts.nextBeat() || later() };

@@ -62,6 +62,7 @@ export function makePanels(root, panels, parts, onShow) {
       one.tab.setAttribute("aria-selected", String(on));
       one.tab.setAttribute("tabindex", on ? "0" : "-1");
     }
+    strip.scrollLeft = next.tab.offsetLeft - strip.offsetLeft - 40; // on a phone the strip is longer than the page is wide
     next.view ??= next.panel?.make(next.section, parts) ?? null;
   }
 

@@ -12,7 +12,7 @@ const NOUNS = { duplicates: "seen twice", redeliveries: "delivered again", stran
 /**
  * @param {object} parts of the page (see lab_page.js), and
  * @param {(notice: object) => void} parts.say
- * @param {(told: {producer: string, number: number, row: object} | null) => void} parts.light lights a beat's row and its message; null puts the light out
+ * @param {(told: {row: object, message: {producer: string, number: number} | null} | null) => void} parts.light lights a beat's row, or the message that it is about; null puts the light out
  * @param {() => void} parts.onRoom the bar came or went: heights have changed
  */
 export function makeStoryPlayer({ document, root, window, link, requests, base, getState, say, light, onRoom }) {
@@ -70,6 +70,13 @@ export function makeStoryPlayer({ document, root, window, link, requests, base, 
     }
     unlit = beat;
     window.history.replaceState(null, "", window.location.pathname + window.location.search + addressOf());
+  }
+
+  /** Whether a beat is best seen at the message itself: not before it was there, nor while something else is spoken of. */
+  function aboutMessage({ row, seq }) {
+    const there = story.beats.some((beat) => beat.kind === "published" && beat.seq <= seq);
+    const other = row.marker !== undefined || row.snapshot !== undefined || (row.producer !== undefined && (row.producer !== story.producer || row.sequence_id !== story.sequence_id));
+    return there && !other;
   }
 
   const addressOf = () => fragmentOf({ failover: story.failover, kind: story.kind, producer: story.producer, number: story.sequence_id, beat: at + 1 });
@@ -153,7 +160,7 @@ export function makeStoryPlayer({ document, root, window, link, requests, base, 
     isOpen: () => story !== null,
     update(state) {
       if (unlit === null || state.view.seq <= unlit.seq) return;
-      light({ producer: story.producer, number: story.sequence_id, row: unlit.row });
+      light({ row: unlit.row, message: aboutMessage(unlit) ? { producer: story.producer, number: story.sequence_id } : null });
       unlit = null;
     },
     /** The address names a story: told once the lab is there. */

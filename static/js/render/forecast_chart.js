@@ -8,7 +8,8 @@ import { everRose } from "../model/risk_points.js";
 
 export const CHART_EVERY_MS = 300;
 const STRIP_PX = 92;
-const TOP_PX = 24;
+const TOP_PX = 36;
+const NAME_PX = 84;
 const BOTTOM_PX = 26;
 const GAP = 0.12;
 
@@ -106,7 +107,10 @@ function layoutOf(strips, { points, failovers, now_us, width }, theme, height) {
   });
   const line = (us, colour, dash) => ({ type: "line", x0: us / 1e6, x1: us / 1e6, yref: "paper", y0: 0, y1: 1, layer: "below", line: { color: colour, width: 1.2 * theme.scale, dash } });
   const titles = strips.map(({ title }, at) => ({ text: title, xref: "paper", x: 0, yref: "paper", y: 1 - at / strips.length, xanchor: "left", yanchor: "top", showarrow: false, font: { size: theme.label, color: theme.ink.ink2 } }));
-  const names = failovers.map((one) => ({ text: `to ${one.to}`, x: one.at_us / 1e6, yref: "paper", y: 1, yanchor: "bottom", xanchor: "center", showarrow: false, font: { size: theme.label, color: theme.ink.harm } }));
+  const pixel = (us) => ((us / 1e6 - from) / Math.max(1e-6, to - from)) * (width - 44 * theme.scale);
+  const close = failovers.map((one, at) => at > 0 && pixel(one.at_us) - pixel(failovers[at - 1].at_us) < NAME_PX * theme.scale);
+  const raised = close.reduce((rows, near, at) => [...rows, near && !rows[at - 1]], []); // two names side by side stand on two lines
+  const names = failovers.map((one, at) => ({ text: `to ${one.to}`, x: one.at_us / 1e6, yref: "paper", y: 1, yshift: raised[at] ? 13 * theme.scale : 0, yanchor: "bottom", xanchor: "center", showarrow: false, font: { size: theme.label, color: theme.ink.harm } }));
   return {
     width,
     height,
