@@ -79,12 +79,14 @@ function consumersLost(cluster, state, watched) {
   const consumers = consumersOf(cluster, state, watched);
   if (consumers.length === 0) return "";
   const held = consumers.reduce((sum, [, one]) => sum + one.in_hand.length + one.queued, 0);
-  return `${consumers.map(([name]) => name).slice(0, 3).join(", ")}${consumers.length > 3 ? " and others" : ""} die with it, ${counted(held, "message")} in their hands and queues.`;
+  const names = consumers.map(([name]) => name);
+  const [who, verb, whose] = names.length === 1 ? [names[0], "dies", "its"] : [`${names.slice(0, 3).join(", ")}${names.length > 3 ? " and others" : ""}`, "die", "their"];
+  return `${who} ${verb} with it, ${counted(held, "message")} in ${whose} hands and queues.`;
 }
 
 function inHandOf(client, state, watched) {
   const found = watched.clusters.flatMap((cluster) => consumersOf(cluster, state, watched)).find(([name]) => name === client)?.[1];
-  return found ? `${counted(found.in_hand.length + found.queued, "message")} it held go to others or wait.` : "";
+  return found ? `${counted(found.in_hand.length + found.queued, "message")} that it held will go to others or wait.` : "";
 }
 
 function snapshotsNeedAll(state, watched) {

@@ -22,7 +22,7 @@ export function writeLegend(document, box, theme, { ratio, clusters }) {
   const cellAt = (context, origin, x, y, colour) => freeCell(context, origin, x * k, y * k, 9 * k, 16 * k, colour, theme.ink.bg);
   const marker = (kind, words) => item(words, 13, (context) => glyph(context, kind, 6.5 * k, 9 * k, 4.2 * k, theme.ink.proto, theme.ink.bg));
   box.replaceChildren(
-    item("messages by origin", 11 * clusters.length, (context) => clusters.forEach((_, at) => cellAt(context, at, 5 + at * 11, 9, theme.origin[at % theme.origin.length]))),
+    item("messages", 11 * clusters.length, (context) => clusters.forEach((_, at) => cellAt(context, at, 5 + at * 11, 9, theme.origin[at % theme.origin.length]))),
     item("acknowledged", 11, (context) => cellAt(context, 0, 5, 9, theme.done[0])),
     item("in hand", 33, (context) => {
       cellAt(context, 0, 5, 11, theme.done[0]);
@@ -33,7 +33,7 @@ export function writeLegend(document, box, theme, { ratio, clusters }) {
     marker("snapshot_response", "response"),
     marker("snapshot", "snapshot"),
     marker("subscription_update", "update"),
-    item("others’ markers", 8, (context) => {
+    item("of others", 8, (context) => {
       context.fillStyle = theme.ink.strong;
       context.fillRect(4 * k, 4 * k, 1.2 * k, 10 * k);
     }),

@@ -32,6 +32,7 @@ export function makeMenu(document, home, onItem, wordsOf) {
     const says = element(document, "p.menu-says", { id: "menu-says" });
     const tell = (item) => {
       says.textContent = wordsOf(item);
+      if (open) place(open, anchor, home); // longer words need more room
     };
     const children = groups
       .filter((group) => group.items.length)
