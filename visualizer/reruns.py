@@ -54,11 +54,11 @@ class Study:
         return self._left[0].name if self.state == "running" else ""
 
     def turn(self, now_s: float) -> bool:
-        """One slice: a new world, a stretch of its run, or counting it in a thread."""
+        """One slice: a stretch of a run; a world is made, and counted, in a thread."""
         if self.blocked_on is not None or not self._left:
             return False
         if self._rerun is None:
-            self._rerun = Rerun(self._left[0], self.seed, self.until_us, ROWS_MAX)
+            self.blocked_on = in_thread(lambda: Rerun(self._left[0], self.seed, self.until_us, ROWS_MAX)).until
         elif not self._rerun.step(self._size.take()):
             self.blocked_on = in_thread(self._rerun.outcome).until
         return True
@@ -70,8 +70,12 @@ class Study:
         self._size.took(seconds)
 
     def resumed(self, answer: Any) -> None:
-        """A variant has been counted."""
-        self.blocked_on = self._rerun = None
+        """A variant's world has been made, or its run counted."""
+        self.blocked_on = None
+        if isinstance(answer, Rerun):
+            self._rerun = answer
+            return
+        self._rerun = None
         self.outcomes.append(answer)
         self._left = self._left[1:] if self.outcomes[0]["failovers"] else []  # where nobody moves there is nothing to compare
         if not self._left:
