@@ -1,7 +1,8 @@
 """An Update never takes the peer past a message that was not dealt with at the cluster that wrote it.
 
 X writes an Update that names a position of Y. Every message that Y's log holds up to there must have been dealt with at X
-before: the application acknowledged it there, it expired or was skipped there, it lay before X's subscription began (or was removed before an
+before: the application acknowledged it there, it expired or was skipped there, X passed over it because a peer had said that it is
+acknowledged (`filtered_rightly` vouches for that), it lay before X's subscription began (or was removed before an
 Update opened that), or an Update applied at X had covered it (which the same claim, at the cluster that wrote that one,
 vouches for). This is history: what X's cursor forgets in a crash or a reset was still dealt with. Each entry of Y is looked at once for each X
 and subscription, when the first Update names it or something above.
@@ -21,7 +22,7 @@ from simulator.checks.stretch import Rows, Stretch, position, position_words
 from simulator.scenarios.model import Scenario
 from simulator.trace.registry import CODE
 
-DEALT_WITH = ("message.acknowledged", "message.expired", "message.skipped")
+DEALT_WITH = ("message.acknowledged", "message.expired", "message.skipped", "message.filtered")
 CONTROL = (
     "ledger.trimmed", "replicator.created", "replicator.removed", "snapshot.completed", "subscription.created", "update.applied",
     "update.position",

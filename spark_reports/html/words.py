@@ -15,8 +15,6 @@ CAUSES: dict[str, tuple[str, str]] = {
     "cursor_went_back": ("The cursor went back", "{to} had already passed these messages and fell back: a reset, or a crash that forgot recent acknowledgements."),
     "ack_not_registered": ("The acknowledgement had not arrived", "The application had acknowledged, and {x}'s broker had not heard of it in time."),
     "not_in_target_yet": ("Not in {to} yet", "They reached {to} only after the consumers had moved; no snapshot could have covered them."),
-    "sync_in_flight": ("The request was still on its way", "{x} had told {to} that they are acknowledged; {to} had not heard of it when it sent them out."),
-    "after_last_sync": ("Newer than the last request", "{x}'s broker took their acknowledgements after it last told {to} what is acknowledged."),
     "ack_hole": ("Held back by an unacknowledged message", "Only the mark-delete is replicated. At {x} it had stopped below these, at a message that was not acknowledged."),
     "update_in_flight": ("The update was still on its way", "{x} had written an update that covers them; {to} had not applied it when they were delivered."),
     "snapshot_evicted": ("The snapshot had been thrown out", "A usable snapshot covered them, and the cache rule had removed it."),

@@ -264,8 +264,10 @@ SYNC = TWO.replace("replicated-subscriptions", "tenant-migration").replace("repl
 )
 
 
-def test_without_a_mutation_the_filter_breaks_nothing():
-    assert broken_claims(SYNC) == set()
+@pytest.mark.parametrize("also", ["acknowledgementSync: periodic", "acknowledgementSync: periodic, replicateSubscriptionState: true"])
+def test_without_a_mutation_the_filter_breaks_nothing(also):
+    there_and_back = SYNC.replace("mode: planned}]", "mode: planned}, {at: 4s, do: subscription.fail-over, subscription: billing, from: b, to: a, mode: planned}]")
+    assert broken_claims(there_and_back.replace("acknowledgementSync: periodic", also)) == set()
 
 
 def test_a_request_that_names_more_than_was_acknowledged(monkeypatch):
