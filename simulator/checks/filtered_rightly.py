@@ -12,13 +12,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from simulator.checks.check import Check, first_broken
+from simulator.checks.dealt_with import DealtWith
 from simulator.checks.knowledge import Knowledge
-from simulator.checks.sightings import Sightings
 from simulator.checks.stretch import Rows, Stretch, position
 from simulator.scenarios.model import Scenario
 from simulator.trace.registry import CODE
 
-DEALT_WITH = ("message.acknowledged", "message.expired", "message.skipped", "message.filtered")
 COVERING = ("subscription.created", "update.applied")
 _CREATED = CODE["subscription.created"]
 
@@ -30,17 +29,16 @@ class FilteredRightly(Check):
 
     def begin(self, scenario: Scenario) -> None:
         self.synchronised = any(spec.acknowledgement_sync != "none" for spec in scenario.subscriptions.values())
-        self.dealt_with = Sightings()  # (cluster, subscription, producer)
-        self.covered: dict[tuple[int, int, int], int] = {}  # cursor -> highest place that counts as dealt with
+        self.dealt_with = DealtWith()
 
     def copy_into(self, copy: "FilteredRightly") -> None:
-        copy.synchronised, copy.dealt_with, copy.covered = self.synchronised, self.dealt_with.copy(), dict(self.covered)
+        copy.synchronised, copy.dealt_with = self.synchronised, self.dealt_with.copy()
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Filtered messages that nobody had dealt with."""
         if not self.synchronised:
             return []
-        self.dealt_with.read(stretch.of(*DEALT_WITH), "cluster", "subscription")
+        self.dealt_with.read(stretch)
         filtered, begun = stretch.of("message.filtered"), 0
         broken: list[tuple[int, str]] = []
         for row in stretch.of(*COVERING).records("type", "cluster", "topic", "subscription", "ledger", "entry", "to_ledger", "to_entry"):
@@ -49,23 +47,16 @@ class FilteredRightly(Check):
             broken += self._judge(stretch, filtered.take(np.arange(begun, upto)))
             begun = upto
             place = position(ledger, entry) if kind == _CREATED else position(to_ledger, to_entry)
-            self._cover(known, seq, (cluster, topic, subscription), place)
+            self.dealt_with.cover(known, seq, (cluster, topic, subscription), place)
         broken += self._judge(stretch, filtered.take(np.arange(begun, len(filtered))))
         self.dealt_with.finish()
         return broken
-
-    def _cover(self, known: Knowledge, seq: int, cursor: tuple[int, int, int], place: int) -> None:
-        cluster, topic, subscription = cursor
-        log = known.logs.of(cluster, topic)
-        for producer, ids in log.messages(log.between(self.covered.get(cursor, -1), place, seq)):
-            self.dealt_with.add((cluster, subscription, producer), ids)
-        self.covered[cursor] = max(place, self.covered.get(cursor, -1))
 
     def _judge(self, stretch: Stretch, filtered: Rows) -> list[tuple[int, str]]:
         broken: list[tuple[int, str]] = []
         for (cluster, peer, subscription, producer), rows in filtered.groups("cluster", "peer", "subscription", "producer"):
             ids = rows["sequence_id"]
-            bad = np.flatnonzero(self.dealt_with.unseen((peer, subscription, producer), ids, rows.seqs))
+            bad = np.flatnonzero(self.dealt_with.unseen(peer, subscription, producer, ids, rows.seqs))
 
             def say(number: int) -> str:
                 message, at = stretch.message(producer, int(ids[bad[number]])), stretch.name(peer)

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from simulator.checks.check import Check
+from simulator.checks.dealt_with import DealtWith
 from simulator.checks.knowledge import Knowledge
 from simulator.checks.safe_by_configuration import SafeByConfiguration
 from simulator.checks.sightings import Sightings
@@ -22,7 +23,6 @@ from simulator.checks.stretch import Rows, Stretch, position, position_words
 from simulator.scenarios.model import Scenario
 from simulator.trace.registry import CODE
 
-DEALT_WITH = ("message.acknowledged", "message.expired", "message.skipped", "message.filtered")
 CONTROL = (
     "ledger.trimmed", "replicator.created", "replicator.removed", "snapshot.completed", "subscription.created", "update.applied",
     "update.position",
@@ -41,21 +41,19 @@ class SafeUpdate(Check):
 
     def begin(self, scenario: Scenario) -> None:
         self.safe = SafeByConfiguration(scenario)
-        self.dealt_with = Sightings()  # (cluster, subscription, producer)
+        self.dealt_with = DealtWith()
         self.expired_on_the_way = Sightings()  # (cluster that never got it, producer)
-        self.covered: dict[tuple[int, int, int], int] = {}  # cursor -> highest place that counts as dealt with
         self.removed: dict[tuple[int, int], int] = {}  # (cluster, topic) -> place up to which ledgers were deleted
         self.looked_at: dict[tuple[int, int, int, int], int] = {}  # (cluster, peer, topic, subscription) -> place
         self.partial: dict[int, None] = {}  # snapshots finished by hand without all answers
 
     def copy_into(self, copy: "SafeUpdate") -> None:
         copy.safe, copy.dealt_with, copy.expired_on_the_way = self.safe.copy(), self.dealt_with.copy(), self.expired_on_the_way.copy()
-        copy.covered, copy.removed = dict(self.covered), dict(self.removed)
-        copy.looked_at, copy.partial = dict(self.looked_at), dict(self.partial)
+        copy.removed, copy.looked_at, copy.partial = dict(self.removed), dict(self.looked_at), dict(self.partial)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Updates that name a position above something not dealt with."""
-        self.dealt_with.read(stretch.of(*DEALT_WITH), "cluster", "subscription")
+        self.dealt_with.read(stretch)
         self.expired_on_the_way.read(_expired(stretch), "peer")
         broken: list[tuple[int, str]] = []
         columns = ("type", "cluster", "peer", "topic", "subscription", "ledger", "entry", "to_ledger", "to_entry", "snapshot", "reason")
@@ -66,12 +64,12 @@ class SafeUpdate(Check):
                 if self.safe.holds(stretch, topic):
                     broken += self._named(stretch, known, seq, link, place, judged=snapshot not in self.partial)
             elif kind == _APPLIED:
-                self._cover(known, seq, (cluster, topic, subscription), position(to_ledger, to_entry))
+                self.dealt_with.cover(known, seq, (cluster, topic, subscription), position(to_ledger, to_entry))
             elif kind == _CREATED:
                 place = position(ledger, entry)
                 if stretch.name(reason) == "update":
                     place = min(place, self.removed.get((cluster, topic), -1))
-                self._cover(known, seq, (cluster, topic, subscription), place)
+                self.dealt_with.cover(known, seq, (cluster, topic, subscription), place)
             elif kind == _TRIMMED:
                 self.removed[cluster, topic] = position(ledger + 1, -1)
             elif kind == _COMPLETED:
@@ -83,14 +81,6 @@ class SafeUpdate(Check):
         self.expired_on_the_way.finish()
         return broken
 
-    def _cover(self, known: Knowledge, seq: int, cursor: tuple[int, int, int], place: int) -> None:
-        """Everything that the log holds up to `place` counts as dealt with from now on."""
-        cluster, topic, subscription = cursor
-        log = known.logs.of(cluster, topic)
-        for producer, ids in log.messages(log.between(self.covered.get(cursor, -1), place, seq)):
-            self.dealt_with.add((cluster, subscription, producer), ids)
-        self.covered[cursor] = max(place, self.covered.get(cursor, -1))
-
     def _named(
         self, stretch: Stretch, known: Knowledge, seq: int, link: tuple[int, ...], place: int, judged: bool
     ) -> list[tuple[int, str]]:
@@ -100,7 +90,7 @@ class SafeUpdate(Check):
         chosen = log.between(self.looked_at.get(link, -1), place, seq)
         self.looked_at[link] = max(place, self.looked_at.get(link, -1))
         for producer, ids in log.messages(chosen) if judged else ():
-            open_ = ids[self.dealt_with.unseen((cluster, subscription, producer), ids, seq)]
+            open_ = ids[self.dealt_with.unseen(cluster, subscription, producer, ids, seq)]
             open_ = open_[self.expired_on_the_way.unseen((cluster, producer), open_, seq)]
             if len(open_):
                 at, name = stretch.name(cluster), stretch.name(subscription)
