@@ -11,6 +11,8 @@ import { listenToTime } from "./time_gestures.js";
 /** The curve takes what the page has left, between these heights. */
 const LOWEST_CURVE_PX = 58;
 const HIGHEST_CURVE_PX = 200;
+/** A line for the curve's words, where they cannot stand beside it. */
+const CAPTION_PX = 26;
 /** How near a click must be to a mark, px. */
 const NEAR_PX = 12;
 /** A key pans by this part of the window. */
@@ -74,7 +76,8 @@ export function makeTimeSection(root, on, plotly, passages) {
       const narrow = plane.turned;
       const x0 = narrow ? 72 : plane.a0;
       const x1 = narrow ? width - 10 : Math.min(width - 8, plane.a1 + 40 * theme.scale);
-      const strip_px = spacetimeHeight(lanes.length, theme.scale);
+      const caption_px = narrow ? CAPTION_PX : 0; // beside the curve there is no room for its words: they get a line of their own
+      const strip_px = spacetimeHeight(lanes.length, theme.scale) + caption_px;
       const curve_px = Math.max(LOWEST_CURVE_PX * theme.scale, Math.min(spare - strip_px - 30, HIGHEST_CURVE_PX * theme.scale));
       const height = strip_px + curve_px;
       axis = { x0, x1 };
@@ -85,7 +88,7 @@ export function makeTimeSection(root, on, plotly, passages) {
         drawn = key;
         section.style.height = `${height + 8}px`;
         chart.style.top = `${strip_px + 8}px`;
-        caption.style.top = `${narrow ? strip_px - 8 : strip_px + 16}px`;
+        caption.style.top = `${narrow ? strip_px - caption_px + 8 : strip_px + 16}px`;
         caption.style.width = narrow ? "auto" : `${x0 - 40}px`;
         places = paintSpacetime(canvas, state, watched, theme, {
           width,
