@@ -6,12 +6,10 @@ Two steps, because only the second may use what is installed: this module makes 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 
-from script.support import system
 from script.support.browsing import chromium, open_at, wait_until
-from script.support.environment import PYTHON, ROOT, ensure_environment, run_command
+from script.support.environment import ROOT
+from script.support.pictures import run_in_environment
 from script.support.processes import Supervisor
 
 SETTLE_MS = 1500
@@ -27,15 +25,7 @@ def main() -> int:
     parser.add_argument("--height", type=int, default=900, help="pixels (default: 900)")
     parser.add_argument("--theme", choices=("light", "dark"), default="light")
     arguments = parser.parse_args()
-    inside = sys.prefix == str(ROOT / ".venv")
-    return run_command(lambda supervisor: take(supervisor, arguments) if inside else _enter(supervisor))
-
-
-def _enter(supervisor: Supervisor) -> int:
-    ensure_environment(supervisor)
-    if not system.ensure(supervisor, "chromium"):
-        return 2
-    return supervisor.run([str(PYTHON), "-m", "script.support.screenshot", *sys.argv[1:]], {**os.environ, "PYTHONUNBUFFERED": "1"})
+    return run_in_environment("script.support.screenshot", lambda supervisor: take(supervisor, arguments))
 
 
 def take(supervisor: Supervisor, arguments: argparse.Namespace) -> int:

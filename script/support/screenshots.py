@@ -7,15 +7,13 @@ it to `ROOMS` (the lab page's own are in `lab_rooms.py`). As `script/screenshot`
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from script.support import system
 from script.support.browsing import chromium, open_at, wait_until
-from script.support.environment import PYTHON, ROOT, ensure_environment, run_command
+from script.support.environment import ROOT
+from script.support.pictures import run_in_environment
 from script.support.lab_rooms import LAB_ROOMS, Room
 from script.support.processes import Supervisor
 from script.support.story_rooms import STORY_ROOMS
@@ -110,15 +108,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if unknown := [room for room in arguments.room if room not in ROOMS]:
         parser.error(f"there is no room {unknown[0]}: rooms are {', '.join(ROOMS)}")
-    inside = sys.prefix == str(ROOT / ".venv")
-    return run_command(lambda supervisor: take(supervisor, arguments) if inside else _enter(supervisor))
-
-
-def _enter(supervisor: Supervisor) -> int:
-    ensure_environment(supervisor)
-    if not system.ensure(supervisor, "chromium"):
-        return 2
-    return supervisor.run([str(PYTHON), "-m", "script.support.screenshots", *sys.argv[1:]], {**os.environ, "PYTHONUNBUFFERED": "1"})
+    return run_in_environment("script.support.screenshots", lambda supervisor: take(supervisor, arguments))
 
 
 def take(supervisor: Supervisor, arguments: argparse.Namespace) -> int:

@@ -4,6 +4,7 @@
  */
 
 import { curveOf, peersOf } from "../model/forecast.js";
+import { plainChart } from "./plain_chart.js";
 
 /** Least time between two drawings, ms of the wall clock. */
 export const CURVE_EVERY_MS = 250;
@@ -64,13 +65,7 @@ function layoutOf(state, watched, theme, { window, x0, x1, width, height }) {
     width,
     height,
     margin: { l: x0, r: Math.max(0, width - x1), t: 6, b: 22 * theme.scale },
-    paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
-    showlegend: false,
-    dragmode: false,
-    hovermode: "closest",
-    hoverlabel: { bgcolor: theme.ink.raise, bordercolor: theme.ink.strong, font: { color: theme.ink.ink, family: theme.sans, size: theme.label } },
-    font: { family: theme.sans, size: theme.label, color: theme.ink.ink2 },
+    ...plainChart(theme),
     xaxis: { range: [from, to], showgrid: false, zeroline: false, showticklabels: false, fixedrange: true, showline: true, linecolor: theme.ink.strong },
     yaxis: { rangemode: "tozero", range: [0, topOf(state, watched, from, to)], showgrid: false, zeroline: false, nticks: 3, fixedrange: true, tickfont: { size: theme.label, color: theme.ink.ink3 } },
   };

@@ -5,6 +5,7 @@
 
 import { counted, seconds, span } from "../model/format.js";
 import { everRose } from "../model/risk_points.js";
+import { plainChart } from "./plain_chart.js";
 
 export const CHART_EVERY_MS = 300;
 const STRIP_PX = 92;
@@ -115,13 +116,7 @@ function layoutOf(strips, { points, failovers, now_us, width }, theme, height) {
     width,
     height,
     margin: { l: 34 * theme.scale, r: 10, t: TOP_PX * theme.scale, b: BOTTOM_PX * theme.scale },
-    paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
-    showlegend: false,
-    dragmode: false,
-    hovermode: "closest",
-    hoverlabel: { bgcolor: theme.ink.raise, bordercolor: theme.ink.strong, font: { color: theme.ink.ink, family: theme.sans, size: theme.label } },
-    font: { family: theme.sans, size: theme.label, color: theme.ink.ink2 },
+    ...plainChart(theme),
     xaxis: { range: [from, to + (to - from) * 0.015], anchor: `y${axisOf(strips.length - 1)}`, ticksuffix: " s", showgrid: false, zeroline: false, fixedrange: true, tickfont: font, showline: true, linecolor: theme.ink.strong },
     shapes: [...failovers.map((one) => line(one.at_us, theme.ink.harm, "dot")), line(now_us, theme.ink.ink, "solid")],
     annotations: [...titles, ...names],

@@ -1,0 +1,24 @@
+"""What the commands that take pictures share: they make the environment and the browser first, then call themselves in it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from script.support import system
+from script.support.environment import PYTHON, ROOT, ensure_environment, run_command
+from script.support.processes import Supervisor
+
+
+def run_in_environment(module: str, take: Callable[[Supervisor], int]) -> int:
+    """`take(supervisor)` where the environment is this process's; else the same command as `python -m module` in it."""
+    inside = sys.prefix == str(ROOT / ".venv")
+    return run_command(take if inside else lambda supervisor: _enter(supervisor, module))
+
+
+def _enter(supervisor: Supervisor, module: str) -> int:
+    ensure_environment(supervisor)
+    if not system.ensure(supervisor, "chromium"):
+        return 2
+    return supervisor.run([str(PYTHON), "-m", module, *sys.argv[1:]], {**os.environ, "PYTHONUNBUFFERED": "1"})
