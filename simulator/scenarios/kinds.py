@@ -63,6 +63,10 @@ def _read_name(node: Node, key: Key, path: str, reader: Reader) -> str:
     return names.check_name(node.text)
 
 
+def _read_namespace(node: Node, key: Key, path: str, reader: Reader) -> str:
+    return names.check_namespace(node.plain())
+
+
 def _read_integer(node: Node, key: Key, path: str, reader: Reader) -> int:
     value = _scalar(node, int, "a whole number")
     return _bounded(value, key, str)
@@ -188,6 +192,7 @@ LINKS = _list_of(LINK, "a list of links (a -> b, a <-> b)")
 KINDS: dict[str, Kind] = {
     "text": Kind("text", lambda key: {"type": ["string", "number"]}, _read_text),
     "name": Kind("name", _name_schema, _read_name),
+    "namespace": Kind("tenant/namespace, two names", _pattern(f"{names.NAME_PATTERN}/{names.NAME_PATTERN}"), _read_namespace),
     "integer": Kind("whole number", _integer_schema, _read_integer),
     "boolean": Kind("true or false", lambda key: {"type": "boolean"}, _read_boolean),
     "choice": Kind("one of the choices", lambda key: {"enum": list(key.choices)}, _read_choice),

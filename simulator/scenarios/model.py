@@ -50,13 +50,20 @@ class ClusterSpec:
 
 @dataclass(frozen=True, slots=True)
 class TopicSpec:
-    """`clusters` is the replication list; `partitions` 0 is a plain topic. `replication` lists the ordered pairs that replicate; None is all of them."""
+    """`clusters` is the replication list; `partitions` 0 is a plain topic. `replication` lists the ordered pairs that replicate; None is all of them.
+    `namespace` is `tenant/namespace` as in Pulsar; it holds the topic in every cluster."""
 
     name: str
     clusters: tuple[str, ...]
     partitions: int = 0
     replication: tuple[tuple[str, str], ...] | None = None  # YAML `replication: [a -> b, b <-> c]`
     settings: dict[str, Any] = field(default_factory=dict)  # topic policies under broker setting names (ttl, retention)
+    namespace: str = "public/default"
+
+    @property
+    def tenant(self) -> str:
+        """The part of the namespace before the slash."""
+        return self.namespace.partition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Names in scenarios: what they may look like, which are declared, and the small texts made of them.
 
 Rules: names match `[a-z0-9][a-z0-9-]*`; a message is `producer/number` (from 0); a link is `a -> b` or, both ways,
-`a <-> b`; a partition of topic t is `t-partition-n`.
+`a <-> b`; a partition of topic t is `t-partition-n`; a namespace is `tenant/namespace`, two names.
 """
 
 from __future__ import annotations
@@ -83,6 +83,14 @@ def parse_link(text: object) -> tuple[tuple[str, str], ...]:
 def format_link(pairs: tuple[tuple[str, str], ...]) -> str:
     source, target = pairs[0]
     return f"{source} {'->' if len(pairs) == 1 else '<->'} {target}"
+
+
+def check_namespace(text: object) -> str:
+    """`tenant/namespace` as it stands, once both parts are names."""
+    tenant, slash, rest = text.partition("/") if isinstance(text, str) else ("", "", "")
+    if not slash:
+        raise Wrong(f'"{text}" is not a namespace', "write tenant/namespace, such as public/default")
+    return f"{check_name(tenant)}/{check_name(rest)}"
 
 
 def parse_position(text: object) -> tuple[int, int]:

@@ -88,6 +88,7 @@ TOPICS = Section("topics", "topic", model.TopicSpec, "the topics, by name", (
     Key("partitions", "integer", "number of partitions; 0 is a plain topic", minimum=0, maximum=256),
     Key("replication", "pairs", "the pairs that replicate, such as [a -> b]; without it all of them, both ways"),
     Key("settings", "settings", "topic policies under broker setting names (time to live, retention…)"),
+    Key("namespace", "namespace", "tenant/namespace that holds it, such as acme/orders"),
 ), most=64, required=True)
 
 PRODUCERS = Section("producers", "producer", model.ProducerSpec, "the producers, by name; one without `every`, `rate` or `at` publishes on command only", (

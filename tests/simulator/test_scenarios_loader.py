@@ -202,6 +202,9 @@ def test_a_problem_prints_place_path_what_and_right():
     ("[a, b]", "[a, a]", "topics.t.clusters[1]", "stands twice"),
     ("[a, b]}", "[a, b], replication: [a -> a]}", "topics.t.replication[0]", "to itself"),
     ("clusters: [a, b]}", "clusters: [b], replication: [a -> b]}", "topics.t.replication", "not in the list"),
+    ("[a, b]}", "[a, b], namespace: orders}", "topics.t.namespace", "not a namespace"),
+    ("[a, b]}", "[a, b], namespace: acme/}", "topics.t.namespace", "not a name"),
+    ("[a, b]}", "[a, b], namespace: acme/or_ders}", "topics.t.namespace", "not a name"),
     ("cluster: a}", "cluster: a, acknowledge: cumulative}", "consumers.c.acknowledge", "refuse cumulative"),
     ("cluster: a}", "cluster: a, ackTimeout: 5ms}", "consumers.c.ackTimeout", "under a second"),
     ("cluster: a}", "cluster: a, processing: {distribution: uniform, low: 2s, high: 1s}}", "consumers.c.processing", "low is above high"),
@@ -222,6 +225,14 @@ def test_single_mistakes(old, new, path, words):
     problems = problems_of(small(old, new))
     found = [problem for problem in problems if problem.path == path]
     assert found and words in found[0].what, [str(problem) for problem in problems]
+
+
+def test_a_topic_has_a_namespace_and_its_tenant():
+    plain = load_scenario_text(SMALL).topics["t"]
+    assert (plain.namespace, plain.tenant) == ("public/default", "public")
+    scenario = load_scenario_text(small("[a, b]}", "[a, b], namespace: acme/orders}"))
+    assert (scenario.topics["t"].namespace, scenario.topics["t"].tenant) == ("acme/orders", "acme")
+    assert load_scenario_text(scenario.canonical_text).topics == scenario.topics
 
 
 def test_a_cluster_added_later_may_hold_clients():
