@@ -167,9 +167,10 @@ class Runner:
         count = len(self.room.viewers) + sum(viewers for viewers, _ in self._watchers.values())
         if count != self._viewers_told:
             self._viewers_told = count
-            self._say_everywhere({"type": "viewers", "count": count})
+            self.say({"type": "viewers", "count": count})
 
-    def _say_everywhere(self, message: dict[str, Any]) -> None:
+    def say(self, message: dict[str, Any]) -> None:
+        """To every page, here and in other processes."""
         self.room.say_to_all(message)
         self._notify(message)
 

@@ -38,6 +38,8 @@ class Listener(Protocol):
 
     def publish(self, frame: Frame, snapshot: Frame | None) -> None: ...
 
+    def say(self, message: dict[str, Any]) -> None: ...
+
     def watched(self) -> bool: ...
 
     def position_changed(self) -> None: ...
@@ -236,10 +238,13 @@ class Session:
     def _say_busy(self, job: Job) -> None:
         if self.frames is None or self.world is None or not self.listener.watched():
             return
-        frame = self.frames.busy(self._playing({"doing": job.doing, "at_us": self.world.now_us, "to_us": job.to_us}))
-        if frame is not None:
+        busy = {"doing": job.doing, "at_us": self.world.now_us, "to_us": job.to_us}
+        frame = self.frames.busy(self._playing(busy))
+        if frame is None:  # a page that waits for its first picture
+            self.listener.say({"type": "busy", **busy})
+        else:
             self.listener.publish(frame, None)
-            self._frame_wanted = True  # says when it is over
+        self._frame_wanted = True  # says when it is over
 
     def _playing(self, busy: dict[str, Any] | None = None) -> Playing:
         return Playing(self.playback.playing, self.playback.speed, busy, self.playback.reached)

@@ -20,8 +20,8 @@ VIEWERS = 50
 FRAMES_PER_S = 20
 ROUND_S, WARM_UP_S = 8, 4
 AGE_LIMIT_MS = 100
-NEIGHBOUR_ROWS_MESSAGES = 520_000
-"""Messages of the neighbour: about nine rows each, so near five million rows."""
+NEIGHBOUR_ROWS_MESSAGES = 600_000
+"""Messages of the neighbour: about eight rows each, so near five million rows."""
 
 SEEK_LIMIT_S = 1200
 FLAT = 1.25
@@ -120,6 +120,7 @@ async def _seek(driver: Viewer, at_us: int) -> None:
     waited = 0.0
     while not (driver.frames and driver.frames[-1].at_us == at_us and not driver.frames[-1].busy):
         await asyncio.sleep(0.02)
+        driver.check()
         waited += 0.02
         if waited > SEEK_LIMIT_S:
             raise RuntimeError(f"the seek to {at_us} us did not end within {SEEK_LIMIT_S} s")

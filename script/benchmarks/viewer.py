@@ -16,6 +16,9 @@ from dataclasses import dataclass, field
 _HEAD = re.compile(r'"type":"frame","epoch":(\d+),"number":(\d+)')
 _INSTANT = re.compile(r'"at_us":(\d+)')
 _BUSY = re.compile(r'"busy":(null|\{)')
+TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
+"""Kinds of websocket frames (RFC 6455). Without its pong the server hangs up after 50 s."""
+
 SLOW_BYTES_PER_S = 20_000
 """How fast the slow viewer reads: far below what is sent to it."""
 
@@ -55,15 +58,23 @@ class Viewer:
         self.send({"type": "hello", "token": self.token} if self.token else {"type": "hello"})
         self._task = asyncio.create_task(self._read())
 
+    def check(self) -> None:
+        """Raises what ended the reading, if anything did."""
+        if self._task.done():
+            self._task.result()
+
     async def close(self) -> None:
+        self.check()
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         self._writer.close()
 
     def send(self, message: dict[str, object]) -> None:
-        payload = json.dumps(message).encode()
+        self._write(TEXT, json.dumps(message).encode())
+
+    def _write(self, kind: int, payload: bytes) -> None:
         mask = os.urandom(4)
-        head = bytes([0x81, 0x80 | len(payload)]) if len(payload) < 126 else bytes([0x81, 0x80 | 126]) + len(payload).to_bytes(2, "big")
+        head = bytes([0x80 | kind, 0x80 | len(payload)]) if len(payload) < 126 else bytes([0x80 | kind, 0x80 | 126]) + len(payload).to_bytes(2, "big")
         self._writer.write(head + mask + bytes(byte ^ mask[place % 4] for place, byte in enumerate(payload)))
 
     async def _read(self) -> None:
@@ -74,9 +85,12 @@ class Viewer:
                 length = int.from_bytes(await self._reader.readexactly(2 if length == 126 else 8), "big")
             payload = await self._payload(length)
             self.bytes_read += length
-            if first & 0x0F == 1:
+            kind = first & 0x0F
+            if kind == TEXT:
                 self._take(payload.decode())
-            elif first & 0x0F == 8:
+            elif kind == PING:
+                self._write(PONG, payload)
+            elif kind == CLOSE:
                 raise RuntimeError(f"the lab's socket was closed: {payload[2:].decode(errors='replace')}")
 
     async def _payload(self, length: int) -> bytes:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.visualizer.pages import Page
 from visualizer import hub as hubs
+from visualizer import session as sessions
 from visualizer.hub import IDLE_TICKS, TICK_S
 
 
@@ -50,6 +51,23 @@ async def test_a_lab_that_nobody_watches_is_put_away_and_comes_back_when_asked(q
     assert (frame["at_us"], frame["playing"]) == (before["at_us"], False)
     assert frame["view"]["links"]["a -> b"]["state"] == "cut"
     assert hub.rooms[made.lab.pk] is not room
+    await again.close()
+
+
+async def test_a_page_that_waits_for_its_first_picture_is_told_how_far_the_lab_is(quick, hub, made, monkeypatch):
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await page.frame()
+    await page.seek(6_000_000)
+    await page.close()
+    await _until(lambda: made.lab.pk not in hub.rooms)
+    monkeypatch.setattr(sessions, "BUSY_AFTER_S", 0.0)
+    again = Page(made.lab.pk, made.token)
+    await again.open()
+    told = await again.until("busy")
+    assert told["doing"] == "rebuild" and 0 <= told["at_us"] <= told["to_us"] == 6_000_000
+    assert not again.frames, "before the first picture"
+    await again.frame(lambda frame: frame["at_us"] == 6_000_000 and not frame["busy"])
     await again.close()
 
 

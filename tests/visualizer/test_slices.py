@@ -44,6 +44,8 @@ class Audience:
     def publish(self, frame: Any, snapshot: Any) -> None:
         self.frames += 1
 
+    def say(self, message: dict[str, Any]) -> None: ...
+
     def watched(self) -> bool:
         return True
 

@@ -58,3 +58,6 @@ export function parseSpan(text) {
   const unit_us = UNITS_US[plain[2] === "" ? "s" : plain[2].toLowerCase()];
   return unit_us === undefined ? null : Math.round(Number(plain[1].replace(",", ".")) * unit_us);
 }
+
+/** A name whose hyphens end no line: a word joiner, which nobody sees, follows each. @param {string} name */
+export const unbroken = (name) => name.replaceAll("-", "-\u2060");

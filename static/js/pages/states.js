@@ -28,8 +28,8 @@ export function makeStates({ document, root, window, notices, getState }) {
       missed = state.missed;
     },
     heard(message) {
-      if (message.type === "frame") {
-        const busy = message.busy;
+      if (message.type === "frame" || message.type === "busy") {
+        const busy = message.type === "busy" ? message : message.busy;
         notices.banner("busy", busy ? `${BUSY[busy.doing] ?? "Working"}: at ${((busy.at_us ?? message.at_us) / 1e6).toFixed(2)} s${busy.to_us ? ` of ${(busy.to_us / 1e6).toFixed(2)} s` : ""}…` : null, "plain");
       }
       const bug = message.type === "welcome" ? message.failed : message.code === "engine-bug" ? message : null;

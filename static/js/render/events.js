@@ -34,6 +34,8 @@ export function makeEvents(document, root, on) {
   const list = required(root, "[data-part=events]");
   const tabs = [...root.querySelectorAll("[data-filter]")];
   const lines = new Map();
+  /** @type {HTMLCanvasElement[]} marks of lines that have left: a canvas has memory of its own, which is freed late */
+  const spare_marks = [];
   const nothing = element(document, "li.quiet", { text: "Nothing yet. Press play, or step." });
   let filter = "protocol";
   let drawn_ms = -Infinity;
@@ -52,7 +54,7 @@ export function makeEvents(document, root, on) {
   }
 
   function lineOf(row, times, theme, ratio) {
-    const mark = element(document, "canvas.mark", { "aria-hidden": "true" });
+    const mark = spare_marks.pop() ?? element(document, "canvas.mark", { "aria-hidden": "true" });
     const words = element(document, "span.words");
     putParts(document, words, times > 1 ? [...wordsOfRow(row), { soft: ` ×${times}` }] : wordsOfRow(row));
     const line = element(document, "button.event", { type: "button", "data-seq": row.seq, onclick: () => on.onChoose(row) }, [element(document, "time", { text: seconds(row.at_us) }), mark, words]);
@@ -60,6 +62,11 @@ export function makeEvents(document, root, on) {
     const kind = glyphOfRow(row);
     glyph(context, kind, 6.5, 6.5, 4, kind === "cross" ? theme.ink.harm : theme.ink.proto, theme.ink.bg);
     return element(document, "li", {}, [line]);
+  }
+
+  function forget(seq) {
+    spare_marks.push(lines.get(seq).querySelector("canvas.mark"));
+    lines.delete(seq);
   }
 
   return {
@@ -72,7 +79,7 @@ export function makeEvents(document, root, on) {
     update(rows, ahead, theme, ratio, wall_ms) {
       if (rows === drawn_rows && ahead === drawn_ahead && theme.ink.bg === drawn_theme) return false;
       if (wall_ms - drawn_ms < REDRAW_EVERY_MS && drawn_rows !== null) return true;
-      if (theme.ink.bg !== drawn_theme) lines.clear();
+      if (theme.ink.bg !== drawn_theme) [...lines.keys()].forEach(forget);
       drawn_theme = theme.ink.bg;
       drawn_rows = rows;
       drawn_ahead = ahead;
@@ -81,7 +88,7 @@ export function makeEvents(document, root, on) {
       const wanted = [...foldedRuns(rows.filter(FILTERS[filter])).slice(-LINES), ...later].reverse();
       const now_at = later.length;
       const seqs = new Set(wanted.map(({ row }) => row.seq));
-      for (const seq of lines.keys()) if (!seqs.has(seq) && seq !== chosen_seq) lines.delete(seq);
+      for (const seq of [...lines.keys()]) if (!seqs.has(seq) && seq !== chosen_seq) forget(seq);
       const nodes = wanted.map(({ row, times }, at) => {
         if (!lines.has(row.seq)) lines.set(row.seq, lineOf(row, times, theme, ratio));
         lines.get(row.seq).classList.toggle("ahead", at < now_at);

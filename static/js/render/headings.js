@@ -5,7 +5,7 @@
 
 import { pointOn } from "../layout/links.js";
 import { FLAGS_PX } from "../layout/plane.js";
-import { span } from "../model/format.js";
+import { span, unbroken } from "../model/format.js";
 import { element, setText } from "./dom.js";
 import { freeCell } from "./glyphs.js";
 import { prepared } from "./canvas.js";
@@ -91,7 +91,7 @@ function troubleOf(held, names, turned) {
   if (blocked.length) return `${blocked.join(", ")} blocked`;
   if (turned) return ""; // the crossed link says it, and a column has no room
   const broken = Object.entries(held.topic?.replicators ?? {}).filter(([, replicator]) => replicator.state === "disconnected");
-  return broken.length ? `cannot reach ${broken.map(([peer]) => peer).join(", ")}` : "";
+  return broken.length ? `cannot reach ${broken.map(([peer]) => unbroken(peer)).join(", ")}` : "";
 }
 
 function paintSwatch(canvas, origin, theme, ratio) {

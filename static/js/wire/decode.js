@@ -29,6 +29,7 @@ const REQUIRED = {
   result: { ok: [isFlag, "true or false"] },
   error: { error: [isText, "text"] },
   lagged: { missed: [isWhole, "a whole number"] },
+  busy: { at_us: [isWhole, "a whole number of microseconds"] },
   viewers: { count: [isWhole, "a whole number"] },
   notice: { code: [isText, "text"] },
   bye: {},
