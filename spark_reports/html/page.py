@@ -14,6 +14,7 @@ from typing import Any
 from plotly.offline import get_plotlyjs
 
 from spark_reports.html import charts, sections
+from spark_reports.html.parts import scrolling
 from spark_reports.html.what_if import what_if
 from spark_reports.html.words import DEFINITIONS, number, plural, span
 
@@ -93,8 +94,12 @@ def _overview(report: dict[str, Any], pairs: list[tuple[dict, dict]]) -> str:
         for run, failover in pairs
     )
     return (
-        head + '<section><h2>Every failover</h2><div class="scroll"><table><thead><tr><th>run</th><th class="left">subscription</th><th class="left">moved</th><th>at, s</th>'
-        f"<th>twice</th><th>redelivered</th><th>stranded</th><th>lost</th><th>outage</th></tr></thead><tbody>{rows}</tbody></table></div></section>"
+        head + "<section><h2>Every failover</h2>"
+        + scrolling(
+            '<table><thead><tr><th>run</th><th class="left">subscription</th><th class="left">moved</th><th>at, s</th>'
+            f"<th>twice</th><th>redelivered</th><th>stranded</th><th>lost</th><th>outage</th></tr></thead><tbody>{rows}</tbody></table>"
+        )
+        + "</section>"
     )
 
 

@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from spark_reports.html.charts import region_colour, region_number
+from spark_reports.html.parts import section, table
 from spark_reports.html.words import (
     CAUSES, LOSSES, event_words, message_name, number, plural, position, seconds, size, span,
 )  # fmt: skip
@@ -23,24 +24,6 @@ CELLS = (
     "M{x} {y}h17v5h-17zm0 7.5h17v5h-17zm0 7.5h17v5h-17z",
 )
 """A message's cell by its region's number: whole, split, pierced, barred."""
-
-
-LEFT = ' class="left"'
-
-
-def _section(title: str, says: str, body: str) -> str:
-    return f"<section><h2>{escape(title)}</h2><p>{says}</p>{body}</section>"
-
-
-def _table(head: list[str], rows: list[list[str]], classes: list[str] | None = None, words: int = 1) -> str:
-    """Cells are HTML; the head is plain. `classes` mark rows; the first `words` columns are words and begin at the left."""
-
-    def cells(kind: str, row: list[str]) -> str:
-        return "".join(f'<{kind}{LEFT if 0 < place < words else ""}>{cell}</{kind}>' for place, cell in enumerate(row))
-
-    marks = classes or [""] * len(rows)
-    lines = "".join(f'<tr class="{mark}">{cells("td", row)}</tr>' if mark else f"<tr>{cells('td', row)}</tr>" for row, mark in zip(rows, marks, strict=True))
-    return f'<div class="scroll"><table><thead><tr>{cells("th", [escape(title) for title in head])}</tr></thead><tbody>{lines}</tbody></table></div>'
 
 
 def headline(run: dict[str, Any], failover: dict[str, Any], alone: bool) -> str:
@@ -105,7 +88,7 @@ def causes(run: dict[str, Any], failover: dict[str, Any]) -> str:
         shown.append(f"<div class=\"cause\"><b>{number(count)}</b><div><h3>{escape(heading)}</h3><p>{escape(says)} {_worked(example)}</p>{_squares(failover['by_origin'][name], run['clusters'])}{_rows_named(example)}</div></div>")
     none = [CAUSES[name][0].format(to=failover["to"], x=failover["from"]).lower() for name, count in failover["by_cause"].items() if not count]
     shown.append(f'<div class="cause none"><b>0</b><span>{escape(" · ".join(none))}</span></div>')
-    return _section("Why they came twice", "One square is one message. Every one has exactly one cause; the causes add up to the total.", "".join(shown))
+    return section("Why they came twice", "One square is one message. Every one has exactly one cause; the causes add up to the total.", "".join(shown))
 
 
 def _worked(example: dict[str, Any] | None) -> str:
@@ -148,7 +131,7 @@ def losses(failover: dict[str, Any]) -> str:
         return ""
     rows = [[escape(LOSSES[name].format(to=failover["to"])), f'<span class="harm-text">{number(count)}</span>'] for name, count in failover["lost_by_cause"].items() if count]
     says = f"Receipted, never acknowledged, and {escape(failover['to'])} cannot deliver them any more. {number(failover['lost_recovered']) if failover['lost_recovered'] else 'None'} of them {'was' if failover['lost_recovered'] == 1 else 'were'} delivered later after all."
-    return _section("Why they were lost", says, _table(["", "lost"], rows))
+    return section("Why they were lost", says, table(["", "lost"], rows))
 
 
 def chart(title: str, says: str, name: str, kind: str) -> str:
@@ -163,14 +146,14 @@ def forecast(failover: dict[str, Any]) -> str:
         return ""
     rows = [[words, number(told.get(name)), number(failover[name])] for name, words in (("duplicates", "seen twice"), ("lost", "lost"), ("stranded", "stranded")) if name in told]
     says = "The forecast counts what would happen if the source crashed at the instant of the move, nothing more left it, and the consumers started at the target at once."
-    return _section("Forecast and outcome", says, _table(["", "forecast", "outcome"], rows))
+    return section("Forecast and outcome", says, table(["", "forecast", "outcome"], rows))
 
 
 def snapshots(failover: dict[str, Any]) -> str:
     """The last ones that the source asked for before the move."""
     told = failover.get("snapshots") or []
     if not told:
-        return _section(f"Snapshots asked for by {failover['from']}", "None was asked for before the move.", "")
+        return section(f"Snapshots asked for by {failover['from']}", "None was asked for before the move.", "")
     target, totals = failover["to"], failover.get("snapshot_totals") or {}
     usable = [entry for entry in told if _known(entry, failover)]
     age = f"No snapshot had reached {escape(target)} by then" if not usable else f"The newest that {escape(target)} knew of was <b>S{usable[-1]['snapshot']}</b>, asked for {span(failover['at_us'] - usable[-1]['asked_us'])} before the move"
@@ -184,7 +167,7 @@ def snapshots(failover: dict[str, Any]) -> str:
         rows.append([f"S{entry['snapshot']}", seconds(entry["asked_us"]), complete, position(entry["place"]), _or_never(entry["used_us"]), _or_never(entry["evicted_us"]), _or_never(entry["applied_us"])])
         classes.append("marked" if entry["completed_us"] is not None and not _known(entry, failover) else "")
     head = ["", "asked at", "complete after", "here up to", "used at", "evicted at", f"reached {target} at"]
-    return _section(f"Snapshots asked for by {failover['from']}", says, _table(head, rows, classes))
+    return section(f"Snapshots asked for by {failover['from']}", says, table(head, rows, classes))
 
 
 def _known(snapshot: dict[str, Any], failover: dict[str, Any]) -> bool:
@@ -204,14 +187,14 @@ def consumers(failover: dict[str, Any]) -> str:
     rows = [[escape(entry["client"] or "?"), *(number(entry[name]) for name in ("delivered", "acknowledged", "in_hand")), span(entry["slowest_us"]) if entry["slowest_us"] is not None else "–",
              f'<span class="harm-text">{number(entry["came_twice"])}</span>'] for entry in told]  # fmt: skip
     head = ["", "delivered", "acknowledged", "in hand at the move", "slowest", "of those acknowledged, came twice"]
-    return _section(f"Per consumer at {failover['from']}", "Before the move. “In hand” is delivered and not acknowledged since.", _table(head, rows))
+    return section(f"Per consumer at {failover['from']}", "Before the move. “In hand” is delivered and not acknowledged since.", table(head, rows))
 
 
 def keys(failover: dict[str, Any]) -> str:
     """Where order and repeats hurt most."""
     told = failover.get("worst_keys") or []
     rows = [[escape(entry["producer"]), "–" if entry["key"] is None else str(entry["key"]), number(entry["duplicates"]), number(entry["reordered"])] for entry in told]
-    return _section("The worst keys", "Duplicates and reordered deliveries by producer and key.", _table(["producer", "key", "twice", "reordered"], rows, words=2)) if rows else ""
+    return section("The worst keys", "Duplicates and reordered deliveries by producer and key.", table(["producer", "key", "twice", "reordered"], rows, words=2)) if rows else ""
 
 
 def stories(failover: dict[str, Any]) -> str:
@@ -223,7 +206,7 @@ def stories(failover: dict[str, Any]) -> str:
         key = "" if story["key"] is None else f" (key {story['key']})"
         lines = "".join(_line(row, row["seq"] == story["seq"]) for row in story["rows"])
         parts.append(f"<p><b>{name}</b>{key}: {escape(CAUSES[story['cause']][0].format(to=failover['to'], x=failover['from']).lower())}.</p><ol class=\"chain\">{lines}</ol>")
-    return _section("Messages from start to finish", "The last duplicate of each of the worst keys. The number is the row of the trace.", "".join(parts)) if parts else ""
+    return section("Messages from start to finish", "The last duplicate of each of the worst keys. The number is the row of the trace.", "".join(parts)) if parts else ""
 
 
 def _line(row: dict[str, Any], last: bool) -> str:
@@ -243,7 +226,7 @@ def run_tables(run: dict[str, Any]) -> str:
                 rows += [[f"&nbsp;&nbsp;{escape(part)}", escape(cluster), *(number(inner[kind]) for kind in ("delivered", "acknowledged", "repeated", "expired", "skipped"))] for part, inner in told["partitions"].items()]
     parts = []
     if rows:
-        parts.append(_section("Per subscription, cluster and partition", "Rows of the whole run; repeats outside any window.", _table(["", "cluster", "delivered", "acknowledged", "repeated", "expired", "skipped"], rows, words=2)))
+        parts.append(section("Per subscription, cluster and partition", "Rows of the whole run; repeats outside any window.", table(["", "cluster", "delivered", "acknowledged", "repeated", "expired", "skipped"], rows, words=2)))
     costs = [
         ["" if place and run["markers"][place - 1]["cluster"] == entry["cluster"] else escape(entry["cluster"]), escape(entry["kind"].replace("_", " ")), number(entry["entries"]), size(entry["size_bytes"])]
         for place, entry in enumerate(run["markers"])
@@ -251,7 +234,7 @@ def run_tables(run: dict[str, Any]) -> str:
     if costs:
         share = run["marker_share"]
         says = f"Markers take positions and bytes in every log that holds them: {share['entries']:.1%} of the entries and {share['bytes']:.1%} of the bytes of this run."
-        parts.append(_section("What the markers cost", says, _table(["log", "kind", "entries", "bytes"], costs, words=2)))
+        parts.append(section("What the markers cost", says, table(["log", "kind", "entries", "bytes"], costs, words=2)))
     return "".join(parts)
 
 

@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from simulator.what_if import difference
+from spark_reports.html.parts import scrolling
 from spark_reports.html.words import number, plural, span
 
 HARM = ("lost", "duplicates", "stranded", "redeliveries")
@@ -29,7 +30,7 @@ def what_if(run: dict[str, Any], failover: dict[str, Any]) -> str:
     rows = [_row(real, real, most, failover["from"], "real"), *(_row(line, real, most, failover["from"], "") for line in changed)]
     rows += [_row(line, real, most, failover["from"], "same") for line in same]
     head = "".join(f'<th{_words_class(title)}>{escape(title.format(source=failover["from"]))}</th>' for title in HEAD)
-    table = f'<div class="scroll"><table class="what-if"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    table = scrolling(f'<table class="what-if"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>')
     return f"<section><h2>What would have helped</h2><p>{_headline(real, changed)}</p>{table}</section>"
 
 

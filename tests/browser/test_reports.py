@@ -17,6 +17,7 @@ from script.support.processes import Supervisor
 from script.support.serve import worker_command
 from script.support.temporary_site import Site
 
+from tests.browser.test_access import THEMES, findings
 from visualizer.reports.models import SILENT_FOR_S
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
@@ -85,7 +86,9 @@ def test_a_report_by_click_through_a_killed_worker(make_lab: Any, start_worker: 
     read_the_page(page)
     download_everything(page, tmp_path)
     assert lab.troubles == []
+    assert findings(page) == []
     opens_without_a_network(browser, tmp_path / "report.html")
+    is_for_everyone(browser, tmp_path / "report.html")
 
 
 def read_the_page(page: Page) -> None:
@@ -126,3 +129,16 @@ def opens_without_a_network(browser: Browser, file: Path) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     context.close()
     assert troubles == []
+
+
+def is_for_everyone(browser: Browser, file: Path) -> None:
+    """axe finds nothing serious, light and dark, on a desk and on a phone; a phone's page is as wide as the phone."""
+    for theme in THEMES:
+        for width in (1440, 390):
+            context = browser.new_context(offline=True, color_scheme=theme, viewport={"width": width, "height": 900})
+            page = context.new_page()
+            page.goto(file.as_uri())
+            expect(page.locator("[data-chart] svg.main-svg").first).to_be_visible()
+            assert findings(page) == [], (theme, width)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (theme, width)
+            context.close()
