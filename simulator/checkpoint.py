@@ -21,7 +21,7 @@ from simulator.scenarios import model
 from simulator.trace.trace import Trace
 
 _SHARED_TYPES = (
-    Trace, MessageTable, MarkerTable, SharedColumn, Sampler, model.Scenario, model.ClusterSpec, model.TopicSpec,
+    Trace, MessageTable, MarkerTable, SharedColumn, Sampler, model.Scenario, model.ClusterSpec, model.BrokerSpec, model.TopicSpec,
     model.ProducerSpec, model.SubscriptionSpec, model.ConsumerSpec, model.Selection, model.Distribution,
 )  # fmt: skip
 

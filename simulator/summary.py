@@ -6,8 +6,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simulator.counting import SubscriptionCounts, failover_summary, subscription_summary
+from simulator.summaries import brokers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from simulator.counting import CountedRun
     from simulator.pulsar.runtime import Runtime
     from simulator.pulsar.subscription import Subscription
@@ -16,6 +19,13 @@ if TYPE_CHECKING:
 
 MARKER_COUNTS = ("snapshot_request", "snapshot_response", "snapshot", "subscription_update")
 _SUMS = ("delivered", "acknowledged", "repeated", "expired", "skipped", "backlog", "cached_snapshots")
+
+
+SECTIONS: dict[str, Callable[[World], Any]] = {
+    "brokers": brokers.brokers,
+    "latency": brokers.latency,
+}
+"""Sections that belong to one system each, by name; always present, empty when unused."""
 
 
 def summarise(world: World) -> dict[str, Any]:
@@ -35,6 +45,7 @@ def summarise(world: World) -> dict[str, Any]:
         "subscriptions": {name: _clusters_of(runtime, name, counted) for name in sorted(runtime.subscriptions)},
         "snapshots": _snapshots(world),
         "failovers": failovers,
+        **{name: section(world) for name, section in SECTIONS.items()},
         "commands": [dict(result) for result in runtime.command_results],
         "violations": [asdict(violation) for violation in world.all_violations(failovers)],
     }

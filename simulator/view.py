@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.inspection import read_position_text
 from simulator.pulsar import forecasting
+from simulator.summaries.brokers import broker_figures
 
 if TYPE_CHECKING:
     from simulator.pulsar.controller import SnapshotController
@@ -40,6 +41,7 @@ def view(world: World) -> dict[str, Any]:
         "limit_reached": world.limit_reached,
         "violations": [asdict(violation) for violation in world.violations],
         "clusters": {name: {"state": runtime.clusters[name].state, "topics": _topics(runtime, name)} for name in runtime.cluster_names},
+        "brokers": {broker.name: broker_figures(broker) for name in runtime.cluster_names for broker in runtime.clusters[name].brokers},
         "producers": {name: _producer(runtime, name) for name in sorted(runtime.producers)},
         "links": {f"{a} -> {b}": _link(runtime, (a, b)) for a, b in sorted(runtime.links)},
         "sentence": _sentence(runtime, forecasts),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from simulator.checks.broker_limits import BrokerLimits
 from simulator.checks.causes_add_up import CLAIM as CAUSES_ADD_UP
 from simulator.checks.causes_add_up import causes_that_do_not_add_up
 from simulator.checks.check import Check
@@ -25,7 +26,7 @@ from simulator.checks.violation import Violation
 from simulator.scenarios.model import Scenario
 from simulator.trace.trace import BLOCK_ROWS, Trace
 
-ROW_CHECKS: tuple[type[Check], ...] = (SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly)
+ROW_CHECKS: tuple[type[Check], ...] = (SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly, BrokerLimits)
 
 CLAIMS: tuple[str, ...] = (*(check.claim for check in ROW_CHECKS), CAUSES_ADD_UP)
 """Every claim in order: what `Violation.claim` can say."""

@@ -99,10 +99,15 @@ class Stretch:
         self.first = first
         self.last = last
         self.names = trace.names
+        self._trace = trace
         self.columns = trace.columns(first, last, READ_COLUMNS)
         types = self.columns["type"].astype(np.int16)
         self._order = np.argsort(types, kind="stable")
         self._edges = np.searchsorted(types[self._order], np.arange(len(CODE) + 1))
+
+    def read_more(self, *columns: str) -> None:
+        """Read columns that only few runs have any use for."""
+        self.columns |= self._trace.columns(self.first, self.last, [name for name in columns if name not in self.columns])
 
     def of(self, *types: str) -> Rows:
         """The rows of these event types."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from simulator.pulsar.broadcast.broker import Broker, broker_for
 from simulator.pulsar.hot_settings import HotSettings
 from simulator.pulsar.topic import Topic
 from simulator.scenarios.settings import SETTINGS
@@ -34,6 +35,8 @@ class Cluster:
         first = getattr(spec, "first_ledger", None)
         self.next_ledger = first if first is not None else self._first_ledger()
         self.topics: dict[str, Topic] = {}
+        declared = runtime.scenario.brokers
+        self.brokers = [Broker(self, declared[broker]) for broker in sorted(declared) if declared[broker].cluster == name]
         self.crashed_at_us: int | None = None
 
     def _first_ledger(self) -> int:
@@ -64,6 +67,7 @@ class Cluster:
         """Create a topic (or partition) here and load it."""
         topic = Topic(self, base, name, partition)
         self.topics[name] = topic
+        topic.take_broker(broker_for(self, base, name))
         return topic
 
     def crash(self, cause: int, state: str = DOWN) -> int:

@@ -8,8 +8,10 @@ from simulator.pulsar import connecting, upkeep
 from simulator.pulsar.cluster import LOST
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.names import parse_position
+from simulator.scenarios.problems import suggestion
 
 if TYPE_CHECKING:
+    from simulator.pulsar.broadcast.broker import Broker
     from simulator.pulsar.cluster import Cluster
     from simulator.pulsar.runtime import Runtime
     from simulator.pulsar.subscription import Subscription
@@ -41,12 +43,23 @@ def _subscriptions(runtime: Runtime, arguments: dict) -> list[Subscription]:
 
 
 def unload(runtime, arguments, begin) -> None:
-    """topic.unload: closed cleanly, loaded again at once; clients reconnect."""
+    """topic.unload: closed cleanly, loaded again at once, at another broker if one is named; clients reconnect."""
     topics = _topics(runtime, arguments["cluster"], arguments["topic"])
+    broker = _broker(runtime, arguments["cluster"], arguments["broker"]) if "broker" in arguments else None
     cause = begin()
     for topic in topics:
         topic.unload("unload", cause)
+        if broker is not None:
+            topic.take_broker(broker)
         topic.load(cause)
+
+
+def _broker(runtime: Runtime, cluster: str, name: str) -> Broker:
+    """A declared broker of the cluster."""
+    brokers = {broker.name: broker for broker in runtime.clusters[cluster].brokers}
+    if name not in brokers:
+        raise CommandError("no-broker", f"{name} is not a broker of {cluster}", suggestion(name, brokers))
+    return brokers[name]
 
 
 def reset(runtime, arguments, begin) -> None:

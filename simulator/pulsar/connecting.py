@@ -2,6 +2,7 @@
 
 Rules: a subscription that does not exist is created at the consumer's initial position; subscribing with
 replicateSubscriptionState turns replication on, never off (fact sheet section 13). Retries wait 100 ms, doubled up to 60 s.
+A declared broker with a time to connect takes one client after another.
 """
 
 from __future__ import annotations
@@ -28,12 +29,34 @@ def connect(consumer: Consumer, cause: int) -> None:
     complete = cluster.up
     for topic in (cluster.topics.values() if cluster.up else ()):
         if topic.base == spec.topic and topic.name not in consumer.sessions:
-            complete = _subscribe(consumer, topic, spec, cause) and complete
+            complete = _ask(consumer, topic, spec, cause) and complete
     if complete:
         consumer.retries = 0
         consumer.flush_acks()
     else:
         retry(consumer)
+
+
+def _ask(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
+    """Subscribe at once, or wait for the broker's turn, which ends in `admitted`; False when the broker cannot take it now."""
+    broker = topic.broker
+    if broker is None or not broker.spec.connect_us or not topic.loaded:
+        return _subscribe(consumer, topic, spec, cause)
+    if topic.name not in consumer.asking:
+        consumer.asking[topic.name] = True
+        broker.connect(consumer, topic)
+    return True
+
+
+def admitted(consumer: Consumer, topic: Topic, epoch: int) -> None:
+    """The client's turn at the broker is over; where the topic was loaded anew meanwhile (`epoch`), the client tries again."""
+    consumer.asking.pop(topic.name, None)
+    spec = topic.runtime.subscriptions[consumer.spec.subscription]
+    if topic.epoch != epoch or not _subscribe(consumer, topic, spec, consumer.last_seq):
+        retry(consumer)
+    elif not consumer.asking:
+        consumer.retries = 0
+        consumer.flush_acks()
 
 
 def _subscribe(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
@@ -67,6 +90,7 @@ def leave(consumer: Consumer, reason: str, cause: int) -> None:
     """The consumer's sessions end; what they had goes back to the subscription."""
     sessions, consumer.sessions = consumer.sessions, {}
     for session in sessions.values():
+        session.recall()
         seq = note_disconnected(session, reason, cause)
         session.subscription.dispatcher.remove(session, seq)
 

@@ -45,6 +45,7 @@ class Consumer(Acknowledger):
         self.rank = rank(CONSUMER, sorted(runtime.scenario.consumers).index(spec.name))
         self.state = WAITING
         self.sessions: dict[str, Session] = {}
+        self.asking: dict[str, bool] = {}  # topics whose broker has not come to this client yet
         self.queue: deque[Item] = deque()
         self.current: tuple[Item, int] | None = None
         self.taking = False
@@ -121,6 +122,7 @@ class Consumer(Acknowledger):
     def _drop_client_state(self) -> None:
         self.epoch += 1
         self.queue.clear()
+        self.asking.clear()
         self.current = None
         self.drop_acks()
 
@@ -141,8 +143,9 @@ class Consumer(Acknowledger):
             self.work(item[5])
 
     def forget(self, session: Session) -> None:
-        """The broker rewinds: queued messages of the session are dropped and their permits granted anew. What the application
-        holds will come again, and its later ack still counts."""
+        """The broker rewinds: queued messages of the session are dropped and their permits granted anew, what has not left
+        the broker stays there. What the application holds will come again, and its later ack still counts."""
+        session.recall()
         kept = deque(item for item in self.queue if item[0] is not session)
         dropped = len(self.queue) - len(kept)
         self.queue = kept

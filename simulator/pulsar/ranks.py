@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-CONSUMER, PRODUCER, REPLICATOR, TOPIC, CONTROLLER, FAILOVER = range(1, 7)
+CONSUMER, PRODUCER, REPLICATOR, TOPIC, CONTROLLER, FAILOVER, BROKER = range(1, 8)
 """Consumers first: who subscribes at the instant of a first publish receives it."""
 
 

@@ -43,7 +43,7 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Runtime:
 
 def _intern_names(scenario: Scenario, trace: Trace) -> None:
     """Number every name that is known before the run, in an order that depends on the scenario alone."""
-    for section in (scenario.clusters, scenario.topics, scenario.subscriptions, scenario.producers, scenario.consumers):
+    for section in (scenario.clusters, scenario.topics, scenario.subscriptions, scenario.producers, scenario.consumers, scenario.brokers):
         for name in sorted(section):
             trace.intern(name)
     for word in (*MARKER_TYPES, "individual", "cumulative"):

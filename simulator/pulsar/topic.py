@@ -23,6 +23,7 @@ from simulator.pulsar.subscription import Subscription
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
+    from simulator.pulsar.broadcast.broker import Broker
     from simulator.pulsar.cluster import Cluster
 
 _STORED = CODE["message.stored"]
@@ -53,6 +54,7 @@ class Topic:
         self.controller: SnapshotController | None = None
         self.data_timestamp_ms = 0
         self.loaded = False
+        self.broker: Broker | None = None  # where the cluster declares brokers: the one that serves the topic
         self.epoch = 0  # counts loads: a timer of an earlier load is stale
         self.loaded_seq = self.loaded_length = self.loaded_us = 0  # where a broker's counters of this load began
         self.producers_seen: dict[str, tuple[int, int]] = {}  # deduplication: highest id by producer or replicator
@@ -72,6 +74,8 @@ class Topic:
         self.hot = HotSettings.of(self)
         seq = runtime.note("topic.loaded", cause, self.cluster.number, self.number)
         self.loaded_seq, self.loaded_length, self.loaded_us = seq, self.log.length, runtime.now_us
+        if self.broker is not None:
+            runtime.note("topic.assigned", seq, self.cluster.number, self.number, self.broker.number)
         self._open_ledger(seq)
         self.data_timestamp_ms = 0
         for subscription in self.subscriptions.values():
@@ -92,6 +96,8 @@ class Topic:
             return
         self.loaded = False
         seq = self.runtime.note("topic.unloaded", cause, self.cluster.number, self.number, reason)
+        if self.broker is not None:
+            self.broker.forget_topic(self)
         for subscription in self.subscriptions.values():
             subscription.unload(seq, clean)
         for replicator in self.replicators.values():
@@ -104,6 +110,14 @@ class Topic:
             inbound = topic.replicators.get(self.cluster.name) if topic is not None else None
             if inbound is not None:
                 inbound.disconnect("remote-" + reason, seq)
+
+    def take_broker(self, broker: Broker | None) -> None:
+        """Which broker serves it from the next load on."""
+        if self.broker is not None:
+            self.broker.topics.remove(self.name)
+        self.broker = broker
+        if broker is not None:
+            broker.topics.append(self.name)
 
     def remote_clusters(self) -> list[str]:
         """Clusters that this one replicates the topic to, in sorted order."""

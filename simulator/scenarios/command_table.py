@@ -74,7 +74,8 @@ _DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
         _CLUSTER, Key("clients", "boolean", "the region's producers and consumers die with it; false: they live and try again", default=True))),
     ("cluster.restart", "start a crashed cluster from what it had persisted", (_CLUSTER,)),
     ("cluster.lose", "lose a cluster and its data for good", (_CLUSTER,)),
-    ("topic.unload", "unload a topic from its broker; clients reconnect", (_CLUSTER, _PARTITION)),
+    ("topic.unload", "unload a topic from its broker; clients reconnect", (
+        _CLUSTER, _PARTITION, Key("broker", "broker", "load it again at this declared broker, as pulsar-admin's --destinationBroker; without it where it was"))),
     ("link.cut", "let nothing pass a link", (_LINK,)),
     ("link.heal", "let a cut or slowed link work as declared", (_LINK,)),
     ("link.slow", "change a link's latency", (_LINK, Key("latency", "duration", "the new latency", required=True))),

@@ -55,6 +55,7 @@ def check_consistency(scenario: Scenario, root: Node, reader: Reader) -> None:
     check = _Check(scenario, root, reader)
     _settings(check)
     _topics(check)
+    _brokers(check)
     for producer in scenario.producers.values():
         _producer(check, producer)
     for consumer in scenario.consumers.values():
@@ -85,6 +86,21 @@ def _topics(check: _Check) -> None:
                 if cluster not in topic.clusters:
                     right = suggestion(cluster, topic.clusters)
                     check.fail(("topics", name, "replication"), f'"{cluster}" is not in the list of clusters', right)
+
+
+def _brokers(check: _Check) -> None:
+    """A topic that two brokers of one cluster claim, or that is not where the broker is."""
+    claimed: dict[tuple[str, str], str] = {}
+    for broker in check.scenario.brokers.values():
+        for index, topic in enumerate(broker.topics):
+            here = ("brokers", broker.name, "topics", index)
+            plain = topic if topic in check.scenario.topics else PARTITION_SUFFIX.sub("", topic)
+            check.serves(here, plain, broker.cluster)
+            if plain != topic and plain in check.scenario.topics and check.scenario.topics[plain].partitions == 0:
+                check.fail(here, f"{plain} has no partitions", f"name {plain} itself")
+            other = claimed.setdefault((broker.cluster, topic), broker.name)
+            if other != broker.name:
+                check.fail(here, f"{topic} is {other}'s in {broker.cluster}", "a topic or partition has one broker in a cluster")
 
 
 def _producer(check: _Check, producer: ProducerSpec) -> None:
@@ -147,6 +163,10 @@ def _messages(check: _Check, keys: tuple[str | int, ...], selection: Selection |
 
 def _commands(check: _Check) -> None:
     for index, command in enumerate(check.scenario.commands):
+        broker = check.scenario.brokers.get(command.arguments.get("broker"))
+        if broker is not None and broker.cluster != command.arguments["cluster"]:
+            right = suggestion(broker.name, [name for name, one in check.scenario.brokers.items() if one.cluster == command.arguments["cluster"]])
+            check.fail(("commands", index, "broker"), f"{broker.name} is not in {command.arguments['cluster']}", right)
         topic = command.arguments.get("topic")
         if topic is None:
             continue

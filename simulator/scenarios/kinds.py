@@ -189,6 +189,8 @@ LINK = Kind("link: a -> b, or a <-> b for both ways", _pattern(rf"\s*{names.NAME
 CLUSTER = _reference("cluster")
 LINKS = _list_of(LINK, "a list of links (a -> b, a <-> b)")
 
+PARTITION = Kind("name of a topic or of one partition", _pattern(names.NAME_PATTERN), _read_partition)
+
 KINDS: dict[str, Kind] = {
     "text": Kind("text", lambda key: {"type": ["string", "number"]}, _read_text),
     "name": Kind("name", _name_schema, _read_name),
@@ -199,7 +201,8 @@ KINDS: dict[str, Kind] = {
     "duration": DURATION, "size": SIZE, "bandwidth": BANDWIDTH, "rate": RATE, "share": SHARE, "decimal": DECIMAL,
     "cluster": CLUSTER, "topic": _reference("topic"), "producer": _reference("producer"),
     "subscription": _reference("subscription"), "consumer": _reference("consumer"), "client": _reference("client"),
-    "topic-or-partition": Kind("name of a topic or of one partition", _pattern(names.NAME_PATTERN), _read_partition),
+    "topic-or-partition": PARTITION, "broker": _reference("broker"),
+    "topics-or-partitions": _list_of(PARTITION, "a list of topics or partitions"),
     "position": Kind("ledger:entry, earliest or latest", _pattern(r"(\d+:(-1|\d+)|earliest|latest)"), _read_position),
     "message": MESSAGE, "link": LINK,
     "clusters": _list_of(CLUSTER, "a list of clusters"),

@@ -49,6 +49,19 @@ class ClusterSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class BrokerSpec:
+    """One broker of a cluster, with limits: `dispatch_us` of its time for each entry that it hands to a consumer, so many bytes
+    a second going out (None: unlimited), `connect_us` for each client that subscribes. `topics` are those it serves at the start."""
+
+    name: str
+    cluster: str
+    topics: tuple[str, ...] = ()
+    dispatch_us: int = 0
+    bandwidth_bytes_per_s: int | None = None
+    connect_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class TopicSpec:
     """`clusters` is the replication list; `partitions` 0 is a plain topic. `replication` lists the ordered pairs that replicate; None is all of them.
     `namespace` is `tenant/namespace` as in Pulsar; it holds the topic in every cluster."""
@@ -157,6 +170,7 @@ class Scenario:
     options: dict[str, Any] = field(default_factory=dict)
     clusters: dict[str, ClusterSpec] = field(default_factory=dict)
     links: dict[tuple[str, str], LinkSpec] = field(default_factory=dict)  # every ordered pair, defaults filled in
+    brokers: dict[str, BrokerSpec] = field(default_factory=dict)
     topics: dict[str, TopicSpec] = field(default_factory=dict)
     producers: dict[str, ProducerSpec] = field(default_factory=dict)
     subscriptions: dict[str, SubscriptionSpec] = field(default_factory=dict)

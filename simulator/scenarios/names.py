@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from simulator.scenarios.model import Scenario
@@ -32,18 +32,19 @@ class KnownNames:
     producers: tuple[str, ...] = ()
     subscriptions: tuple[str, ...] = ()
     consumers: tuple[str, ...] = ()
+    brokers: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, scenario: Scenario) -> KnownNames:
         return cls(
             tuple(scenario.clusters), tuple(scenario.topics), tuple(scenario.producers),
-            tuple(scenario.subscriptions), tuple(scenario.consumers),
+            tuple(scenario.subscriptions), tuple(scenario.consumers), tuple(scenario.brokers),
         )
 
     @classmethod
     def of_sections(cls, sections: Mapping[str, Any]) -> KnownNames:
         """From the section mappings of a file that may still be wrong."""
-        return cls(*(tuple(sections.get(name) or ()) for name in ("clusters", "topics", "producers", "subscriptions", "consumers")))
+        return cls(*(tuple(sections.get(entry.name) or ()) for entry in fields(cls)))
 
     def of_kind(self, kind: str) -> tuple[str, ...]:
         return self.producers + self.consumers if kind == "client" else getattr(self, kind + "s")

@@ -83,6 +83,14 @@ LINK = (
     Key("bandwidth", "bandwidth", "bytes a second; without it unlimited", attribute="bandwidth_bytes_per_s"),
 )
 
+BROKERS = Section("brokers", "broker", model.BrokerSpec, "brokers with limits, by name; a cluster that declares none has no limits of this kind (docs/broadcast.md)", (
+    Key("cluster", "cluster", "where it is", required=True),
+    Key("topics", "topics-or-partitions", "topics that it serves at the start; the others go, in order of their names, to the broker of their cluster with the fewest topics, the first by name among equals"),
+    Key("dispatchTime", "duration", "its time for each entry that it hands to one consumer, one after another", attribute="dispatch_us"),
+    Key("bandwidth", "bandwidth", "bytes a second going out to consumers; without it unlimited", attribute="bandwidth_bytes_per_s"),
+    Key("connectTime", "duration", "its time for each consumer that subscribes, one after another", attribute="connect_us"),
+), most=64)
+
 TOPICS = Section("topics", "topic", model.TopicSpec, "the topics, by name", (
     Key("clusters", "clusters", "the replication list", required=True),
     Key("partitions", "integer", "number of partitions; 0 is a plain topic", minimum=0, maximum=256),
@@ -136,7 +144,7 @@ CONSUMERS = Section("consumers", "consumer", model.ConsumerSpec, "the consumers,
     Key("paused", "boolean", "begins paused: connected, but takes nothing"),
 ), most=1000)
 
-SECTIONS = (CLUSTERS, TOPICS, PRODUCERS, SUBSCRIPTIONS, CONSUMERS)
+SECTIONS = (CLUSTERS, BROKERS, TOPICS, PRODUCERS, SUBSCRIPTIONS, CONSUMERS)
 
 MOST_COMMANDS = 10_000
 MOST_LINK_PATTERNS = 1000
@@ -144,5 +152,5 @@ DEFAULT_LATENCY_US = 40_000
 """Latency of a link that the scenario says nothing about."""
 
 ORDER = ("format", "name", "title", "family", "about", "watch", "seed", "until", "settings", "options", "clusters",
-         "links", "topics", "producers", "subscriptions", "consumers", "commands", "expect")
+         "links", "brokers", "topics", "producers", "subscriptions", "consumers", "commands", "expect")
 """The keys of the file in the order of the canonical text."""

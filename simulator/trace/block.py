@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from simulator.trace.open_rows import ROW_COLUMNS, OpenRows
-from simulator.trace.registry import COLUMNS, NULL
+from simulator.trace.registry import COLUMNS, FIRST_COLUMNS, NULL
 
 COLUMN_NAMES: tuple[str, ...] = tuple(COLUMNS)
 _WIDTHS = (np.dtype("<i1"), np.dtype("<i2"), np.dtype("<i4"), np.dtype("<i8"))
@@ -81,8 +81,12 @@ class Block:
 
     def feed(self, digest) -> None:
         """Add the block's bytes to a hashlib digest, in the registry's order."""
-        for name in COLUMN_NAMES:
+        for number, name in enumerate(COLUMN_NAMES):
             packed = self._packed.get(name)
+            if number >= FIRST_COLUMNS:
+                if packed is None:
+                    continue
+                digest.update(name.encode())
             digest.update(b"-" if packed is None else packed.dtype.str.encode())
             if packed is not None:
                 digest.update(np.ascontiguousarray(packed).data)

@@ -41,7 +41,12 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "reason": (NAME, "a word from a closed list: marker type, why, mode, state"),
     "detail": (NAME, "a sentence or canonical text for people; never parsed"),
     "evidence_seq": (INTEGER, "seq of the row that this one rests on, beside its cause"),
+    "broker": (NAME, "a broker of `cluster`, where the scenario declares them"),
 }
+
+FIRST_COLUMNS = 24
+"""The digest marks each of the first columns that a block lacks; a column added later is in it only where it has a value, so that
+runs which do not know it keep their digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +155,9 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ("acknowledgements.applied", ("cluster", "peer", "topic", "subscription", "to_ledger", "to_entry", "count", "evidence_seq"), "control", "cluster holds peer's state from now on: peer's mark-delete, and count individually deleted entries; evidence_seq is acknowledgements.sent"),
     ("acknowledgements.lost", ("cluster", "peer", "topic", "subscription", "evidence_seq"), "control", "the state did not arrive; evidence_seq is acknowledgements.sent"),
     ("message.filtered", ("cluster", "peer", "topic", "subscription", "producer", "sequence_id", "ledger", "entry", "batch_index", "evidence_seq"), "data", "not dispatched: acknowledged, says the state of peer; evidence_seq is acknowledgements.applied; a message.registered row without client follows"),
+    # --- brokers with limits
+    ("topic.assigned", ("cluster", "topic", "broker"), "control", "the broker that serves the topic from this load on; only where brokers are declared"),
+    ("message.dispatched", (*_MESSAGE_OF, "size_bytes", "duration_us"), "data", "left the topic's declared broker for the client; the broker was busy with the entry for duration_us until now and sent size_bytes, both said on the entry's first row, else 0"),
 )
 
 EVENT_TYPES: tuple[EventType, ...] = tuple(

@@ -16,7 +16,7 @@ def random_scenario(seed: int) -> str:
     clusters = "abc"[: chance.choice((2, 3))]
     parts = [_head(chance, clusters), _producers(chance, clusters), _clients(chance), "commands:"]
     commands = sorted(_command(chance, clusters) for _ in range(chance.randint(2, 9)))
-    return "\n".join(parts + [f"  - {{at: {at}ms, {rest}}}" for at, rest in commands]) + "\n"
+    return "\n".join(parts + [f"  - {{at: {at}ms, {rest}}}" for at, rest in commands] + _brokers(chance)) + "\n"
 
 
 def _head(chance: Random, clusters: str) -> str:
@@ -48,6 +48,14 @@ def _head(chance: Random, clusters: str) -> str:
     lines += ["clusters: {" + ", ".join(f"{name}: {{}}" for name in clusters) + "}"]
     lines += [f"links: {{default: {{latency: {pick(('40ms', '{distribution: lognormal, median: 40ms, sigma: 0.3}'))}}}}}"]
     return "\n".join([*lines, "topics:", f"  orders: {{clusters: [{names}], partitions: {pick((0, 0, 2))}}}"])
+
+
+def _brokers(chance: Random) -> list[str]:
+    """Limits in cluster a, in every third scenario."""
+    if chance.randrange(3):
+        return []
+    limits = f"dispatchTime: {chance.choice((0, 300, 4000))}us, connectTime: {chance.choice((0, 30))}ms, bandwidth: {chance.choice(('300KB/s', '1GB/s'))}"
+    return ["brokers:", *(f"  broker-{number}: {{cluster: a, {limits}}}" for number in range(chance.choice((1, 2))))]
 
 
 def _producers(chance: Random, clusters: str) -> str:

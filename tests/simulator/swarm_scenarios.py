@@ -41,6 +41,7 @@ def scenarios(draw, safe=True):
         }},
         "consumers": draw(consumers(home, subscription_type)),
     }  # fmt: skip
+    scenario["brokers"] = draw(brokers(home))
     scenario["commands"] = draw(faults(scenario, home, safe)) + healing(scenario, home)
     return scenario
 
@@ -78,6 +79,16 @@ def links(draw, clusters):
             if source != target and draw(st.integers(0, 3)) == 0:
                 chosen[f"{source} -> {target}"] = {"latency": draw(latency)}
     return chosen
+
+
+@st.composite
+def brokers(draw, home):
+    """Mostly none; else one or two in the subscription's home, fast enough to catch up before the end."""
+    limits = {"dispatchTime": draw(st.sampled_from(["0s", "50us", "900us"])), "connectTime": draw(st.sampled_from(["0s", "30ms"]))}
+    if draw(st.booleans()):
+        limits["bandwidth"] = "2MB/s"
+    count = draw(st.sampled_from([0, 0, 1, 2]))
+    return {f"broker-{number}": {"cluster": home, **limits} for number in range(count)}
 
 
 @st.composite

@@ -10,6 +10,7 @@ from simulator.checks import CLAIMS, Checks
 from simulator.log.cursors import Cursor
 from simulator.pulsar import controller, subscription, upkeep
 from simulator.pulsar.acknowledgement_sync import AcknowledgementSender
+from simulator.pulsar.broadcast.broker import Broker
 from simulator.pulsar.controller import Builder, SnapshotController
 from simulator.pulsar.dispatch import Dispatcher
 from simulator.pulsar.producer import Producer
@@ -19,7 +20,8 @@ from simulator.pulsar.snapshot_cache import SnapshotCache
 from simulator.pulsar.topic import Topic
 from simulator.trace.registry import NULL
 
-SAFE_UPDATE, MARK_DELETE, MARKERS, ORDER, ONE_HOP, NOTHING_GONE, FILTERED, CAUSES = CLAIMS
+SAFE_UPDATE, MARK_DELETE, MARKERS, ORDER, ONE_HOP, NOTHING_GONE, FILTERED, BROKER_LIMITS = CLAIMS[:8]
+CAUSES = CLAIMS[-1]
 
 HEAD = "format: 1\nname: mutation\ntitle: Mutation\nfamily: replicated-subscriptions\nuntil: 6s\n"
 SUBSCRIPTION = """
@@ -301,3 +303,53 @@ def test_a_count_that_gives_a_duplicate_no_cause():
     cause = max(failovers[0]["by_cause"], key=failovers[0]["by_cause"].get)
     failovers[0]["by_cause"][cause] -= 1
     assert [violation.claim for violation in Checks(world.scenario).check_counts(failovers)] == [CAUSES]
+
+
+# --- brokers keep their limits
+
+BROKERS = """
+clusters: {a: {}}
+topics: {t: {clusters: [a]}, u: {clusters: [a]}}
+brokers: {x: {cluster: a, dispatchTime: 2ms, bandwidth: 400KB/s}}
+producers: {p: {topic: t, cluster: a, every: 7ms, stop: 1s}, q: {topic: u, cluster: a, every: 30ms, stop: 1s, batch: 2}}
+subscriptions: {s1: {topic: t}, s2: {topic: t}, s3: {topic: u}}
+consumers: {c1: {subscription: s1, cluster: a}, c2: {subscription: s2, cluster: a}, c3: {subscription: s3, cluster: a}}
+commands: [{at: 300ms, do: topic.unload, cluster: a, topic: t}, {at: 500ms, do: client.kill, client: c1}]
+"""
+
+
+def test_a_broker_that_keeps_its_limits_breaks_nothing():
+    assert broken_claims(HEAD + BROKERS) == set()
+
+
+def test_a_broker_that_serves_two_at_once(monkeypatch):
+    send = Broker.send
+
+    def too_early(self, *what):
+        self.free_us -= self.spec.dispatch_us // 2
+        send(self, *what)
+
+    monkeypatch.setattr(Broker, "send", too_early)
+    assert broken_claims(HEAD + BROKERS) == {BROKER_LIMITS}
+
+
+def test_a_broker_that_adds_its_limits_up_wrongly(monkeypatch):
+    for wrong in (lambda self, size_bytes: self.spec.dispatch_us, lambda self, size_bytes: size_bytes * 10 // 4):
+        monkeypatch.setattr(Broker, "service_us", wrong)
+        assert broken_claims(HEAD + BROKERS.replace("dispatchTime: 2ms", "dispatchTime: 3ms")) == {BROKER_LIMITS}
+
+
+def test_a_queue_that_moves_up_too_far(monkeypatch):
+    """What waits behind something called back is served from now on, also while the head is still being served."""
+    keep = Broker._keep
+
+    def too_far(self, wanted):
+        before = self.epoch
+        keep(self, wanted)
+        if self.epoch != before and len(self.waiting) > 1:
+            head = self.waiting.popleft()
+            self.waiting = type(self.waiting)([head, *(one._replace(leaves_us=one.leaves_us - one.service_us) for one in self.waiting)])
+
+    monkeypatch.setattr(Broker, "_keep", too_far)
+    text = HEAD + BROKERS.replace("every: 7ms", "every: 4ms")
+    assert broken_claims(text) == {BROKER_LIMITS}

@@ -13,7 +13,7 @@ from simulator.scenarios.command_table import COMMANDS
 from simulator.scenarios.tree import read_tree
 
 EXAMPLE = (Path(__file__).resolve().parents[2] / "docs" / "scenario-example.yaml").read_text(encoding="utf-8")
-NAMES = KnownNames(clusters=("a", "b"), topics=("t",), producers=("p",), subscriptions=("s",), consumers=("c",))
+NAMES = KnownNames(clusters=("a", "b"), topics=("t",), producers=("p",), subscriptions=("s",), consumers=("c",), brokers=("x",))
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12) | st.sampled_from(
     ["1s", "40ms", "a", "b", "t", "p", "s", "c", "a -> b", "1%", "p/1", "1:4", "crash", "snapshot", "earliest"]

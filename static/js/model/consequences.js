@@ -17,7 +17,7 @@ const WORDS = {
     ],
   "cluster.lose": (command, state, watched) => [`${command.cluster} is gone for good, with every message that was only there.`, consumersLost(command.cluster, state, watched), forecastWords(command.cluster, state, watched)],
   "cluster.restart": ({ cluster }) => [`${cluster} comes back with what it had written. Replicators connect again and send what is missing; snapshots go on.`],
-  "topic.unload": ({ cluster, topic }) => [`The broker of ${cluster} lets ${topic} go and another loads it: consumers connect again, what they held comes again, and the snapshots kept in memory are lost.`],
+  "topic.unload": ({ cluster, topic, broker }) => [`The broker of ${cluster} lets ${topic} go and ${broker ? `${broker} takes it` : "another loads it"}: consumers connect again, what they held comes again, and the snapshots kept in memory are lost.`],
   "topic.grow": ({ topic }) => [`${topic ?? "The topic"} gets more partitions; keys may go to others from then on, and each new one has its own snapshots.`],
   "link.cut": ({ link }, state, watched) => [`Nothing crosses ${link ?? "the link"} any more; what is on the wire is lost and sent again after healing.`, snapshotsNeedAll(state, watched)],
   "link.heal": ({ link }) => [`${link ?? "The link"} works again: replicators connect and send on from what is confirmed.`],

@@ -83,6 +83,8 @@ export function makeCommandForm(document, dialog, { getState, getWatched, onComm
         return names.topics ?? topicsOf(state);
       case "topic-or-partition":
         return topicsOf(state);
+      case "broker":
+        return Object.keys(state.view?.brokers ?? {});
       case "subscription":
         return names.subscriptions ?? subscriptionsOf(state, watched.topic);
       case "consumer":

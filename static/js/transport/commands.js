@@ -24,7 +24,7 @@ export const COMMANDS = {
   "cluster.crash": { says: "crash a cluster", arguments: [cluster, { name: "clients", kind: "boolean", begin: true }] },
   "cluster.restart": { says: "restart a crashed cluster", arguments: [cluster] },
   "cluster.lose": { says: "lose a cluster for good", arguments: [cluster] },
-  "topic.unload": { says: "unload a topic from its broker", arguments: [cluster, partition] },
+  "topic.unload": { says: "unload a topic from its broker", arguments: [cluster, partition, { name: "broker", kind: "broker" }] },
   "topic.grow": { says: "add partitions", arguments: [topic, { name: "partitions", kind: "integer", required }] },
   "link.cut": { says: "cut a link", arguments: [link] },
   "link.heal": { says: "heal a link", arguments: [link] },

@@ -1,0 +1,153 @@
+"""One broker of a cluster: it serves one dispatch after another, and connects one client after another.
+
+Rules: a dispatch is one entry for one consumer. It takes `dispatchTime`, or as long as its bytes need at `bandwidth`,
+whichever is longer: the two overlap, so the broker is one server and neither limit is ever exceeded. Dispatches are served
+in the order in which dispatchers hand them over, whatever topic they belong to; an entry is with the client when it has left.
+Connecting has a queue of its own. What is called back (its session is gone, its topic unloaded, its reading begun anew)
+takes no time any more, and what waits behind moves up. A cluster that declares no brokers has no such limits.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from simulator.pulsar import connecting
+from simulator.pulsar.ranks import BROKER, rank
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simulator.pulsar.cluster import Cluster
+    from simulator.pulsar.consumer import Consumer
+    from simulator.pulsar.session import Session
+    from simulator.pulsar.topic import Topic
+    from simulator.scenarios.model import BrokerSpec
+
+_SECOND_US = 1_000_000
+
+
+class Dispatch(NamedTuple):
+    """An entry on its way out: it leaves at `leaves_us`, after `service_us` of the broker's time."""
+
+    leaves_us: int
+    service_us: int
+    size_bytes: int
+    session: Session
+    sent: tuple[int, int, int, int, int]
+    """(index, first message, bit set of its messages that are sent, redelivery count, seq that caused the push)"""
+
+
+class Broker:
+    """One declared broker. `free_us` is when all it has taken on will have left, `connect_free_us` the same for clients."""
+
+    def __init__(self, cluster: Cluster, spec: BrokerSpec) -> None:
+        self.runtime = cluster.runtime
+        self.spec = spec
+        self.name = spec.name
+        self.number = cluster.runtime.name(spec.name)
+        self.rank = rank(BROKER, sorted(cluster.runtime.scenario.brokers).index(spec.name))
+        self.topics: list[str] = []  # that it serves now, in the order in which they came
+        self.waiting: deque[Dispatch] = deque()
+        self.epoch = 0  # counts changes of the queue: the event of an earlier head is stale
+        self.free_us = self.connect_free_us = 0
+        self.dispatches = self.bytes_out = self.busy_us = 0  # of what has left
+        self.queued_us_max = 0
+
+    def service_us(self, size_bytes: int) -> int:
+        """How long one dispatch of that many bytes keeps the broker busy; rounded up, so that a byte is never early."""
+        bandwidth = self.spec.bandwidth_bytes_per_s
+        if bandwidth is None:
+            return self.spec.dispatch_us
+        return max(self.spec.dispatch_us, -(-size_bytes * _SECOND_US // bandwidth))
+
+    # --- dispatches
+
+    def send(self, session: Session, size_bytes: int, sent: tuple[int, int, int, int, int]) -> None:
+        """Take an entry for a consumer; it leaves after everything that was taken before."""
+        service_us = self.service_us(size_bytes)
+        self.free_us = max(self.runtime.now_us, self.free_us) + service_us
+        self.queued_us_max = max(self.queued_us_max, self.queued_us)
+        self.waiting.append(Dispatch(self.free_us, service_us, size_bytes, session, sent))
+        if len(self.waiting) == 1:
+            self._expect_head()
+
+    def _expect_head(self) -> None:
+        if self.waiting:
+            self.runtime.schedule(self.waiting[0].leaves_us, self.rank, self, "leave", self.epoch)
+
+    def leave(self, epoch: int) -> None:
+        """The entry at the head of the queue has left: the client has it."""
+        if epoch != self.epoch:
+            return
+        dispatch = self.waiting.popleft()
+        self._expect_head()
+        self.dispatches += 1
+        self.bytes_out += dispatch.size_bytes
+        self.busy_us += dispatch.service_us
+        dispatch.session.arrive(dispatch)
+
+    def recall(self, session: Session) -> int:
+        """Take back what waits for a session; returns how many messages that was."""
+        if not session.in_broker:
+            return 0
+        self._keep(lambda dispatch: dispatch.session is not session)
+        recalled, session.in_broker = session.in_broker, 0
+        return recalled
+
+    def forget_topic(self, topic: Topic) -> None:
+        """The topic leaves: what waits for its consumers goes with it."""
+        for dispatch in self.waiting:
+            if dispatch.session.topic is topic:
+                dispatch.session.in_broker = 0
+        self._keep(lambda dispatch: dispatch.session.topic is not topic)
+
+    def _keep(self, wanted: Callable[[Dispatch], bool]) -> None:
+        """Drop the others from the queue; what is left moves up, except a head that is being served."""
+        now_us = self.runtime.now_us
+        kept, end_us = deque(), now_us
+        for place, dispatch in enumerate(self.waiting):
+            if wanted(dispatch):
+                being_served = place == 0 and dispatch.leaves_us - dispatch.service_us < now_us
+                end_us = dispatch.leaves_us if being_served else end_us + dispatch.service_us
+                kept.append(dispatch._replace(leaves_us=end_us))
+        if len(kept) < len(self.waiting):
+            self.waiting, self.free_us = kept, end_us
+            self.epoch += 1
+            self._expect_head()
+
+    # --- clients
+
+    def connect(self, consumer: Consumer, topic: Topic) -> None:
+        """A client asks to subscribe; its turn comes after those who asked before."""
+        self.connect_free_us = max(self.runtime.now_us, self.connect_free_us) + self.spec.connect_us
+        argument = (consumer, consumer.epoch, topic, topic.epoch)
+        self.runtime.schedule(self.connect_free_us, self.rank, self, "connected", argument)
+
+    def connected(self, argument: tuple[Consumer, int, Topic, int]) -> None:
+        """The client's turn is over: it is subscribed, unless it or the topic has gone through a new life meanwhile."""
+        consumer, epoch, topic, topic_epoch = argument
+        if epoch == consumer.epoch:
+            connecting.admitted(consumer, topic, topic_epoch)
+
+    # --- looking
+
+    @property
+    def queued(self) -> int:
+        """Dispatches that have not left."""
+        return len(self.waiting)
+
+    @property
+    def queued_us(self) -> int:
+        """How long it will take to send what it has taken on: what an entry that comes now would wait before its own service."""
+        return max(0, self.free_us - self.runtime.now_us)
+
+
+def broker_for(cluster: Cluster, base: str, name: str) -> Broker | None:
+    """The broker that serves a new topic (or partition): the one that declares it, else the one with the fewest topics,
+    those it declares included, the first by name among equals. None in a cluster without declared brokers."""
+    brokers = cluster.brokers
+    declared = [broker for broker in brokers if name in broker.spec.topics or base in broker.spec.topics]
+    if declared:
+        return declared[0]
+    return min(brokers, key=lambda broker: len(dict.fromkeys((*broker.spec.topics, *broker.topics))), default=None)
