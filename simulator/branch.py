@@ -49,7 +49,7 @@ class Branch:
         self._messages, self._markers = runtime.messages, runtime.markers
         self._columns = {
             (cluster.name, topic.name): (topic.log, topic.stored_seqs, topic.source_indices)
-            for cluster in runtime.clusters.values() for topic in cluster.topics.values()
+            for cluster in runtime.clusters.values() for topic in cluster.every_log()
         }  # fmt: skip
         self.save(runtime)
 
@@ -91,7 +91,7 @@ class Branch:
     def _adopt(self, runtime: Runtime) -> None:
         runtime.trace, runtime.messages, runtime.markers = self.trace, self._messages, self._markers
         for cluster in runtime.clusters.values():
-            for topic in cluster.topics.values():
+            for topic in cluster.every_log():
                 log, topic.stored_seqs, topic.source_indices = self._columns[(cluster.name, topic.name)]
                 topic.log.share(log)
 

@@ -80,7 +80,7 @@ def depart(runtime: Runtime) -> None:
     runtime.messages = runtime.messages.prefix(runtime.message_count)
     runtime.markers = runtime.markers.prefix(runtime.marker_count)
     for cluster in runtime.clusters.values():
-        for topic in cluster.topics.values():
+        for topic in cluster.every_log():
             topic.log.depart()
             topic.stored_seqs = topic.stored_seqs.prefix(topic.log.length)
             topic.source_indices = topic.source_indices.prefix(topic.log.length if topic.keeps_sources else 0)

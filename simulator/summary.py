@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simulator.counting import SubscriptionCounts, failover_summary, subscription_summary
-from simulator.summaries import brokers
+from simulator.summaries import brokers, creation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +24,8 @@ _SUMS = ("delivered", "acknowledged", "repeated", "expired", "skipped", "backlog
 SECTIONS: dict[str, Callable[[World], Any]] = {
     "brokers": brokers.brokers,
     "latency": brokers.latency,
+    "replicators": creation.replicators,
+    "topics": creation.topics,
 }
 """Sections that belong to one system each, by name; always present, empty when unused."""
 
@@ -45,9 +47,9 @@ def summarise(world: World) -> dict[str, Any]:
         "subscriptions": {name: _clusters_of(runtime, name, counted) for name in sorted(runtime.subscriptions)},
         "snapshots": _snapshots(world),
         "failovers": failovers,
-        **{name: section(world) for name, section in SECTIONS.items()},
         "commands": [dict(result) for result in runtime.command_results],
         "violations": [asdict(violation) for violation in world.all_violations(failovers)],
+        **{name: section(world) for name, section in SECTIONS.items()},
     }
 
 
@@ -64,9 +66,9 @@ def _topics(runtime: Runtime, cluster: str) -> dict[str, Any]:
         if topic.partition < 0:
             result[name] = _log(topic)
         else:
-            result.setdefault(topic.base, {"partitions": {}})["partitions"][name] = _log(topic)
+            result.setdefault(topic.base, {}).setdefault("partitions", {})[name] = _log(topic)
     for found in result.values():
-        if "partitions" in found:
+        if "partitions" in found and "entries" not in found:  # a plain topic may stand beside logs that are named like its partitions
             parts = list(found["partitions"].values())
             markers = {marker: sum(part["markers"][marker] for part in parts) for marker in MARKER_COUNTS}
             sums = {key: sum(part[key] for part in parts) for key in ("entries", "messages", "marker_bytes")}
@@ -97,7 +99,7 @@ def _clusters_of(runtime: Runtime, name: str, counted: CountedRun) -> dict[str, 
 
 def _one_cluster(runtime: Runtime, name: str, cluster: str, base: str, topics: list[Topic], counted: CountedRun) -> dict[str, Any]:
     parts = {t.name: _one_topic(t.subscriptions[name], counted.partitions.get((name, cluster, t.name))) for t in topics}
-    if not runtime.partitions[base]:
+    if list(parts) == [base]:
         return parts[base]
     first = next(iter(parts.values()))
     outer = {"type": first["type"], "topic": base, "mark_delete": None, "individually_deleted": None}

@@ -27,7 +27,7 @@ FILE_LINES_LIMIT, FUNCTION_LINES_LIMIT = 400, 60
 
 STANDARD = frozenset(sys.stdlib_module_names)
 
-SIMULATOR_PACKAGES = frozenset({"numpy", "pyroaring", "google", "ruamel", "simulator"})
+SIMULATOR_PACKAGES = frozenset({"numpy", "pyroaring", "google", "ruamel", "avro", "simulator"})
 """What `simulator` may import beside the standard library."""
 
 SIMULATOR_NEVER = frozenset(
@@ -51,13 +51,14 @@ MAY_IMPORT_INSIDE_SIMULATOR = {
     "kernel": ("kernel", "trace"),
     "log": ("log", "kernel", "trace"),
     "scenarios": ("scenarios",),
+    "schemas": ("schemas",),
     "checks": ("checks", "trace", "log", "scenarios"),
     "counting": ("counting", "checks", "trace", "log", "scenarios"),
     "story": ("story", "counting", "trace"),
     "admin": ("admin", "pulsar", "trace", "log"),
-    "summaries": ("summaries", "pulsar", "counting", "trace", "log", "world"),  # the world is what they are given: its type
+    "summaries": ("summaries", "admin", "pulsar", "counting", "trace", "log", "world"),  # the world is what they are given: its type
     # counting knows no protocol; its forecast is a pure function that a failover asks at its instant
-    **{protocol: (protocol, "counting", "markers", "log", "kernel", "trace", "scenarios") for protocol in PROTOCOLS},
+    **{protocol: (protocol, "counting", "markers", "log", "kernel", "trace", "schemas", "scenarios") for protocol in PROTOCOLS},
 }
 
 FRONT_DOOR = ("simulator", "simulator.headless", "simulator.what_if", "simulator.story", "simulator.trace.registry", "simulator.trace.files", "simulator.scenarios.settings")

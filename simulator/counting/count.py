@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.counting import migration_causes, replicated_causes  # noqa: F401  register their causes
+from simulator.counting import creation_causes, migration_causes, replicated_causes  # noqa: F401  register their causes
 from simulator.counting.causes import explain
 from simulator.counting.facts import Facts
 from simulator.counting.losses import MessageFacts, caught_up_us, lost, message_facts, stranded

@@ -37,6 +37,8 @@ class Cluster:
         self.topics: dict[str, Topic] = {}
         declared = runtime.scenario.brokers
         self.brokers = [Broker(self, declared[broker]) for broker in sorted(declared) if declared[broker].cluster == name]
+        self.deleted: dict[str, Topic] = {}  # past topics: a name that is created again goes on where its log ended
+        self.partitioned: dict[str, int] = {}  # metadata of partitioned topics: how many partitions
         self.crashed_at_us: int | None = None
 
     def _first_ledger(self) -> int:
@@ -64,11 +66,28 @@ class Cluster:
         return self.state == UP
 
     def add_topic(self, base: str, name: str, partition: int) -> Topic:
-        """Create a topic (or partition) here and load it."""
-        topic = Topic(self, base, name, partition)
+        """Create a topic (or partition) here; the caller loads it."""
+        topic = self.deleted.pop(name, None) or Topic(self, base, name, partition)
         self.topics[name] = topic
         topic.take_broker(broker_for(self, base, name))
         return topic
+
+    def shape(self, base: str) -> int | None:
+        """How many partitions a topic has here, 0 for a plain one; None (404) when neither metadata nor a plain topic is there."""
+        return self.partitioned.get(base, 0 if base in self.topics else None)
+
+    def parts(self, base: str) -> list[Topic]:
+        """Every log of a topic here, whatever its shape."""
+        return [topic for topic in self.topics.values() if topic.base == base]
+
+    def client_parts(self, base: str) -> list[Topic]:
+        """The logs that a client of the topic connects to: its partitions, or the plain topic, but no log without metadata."""
+        partitions = self.partitioned.get(base, 0)
+        return [topic for topic in self.parts(base) if topic.partition < partitions and (topic.partition >= 0) == (partitions > 0)]
+
+    def every_log(self) -> tuple[Topic, ...]:
+        """Present and past topics: all that own columns."""
+        return (*self.topics.values(), *self.deleted.values())
 
     def crash(self, cause: int, state: str = DOWN) -> int:
         """All brokers die: what was not persisted is gone, every connection breaks."""

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from simulator.pulsar import commands_clients, commands_topics
 from simulator.pulsar.cluster import LOST, UP
 from simulator.pulsar.consumer import DOWN
+from simulator.pulsar.creation import commands_namespaces
+from simulator.pulsar.creation import commands_topics as commands_topics_of_one_cluster
 from simulator.pulsar.failover import AutomaticFailover, Failover
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.names import parse_link
@@ -188,4 +190,6 @@ HANDLERS: dict[str, Callable[[Runtime, dict, Begin], None]] = {
     "subscription.fail-over": fail_over,
     **commands_clients.HANDLERS,
     **commands_topics.HANDLERS,
+    **commands_namespaces.HANDLERS,
+    **commands_topics_of_one_cluster.HANDLERS,
 }

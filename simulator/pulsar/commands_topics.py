@@ -174,12 +174,21 @@ def remove_cluster(runtime, arguments, begin) -> None:
     base, name = arguments["topic"], arguments["cluster"]
     if not any(name in pair for pair in runtime.replication[base]):
         raise CommandError("not-listed", f"{name} is not on {base}'s replication list", "see the topic's clusters")
+    _refuse_namespace_replication(runtime, base)
     cause = begin()
     runtime.replication[base] = [pair for pair in runtime.replication[base] if name not in pair]
+    runtime.policies.take_pairs(runtime.scenario.topics[base], runtime.replication[base])
     for cluster in runtime.clusters.values():
         for topic in cluster.topics.values():
             if topic.base == base:
                 _drop_replicators(topic, name, cause)
+
+
+def _refuse_namespace_replication(runtime: Runtime, base: str) -> None:
+    """These two commands speak for all clusters at once; a topic whose list is its namespace's has no such list."""
+    if any(runtime.policies.own_list(cluster, base) is None for cluster in runtime.scenario.topics[base].clusters):
+        namespace = runtime.scenario.topics[base].namespace
+        raise CommandError("namespace-replication", f"{base} replicates as its namespace {namespace} says", "use namespace.set-clusters or topic.set-replication-clusters")
 
 
 def _drop_replicators(topic: Topic, removed: str, cause: int) -> None:
@@ -196,11 +205,13 @@ def add_cluster(runtime, arguments, begin) -> None:
         raise CommandError("no-topic", f"{name} does not have the topic {base}", "name a cluster of the topic's list in the scenario")
     if any(name in pair for pair in runtime.replication[base]):
         raise CommandError("listed", f"{name} is on {base}'s replication list", "remove it first")
+    _refuse_namespace_replication(runtime, base)
     listed = sorted({cluster for pair in runtime.replication[base] for cluster in pair}) or \
         [cluster for cluster in sorted(runtime.scenario.topics[base].clusters) if cluster != name]  # fmt: skip
     cause = begin()
     new = [(name, other) for other in listed] + [(other, name) for other in listed]
     runtime.replication[base] = sorted([*runtime.replication[base], *new])
+    runtime.policies.take_pairs(runtime.scenario.topics[base], runtime.replication[base])
     for cluster in runtime.clusters.values():
         for topic in cluster.topics.values():
             if topic.base == base and topic.loaded:
@@ -212,15 +223,18 @@ def add_cluster(runtime, arguments, begin) -> None:
 
 def grow(runtime, arguments, begin) -> None:
     """topic.grow: new partitions in every cluster; producers and consumers use them at once."""
-    base, wanted, present = arguments["topic"], arguments["partitions"], runtime.partitions[arguments["topic"]]
+    base, wanted = arguments["topic"], arguments["partitions"]
+    present = max((cluster.partitioned.get(base, 0) for cluster in runtime.clusters.values()), default=0)
     if not present:
         raise CommandError("not-partitioned", f"{base} has no partitions", "declare partitions in the scenario")
     if wanted <= present:
         raise CommandError("not-more", f"{base} has {present} partitions", "partitions can only be added")
     cause = begin()
-    runtime.partitions[base] = wanted
-    clusters = [cluster for cluster in runtime.clusters.values() if any(topic.base == base for topic in cluster.topics.values())]
-    added = [cluster.add_topic(base, f"{base}-partition-{number}", number) for number in range(present, wanted) for cluster in clusters]
+    clusters = [cluster for cluster in runtime.clusters.values() if base in cluster.partitioned]
+    for cluster in clusters:
+        cluster.partitioned[base] = wanted
+    new = [(cluster, f"{base}-partition-{number}", number) for number in range(wanted) for cluster in clusters]
+    added = [cluster.add_topic(base, name, number) for cluster, name, number in new if name not in cluster.topics]
     for topic in added:
         topic.loaded = topic.cluster.up
     for topic in added:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simulator.pulsar.creation import clients
 from simulator.pulsar.session import Session
 
 if TYPE_CHECKING:
@@ -27,8 +28,11 @@ def connect(consumer: Consumer, cause: int) -> None:
     spec = runtime.subscriptions[consumer.spec.subscription]
     cluster = runtime.clusters[consumer.cluster_name]
     complete = cluster.up
-    for topic in (cluster.topics.values() if cluster.up else ()):
-        if topic.base == spec.topic and topic.name not in consumer.sessions:
+    if cluster.up:
+        clients.find_topic(consumer, cluster, spec.topic, cause)
+        complete = cluster.shape(spec.topic) is not None
+    for topic in (cluster.client_parts(spec.topic) if cluster.up else ()):
+        if topic.name not in consumer.sessions:
             complete = _ask(consumer, topic, spec, cause) and complete
     if complete:
         consumer.retries = 0
@@ -66,6 +70,8 @@ def _subscribe(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
     subscription = topic.subscriptions.get(spec.name)
     if subscription is not None and subscription.type == "Exclusive" and subscription.dispatcher.sessions:
         topic.runtime.note("client.changed", cause, topic.cluster.number, consumer.number, "refused-exclusive")
+        return False
+    if consumer.spec.schema is not None and clients.refuses_reader(consumer, topic, cause) is not None:
         return False
     wanted = spec.replicate_subscription_state and topic.cluster.setting("enableReplicatedSubscriptions", topic)
     if subscription is None:

@@ -54,6 +54,7 @@ class Consumer(Acknowledger):
         self.last_seq = NULL
         self.connected_us = 0
         self.processing = Sampler(spec.processing, stream_key(runtime.seed, f"processing/{spec.name}"))
+        self.refusal: str | None = None  # why its topic could not be created when it asked last
         self.on_closed = None  # the failover that waits for the close
         self.init_acknowledging()
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from simulator.kernel.distributions import interval_sampler
 from simulator.kernel.random import draw, stream_key
+from simulator.pulsar.creation import clients
 from simulator.pulsar.ranks import PRODUCER, rank
 from simulator.trace.registry import CODE, NULL
 
@@ -45,6 +46,9 @@ class Producer:
         self.retry_due = False
         self.published = self.receipted = 0
         self.down_from = RUNNING  # the state that a crash of the region interrupted
+        self.schema = spec.schema
+        self.schema_refusal: tuple[str, str] | None = None
+        self.refusal: str | None = None  # why its topic could not be created when it asked last
         self.intervals = None
         if spec.arrivals == "poisson" and spec.every_us:
             self.intervals = interval_sampler(spec.every_us, stream_key(runtime.seed, f"arrivals/{spec.name}"))
@@ -55,6 +59,8 @@ class Producer:
 
     def begin(self, _argument: None = None) -> None:
         """Schedule the first publish."""
+        if self.schema is not None or self.runtime.clusters[self.cluster_name].shape(self.spec.topic) is None:
+            self.runtime.schedule(self.spec.start_us, self.rank, self, "connect")
         if self.spec.at_us:
             self._schedule(self.spec.at_us[0])
         elif self.every_us:
@@ -128,20 +134,45 @@ class Producer:
         self.next_sequence_id = sequence_id + 1
         self.published += 1
         key = sequence_id % spec.keys if spec.keys else NULL
-        partitions = runtime.partitions[spec.topic]
+        cluster, size_bytes = runtime.clusters[self.cluster_name], spec.size_bytes
+        partitions = cluster.partitioned.get(spec.topic, 0)
+        if not partitions and spec.topic not in cluster.topics:
+            partitions = clients.find_topic(self, cluster, spec.topic, cause)
         topic = self._partition_name(key, sequence_id, partitions) if partitions else spec.topic
         deliver_at_us = self._deliver_at_us(sequence_id) if spec.delay is not None else 0
         batched = spec.batch > 1 and not deliver_at_us
         message = self._take_number(topic) if batched else runtime.take_messages(1)
-        cluster, size_bytes = runtime.clusters[self.cluster_name], spec.size_bytes
         runtime.messages.put(message, (self.number, sequence_id, now_us, size_bytes, key, 1, deliver_at_us, cluster.index, self.replicate_to))
         seq = runtime.emit((_PUBLISHED, now_us, cause, cluster.number, runtime.name(topic), self.number, sequence_id, key, size_bytes))
-        if batched:
+        if runtime.schemas is not None and clients.refuses_schema(self, cluster, seq) is not None:
+            runtime.note("message.send-failed", seq, cluster.number, topic, self.number, sequence_id, "schema")
+        elif batched:
             self._add_to_batch(topic, seq)
         else:
             if topic in self.open_batches:
                 self._send_batch(topic, seq)  # a message that cannot be batched sends the batch in the making first
             self._send(message, 1, topic, seq)
+
+    def connect(self, _argument: None = None) -> None:
+        """The client opens its producer: a topic that is missing is created or refused, and so is its schema."""
+        cluster = self.runtime.clusters[self.cluster_name]
+        if self.state in (RUNNING, PAUSED) and cluster.up:
+            clients.find_topic(self, cluster, self.spec.topic, NULL)
+            clients.use_schema(self, cluster, self.schema, NULL)
+
+    def _rerouted(self) -> Topic | None:
+        """Where the first waiting entry goes when the topic that it was meant for is not there: as the topic is now."""
+        first, count, name, times = self.pending[0]
+        cluster = self.runtime.clusters[self.cluster_name]
+        if not cluster.up or name in cluster.topics:
+            return None
+        partitions = clients.find_topic(self, cluster, self.spec.topic, NULL)
+        if cluster.shape(self.spec.topic) is None:
+            return None
+        messages = self.runtime.messages
+        name = self._partition_name(messages.key[first], messages.sequence_id[first], partitions) if partitions else self.spec.topic
+        self.pending[0] = (first, count, name, times)
+        return self._broker_topic(name)
 
     def _partition_name(self, key: int, sequence_id: int, partitions: int) -> str:
         chosen = sequence_id // self.spec.batch % partitions if key == NULL else draw(stream_key(0, "partition"), key) % partitions
@@ -221,8 +252,8 @@ class Producer:
         """Send what waits, in order, as far as the brokers are there."""
         self.retry_due = False
         while self.pending:
+            topic = self._broker_topic(self.pending[0][2]) or self._rerouted()
             first, count, topic_name, times = self.pending[0]
-            topic = self._broker_topic(topic_name)
             if topic is None:
                 self._retry_later()
                 return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-CONSUMER, PRODUCER, REPLICATOR, TOPIC, CONTROLLER, FAILOVER, BROKER = range(1, 8)
+CONSUMER, PRODUCER, REPLICATOR, TOPIC, CONTROLLER, FAILOVER, BROKER, ADMIN = range(1, 9)
 """Consumers first: who subscribes at the instant of a first publish receives it."""
 
 

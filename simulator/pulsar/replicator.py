@@ -1,6 +1,7 @@
 """A geo-replicator: reads one topic partition in one cluster and sends it to one other (fact sheets A and 11).
 
-States: disconnected -> starting -> started -> disconnected; a removed replicator is dropped. On started the cursor is
+States: disconnected -> starting -> started -> disconnected; a removed replicator is dropped. Starting, it asks whether the peer
+has the topic in the same shape (`creation.replicator_start`). On started the cursor is
 rewound, so everything without a receipt is sent again. At most replicationProducerQueueSize entries are on the wire or
 without receipt; reading goes on below nine tenths. Receipts need no event of their own: their instants are known when an
 entry is stored, and `settle` takes those that are due. `connection` counts connections: what an earlier one carried is lost.
@@ -15,6 +16,9 @@ from typing import TYPE_CHECKING
 from simulator.kernel.random import draw, stream_key
 from simulator.log.cursors import Cursor
 from simulator.pulsar import replication_order
+from simulator.pulsar.creation import replicated_schemas, replicator_start
+from simulator.pulsar.creation.replicated_schemas import ReplicatedSchemas
+from simulator.pulsar.creation.start_check import START
 from simulator.pulsar.ranks import REPLICATOR, rank
 from simulator.trace.registry import CODE, NULL
 
@@ -55,12 +59,21 @@ class Replicator:
         self.reading = self.stalled = False
         self.removed = False
         self.started_us = 0
+        self.start_seq = NULL  # the row that asked for the start under way
+        self.failed_starts = 0  # over the run; `retries` is the backoff's own count
+        self.last_error: str | None = None  # what keeps it from replicating now
+        self.schemas = ReplicatedSchemas()
         self.sent_entries = self.sent_bytes = 0  # since the topic's load, repeats too
 
     @property
     def connected(self) -> bool:
         """Whether its producer at the peer works: what the snapshot tick's rule 4 asks."""
         return self.state == STARTED
+
+    @property
+    def reads_on(self) -> bool:
+        """Whether it has read all there is to read: connected, with room, and no schema in the way."""
+        return self.state == STARTED and not self.stalled and not self.schemas.waiting
 
     @property
     def in_flight(self) -> int:
@@ -79,11 +92,12 @@ class Replicator:
         """Connect: takes a round trip, or no time when the run begins connected."""
         if self.state != DISCONNECTED or self.removed:
             return
-        if not self.reachable():
-            self._retry()
+        self.start_seq = cause
+        if not self._way_open():
+            self.fail_start(f"no connection to {self.peer}")
             return
         self.state = STARTING
-        if at_once:
+        if at_once and replicator_start.verdict_of(self).action == START:
             self._started(cause)
             return
         round_trip_us = self.link.latency_us(self.draw_base) + self.back.latency_us(self.draw_base)
@@ -94,12 +108,43 @@ class Replicator:
         remote = self.runtime.clusters[self.peer]
         return self.topic.loaded and self.link.up and remote.up and self.topic.name in remote.topics and remote.topics[self.topic.name].loaded
 
-    def _retry(self) -> None:
+    def _way_open(self) -> bool:
+        """The link is up, and if a broker there should serve the topic, it does."""
+        remote = self.runtime.clusters[self.peer]
+        return self.topic.loaded and self.link.up and remote.up and (self.topic.name not in remote.topics or remote.topics[self.topic.name].loaded)
+
+    def _retry(self) -> int:
         wait_us = min(BACKOFF_FIRST_US << min(self.retries, 20), BACKOFF_MAX_US)
         spread = 2 * wait_us * JITTER_PERCENT // 100
         wait_us += draw(self.stream, self.runtime.now_us) % (spread + 1) - spread // 2
         self.retries += 1
+        self.failed_starts += 1
         self.runtime.schedule(self.runtime.now_us + wait_us, self.rank, self, "retry_now", self.connection)
+        return wait_us
+
+    def fail_start(self, why: str) -> int:
+        """The start came to nothing: try again after the backoff, which is returned."""
+        self.state = DISCONNECTED
+        self.last_error = why
+        return self._retry()
+
+    def refused(self, reason: str, why: str) -> None:
+        """The start check said no; it is asked again, for ever."""
+        wait_us = self.fail_start(why)
+        self.runtime.note("replicator.start-refused", self.start_seq, self.topic.cluster.number, self.peer_number, self.topic.number,
+                          self.failed_starts, wait_us, reason, why)  # fmt: skip
+
+    def create_remote(self, argument: tuple[int, int]) -> None:
+        """The order to create the topic arrives at the peer."""
+        replicator_start.create_remote(self, *argument)
+
+    def creation_answered(self, argument: tuple[int, str | None]) -> None:
+        """The peer's answer to the order: connect, or try again."""
+        connection, conflict = argument
+        if connection == self.connection and conflict is None:
+            self.connected_now(connection)
+        elif connection == self.connection:
+            self.refused("conflict", conflict)
 
     def retry_now(self, connection: int) -> None:
         """The backoff is over."""
@@ -110,16 +155,17 @@ class Replicator:
         """The round trip of connecting is over."""
         if connection != self.connection or self.state != STARTING:
             return
-        if self.reachable():
+        if not self._way_open():
+            self.fail_start(f"no connection to {self.peer}")
+        elif replicator_start.passes(self):
             self._started(NULL)
-        else:
-            self.state = DISCONNECTED
-            self._retry()
 
     def _started(self, cause: int) -> None:
         self.state = STARTED
         self.started_us = self.runtime.now_us
         self.retries = 0
+        self.last_error = None
+        self.schemas.reset()
         self.last_arrival_us = self.last_receipt_us = 0  # order holds on a connection: the last one's is no matter
         cluster, topic = self.topic.cluster.number, self.topic.number
         seq = self.runtime.note("replicator.started", cause, cluster, self.peer_number, topic)
@@ -138,7 +184,7 @@ class Replicator:
         self.state = DISCONNECTED
         self.connection += 1
         if self.topic.loaded and not self.removed:
-            self._retry()
+            self.fail_start(f"disconnected: {reason}")
 
     def _break(self, reason: str, cause: int) -> None:
         self.settle()
@@ -182,7 +228,7 @@ class Replicator:
 
     def read(self) -> None:
         """Read on from the cursor while connected and while the queue has room; per entry in the broker's order."""
-        if self.reading or self.state != STARTED:
+        if self.reading or self.state != STARTED or self.schemas.waiting:
             return
         self.reading = True
         log, size_max = self.topic.log, self.topic.hot.replicator_queue_entries
@@ -204,8 +250,9 @@ class Replicator:
                 self.acknowledge(index)  # came from another cluster: never forwarded on
                 if index + 1 < log.length:
                     self._pass_over_others(index)
-            else:
-                self._send_message(index, record)
+            elif not self._send_message(index, record):
+                self.read_index = index
+                break
         self.read_to = max(self.read_to, self.read_index)
         self.reading = False
 
@@ -221,10 +268,13 @@ class Replicator:
         self.cursor.mark_delete_to(last)
         self.read_index = last + 1
 
-    def _send_message(self, index: int, record: int) -> None:
+    def _send_message(self, index: int, record: int) -> bool:
+        """Send or pass over; False when its schema keeps it here."""
         if not replication_order.message_wanted(self, index, record):
             self.acknowledge(index)
-            return
+            return True
+        if self.runtime.schemas is not None and replicated_schemas.holds_back(self, index, record):
+            return False
         runtime, messages, topic = self.runtime, self.runtime.messages, self.topic
         count = messages.batch[record]
         ledger, entry = topic.log.position(index)
@@ -233,6 +283,7 @@ class Replicator:
             seq = runtime.emit((_REPLICATED, runtime.now_us, cause, topic.cluster.number, self.peer_number, topic.number, messages.producer[message],
                                 messages.sequence_id[message], ledger, entry, NULL if count == 1 else message - record))  # fmt: skip
         self.send(index, messages.size_bytes[record] * count, seq)
+        return True
 
     def pass_over_expired(self, index: int) -> None:
         """The cursor's expiry is about to pass this entry: say so of local messages that were still to be sent."""
@@ -279,6 +330,14 @@ class Replicator:
 
     # --- receipts
 
+    def register_schema(self, argument: tuple[int, int, str]) -> None:
+        """The peer is asked to take a schema that the next entry needs."""
+        replicated_schemas.register(self, *argument)
+
+    def schema_answered(self, argument: tuple[int, int, str, str | None]) -> None:
+        """Its answer: go on, or stop here until the connection is made anew."""
+        replicated_schemas.answered(self, *argument)
+
     def catch_up(self) -> None:
         """Bring the cursor to where it stands now: entries passed over since the last read, and receipts that are due."""
         if not self.stalled:
@@ -300,7 +359,7 @@ class Replicator:
             if at_us > self.runtime.now_us:
                 break
             cursor.acknowledge(index)
-        if self.state == STARTED and not self.stalled:
+        if self.reads_on:
             cursor.acknowledge_range(self.read_index, self.topic.log.length - 1)
         return cursor
 
@@ -312,7 +371,7 @@ class Replicator:
                 break
             if self.cursor.next_unacknowledged(last + 1) == index:
                 last = self.cursor.next_unacknowledged(index + 1) - 1
-        caught_up = last == self.read_index - 1 and self.state == STARTED and not self.stalled
+        caught_up = last == self.read_index - 1 and self.reads_on
         return self.topic.log.length - 1 if caught_up else last  # what is unread came from elsewhere, to be passed over
 
     def _stall(self, size_max: int) -> None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.kernel.clock import Clock
 from simulator.kernel.random import draw, stream_key
+from simulator.pulsar.creation.policies import PolicyBook
+from simulator.pulsar.creation.schema_registry import SchemaBook
 from simulator.pulsar.markers import MarkerTable
 from simulator.pulsar.messages import MessageTable
 from simulator.scenarios.settings import OPTIONS
@@ -18,6 +20,7 @@ from simulator.trace.registry import CODE, NULL
 from simulator.trace.trace import Trace
 
 if TYPE_CHECKING:
+    from simulator.pulsar.creation.remote_admin import RemoteAdmin
     from simulator.pulsar.cluster import Cluster
     from simulator.pulsar.consumer import Consumer
     from simulator.pulsar.failover import Failover
@@ -35,7 +38,7 @@ class Runtime(Clock):
     __slots__ = (
         "scenario", "seed", "trace", "messages", "seq", "message_count", "clusters", "cluster_names", "links", "producers",
         "consumers", "markers", "snapshot_count", "replication", "partitions", "failovers", "options", "marker_faults",
-        "acknowledged", "delivered", "settled", "command_count", "subscriptions", "marker_count", "command_results", "windows",
+        "acknowledged", "delivered", "settled", "command_count", "subscriptions", "marker_count", "command_results", "windows", "policies", "schemas", "remote_admin",
     )  # fmt: skip
 
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
@@ -60,7 +63,9 @@ class Runtime(Clock):
         self.failovers: list[Failover] = []
         self.windows: dict[str, FailoverWindow] = {}  # subscription -> the window of its latest failover
         self.replication: dict[str, list[tuple[str, str]]] = {}  # topic -> ordered pairs that replicate now
-        self.partitions: dict[str, int] = {}
+        self.policies = PolicyBook(scenario)
+        self.remote_admin: RemoteAdmin | None = None  # put here when the system is built
+        self.schemas = SchemaBook(scenario) if scenario.schemas else None
         self.marker_faults: list[dict] = []  # orders to delay or drop the next marker of a type
         self.acknowledged: dict[str, Any] = {}  # subscription -> BitMap of message numbers the application acknowledged
         self.delivered: dict[str, Any] = {}  # subscription -> BitMap of message numbers handed to the application

@@ -8,6 +8,9 @@ from simulator.kernel.links import Link
 from simulator.kernel.random import stream_key
 from simulator.pulsar.cluster import Cluster
 from simulator.pulsar.commands import CommandRunner
+from simulator.pulsar.creation import policies
+from simulator.pulsar.creation.catalogue import partition_names
+from simulator.pulsar.creation.remote_admin import RemoteAdmin
 from simulator.pulsar.consumer import Consumer, new_delivered_sets
 from simulator.pulsar.producer import Producer
 from simulator.pulsar.runtime import Runtime
@@ -26,6 +29,7 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Runtime:
         runtime.links[(source, target)] = Link(source, target, sampler, spec.bandwidth_bytes_per_s)
     for name in runtime.cluster_names:
         runtime.clusters[name] = Cluster(runtime, name)
+    runtime.remote_admin = RemoteAdmin(runtime)
     new_delivered_sets(runtime)
     for base in sorted(scenario.topics):
         _add_topic(runtime, base)
@@ -51,14 +55,13 @@ def _intern_names(scenario: Scenario, trace: Trace) -> None:
 
 
 def _add_topic(runtime: Runtime, base: str) -> None:
-    spec = runtime.scenario.topics[base]
-    pairs = spec.replication if spec.replication is not None else [(a, b) for a in spec.clusters for b in spec.clusters if a != b]
-    runtime.replication[base] = sorted(pairs)
-    runtime.partitions[base] = spec.partitions
-    names = [(base, -1)] if not spec.partitions else [(f"{base}-partition-{number}", number) for number in range(spec.partitions)]
-    for cluster in sorted(spec.clusters):
-        for name, partition in names:
-            runtime.clusters[cluster].add_topic(base, name, partition)
+    runtime.replication[base] = policies.pairs(runtime, base)
+    for name, partitions in sorted(runtime.scenario.topics[base].shapes.items()):
+        cluster = runtime.clusters[name]
+        if partitions:
+            cluster.partitioned[base] = partitions
+        for log, partition in partition_names(base, partitions):
+            cluster.add_topic(base, log, partition)
 
 
 def _schedule_clients(runtime: Runtime) -> None:

@@ -66,6 +66,19 @@ def trim(topic: Topic, cause: int) -> None:
     topic.log.trim(before_index)
 
 
+def drop_everything(topic: Topic, cause: int) -> None:
+    """The topic is deleted: all its ledgers go, whoever still needed them."""
+    log, runtime = topic.log, topic.runtime
+    if log.current is not None:
+        closed = log.current
+        log.close_ledger(runtime.now_us)
+        runtime.note("ledger.closed", cause, topic.cluster.number, topic.number, closed.id, closed.entries)
+    for ledger in tuple(log.ledgers):
+        seq = runtime.note("ledger.trimmed", cause, topic.cluster.number, topic.number, ledger.id, ledger.entries)
+        _note_removed(topic, ledger.first_index, ledger.first_index + ledger.entries, seq)
+    log.trim(log.length)
+
+
 def _without_retained(topic: Topic, ledgers: list) -> list:
     """Those at the front whose retention time is over or that are above the size quota."""
     minutes = topic.cluster.setting("defaultRetentionTimeInMinutes", topic)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simulator.scenarios.command_table_creation import DECLARED as TOPIC_CREATION
 from simulator.scenarios.shape import Key
 
 
@@ -106,5 +107,5 @@ _DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
 
 COMMANDS: dict[str, Command] = {
     name: Command(name, says, arguments, ("position", "time") if name == "subscription.reset" else ())
-    for name, says, arguments in _DECLARED
+    for name, says, arguments in (*_DECLARED, *TOPIC_CREATION)
 }

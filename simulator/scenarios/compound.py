@@ -5,6 +5,7 @@ Rules as in `kinds.py`, to whose table they are added here.
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,8 @@ from simulator.scenarios import names, settings, units
 from simulator.scenarios.kinds import BAD, DECIMAL, DURATION, KINDS, LINKS, MESSAGE, SHARE, Kind
 from simulator.scenarios.model import Distribution, Selection
 from simulator.scenarios.problems import Wrong, suggestion
-from simulator.scenarios.shape import Key
+from simulator.scenarios.avro_text import canonical_definition
+from simulator.scenarios.shape import PARTITIONS_MOST, POLICIES, Key
 from simulator.scenarios.tree import Node
 
 if TYPE_CHECKING:
@@ -142,7 +144,54 @@ def _read_pairs(node: Node, key: Key, path: str, reader: Reader) -> Any:
     return BAD if links is BAD else tuple(dict.fromkeys(pair for pairs in links for pair in pairs))
 
 
+def _by_cluster(node: Node, path: str, reader: Reader, read_one: Any, example: str) -> Any:
+    """A mapping from clusters that are there to what `read_one` makes of each value; BAD when any is wrong."""
+    if not isinstance(node.value, dict):
+        raise Wrong(f'"{node.plain()}" is not a mapping', f"write {example}")
+    found: dict[str, Any] = {}
+    for cluster, member in node.value.items():
+        inner = f"{path}.{cluster}"
+        if cluster not in reader.names.clusters:
+            reader.fail(member, inner, f'there is no cluster "{cluster}"', suggestion(cluster, reader.names.clusters), "unknown-name", at_key=True)
+            found[cluster] = BAD
+        else:
+            found[cluster] = read_one(member, inner)
+    return BAD if any(value is BAD for value in found.values()) else found
+
+
+_PARTITIONS = Key("", "integer", "number of partitions", minimum=0, maximum=PARTITIONS_MOST)
+
+
+def _read_partitions_by_cluster(node: Node, key: Key, path: str, reader: Reader) -> Any:
+    found = _by_cluster(node, path, reader, lambda member, inner: reader.attempt(KINDS["integer"], member, _PARTITIONS, inner), "{a: 2, b: 0}")
+    return BAD if found is BAD else tuple(found.items())
+
+
+def _read_policies_by_cluster(node: Node, key: Key, path: str, reader: Reader) -> Any:
+    return _by_cluster(node, path, reader, lambda member, inner: reader.members(member, POLICIES, inner, noun="policy"), "{a: {defaultNumPartitions: 2}}")
+
+
+def _write_policies_by_cluster(value: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        cluster: {key.name: KINDS[key.kind].write(policies[key.field]) for key in POLICIES if key.field in policies}
+        for cluster, policies in value.items()
+    }
+
+
+def _read_avro(node: Node, key: Key, path: str, reader: Reader) -> str:
+    return canonical_definition(node.plain())
+
+
 KINDS |= {
+    "partitions-by-cluster": Kind(
+        "number of partitions by cluster", lambda key: {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0, "maximum": PARTITIONS_MOST}},
+        _read_partitions_by_cluster, dict, lambda value: [list(pair) for pair in value],
+    ),
+    "policies-by-cluster": Kind(
+        "policies by cluster", lambda key: {"type": "object", "additionalProperties": {"$ref": "#/$defs/namespace-policies"}},
+        _read_policies_by_cluster, _write_policies_by_cluster,
+    ),
+    "avro": Kind("Avro schema, as YAML or JSON text", lambda key: {"type": ["object", "array", "string"]}, _read_avro, json.loads),
     "distribution": Kind(
         "duration, or {distribution: uniform, low, high}, {distribution: lognormal, median, sigma}, {distribution: exponential, mean}",
         lambda key: {"$ref": "#/$defs/distribution"}, _read_distribution, _write_distribution, asdict,

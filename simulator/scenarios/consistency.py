@@ -6,6 +6,7 @@ an Exclusive subscription, say) is left to the run.
 
 from __future__ import annotations
 
+from simulator.scenarios.consistency_creation import check_creation
 from simulator.scenarios.model import ConsumerSpec, ProducerSpec, Scenario, Selection
 from simulator.scenarios.names import PARTITION_SUFFIX
 from simulator.scenarios.problems import suggestion
@@ -56,6 +57,7 @@ def check_consistency(scenario: Scenario, root: Node, reader: Reader) -> None:
     _settings(check)
     _topics(check)
     _brokers(check)
+    check_creation(check)
     for producer in scenario.producers.values():
         _producer(check, producer)
     for consumer in scenario.consumers.values():
@@ -173,6 +175,8 @@ def _commands(check: _Check) -> None:
         plain = PARTITION_SUFFIX.sub("", topic)
         if plain not in check.scenario.topics:
             continue
+        if check.scenario.topics[plain].exists is not None:
+            continue  # its partitions are known when the run comes there
         if plain != topic and check.scenario.topics[plain].partitions == 0:
             check.fail(("commands", index, "topic"), f"{plain} has no partitions", f"name {plain} itself")
         if command.do == "topic.grow" and check.scenario.topics[plain].partitions == 0:

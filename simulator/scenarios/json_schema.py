@@ -58,6 +58,7 @@ def _definitions() -> dict[str, Any]:
     }
     definitions["distribution"] = {"anyOf": [KINDS["duration"].schema(Key("", "duration", "")), *_distributions()]}
     definitions |= {name: _object(keys) for name, keys in SELECTIONS.items()}
+    definitions["namespace-policies"] = _object(shape.POLICIES)
     definitions["broker-settings"] = _settings(SETTINGS)
     definitions["options"] = _settings(OPTIONS)
     return definitions
@@ -85,11 +86,14 @@ def _object(keys: Sequence[Key], model: type | None = None) -> dict[str, Any]:
     return {**made, "required": required} if required else made
 
 
+_NAMING = {"name": NAME_PATTERN, "namespace": f"{NAME_PATTERN}/{NAME_PATTERN}"}
+
+
 def _section(section: shape.Section) -> dict[str, Any]:
     return {
         "description": section.says,
         "type": "object" if section.required else ["object", "null"],
-        "propertyNames": {"pattern": f"^{NAME_PATTERN}$"},
+        "propertyNames": {"pattern": f"^{_NAMING[section.naming]}$"},
         "minProperties": 1 if section.required else 0,
         "maxProperties": section.most,
         "additionalProperties": _object(section.keys, section.model),

@@ -190,17 +190,18 @@ CLUSTER = _reference("cluster")
 LINKS = _list_of(LINK, "a list of links (a -> b, a <-> b)")
 
 PARTITION = Kind("name of a topic or of one partition", _pattern(names.NAME_PATTERN), _read_partition)
+NAME = Kind("name", _name_schema, _read_name)
 
 KINDS: dict[str, Kind] = {
     "text": Kind("text", lambda key: {"type": ["string", "number"]}, _read_text),
-    "name": Kind("name", _name_schema, _read_name),
+    "name": NAME, "names": _list_of(NAME, "a list of names"),
     "namespace": Kind("tenant/namespace, two names", _pattern(f"{names.NAME_PATTERN}/{names.NAME_PATTERN}"), _read_namespace),
     "integer": Kind("whole number", _integer_schema, _read_integer),
     "boolean": Kind("true or false", lambda key: {"type": "boolean"}, _read_boolean),
     "choice": Kind("one of the choices", lambda key: {"enum": list(key.choices)}, _read_choice),
     "duration": DURATION, "size": SIZE, "bandwidth": BANDWIDTH, "rate": RATE, "share": SHARE, "decimal": DECIMAL,
     "cluster": CLUSTER, "topic": _reference("topic"), "producer": _reference("producer"),
-    "subscription": _reference("subscription"), "consumer": _reference("consumer"), "client": _reference("client"),
+    "subscription": _reference("subscription"), "consumer": _reference("consumer"), "client": _reference("client"), "schema": _reference("schema"),
     "topic-or-partition": PARTITION, "broker": _reference("broker"),
     "topics-or-partitions": _list_of(PARTITION, "a list of topics or partitions"),
     "position": Kind("ledger:entry, earliest or latest", _pattern(r"(\d+:(-1|\d+)|earliest|latest)"), _read_position),

@@ -20,7 +20,7 @@ from simulator.scenarios.kinds import BAD
 from simulator.scenarios.builtin import builtin_text, scenario_names
 from simulator.scenarios.link_patterns import read_links
 from simulator.scenarios.model import CommandSpec, Scenario
-from simulator.scenarios.names import KnownNames, check_name
+from simulator.scenarios.names import KnownNames, check_name, check_namespace
 from simulator.scenarios.problems import Problem, ScenarioError, Wrong, suggestion
 from simulator.scenarios.reader import Reader
 from simulator.scenarios.shape import Key, Section
@@ -127,6 +127,9 @@ def _read(root: Node, reader: Reader) -> Scenario:
     return Scenario(**values, **sections, links=links, commands=commands, expect=expect)
 
 
+_NAMING = {"name": check_name, "namespace": check_namespace}
+
+
 def _section(root: Node, section: Section, reader: Reader) -> dict[str, Any]:
     """The objects of a section that could be read."""
     node = root.value.get(section.name)
@@ -144,7 +147,7 @@ def _section(root: Node, section: Section, reader: Reader) -> dict[str, Any]:
     for name, member in node.value.items():
         path = f"{section.name}.{name}"
         try:
-            check_name(name)
+            _NAMING[section.naming](name)
         except Wrong as wrong:
             reader.fail(member, path, wrong.what, wrong.right, at_key=True)
         values = reader.members(member, section.keys, path)

@@ -46,6 +46,38 @@ class ClusterSpec:
     name: str
     settings: dict[str, Any] = field(default_factory=dict)  # broker settings that differ from the scenario's
     first_ledger: int | None = None  # number of the first ledger opened in this cluster; None: the engine chooses
+    peer_clusters: tuple[str, ...] | None = None  # Pulsar's peer clusters: none of them may stand beside it in a replication list
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceSpec:
+    """A namespace with its policies when the run begins, which are each cluster's own. None: the broker's setting counts.
+
+    `clusters` are those where it exists (None: all); `overrides` says by cluster what is different there: {cluster: {field: value}}.
+    """
+
+    name: str
+    clusters: tuple[str, ...] | None = None
+    replication_clusters: tuple[str, ...] | None = None  # None: the cluster itself only
+    allowed_clusters: tuple[str, ...] | None = None
+    allow_auto_topic_creation: bool | None = None
+    allow_auto_topic_creation_type: str | None = None  # partitioned | non-partitioned
+    default_num_partitions: int | None = None
+    schema_compatibility_strategy: str | None = None
+    is_allow_auto_update_schema: bool | None = None
+    is_allow_auto_update_schema_with_replicator: bool = True
+    schema_validation_enforced: bool | None = None
+    change_events_partitions: int | None = None  # of the system topic __change_events: 0 is a plain topic, None: it does not exist yet
+    overrides: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaSpec:
+    """A message schema: `type` is Pulsar's; `definition` is the canonical JSON text of the Avro schema behind AVRO and JSON."""
+
+    name: str
+    type: str
+    definition: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +96,9 @@ class BrokerSpec:
 @dataclass(frozen=True, slots=True)
 class TopicSpec:
     """`clusters` is the replication list; `partitions` 0 is a plain topic. `replication` lists the ordered pairs that replicate; None is all of them.
-    `namespace` is `tenant/namespace` as in Pulsar; it holds the topic in every cluster."""
+    `namespace` is `tenant/namespace` as in Pulsar. In a namespace that the scenario declares, `clusters` are those where the topic may live,
+    and what replicates is said by the namespace's policies, unless `replication` is given. `exists` lists (cluster, partitions) where the
+    topic is there when the run begins; None: in all its clusters, with `partitions`."""
 
     name: str
     clusters: tuple[str, ...]
@@ -72,11 +106,17 @@ class TopicSpec:
     replication: tuple[tuple[str, str], ...] | None = None  # YAML `replication: [a -> b, b <-> c]`
     settings: dict[str, Any] = field(default_factory=dict)  # topic policies under broker setting names (ttl, retention)
     namespace: str = "public/default"
+    exists: tuple[tuple[str, int], ...] | None = None
 
     @property
     def tenant(self) -> str:
         """The part of the namespace before the slash."""
         return self.namespace.partition("/")[0]
+
+    @property
+    def shapes(self) -> dict[str, int]:
+        """By cluster the partitions (0: plain) with which it exists when the run begins."""
+        return dict.fromkeys(self.clusters, self.partitions) if self.exists is None else dict(self.exists)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +143,7 @@ class ProducerSpec:
     replicate_to: tuple[str, ...] | None = None
     delay: "Selection | None" = None
     paused: bool = False
+    schema: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +187,7 @@ class ConsumerSpec:
     negative_acknowledge: Selection | None = None
     batch_index_acknowledgment: bool = True
     paused: bool = False
+    schema: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +213,8 @@ class Scenario:
     clusters: dict[str, ClusterSpec] = field(default_factory=dict)
     links: dict[tuple[str, str], LinkSpec] = field(default_factory=dict)  # every ordered pair, defaults filled in
     brokers: dict[str, BrokerSpec] = field(default_factory=dict)
+    namespaces: dict[str, NamespaceSpec] = field(default_factory=dict)
+    schemas: dict[str, SchemaSpec] = field(default_factory=dict)
     topics: dict[str, TopicSpec] = field(default_factory=dict)
     producers: dict[str, ProducerSpec] = field(default_factory=dict)
     subscriptions: dict[str, SubscriptionSpec] = field(default_factory=dict)

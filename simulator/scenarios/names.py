@@ -33,13 +33,11 @@ class KnownNames:
     subscriptions: tuple[str, ...] = ()
     consumers: tuple[str, ...] = ()
     brokers: tuple[str, ...] = ()
+    schemas: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, scenario: Scenario) -> KnownNames:
-        return cls(
-            tuple(scenario.clusters), tuple(scenario.topics), tuple(scenario.producers),
-            tuple(scenario.subscriptions), tuple(scenario.consumers), tuple(scenario.brokers),
-        )
+        return cls(*(tuple(getattr(scenario, entry.name)) for entry in fields(cls)))
 
     @classmethod
     def of_sections(cls, sections: Mapping[str, Any]) -> KnownNames:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from simulator.scenarios.shape import SCHEMA_STRATEGIES
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -50,6 +52,13 @@ SETTINGS: dict[str, Setting] = {
         Setting("activeConsumerFailoverDelayTimeMillis", 1000, "integer", "wait before a new active consumer reads", minimum=0),
         Setting("acknowledgmentAtBatchIndexLevelEnabled", True, "boolean", "acks of single messages of a batch are kept"),
         Setting("delayedDeliveryEnabled", True, "boolean", "deliverAt is honoured for Shared and Key_Shared"),
+        Setting("allowAutoTopicCreation", True, "boolean", "a client that connects to a missing topic creates it"),
+        Setting("allowAutoTopicCreationType", "non-partitioned", "choice", "what it creates", ("non-partitioned", "partitioned")),
+        Setting("defaultNumPartitions", 1, "integer", "with how many partitions, where that is partitioned", minimum=1),
+        Setting("createTopicToRemoteClusterForReplication", True, "boolean", "replicators, and the requests that are copied, create what the remote lacks (PIP-370)", dynamic=False),
+        Setting("schemaCompatibilityStrategy", "FULL", "choice", "what a new schema must be to those before", SCHEMA_STRATEGIES),
+        Setting("isAllowAutoUpdateSchemaEnabled", True, "boolean", "clients may register schemas"),
+        Setting("isSchemaValidationEnforced", False, "boolean", "producers without a schema are refused where the topic has one"),
     )
 }
 
@@ -61,6 +70,8 @@ OPTIONS: dict[str, Setting] = {
         Setting("lookupOnSnapshotArrival", True, "boolean", "a snapshot that arrives in the cache is looked up at once (#16651)"),
         Setting("missingSubscriptionCreation", "earliest", "choice", "an Update for a missing subscription creates it at earliest and applies the position (#20767), or, before, at latest without it", ("earliest", "latest")),
         Setting("initialSnapshotCoversOlder", True, "boolean", "a controller that starts on a topic with data takes a snapshot at once (#26655)"),
+        Setting("replicationTopicCreation", "implemented", "choice", "how replication, topic creation and schemas meet: before PIP-433, as its text proposes, or as it was built (docs/topic-creation.md)", ("before", "proposal", "implemented")),
+        Setting("topicConsistencyCheck", True, "boolean", "before PIP-433: a broker refuses to create a partition whose partitioned topic does not exist (PIP-414); false: it makes a plain topic of that name"),
         Setting("unsafePartialSnapshotAfter", 0, "duration", "UNSAFE. PIP-33's later work: a pending snapshot this old is finished with the answers at hand, and a disconnected remote no longer stops the tick; 0 is off"),
     )
 }

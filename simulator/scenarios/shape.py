@@ -42,6 +42,7 @@ class Section:
     keys: tuple[Key, ...]
     most: int
     required: bool = False
+    naming: str = "name"  # the kind of its names: name | namespace
 
 
 def default_of(section_model: type, key: Key) -> Any:
@@ -57,7 +58,7 @@ def default_of(section_model: type, key: Key) -> Any:
 LARGEST_INTEGER = 2**53
 """Whole numbers stay exact in JSON readers."""
 
-FAMILIES = ("replicated-subscriptions", "tenant-migration")
+FAMILIES = ("replicated-subscriptions", "tenant-migration", "topic-creation")
 """Each family brings its own causes of a duplicate; a test compares with those that are registered."""
 
 HEAD = (
@@ -76,7 +77,38 @@ HEAD = (
 CLUSTERS = Section("clusters", "cluster", model.ClusterSpec, "the clusters, by name", (
     Key("settings", "settings", "broker settings that differ from the scenario's"),
     Key("firstLedger", "integer", "number of the first ledger opened here; without it the lab chooses", attribute="first_ledger", minimum=0, maximum=1_000_000_000),
+    Key("peerClusters", "clusters", "clusters that may not stand beside it in a namespace's replication list", attribute="peer_clusters"),
 ), most=16, required=True)
+
+TOPIC_TYPES = ("non-partitioned", "partitioned")
+SCHEMA_STRATEGIES = ("FULL", "BACKWARD", "FORWARD", "FULL_TRANSITIVE", "BACKWARD_TRANSITIVE", "FORWARD_TRANSITIVE", "ALWAYS_COMPATIBLE", "ALWAYS_INCOMPATIBLE")
+SCHEMA_TYPES = ("AVRO", "JSON", "STRING", "BOOLEAN", "INT8", "INT16", "INT32", "INT64", "FLOAT", "DOUBLE", "BYTES")
+PARTITIONS_MOST = 256
+
+POLICIES = (
+    Key("replicationClusters", "clusters", "clusters that get what is published here; without it only itself", attribute="replication_clusters"),
+    Key("allowedClusters", "clusters", "clusters where its topics may live without replication (PIP-321)", attribute="allowed_clusters"),
+    Key("allowAutoTopicCreation", "boolean", "a client that connects to a missing topic creates it", attribute="allow_auto_topic_creation"),
+    Key("allowAutoTopicCreationType", "choice", "what it creates", attribute="allow_auto_topic_creation_type", choices=TOPIC_TYPES),
+    Key("defaultNumPartitions", "integer", "with how many partitions, where that is partitioned", attribute="default_num_partitions", minimum=0, maximum=PARTITIONS_MOST),
+    Key("schemaCompatibilityStrategy", "choice", "what a new schema must be to those before", attribute="schema_compatibility_strategy", choices=SCHEMA_STRATEGIES),
+    Key("isAllowAutoUpdateSchema", "boolean", "clients may register schemas", attribute="is_allow_auto_update_schema"),
+    Key("isAllowAutoUpdateSchemaWithReplicator", "boolean", "replicators may, also where clients may not (PIP-433)", attribute="is_allow_auto_update_schema_with_replicator"),
+    Key("schemaValidationEnforced", "boolean", "producers without a schema are refused where the topic has one", attribute="schema_validation_enforced"),
+    Key("changeEventsPartitions", "integer", "the system topic `__change_events` exists with so many partitions, 0 as a plain topic; without it not yet", attribute="change_events_partitions", minimum=0, maximum=PARTITIONS_MOST),
+)
+"""Policies of a namespace in one cluster."""
+
+NAMESPACES = Section("namespaces", "namespace", model.NamespaceSpec, "namespaces with policies, by tenant/namespace (docs/topic-creation.md); one that is not declared exists everywhere with defaults, and its topics replicate as they say themselves", (
+    Key("clusters", "clusters", "where it exists; without it everywhere"),
+    *POLICIES,
+    Key("overrides", "policies-by-cluster", "what is different in one cluster"),
+), most=64, naming="namespace")
+
+SCHEMAS = Section("schemas", "schema", model.SchemaSpec, "message schemas, by name, for producers, consumers and commands", (
+    Key("type", "choice", "Pulsar's schema type", required=True, choices=SCHEMA_TYPES),
+    Key("definition", "avro", "the Avro schema, for AVRO and JSON: {type: record, name: Order, fields: [{name: id, type: long}]}"),
+), most=256)
 
 LINK = (
     Key("latency", "distribution", "how long one thing takes from end to end"),
@@ -93,10 +125,11 @@ BROKERS = Section("brokers", "broker", model.BrokerSpec, "brokers with limits, b
 
 TOPICS = Section("topics", "topic", model.TopicSpec, "the topics, by name", (
     Key("clusters", "clusters", "the replication list", required=True),
-    Key("partitions", "integer", "number of partitions; 0 is a plain topic", minimum=0, maximum=256),
+    Key("partitions", "integer", "number of partitions; 0 is a plain topic", minimum=0, maximum=PARTITIONS_MOST),
     Key("replication", "pairs", "the pairs that replicate, such as [a -> b]; without it all of them, both ways"),
     Key("settings", "settings", "topic policies under broker setting names (time to live, retention…)"),
     Key("namespace", "namespace", "tenant/namespace that holds it, such as acme/orders"),
+    Key("exists", "partitions-by-cluster", "where it is when the run begins, with how many partitions: {a: 2, b: 0}, 0 is a plain topic, {} is nowhere; without it in all its clusters"),
 ), most=64, required=True)
 
 PRODUCERS = Section("producers", "producer", model.ProducerSpec, "the producers, by name; one without `every`, `rate` or `at` publishes on command only", (
@@ -116,6 +149,7 @@ PRODUCERS = Section("producers", "producer", model.ProducerSpec, "the producers,
     Key("replicateTo", "clusters", "clusters that get its messages; [] is none, without it everyone", attribute="replicate_to"),
     Key("delay", "delay", "delayed delivery: which messages, and for how long"),
     Key("paused", "boolean", "begins paused"),
+    Key("schema", "schema", "schema of its messages; without it bytes"),
 ), most=1000)
 
 SUBSCRIPTIONS = Section("subscriptions", "subscription", model.SubscriptionSpec, "the subscriptions, by name", (
@@ -142,9 +176,10 @@ CONSUMERS = Section("consumers", "consumer", model.ConsumerSpec, "the consumers,
     Key("negativeAcknowledge", "nack", "messages that it acknowledges negatively on their first delivery", attribute="negative_acknowledge"),
     Key("batchIndexAcknowledgment", "boolean", "acks of single messages of a batch are sent", attribute="batch_index_acknowledgment"),
     Key("paused", "boolean", "begins paused: connected, but takes nothing"),
+    Key("schema", "schema", "schema that it reads with; without it bytes"),
 ), most=1000)
 
-SECTIONS = (CLUSTERS, BROKERS, TOPICS, PRODUCERS, SUBSCRIPTIONS, CONSUMERS)
+SECTIONS = (CLUSTERS, BROKERS, NAMESPACES, SCHEMAS, TOPICS, PRODUCERS, SUBSCRIPTIONS, CONSUMERS)
 
 MOST_COMMANDS = 10_000
 MOST_LINK_PATTERNS = 1000
@@ -152,5 +187,5 @@ DEFAULT_LATENCY_US = 40_000
 """Latency of a link that the scenario says nothing about."""
 
 ORDER = ("format", "name", "title", "family", "about", "watch", "seed", "until", "settings", "options", "clusters",
-         "links", "brokers", "topics", "producers", "subscriptions", "consumers", "commands", "expect")
+         "links", "brokers", "namespaces", "schemas", "topics", "producers", "subscriptions", "consumers", "commands", "expect")
 """The keys of the file in the order of the canonical text."""

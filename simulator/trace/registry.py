@@ -158,6 +158,19 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     # --- brokers with limits
     ("topic.assigned", ("cluster", "topic", "broker"), "control", "the broker that serves the topic from this load on; only where brokers are declared"),
     ("message.dispatched", (*_MESSAGE_OF, "size_bytes", "duration_us"), "data", "left the topic's declared broker for the client; the broker was busy with the entry for duration_us until now and sent size_bytes, both said on the entry's first row, else 0"),
+    # --- topic creation
+    ("namespace.created", ("cluster", "detail"), "control", "the namespace exists in the cluster; detail is its name"),
+    ("policy.changed", ("cluster", "topic", "reason", "detail"), "control", "a policy of a namespace (topic null) or a topic changed in the cluster; reason is its name, detail whose and the value"),
+    ("topic.created", ("cluster", "peer", "topic", "client", "count", "reason"), "control", "the topic exists in the cluster, with count partitions (0: a plain topic); reason: command, client, replicator, copied-request, set-replication-clusters; peer is the cluster that asked for it, or whose shape was adopted"),
+    ("topic.creation-refused", ("cluster", "peer", "topic", "client", "reason", "detail"), "control", "the cluster did not create it; peer or client had asked, detail says why"),
+    ("topic.partitions-changed", ("cluster", "peer", "topic", "count", "reason"), "control", "the topic has count partitions in the cluster; reason: command, copied-request; peer is the cluster that asked"),
+    ("topic.deleted", ("cluster", "topic", "reason"), "control", "the topic is gone in the cluster, with its subscriptions, replication cursors, entries and schemas (reason: command, forced, kept-out)"),
+    ("replicator.start-refused", ("cluster", "peer", "topic", "count", "duration_us", "reason", "detail"), "control", "the start check said no; count starts failed so far, the next is tried after duration_us; reason: different-partitions, no-remote-topic, conflict, and before PIP-433 remote-partitioned, no-such-partition, no-partitioned-topic, auto-creation-not-allowed"),
+    ("replicator.stopped", ("cluster", "peer", "topic", "ledger", "entry", "reason", "detail"), "control", "connected, but it goes no further than this entry until it connects anew (reason: schema)"),
+    ("schema.used", ("cluster", "topic", "producer", "sequence_id", "detail"), "control", "the producer's messages carry this schema from sequence_id on; detail null: none"),
+    ("schema.registered", ("cluster", "peer", "topic", "client", "count", "reason", "detail"), "control", "the topic has a new schema, version count; reason is who registered it: producer, consumer, replicator, command; detail names it"),
+    ("schema.refused", ("cluster", "peer", "topic", "client", "reason", "detail"), "control", "a schema was not taken (reason: incompatible, not-allowed, none-given); peer or client had offered it"),
+    ("schema.deleted", ("cluster", "topic", "count"), "control", "a person deleted the topic's schemas, count versions"),
 )
 
 EVENT_TYPES: tuple[EventType, ...] = tuple(

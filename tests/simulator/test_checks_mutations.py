@@ -20,7 +20,7 @@ from simulator.pulsar.snapshot_cache import SnapshotCache
 from simulator.pulsar.topic import Topic
 from simulator.trace.registry import NULL
 
-SAFE_UPDATE, MARK_DELETE, MARKERS, ORDER, ONE_HOP, NOTHING_GONE, FILTERED, BROKER_LIMITS = CLAIMS[:8]
+SAFE_UPDATE, MARK_DELETE, MARKERS, ORDER, ONE_HOP, NOTHING_GONE, FILTERED, BROKER_LIMITS, SAME_SHAPE, SCHEMA_FIRST = CLAIMS[:10]
 CAUSES = CLAIMS[-1]
 
 HEAD = "format: 1\nname: mutation\ntitle: Mutation\nfamily: replicated-subscriptions\nuntil: 6s\n"

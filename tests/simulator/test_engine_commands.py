@@ -178,6 +178,49 @@ CASES = {
     "subscription.fail-over": (
         ([{"do": "consumer.release", "consumer": "c1"}], FAIL_OVER, lambda w: "c1" in subscription(w, "b")["consumers"]),
         ([], {**FAIL_OVER, "subscription": "s2"}, "no-topic")),
+    # one cluster's namespaces, topics and schemas: more in test_creation_*.py
+    "namespace.create": (
+        ([], {"cluster": "a", "namespace": "acme/new"}, lambda w: rows(w, "namespace.created")[0]["detail"] == "acme/new"),
+        ([], {"cluster": "a", "namespace": "public/default"}, "409")),
+    "namespace.set-clusters": (
+        ([], {"cluster": "a", "namespace": "public/default", "clusters": ["a", "b"]}, lambda w: rows(w, "policy.changed")[0]["detail"] == "public/default: [a, b]"),
+        ([], {"cluster": "a", "namespace": "public/default", "clusters": ["a", "nowhere"]}, "403")),
+    "namespace.set-auto-topic-creation": (
+        ([], {"cluster": "a", "namespace": "public/default", "allowAutoTopicCreation": False}, lambda w: rows(w, "policy.changed", reason="allowAutoTopicCreation") != []),
+        ([], {"cluster": "a", "namespace": "public/default", "allowAutoTopicCreationType": "partitioned"}, "412")),
+    "namespace.remove-auto-topic-creation": (
+        ([], {"cluster": "a", "namespace": "public/default"}, lambda w: len(rows(w, "policy.changed")) == 3),
+        ([], {"cluster": "a", "namespace": "no/where"}, "404")),
+    "namespace.set-schema-compatibility-strategy": (
+        ([], {"cluster": "a", "namespace": "public/default", "strategy": "FORWARD"}, lambda w: rows(w, "policy.changed")[0]["detail"] == "public/default: FORWARD"),
+        ([], {"cluster": "a", "namespace": "no/where", "strategy": "FORWARD"}, "404")),
+    "namespace.set-is-allow-auto-update-schema": (
+        ([], {"cluster": "a", "namespace": "public/default", "enabled": False, "enableForReplicator": False}, lambda w: len(rows(w, "policy.changed")) == 2),
+        ([], {"cluster": "a", "namespace": "public/default", "enabled": True, "enableForReplicator": False}, "400")),
+    "topic.create": (
+        ([], {"cluster": "b", "topic": "alone", "partitions": 2}, lambda w: w.summary()["topics"]["b"]["alone"]["partitions"] == 2),
+        ([], {"cluster": "a", "topic": "alone"}, "409")),
+    "topic.delete": (
+        ([], {"cluster": "a", "topic": "alone", "force": True}, lambda w: rows(w, "topic.deleted")[0]["reason"] == "forced"),
+        ([], {"cluster": "a", "topic": "t"}, "422")),
+    "topic.update-partitions": (
+        ([], {"cluster": "a", "topic": "parts", "partitions": 3}, lambda w: w.summary()["topics"]["a"]["parts"]["partitions"] == 3),
+        ([], {"cluster": "a", "topic": "t", "partitions": 3}, "409")),
+    "topic.set-replication-clusters": (
+        ([], {"cluster": "a", "topic": "t", "clusters": ["a"]}, lambda w: topic(w, "a")["replicators"] == {} and list(topic(w, "b")["replicators"]) == ["a"]),
+        ([], {"cluster": "a", "topic": "t", "clusters": ["b"]}, "412")),
+    "topic.remove-replication-clusters": (
+        ([], {"cluster": "a", "topic": "t"}, lambda w: topic(w, "a")["replicators"] == {}),
+        ([], {"cluster": "a", "topic": "t", "global": True}, "404")),
+    "schema.upload": (
+        ([], None, None),  # see test_creation_schemas.py: the scenario must declare schemas
+        ([], {"cluster": "a", "topic": "t", "schema": "order"}, "unknown-name")),
+    "schema.delete": (
+        ([], None, None),
+        ([], {"cluster": "a", "topic": "t"}, "404")),
+    "producer.use-schema": (
+        ([], None, None),
+        ([], {"producer": "p"}, "no-schemas")),
 }  # fmt: skip
 
 

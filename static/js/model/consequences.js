@@ -3,6 +3,7 @@
  * the forecast says of a failover now. Figures are the engine's own; nothing is estimated here.
  */
 
+import { CREATION_WORDS } from "./consequences_creation.js";
 import { counted } from "./format.js";
 import { topicView } from "./state.js";
 
@@ -55,6 +56,7 @@ const WORDS = {
   "replication.remove-cluster": ({ cluster }) => [`${cluster} gets no more messages and no markers; the others' snapshots no longer wait for it.`],
   "replication.add-cluster": ({ cluster }) => [`${cluster} gets messages from now on, and snapshots wait for its answer too.`],
   "setting.change": ({ setting, value }) => [`${setting ?? "The setting"} becomes ${value ?? "another value"} without a restart.`],
+  ...CREATION_WORDS,
 };
 
 /** Commands that have words here. */

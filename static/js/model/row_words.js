@@ -4,6 +4,7 @@
  */
 
 import { span } from "./format.js";
+import { CREATION_ROWS } from "./row_words_creation.js";
 
 const b = (text) => ({ strong: String(text) });
 const h = (text) => ({ harm: String(text) });
@@ -101,6 +102,7 @@ export const ROW_WORDS = {
   "failover.started": (row) => [h(`${row.subscription} moves from ${row.cluster} to ${row.peer}`), ` (${row.reason})`],
   "failover.finished": (row) => [`consumers of ${row.subscription} have subscribed in `, b(row.peer)],
   "check.violated": (row) => [h(`a check broke: ${row.reason}`), ` ${row.detail ?? ""}`],
+  ...CREATION_ROWS,
 };
 
 const REFUSED = {

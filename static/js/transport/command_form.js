@@ -10,6 +10,8 @@ const HINTS = {
   distribution: "such as 200ms",
   share: "such as 5%",
   messages: "such as web/5, web/7",
+  names: "such as us-west, us-east",
+  namespace: "such as public/default",
   position: "ledger:entry, earliest or latest",
   integer: "a whole number",
   "setting-name": "Pulsar's own name",

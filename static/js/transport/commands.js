@@ -3,6 +3,8 @@
  * and what they begin with. tests/browser/test_command_forms.py asserts that it says what the simulator's own table says.
  */
 
+import { CREATION_COMMANDS } from "./commands_creation.js";
+
 const required = true;
 const cluster = { name: "cluster", kind: "cluster", required };
 const consumer = { name: "consumer", kind: "consumer", required };
@@ -80,6 +82,7 @@ export const COMMANDS = {
     says: "change a broker setting",
     arguments: [{ name: "cluster", kind: "cluster" }, { name: "setting", kind: "setting-name", required }, { name: "value", kind: "setting-value", required }],
   },
+  ...CREATION_COMMANDS,
 };
 
 /**
@@ -100,7 +103,7 @@ export function commandOf(name, given) {
 
 function valueOf(kind, value) {
   if (kind === "integer") return Number.isFinite(Number(value)) ? Number(value) : value;
-  if (kind === "messages") return String(value).split(/[\s,]+/).filter(Boolean);
+  if (kind === "messages" || kind === "names") return String(value).split(/[\s,]+/).filter(Boolean);
   if (kind === "setting-value" && /^(true|false)$/.test(value)) return value === "true";
   if (kind === "setting-value" && /^-?\d+$/.test(value)) return Number(value);
   return value;

@@ -1,0 +1,10 @@
+"""The ordered causes of the family topic-creation: a duplicate has the same reasons there as with replicated subscriptions."""
+
+from __future__ import annotations
+
+from simulator.counting.causes import register_causes
+from simulator.counting.replicated_causes import CAUSES
+
+FAMILY = "topic-creation"
+
+register_causes(FAMILY, CAUSES)

@@ -1,0 +1,101 @@
+"""Which topics exist in a cluster: creating, growing and deleting them while the run goes on.
+
+Rules: a partitioned topic is metadata (how many partitions) and one log for each partition; a plain topic is a log. A
+deleted topic's log stays as the empty past of its name: when the name is created again, positions go on from there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.pulsar import upkeep
+from simulator.pulsar.creation import schema_registry
+
+if TYPE_CHECKING:
+    from simulator.pulsar.cluster import Cluster
+    from simulator.pulsar.topic import Topic
+
+
+def partition_names(base: str, partitions: int) -> list[tuple[str, int]]:
+    """(name, partition number) of a topic's logs; a plain topic has one, numbered -1."""
+    return [(f"{base}-partition-{number}", number) for number in range(partitions)] if partitions else [(base, -1)]
+
+
+def words_of(shape: int | None) -> str:
+    """A shape for people."""
+    return "no topic" if shape is None else f"a partitioned topic with {shape} partitions" if shape else "a non-partitioned topic"
+
+
+def create(cluster: Cluster, base: str, partitions: int, reason: str, cause: int, peer: str | None = None, client: int | None = None) -> int:
+    """Create a topic that is missing here; returns the seq of its `topic.created` row.
+
+    `reason` is who asked (client, command, replicator, copied-request, set-replication-clusters), `peer` the cluster that the
+    request came from, `client` who connected.
+    """
+    seq = cluster.runtime.note("topic.created", cause, cluster.number, peer, base, client, partitions, reason)
+    if partitions:
+        cluster.partitioned[base] = partitions
+    _open(cluster, base, partition_names(base, partitions), seq)
+    return seq
+
+
+def create_by_name(cluster: Cluster, base: str, name: str, reason: str, cause: int, peer: str) -> int:
+    """Create one log named like a partition, without metadata: what a producer of a single partition made before PIP-414."""
+    seq = cluster.runtime.note("topic.created", cause, cluster.number, peer, name, None, 0, reason)
+    _open(cluster, base, [(name, partition_number(base, name))], seq)
+    return seq
+
+
+def partition_number(base: str, name: str) -> int:
+    """2 of `orders-partition-2`; -1 of `orders`."""
+    return -1 if name == base else int(name.rpartition("-")[2])
+
+
+def grow(cluster: Cluster, base: str, partitions: int, reason: str, cause: int, peer: str | None = None) -> int:
+    """Give a partitioned topic more partitions here; returns the row's seq."""
+    seq = cluster.runtime.note("topic.partitions-changed", cause, cluster.number, peer, base, partitions, reason)
+    cluster.partitioned[base] = partitions
+    _open(cluster, base, partition_names(base, partitions), seq)
+    return seq
+
+
+def _open(cluster: Cluster, base: str, names: list[tuple[str, int]], cause: int) -> None:
+    """Open the logs that are not there yet; all are there before the first is loaded."""
+    new = [cluster.add_topic(base, name, partition) for name, partition in names if name not in cluster.topics]
+    if cluster.up:
+        for topic in new:
+            topic.loaded = True
+        for topic in new:
+            topic.load(cause)
+
+
+def delete(cluster: Cluster, base: str, reason: str, cause: int) -> int:
+    """Delete a topic with everything in it: subscriptions, replication cursors, entries, schemas. Returns the row's seq."""
+    runtime = cluster.runtime
+    doomed = cluster.parts(base)
+    for topic in doomed:
+        topic.unload("deleted", cause)
+    for topic in doomed:
+        _empty(topic, cause)
+        del cluster.topics[topic.name]
+        cluster.deleted[topic.name] = topic
+    cluster.partitioned.pop(base, None)
+    schema_registry.forget(cluster, base)
+    seq = runtime.note("topic.deleted", cause, cluster.number, base, reason)
+    for consumer in runtime.consumers.values():
+        if consumer.cluster_name == cluster.name and runtime.subscriptions[consumer.spec.subscription].topic == base:
+            consumer.last_seq = max(consumer.last_seq, seq)
+    return seq
+
+
+def _empty(topic: Topic, cause: int) -> None:
+    runtime, cluster = topic.runtime, topic.cluster
+    for name in tuple(topic.subscriptions):
+        subscription = topic.subscriptions.pop(name)
+        runtime.note("subscription.deleted", cause, cluster.number, topic.number, subscription.number)
+    for peer in tuple(topic.replicators):
+        topic.replicators.pop(peer).remove(cause)
+    upkeep.drop_everything(topic, cause)
+    topic.counts = dict.fromkeys(topic.counts, 0)
+    topic.marker_bytes = 0
+    topic.producers_seen.clear()

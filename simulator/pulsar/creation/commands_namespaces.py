@@ -1,0 +1,102 @@
+"""Commands about namespaces (rules: see `simulator.pulsar.commands`); codes are the HTTP status that pulsar-admin would get."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.pulsar.cluster import LOST
+from simulator.pulsar.creation import enforcement, policies, set_clusters
+from simulator.scenarios.commands import CommandError
+
+if TYPE_CHECKING:
+    from simulator.pulsar.cluster import Cluster
+    from simulator.pulsar.runtime import Runtime
+
+
+def serving(runtime: Runtime, name: str) -> Cluster:
+    """A cluster whose admin service answers."""
+    cluster = runtime.clusters[name]
+    if not cluster.up:
+        hint = "it was lost for good; name another cluster" if cluster.state == LOST else "restart it first"
+        raise CommandError("cluster-down", f"{name} is {cluster.state}", hint)
+    return cluster
+
+
+def present(runtime: Runtime, arguments: dict) -> Cluster:
+    """The cluster of the arguments, in which their namespace exists."""
+    cluster = serving(runtime, arguments["cluster"])
+    if policies.of_namespace(runtime, cluster.name, arguments["namespace"]) is None:
+        raise CommandError("404", f"Namespace {arguments['namespace']} does not exist in {cluster.name}", "create it there, or name one that the scenario declares")
+    return cluster
+
+
+def create(runtime, arguments, begin) -> None:
+    """namespace.create: with default policies."""
+    cluster, namespace = serving(runtime, arguments["cluster"]), arguments["namespace"]
+    if policies.of_namespace(runtime, cluster.name, namespace) is not None:
+        raise CommandError("409", f"Namespace {namespace} already exists in {cluster.name}", "change its policies instead")
+    cause = begin()
+    runtime.policies.add_namespace(cluster.name, namespace)
+    enforcement.apply(runtime, runtime.note("namespace.created", cause, cluster.number, namespace))
+
+
+def set_namespace_clusters(runtime, arguments, begin) -> None:
+    """namespace.set-clusters: checked as D3 says, then replicators follow."""
+    cluster = present(runtime, arguments)
+    set_clusters.validate(cluster, arguments["namespace"], tuple(arguments["clusters"]), arguments["compareTopicPartitions"])
+    cause = policies.change(runtime, cluster.name, arguments["namespace"], begin(), replication_clusters=tuple(arguments["clusters"]))
+    enforcement.apply(runtime, cause)
+
+
+def set_auto_creation(runtime, arguments, begin) -> None:
+    """namespace.set-auto-topic-creation: the override as a whole."""
+    cluster = present(runtime, arguments)
+    kind, number = arguments.get("allowAutoTopicCreationType"), arguments.get("defaultNumPartitions")
+    if kind == "non-partitioned" and (number or 0) > 1:
+        raise CommandError("412", f"[defaultNumPartitions] is {number}: not allowed to be above 1 when the type is non-partitioned", "leave it out, or choose partitioned")
+    if kind == "partitioned" and not number:
+        raise CommandError("412", "[defaultNumPartitions] must be at least 1 when the type is partitioned", "say how many")
+    policies.change(
+        runtime, cluster.name, arguments["namespace"], begin(), allow_auto_topic_creation=arguments["allowAutoTopicCreation"],
+        allow_auto_topic_creation_type=kind, default_num_partitions=number,
+    )
+
+
+def remove_auto_creation(runtime, arguments, begin) -> None:
+    """namespace.remove-auto-topic-creation."""
+    cluster = present(runtime, arguments)
+    policies.change(
+        runtime, cluster.name, arguments["namespace"], begin(), allow_auto_topic_creation=None, allow_auto_topic_creation_type=None, default_num_partitions=None
+    )
+
+
+def set_strategy(runtime, arguments, begin) -> None:
+    """namespace.set-schema-compatibility-strategy."""
+    cluster = present(runtime, arguments)
+    policies.change(runtime, cluster.name, arguments["namespace"], begin(), schema_compatibility_strategy=arguments["strategy"])
+
+
+def set_auto_update(runtime, arguments, begin) -> None:
+    """namespace.set-is-allow-auto-update-schema: a switch for clients, and PIP-433's own for replicators."""
+    cluster, enabled = present(runtime, arguments), arguments["enabled"]
+    known = policies.of_namespace(runtime, cluster.name, arguments["namespace"])["is_allow_auto_update_schema_with_replicator"]
+    for_replicator = arguments.get("enableForReplicator")
+    if for_replicator is not None and runtime.option("replicationTopicCreation") == "before":
+        raise CommandError("400", "there is no --enable-for-replicator before PIP-433", "leave it out, or choose another replicationTopicCreation")
+    if enabled and for_replicator is False:
+        raise CommandError("400", "replicators can not be forbidden what all clients may: isAllowAutoUpdateSchema is true and isAllowAutoUpdateSchemaWithReplicator false",
+                           "disable it for clients too, or leave replicators enabled")  # fmt: skip
+    policies.change(
+        runtime, cluster.name, arguments["namespace"], begin(), is_allow_auto_update_schema=enabled,
+        is_allow_auto_update_schema_with_replicator=known if for_replicator is None else for_replicator,
+    )
+
+
+HANDLERS = {
+    "namespace.create": create,
+    "namespace.set-clusters": set_namespace_clusters,
+    "namespace.set-auto-topic-creation": set_auto_creation,
+    "namespace.remove-auto-topic-creation": remove_auto_creation,
+    "namespace.set-schema-compatibility-strategy": set_strategy,
+    "namespace.set-is-allow-auto-update-schema": set_auto_update,
+}

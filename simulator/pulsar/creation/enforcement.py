@@ -1,0 +1,39 @@
+"""What brokers do when a policy changed: topics that may not live here go, replicators follow the lists in force (fact sheet A2, A10)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.pulsar.creation import catalogue, policies
+
+if TYPE_CHECKING:
+    from simulator.pulsar.runtime import Runtime
+    from simulator.pulsar.topic import Topic
+
+
+def apply(runtime: Runtime, cause: int) -> None:
+    """Let replicators follow the lists in force: what a broker does upon a policy event."""
+    for base in sorted(runtime.scenario.topics):
+        for cluster in runtime.clusters.values():
+            if cluster.shape(base) is not None and policies.kept_out(runtime, cluster.name, base):
+                catalogue.delete(cluster, base, "kept-out", cause)
+        wanted = policies.pairs(runtime, base)
+        if wanted == runtime.replication[base]:
+            continue
+        runtime.replication[base] = wanted
+        for cluster in runtime.clusters.values():
+            for topic in tuple(cluster.topics.values()):
+                if topic.base == base:
+                    follow_list(topic, cause)
+
+
+def follow_list(topic: Topic, cause: int) -> None:
+    """Replicators of one topic: those off the list go with their cursors, new ones begin at replicationStartAt."""
+    wanted = topic.remote_clusters()
+    for peer in [peer for peer in topic.replicators if peer not in wanted]:
+        topic.replicators.pop(peer).remove(cause)
+    if topic.loaded:
+        for peer in wanted:
+            if peer not in topic.replicators:
+                topic.add_replicator(peer, cause).start(cause)
+    topic.evaluate_controller(cause)

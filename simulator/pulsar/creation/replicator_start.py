@@ -1,0 +1,65 @@
+"""A geo-replicator's start, asked by its admin client: the check, the creation it may order, the refusal and what is said.
+
+Rules: the question rides with the connection's own round trip; a creation costs one more. A creation that comes second (409)
+is another retry. Retries never end: backoff as for any failed start.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.pulsar.creation import auto_creation, catalogue
+from simulator.pulsar.creation.start_check import CREATE, START, Sides, Verdict, judge_by_admin, judge_by_producer
+
+if TYPE_CHECKING:
+    from simulator.pulsar.replicator import Replicator
+
+CONFLICT = "409 This topic already exists"
+
+
+def verdict_of(replicator: Replicator) -> Verdict:
+    """What the start check says now."""
+    topic, runtime = replicator.topic, replicator.runtime
+    remote = runtime.clusters[replicator.peer]
+    sides = Sides(
+        topic.base, topic.name, topic.partition, topic.cluster.shape(topic.base), remote.shape(topic.base), topic.name in remote.topics,
+        remote.name, topic.cluster.setting("createTopicToRemoteClusterForReplication"),
+    )
+    if runtime.option("replicationTopicCreation") != "before":
+        return judge_by_admin(sides)
+    return judge_by_producer(sides, auto_creation.refusal(remote, topic.base), runtime.option("topicConsistencyCheck"))
+
+
+def passes(replicator: Replicator) -> bool:
+    """Whether the replicator may connect now; otherwise what follows from the verdict is under way."""
+    verdict = verdict_of(replicator)
+    if verdict.action == START:
+        return True
+    if verdict.action == CREATE:
+        arrive_us = replicator.runtime.now_us + replicator.link.latency_us(replicator.draw_base)
+        replicator.runtime.schedule(arrive_us, replicator.rank, replicator, "create_remote", (replicator.connection, verdict.shape))
+    else:
+        replicator.refused(verdict.reason, verdict.words)
+    return False
+
+
+def create_remote(replicator: Replicator, connection: int, shape: int) -> None:
+    """The order to create arrives at the peer; its answer makes the replicator check again, or try again."""
+    topic, runtime = replicator.topic, replicator.runtime
+    remote = runtime.clusters[replicator.peer]
+    if connection != replicator.connection:
+        return
+    if not (remote.up and replicator.link.up):
+        replicator.fail_start("connection", f"the connection to {remote.name} broke")
+        return
+    by_name = shape == 0 and topic.partition >= 0
+    there = topic.name in remote.topics if by_name else remote.shape(topic.base) is not None
+    answer = CONFLICT if there else None
+    if there:
+        pass
+    elif by_name:
+        catalogue.create_by_name(remote, topic.base, topic.name, "replicator", replicator.start_seq, topic.cluster.name)
+    else:
+        catalogue.create(remote, topic.base, shape, "replicator", replicator.start_seq, topic.cluster.name)
+    answer_us = runtime.now_us + replicator.back.latency_us(replicator.draw_base)
+    runtime.schedule(answer_us, replicator.rank, replicator, "creation_answered", (connection, answer))

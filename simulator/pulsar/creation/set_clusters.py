@@ -1,0 +1,90 @@
+"""What a cluster checks before it sets a namespace's replication clusters (fact sheet D3).
+
+Rules: first the list itself; then, when comparison is asked for, this cluster is in the new list, and for each cluster that
+is new in it: namespace there, topics that both sides have, `__change_events` too, and the auto-creation in force. The
+proposal compares always, and the allow switch too; before it nothing was compared.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.pulsar.creation import policies
+from simulator.scenarios.commands import CommandError
+
+if TYPE_CHECKING:
+    from simulator.pulsar.cluster import Cluster
+
+CHANGE_EVENTS = "__change_events"
+_ENSURE = "Please ensure partition counts are the same before enabling replication."
+
+
+def validate(cluster: Cluster, namespace: str, listed: tuple[str, ...], compare: bool) -> None:
+    """Raises CommandError with the status that the cluster would answer."""
+    _the_list_itself(cluster, namespace, listed)
+    rule = cluster.runtime.option("replicationTopicCreation")
+    if rule == "before" or (rule == "implemented" and not compare) or cluster.name not in listed:
+        return
+    present = policies.namespace_list(cluster.runtime, cluster.name, namespace)
+    for name in sorted(listed):
+        if name != cluster.name and name not in present:
+            _both_sides(cluster, cluster.runtime.clusters[name], namespace)
+
+
+def _the_list_itself(cluster: Cluster, namespace: str, listed: tuple[str, ...]) -> None:
+    known = cluster.runtime.clusters
+    if not listed:
+        raise CommandError("412", "ClusterIds should not be null or empty", "name at least one cluster")
+    for name in sorted(listed):
+        if name not in known:
+            raise CommandError("403", f"Invalid cluster id: {name}", f"clusters are {', '.join(known)}")
+    for name in sorted(listed):
+        for peer in cluster.runtime.scenario.clusters[name].peer_clusters or ():
+            if peer in listed:
+                raise CommandError("409", f"{name} is a peer cluster of {peer}: they cannot be part of one replication list", "name only one of them")
+    allowed = policies.of_namespace(cluster.runtime, cluster.name, namespace)["allowed_clusters"]
+    for name in sorted(listed):
+        if allowed and name not in allowed:
+            raise CommandError("400", f"Cluster [{name}] is not in the list of allowed clusters list for namespace [{namespace}]", f"allowed are {', '.join(allowed)}")
+
+
+def _both_sides(cluster: Cluster, remote: Cluster, namespace: str) -> None:
+    runtime = cluster.runtime
+    if not remote.up or not runtime.links[cluster.name, remote.name].up:
+        raise CommandError("500", f"{remote.name} can not be asked: it is {remote.state}, or the link is cut", "heal or restart what is broken, or do not compare")
+    there = policies.of_namespace(runtime, remote.name, namespace)
+    if there is None:
+        raise CommandError("409", f"Namespace {namespace} does not exist on the remote cluster {remote.name}", "create it there first")
+    if remote.name not in policies.namespace_list(runtime, remote.name, namespace):
+        return  # the remote does not hold this namespace's topics, as it sees it
+    for base in sorted(runtime.scenario.topics):
+        if runtime.scenario.topics[base].namespace == namespace:
+            _topic(cluster, remote, f"{namespace}/{base}", cluster.shape(base), remote.shape(base))
+    here = policies.of_namespace(runtime, cluster.name, namespace)
+    _topic(cluster, remote, f"{namespace}/{CHANGE_EVENTS}", here["change_events_partitions"], there["change_events_partitions"])
+    _auto_creation(cluster, remote, namespace)
+
+
+def _topic(cluster: Cluster, remote: Cluster, topic: str, local: int | None, far: int | None) -> None:
+    """Topics that only one side has pass."""
+    if local is None or far is None or local == far:
+        return
+    if not local or not far:
+        raise CommandError("409", f"Topic type mismatch for topic '{topic}': local cluster '{cluster.name}' has {_words(local)}, remote cluster '{remote.name}' has {_words(far)}.",
+                           "delete one of them, or create both in one shape")  # fmt: skip
+    raise CommandError("409", f"Partition count mismatch for topic '{topic}': local cluster has {local} partitions, remote cluster '{remote.name}' has {far} partitions. {_ENSURE}",
+                       "add partitions where there are fewer")  # fmt: skip
+
+
+def _words(shape: int) -> str:
+    return f"a partitioned topic with {shape} partitions" if shape else "a non-partitioned topic"
+
+
+def _auto_creation(cluster: Cluster, remote: Cluster, namespace: str) -> None:
+    names = ("allowAutoTopicCreation", "topicType", "defaultNumPartitions")
+    first = 0 if cluster.runtime.option("replicationTopicCreation") == "proposal" else 1
+    here, there = policies.auto_creation(cluster, namespace)[first:], policies.auto_creation(remote, namespace)[first:]
+    if here != there:
+        sides = [", ".join(f"{name}={policies.words(value)}" for name, value in zip(names[first:], side, strict=True)) for side in (here, there)]
+        raise CommandError("409", f"Effective auto-topic creation policy mismatch: local cluster '{cluster.name}' has [{sides[0]}], remote cluster '{remote.name}' has [{sides[1]}].",
+                           "set one override in both namespaces, or the same broker settings")  # fmt: skip

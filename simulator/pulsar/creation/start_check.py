@@ -1,0 +1,79 @@
+"""The replicator's start check: may it connect, must the topic be created first, or is it refused (fact sheet D1)?
+
+Rules: pure functions of what is known of both sides. A shape is a number of partitions, 0 for a plain topic, None where
+there is no topic. `judge_by_admin` is PIP-433's check by admin client, as proposed and as built; `judge_by_producer` is what
+the internal producer of a single partition met before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+START, CREATE, REFUSE = "start", "create", "refuse"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`shape` is what to create; `reason` and `words` say why it is refused."""
+
+    action: str
+    shape: int = 0
+    reason: str = ""
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What a replicator of `name` (a partition of `base`, or `base` itself) knows when it starts."""
+
+    base: str
+    name: str
+    partition: int
+    local: int | None
+    remote: int | None
+    remote_has_name: bool
+    peer: str
+    creates: bool  # createTopicToRemoteClusterForReplication
+
+
+def judge_by_admin(sides: Sides) -> Verdict:
+    """PIP-433: both sides must have the same shape; what the remote lacks is created in the local shape, whatever its policies say."""
+    local, remote = sides.local, sides.remote
+    if local is None:  # a log named like a partition, without metadata: a plain topic of that name
+        local, remote = 0, 0 if sides.remote_has_name else None
+    if remote is None:
+        if sides.creates:
+            return Verdict(CREATE, local)
+        topic = f"partitioned topic {sides.base} with {local} partitions" if local else f"non-partitioned topic {_plain_name(sides)}"
+        return Verdict(REFUSE, 0, "no-remote-topic", "Can not start replicator because there is no topic on the remote cluster. "
+                       f"Please create the {topic} on the remote cluster {sides.peer}")  # fmt: skip
+    if local != remote:
+        return Verdict(REFUSE, 0, "different-partitions", "Can not start replicator because the partitions between local and remote cluster are"
+                       f" different. local: {local}, remote: {remote}")  # fmt: skip
+    return Verdict(START)
+
+
+def _plain_name(sides: Sides) -> str:
+    return sides.base if sides.local is not None else sides.name
+
+
+def judge_by_producer(sides: Sides, may_create: str | None, consistency: bool) -> Verdict:
+    """Before PIP-433: the internal producer looks for a topic of the very name, and connecting creates it as any producer does.
+
+    `may_create` is why the remote's policies forbid that, None when they allow it; `consistency` is PIP-414.
+    """
+    remote = sides.remote
+    if sides.partition < 0 and remote:
+        return Verdict(REFUSE, 0, "remote-partitioned", "Can not create the replicator due to the partitions in the remote cluster is not 0,"
+                       f" but is {remote}")  # fmt: skip
+    if sides.remote_has_name:
+        return Verdict(START)
+    if sides.partition >= 0 and remote:
+        return Verdict(REFUSE, 0, "no-such-partition", f"Illegal topic partition name {sides.name} with max allowed {remote} partitions")
+    if not sides.creates:
+        return Verdict(REFUSE, 0, "no-remote-topic", f"Topic {sides.name} does not exist on the remote cluster {sides.peer}")
+    if sides.partition >= 0 and consistency:
+        return Verdict(REFUSE, 0, "no-partitioned-topic", f"Partition {sides.name} is denied: the partitioned topic {sides.base} does not exist on the remote cluster {sides.peer}")
+    if may_create is not None:
+        return Verdict(REFUSE, 0, "auto-creation-not-allowed", may_create)
+    return Verdict(CREATE, 0)

@@ -1,0 +1,29 @@
+/** Words for the events of namespaces, topics and schemas; `row_words.js` takes them in. */
+
+const b = (text) => ({ strong: String(text) });
+const h = (text) => ({ harm: String(text) });
+const shape = (count) => (count ? `with ${count} partitions` : "as a plain topic");
+const who = (row) => row.client ?? (row.peer ? `the replicator from ${row.peer}` : "a person");
+const ASKED = {
+  client: (row) => `${row.client} connected to it${row.peer ? `, in the shape that ${row.peer} has` : ""}`,
+  replicator: (row) => `the replicator from ${row.peer} asked for it`,
+  "copied-request": (row) => `copied from ${row.peer}`,
+  "set-replication-clusters": (row) => `${row.peer} put it on the topic's replication list`,
+  command: () => "by command",
+};
+
+/** @type {Object<string, (row: object) => Array<string | object>>} */
+export const CREATION_ROWS = {
+  "namespace.created": (row) => [b(row.detail), ` exists in ${row.cluster}`],
+  "policy.changed": (row) => [b(row.reason), ` of ${row.topic ?? "a namespace"} changed in ${row.cluster}: ${row.detail}`],
+  "topic.created": (row) => [b(row.topic), ` created in ${row.cluster} ${shape(row.count)}: ${(ASKED[row.reason] ?? (() => row.reason))(row)}`],
+  "topic.creation-refused": (row) => [h(`${row.topic} not created`), ` in ${row.cluster}: ${row.detail}`],
+  "topic.partitions-changed": (row) => [b(row.topic), ` has ${row.count} partitions in ${row.cluster} (${row.reason})`],
+  "topic.deleted": (row) => [h(`${row.topic} deleted`), ` in ${row.cluster} (${row.reason})`],
+  "replicator.start-refused": (row) => [h(`replicator ${row.cluster} → ${row.peer} of ${row.topic} refused`), `, time ${row.count}: ${row.detail}`],
+  "replicator.stopped": (row) => [h(`replicator ${row.cluster} → ${row.peer} stops before ${row.ledger}:${row.entry}`), `, connected as it is: ${row.detail}`],
+  "schema.used": (row) => [b(row.producer), ` uses schema ${row.detail ?? "none"} from message ${row.sequence_id} on`],
+  "schema.registered": (row) => [b(row.detail), ` is schema version ${row.count} of ${row.topic} in ${row.cluster}, brought by ${who(row)}`],
+  "schema.refused": (row) => [h(`a schema is refused`), ` by ${row.topic} in ${row.cluster}, offered by ${who(row)}: ${row.detail}`],
+  "schema.deleted": (row) => [h(`${row.count} schemas of ${row.topic} deleted`), ` in ${row.cluster}`],
+};
