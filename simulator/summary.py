@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simulator.counting import SubscriptionCounts, failover_summary, subscription_summary
-from simulator.summaries import brokers, creation
+from simulator.summaries import brokers, creation, shadows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,7 @@ SECTIONS: dict[str, Callable[[World], Any]] = {
     "latency": brokers.latency,
     "replicators": creation.replicators,
     "topics": creation.topics,
+    "shadows": shadows.shadows,
 }
 """Sections that belong to one system each, by name; always present, empty when unused."""
 

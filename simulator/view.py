@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 from simulator.inspection import read_position_text
 from simulator.pulsar import forecasting
 from simulator.summaries.brokers import broker_figures
+from simulator.pulsar.shadow.losses import lost_messages
+from simulator.summaries.shadows import reads_by_place
 
 if TYPE_CHECKING:
     from simulator.pulsar.controller import SnapshotController
     from simulator.pulsar.runtime import Runtime
+    from simulator.pulsar.shadow.topic import ShadowTopic
     from simulator.pulsar.subscription import Subscription
     from simulator.pulsar.topic import Topic
     from simulator.world import World
@@ -58,6 +61,7 @@ def _topics(runtime: Runtime, cluster: str) -> dict[str, Any]:
 def _topic(topic: Topic) -> dict[str, Any]:
     ledger, entry = topic.log.last_confirmed
     return {
+        **({"shadow": _shadow(topic)} if topic.source is not None else {}),
         "length": topic.log.length,
         "first_kept": topic.log.first_kept,
         "last_position": f"{ledger}:{entry}",
@@ -66,6 +70,23 @@ def _topic(topic: Topic) -> dict[str, Any]:
         "controller": _controller(topic.controller) if topic.controller else None,
         "replicators": {peer: _replicator(replicator) for peer, replicator in topic.replicators.items()},
         "subscriptions": {name: _subscription(subscription) for name, subscription in topic.subscriptions.items()},
+    }
+
+
+def _shadow(topic: ShadowTopic) -> dict[str, Any]:
+    """What a shadow topic shows beside what every topic does."""
+    replicator = topic.source.shadows.replicators.get(topic.name)
+    return {
+        "source": topic.source.name,
+        "loaded": topic.loaded,
+        "behind_entries": topic.behind_entries,
+        "stale_us": topic.stale_us,
+        "saved_bytes": topic.saved_bytes,
+        "queued_adds": len(topic.queued),
+        "lost": sum(lost_messages(topic, name) for name in sorted(topic.lost)),
+        "replicator": None if replicator is None else {"state": replicator.state, "backlog": replicator.backlog, "in_flight": replicator.in_flight},
+        "reads": reads_by_place(topic.reads),
+        "source_reads": reads_by_place(topic.source.reads),
     }
 
 

@@ -261,7 +261,7 @@ class World:
         """The normalised command if it would be accepted now. Raises CommandError; changes nothing."""
         normal = normalise_command(command, self.scenario)
 
-        def begin() -> int:
+        def begin(**_answer: Any) -> int:
             raise _Accepted
 
         try:

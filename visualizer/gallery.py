@@ -21,6 +21,7 @@ from visualizer.wire import Refused
 FAMILY_WORDS = {
     "replicated-subscriptions": "Pulsar ties positions of different regions together with snapshots, and moves the standby's cursor when the active one has passed them.",
     "topic-creation": "Each cluster has topics, policies and schemas of its own; a replicator asks the other side before it starts, and is told no, for ever if need be.",
+    "shadow-topics": "A shadow topic has subscriptions of its own on the ledgers of another topic: no copy, no writing, another broker (PIP-180).",
 }
 """What a family's mechanism is, in one sentence; a family without one stands by its name."""
 

@@ -23,12 +23,16 @@ from simulator.checks.order_kept import OrderKept
 from simulator.checks.safe_update import SafeUpdate
 from simulator.checks.same_shape import SameShape
 from simulator.checks.schema_first import SchemaFirst
+from simulator.checks.shadows import ShadowDeliversSource, ShadowLosesAloud, ShadowWithinSource, ShadowWritesNothing
 from simulator.checks.stretch import Stretch
 from simulator.checks.violation import Violation
 from simulator.scenarios.model import Scenario
 from simulator.trace.trace import BLOCK_ROWS, Trace
 
-ROW_CHECKS: tuple[type[Check], ...] = (SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly, BrokerLimits, SameShape, SchemaFirst)
+SHADOW_CHECKS = (ShadowWritesNothing, ShadowDeliversSource, ShadowWithinSource, ShadowLosesAloud)
+ROW_CHECKS: tuple[type[Check], ...] = (
+    SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly, BrokerLimits, SameShape, SchemaFirst, *SHADOW_CHECKS,
+)  # fmt: skip
 
 CLAIMS: tuple[str, ...] = (*(check.claim for check in ROW_CHECKS), CAUSES_ADD_UP)
 """Every claim in order: what `Violation.claim` can say."""

@@ -7,7 +7,8 @@ from simulator.counting.cursor_causes import ack_hole, ack_not_registered, curso
 from simulator.counting.nominal import snapshot_incomplete
 from simulator.counting.snapshot_causes import after_newest_snapshot, snapshot_evicted, snapshot_unused, update_in_flight
 
-FAMILY = "replicated-subscriptions"
+FAMILIES = ("replicated-subscriptions", "shadow-topics")
+"""Shadow topics have no mechanism of their own that moves a subscription: what a failover of their source's brings is explained as ever."""
 
 CAUSES: tuple[Cause, ...] = (
     Cause("resent_copy", resent_copy),
@@ -24,4 +25,5 @@ CAUSES: tuple[Cause, ...] = (
     Cause("after_newest_snapshot", after_newest_snapshot),
 )
 
-register_causes(FAMILY, CAUSES)
+for _family in FAMILIES:
+    register_causes(_family, CAUSES)

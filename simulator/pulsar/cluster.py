@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.pulsar.broadcast.broker import Broker, broker_for
 from simulator.pulsar.hot_settings import HotSettings
+from simulator.pulsar.shadow.topic import ShadowTopic
 from simulator.pulsar.topic import Topic
 from simulator.scenarios.settings import SETTINGS
 
@@ -67,10 +68,16 @@ class Cluster:
 
     def add_topic(self, base: str, name: str, partition: int) -> Topic:
         """Create a topic (or partition) here; the caller loads it."""
-        topic = self.deleted.pop(name, None) or Topic(self, base, name, partition)
+        topic = self.deleted.pop(name, None) or self._new_topic(base, name, partition)
         self.topics[name] = topic
         topic.take_broker(broker_for(self, base, name))
         return topic
+
+    def _new_topic(self, base: str, name: str, partition: int) -> Topic:
+        shadow_of = self.runtime.scenario.topics[base].shadow_of
+        if shadow_of is None:
+            return Topic(self, base, name, partition)
+        return ShadowTopic(self, base, name, partition, self.topics[shadow_of if partition < 0 else f"{shadow_of}-partition-{partition}"])
 
     def shape(self, base: str) -> int | None:
         """How many partitions a topic has here, 0 for a plain one; None (404) when neither metadata nor a plain topic is there."""

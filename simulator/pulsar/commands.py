@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simulator.pulsar import commands_clients, commands_topics
 from simulator.pulsar.cluster import LOST, UP
@@ -17,6 +17,7 @@ from simulator.pulsar.consumer import DOWN
 from simulator.pulsar.creation import commands_namespaces
 from simulator.pulsar.creation import commands_topics as commands_topics_of_one_cluster
 from simulator.pulsar.failover import AutomaticFailover, Failover
+from simulator.pulsar.shadow import commands as commands_shadow
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.names import parse_link
 from simulator.trace.registry import NULL
@@ -24,7 +25,8 @@ from simulator.trace.registry import NULL
 if TYPE_CHECKING:
     from simulator.pulsar.runtime import Runtime
 
-Begin = Callable[[], int]
+Begin = Callable[..., int]
+"""Called with what the answer says beside "ok", if anything: a status code, what was asked for."""
 
 
 class CommandRunner:
@@ -52,8 +54,8 @@ def execute(runtime: Runtime, command: dict) -> None:
     """Apply a normalised command now. Raises CommandError, and then nothing has changed."""
     arguments = {name: value for name, value in command.items() if name != "do"}
 
-    def begin() -> int:
-        runtime.command_results.append(_result(runtime, command, None))
+    def begin(**answer: Any) -> int:
+        runtime.command_results.append({**_result(runtime, command, None), **answer})
         return runtime.note("command.applied", NULL, command["do"], json.dumps(arguments, sort_keys=True, ensure_ascii=False))
 
     HANDLERS[command["do"]](runtime, arguments, begin)
@@ -192,4 +194,5 @@ HANDLERS: dict[str, Callable[[Runtime, dict, Begin], None]] = {
     **commands_topics.HANDLERS,
     **commands_namespaces.HANDLERS,
     **commands_topics_of_one_cluster.HANDLERS,
+    **commands_shadow.HANDLERS,
 }

@@ -67,6 +67,9 @@ def _subscribe(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
     """One partition; False when the broker cannot take it now."""
     if not topic.loaded:
         return False
+    if consumer.forbidden:
+        topic.runtime.note("client.changed", cause, topic.cluster.number, consumer.number, "refused-not-authorised")
+        return True  # for good: such a client does not try again
     subscription = topic.subscriptions.get(spec.name)
     if subscription is not None and subscription.type == "Exclusive" and subscription.dispatcher.sessions:
         topic.runtime.note("client.changed", cause, topic.cluster.number, consumer.number, "refused-exclusive")

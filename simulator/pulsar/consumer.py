@@ -18,6 +18,7 @@ from simulator.pulsar import connecting
 from simulator.pulsar.acknowledging import Acknowledger
 from simulator.pulsar.ranks import CONSUMER, rank
 from simulator.pulsar.session import Session
+from simulator.pulsar.shadow.authorisation import CONSUME, refusal
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Consumer(Acknowledger):
         self.cluster_name = spec.cluster
         self.rank = rank(CONSUMER, sorted(runtime.scenario.consumers).index(spec.name))
         self.state = WAITING
+        self.forbidden = refusal(runtime.scenario, spec.role, CONSUME, runtime.subscriptions[spec.subscription].topic)  # why its role may not consume there, if so
         self.sessions: dict[str, Session] = {}
         self.asking: dict[str, bool] = {}  # topics whose broker has not come to this client yet
         self.queue: deque[Item] = deque()

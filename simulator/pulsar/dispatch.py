@@ -56,7 +56,7 @@ class Dispatcher:
 
     def next_deliverable(self, cause: int) -> int | None:
         """The next entry to send, from the read position; markers are filtered on the way. None at the end."""
-        log, cursor, synced = self.topic.log, self.subscription.cursor, self.subscription.synced
+        log, cursor, synced, reads = self.topic.log, self.subscription.cursor, self.subscription.synced, self.topic.reads
         while self.read_index < log.length:
             index = self.read_index
             self.read_index = index + 1
@@ -68,7 +68,12 @@ class Dispatcher:
             elif synced and self.subscription.filter_acknowledged(index, record, cause):
                 continue
             elif not self.postpones or not self.postponed(index, record):
-                return index
+                if reads is None or reads.take(index):
+                    return index
+                self.read_index = index  # nothing holds it: reading waits here
+                return None
+        if reads is not None:
+            reads.reached_end()
         return None
 
     def postponed(self, index: int, record: int) -> bool:

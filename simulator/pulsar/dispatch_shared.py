@@ -138,8 +138,12 @@ class SharedDispatcher(Dispatcher):
             self.replay.discard(index)
             if self.subscription.cursor.is_acknowledged(index):
                 continue
-            if not self.subscription.synced or not self.subscription.filter_acknowledged(index, self.topic.log.records[index], cause):
+            if self.subscription.synced and self.subscription.filter_acknowledged(index, self.topic.log.records[index], cause):
+                continue
+            if self.topic.reads is None or self.topic.reads.take(index):
                 return index
+            self.replay.add(index)  # nothing holds it: reading waits here
+            return None
         return self.next_deliverable(cause)
 
     def _send(self, session: Session, index: int, cause: int) -> int:

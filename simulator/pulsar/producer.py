@@ -13,6 +13,7 @@ from simulator.kernel.distributions import interval_sampler
 from simulator.kernel.random import draw, stream_key
 from simulator.pulsar.creation import clients
 from simulator.pulsar.ranks import PRODUCER, rank
+from simulator.pulsar.shadow.authorisation import PRODUCE, refusal
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Producer:
         self.pending: deque[tuple[int, int, str, int]] = deque()  # (first message, messages, topic, times sent)
         self.retry_due = False
         self.published = self.receipted = 0
+        self.forbidden = refusal(runtime.scenario, spec.role, PRODUCE, spec.topic)  # why its role may not produce there, if so
         self.down_from = RUNNING  # the state that a crash of the region interrupted
         self.schema = spec.schema
         self.schema_refusal: tuple[str, str] | None = None
@@ -127,8 +129,8 @@ class Producer:
 
     # --- publishing
 
-    def publish(self, cause: int) -> None:
-        """The application calls send once."""
+    def publish(self, cause: int, chosen: str | None = None) -> None:
+        """The application calls send once; `chosen` names the partition, which it otherwise does not say."""
         runtime, spec = self.runtime, self.spec
         sequence_id, now_us = self.next_sequence_id, runtime.now_us
         self.next_sequence_id = sequence_id + 1
@@ -138,7 +140,7 @@ class Producer:
         partitions = cluster.partitioned.get(spec.topic, 0)
         if not partitions and spec.topic not in cluster.topics:
             partitions = clients.find_topic(self, cluster, spec.topic, cause)
-        topic = self._partition_name(key, sequence_id, partitions) if partitions else spec.topic
+        topic = chosen or (self._partition_name(key, sequence_id, partitions) if partitions else spec.topic)
         deliver_at_us = self._deliver_at_us(sequence_id) if spec.delay is not None else 0
         batched = spec.batch > 1 and not deliver_at_us
         message = self._take_number(topic) if batched else runtime.take_messages(1)
@@ -226,6 +228,9 @@ class Producer:
 
     def _store(self, topic: Topic, first: int, count: int, cause: int) -> None:
         runtime, messages = self.runtime, self.runtime.messages
+        if self.forbidden or topic.refuses is not None:
+            self._refused(topic, first, count, cause)
+            return
         if topic.hot.deduplicates:
             highest = topic.producers_seen.get(self.name, (-1, -1))
             if (messages.sequence_id[first], 0) <= highest:
@@ -236,6 +241,13 @@ class Producer:
         seq = topic.append_messages(first, count, NULL, self.spec.size_bytes * count, cause)
         self._receipt(topic, first, count, seq)
         topic.wake(seq)
+
+    def _refused(self, topic: Topic, first: int, count: int, cause: int) -> None:
+        """The broker takes no such send: each message fails at once, the producer stays connected."""
+        topic.refused_sends += count
+        reason = "not-authorised" if self.forbidden else topic.refuses
+        for message in range(first, first + count):
+            self.runtime.note("message.send-failed", cause, topic.cluster.number, topic.number, self.number, self.runtime.messages.sequence_id[message], reason)
 
     def _receipt(self, topic: Topic, first: int, count: int, cause: int) -> None:
         runtime, messages = self.runtime, self.runtime.messages

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-CONSUMER, PRODUCER, REPLICATOR, TOPIC, CONTROLLER, FAILOVER, BROKER, ADMIN = range(1, 9)
+CONSUMER, PRODUCER, REPLICATOR, TOPIC, CONTROLLER, FAILOVER, BROKER, ADMIN, SHADOW = range(1, 10)
 """Consumers first: who subscribes at the instant of a first publish receives it."""
 
 

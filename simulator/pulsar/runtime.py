@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from simulator.pulsar.failover_window import FailoverWindow
     from simulator.pulsar.producer import Producer
     from simulator.kernel.links import Link
+    from simulator.pulsar.shadow.source import ShadowList
     from simulator.scenarios.model import Scenario
 
 MILLION = 1_000_000
@@ -39,6 +40,7 @@ class Runtime(Clock):
         "scenario", "seed", "trace", "messages", "seq", "message_count", "clusters", "cluster_names", "links", "producers",
         "consumers", "markers", "snapshot_count", "replication", "partitions", "failovers", "options", "marker_faults",
         "acknowledged", "delivered", "settled", "command_count", "subscriptions", "marker_count", "command_results", "windows", "policies", "schemas", "remote_admin",
+        "shadow_lists",
     )  # fmt: skip
 
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
@@ -66,6 +68,7 @@ class Runtime(Clock):
         self.policies = PolicyBook(scenario)
         self.remote_admin: RemoteAdmin | None = None  # put here when the system is built
         self.schemas = SchemaBook(scenario) if scenario.schemas else None
+        self.shadow_lists: dict[tuple[str, str], ShadowList] = {}  # (cluster, source topic) -> the shadow topics that it feeds
         self.marker_faults: list[dict] = []  # orders to delay or drop the next marker of a type
         self.acknowledged: dict[str, Any] = {}  # subscription -> BitMap of message numbers the application acknowledged
         self.delivered: dict[str, Any] = {}  # subscription -> BitMap of message numbers handed to the application

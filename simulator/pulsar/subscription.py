@@ -298,4 +298,4 @@ class Subscription:
     @property
     def backlog(self) -> int:
         """Entries after the mark-delete that are not individually deleted, markers included (B4)."""
-        return self.cursor.backlog(self.topic.log.length)
+        return max(0, self.cursor.backlog(self.topic.log.length))  # a shadow's last confirmed entry may go back

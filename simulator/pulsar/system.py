@@ -14,6 +14,7 @@ from simulator.pulsar.creation.remote_admin import RemoteAdmin
 from simulator.pulsar.consumer import Consumer, new_delivered_sets
 from simulator.pulsar.producer import Producer
 from simulator.pulsar.runtime import Runtime
+from simulator.pulsar.shadow.source import NO_SHADOWS, ShadowList
 from simulator.scenarios.model import Scenario
 from simulator.trace.registry import MARKER_TYPES, NULL
 from simulator.trace.trace import Trace
@@ -31,7 +32,7 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Runtime:
         runtime.clusters[name] = Cluster(runtime, name)
     runtime.remote_admin = RemoteAdmin(runtime)
     new_delivered_sets(runtime)
-    for base in sorted(scenario.topics):
+    for base in sorted(scenario.topics, key=lambda name: (scenario.topics[name].shadow_of is not None, name)):  # sources before their shadows
         _add_topic(runtime, base)
     for name in runtime.cluster_names:
         for topic in runtime.clusters[name].topics.values():
@@ -55,13 +56,19 @@ def _intern_names(scenario: Scenario, trace: Trace) -> None:
 
 
 def _add_topic(runtime: Runtime, base: str) -> None:
+    spec = runtime.scenario.topics[base]
     runtime.replication[base] = policies.pairs(runtime, base)
-    for name, partitions in sorted(runtime.scenario.topics[base].shapes.items()):
+    for name, partitions in sorted(spec.shapes.items()):
         cluster = runtime.clusters[name]
+        if spec.shadow_of is not None:
+            partitions = cluster.shape(spec.shadow_of)  # copied once, when it is created
         if partitions:
             cluster.partitioned[base] = partitions
         for log, partition in partition_names(base, partitions):
             cluster.add_topic(base, log, partition)
+        if spec.shadow_of is not None and spec.shadow_replication is not False:
+            listed = runtime.shadow_lists.get((name, spec.shadow_of), NO_SHADOWS)
+            runtime.shadow_lists[name, spec.shadow_of] = ShadowList((*listed.names, base))
 
 
 def _schedule_clients(runtime: Runtime) -> None:

@@ -19,6 +19,8 @@ from simulator.pulsar.hot_settings import HotSettings
 from simulator.pulsar.markers import Marker
 from simulator.pulsar.ranks import TOPIC, rank
 from simulator.pulsar.replicator import Replicator
+from simulator.pulsar.shadow.reads import Reads
+from simulator.pulsar.shadow.source import ShadowSource
 from simulator.pulsar.subscription import Subscription
 from simulator.trace.registry import CODE, NULL
 
@@ -31,7 +33,14 @@ _MINUTE_US = 60_000_000
 
 
 class Topic:
-    """One topic partition in one cluster. `base` is the topic's name without partition."""
+    """One topic partition in one cluster. `base` is the topic's name without partition.
+
+    `source` is the topic whose ledgers it reads, for a shadow topic; `refuses` why it takes no normal send, if so.
+    """
+
+    source: Topic | None = None
+    refuses: str | None = None
+    terminated = False
 
     def __init__(self, cluster: Cluster, base: str, name: str, partition: int) -> None:
         runtime = cluster.runtime
@@ -63,6 +72,9 @@ class Topic:
         self.batched = any(spec.batch > 1 for spec in runtime.scenario.producers.values() if spec.topic == base)
         self.counts = {"messages": 0, "snapshot_request": 0, "snapshot_response": 0, "snapshot": 0, "subscription_update": 0}
         self.marker_bytes = 0
+        self.shadows = ShadowSource(self)
+        self.refused_sends = 0
+        self.reads: Reads | None = None  # counted where somebody asks by which place reads are served
 
     # --- life
 
@@ -89,6 +101,13 @@ class Topic:
             replicator.start(seq, at_once=first)
         upkeep.start(self)
         self.evaluate_controller(seq)
+        self.shadows.loaded(seq, first)
+
+    def load_again(self, argument: tuple[int, int]) -> None:
+        """Another broker takes the topic after a crash of the one before; nothing to do when it was loaded meanwhile."""
+        epoch, cause = argument
+        if epoch == self.epoch and not self.loaded and self.cluster.up and self.cluster.topics.get(self.name) is self:
+            self.load(cause)
 
     def unload(self, reason: str, cause: int, clean: bool = True) -> None:
         """Leave the broker. Clean: cursors are flushed; otherwise they fall back to what was persisted."""
@@ -102,6 +121,7 @@ class Topic:
             subscription.unload(seq, clean)
         for replicator in self.replicators.values():
             replicator.close(reason, seq, clean)
+        self.shadows.unloaded(reason, seq, clean)
         if self.controller is not None:
             self.controller.close("unloaded", seq)
             self.controller = None
@@ -134,7 +154,19 @@ class Topic:
 
     # --- ledgers
 
+    def terminate(self, cause: int) -> int:
+        """No more messages, for good: the open ledger is closed and none opened after it. Returns the row's seq."""
+        self.terminated, self.refuses = True, "terminated"
+        ledger = self.log.ledgers[-1]
+        self.log.close_ledger(self.runtime.now_us)
+        self.runtime.note("ledger.closed", cause, self.cluster.number, self.number, ledger.id, ledger.entries)
+        seq = self.runtime.note("topic.terminated", cause, self.cluster.number, self.number, *self.log.last_confirmed)
+        self.shadows.ledgers_changed(seq)
+        return seq
+
     def _open_ledger(self, cause: int) -> None:
+        if self.terminated:
+            return
         runtime, now_us = self.runtime, self.runtime.now_us
         if self.log.ledgers:
             closed = self.log.ledgers[-1]
@@ -151,6 +183,7 @@ class Topic:
             setting("managedLedgerMaxLedgerRolloverTimeMinutes", self) * _MINUTE_US,
             setting("managedLedgerMinLedgerRolloverTimeMinutes", self) * _MINUTE_US,
         )
+        self.shadows.ledgers_changed(cause)
 
     def roll_over_if_full(self, cause: int) -> None:
         """The entry that reaches a limit is the last of its ledger; the next is opened at once."""
@@ -225,7 +258,9 @@ class Topic:
         self.wake_dispatchers(cause)
 
     def wake_dispatchers(self, cause: int) -> None:
-        """A message of another cluster was appended: nothing for the replicators, who pass over it when they read next."""
+        """A message of another cluster was appended: nothing for the geo-replicators, who pass over it when they read next."""
+        if self.shadows.replicators:
+            self.shadows.appended()
         for subscription in tuple(self.subscriptions.values()):
             subscription.dispatcher.dispatch(cause)
 
@@ -282,6 +317,11 @@ class Topic:
             if record >= 0:
                 below.remove_range(record, record + self.runtime.messages.batch[record])
         self.owed_from[name] = below & self.owed_from[name] if name in self.owed_from else below
+
+    def count_reads(self) -> None:
+        """Count from now on which reads the cache serves and which the bookies."""
+        if self.reads is None:
+            self.reads = Reads(self, self)
 
     # --- timers
 

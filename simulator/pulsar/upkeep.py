@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
+    from simulator.log.ledgers import Ledger
     from simulator.pulsar.replicator import Replicator
     from simulator.pulsar.subscription import Subscription
     from simulator.pulsar.topic import Topic
@@ -50,20 +51,33 @@ def trim_if_passed(topic: Topic, before: int, after: int, cause: int) -> None:
 
 
 def trim(topic: Topic, cause: int) -> None:
-    """Delete the ledgers that nobody needs any more."""
+    """Delete the ledgers that nobody needs any more; a shadow's are its source's to delete."""
+    if topic.source is not None:
+        topic.trim_shared(cause)
+        return
+    delete_ledgers(topic, let_go(topic), cause)
+
+
+def let_go(topic: Topic) -> list[Ledger]:
+    """The closed ledgers that every durable cursor has passed and that retention lets go, oldest first."""
     for replicator in topic.replicators.values():
         replicator.catch_up()
     cursors = [s.cursor.mark_delete for s in topic.subscriptions.values()] + [r.cursor.mark_delete for r in topic.replicators.values()]
     slowest = min(cursors, default=topic.log.length - 1)
-    let_go = [ledger for ledger in topic.log.ledgers[:-1] if ledger.first_index + ledger.entries - 1 <= slowest]
-    let_go = _without_retained(topic, let_go)
-    if not let_go:
+    return _without_retained(topic, [ledger for ledger in topic.log.ledgers[:-1] if ledger.first_index + ledger.entries - 1 <= slowest])
+
+
+def delete_ledgers(topic: Topic, ledgers: list[Ledger], cause: int) -> None:
+    """Delete the oldest ledgers of a topic, with their messages; those who read them are told."""
+    if not ledgers:
         return
-    before_index = let_go[-1].first_index + let_go[-1].entries
-    for ledger in let_go:
+    before_index, seq = ledgers[-1].first_index + ledgers[-1].entries, cause
+    for ledger in ledgers:
         seq = topic.runtime.note("ledger.trimmed", cause, topic.cluster.number, topic.number, ledger.id, ledger.entries)
         _note_removed(topic, ledger.first_index, ledger.first_index + ledger.entries, seq)
     topic.log.trim(before_index)
+    topic.shadows.trimmed()
+    topic.shadows.ledgers_changed(seq)
 
 
 def drop_everything(topic: Topic, cause: int) -> None:
@@ -158,6 +172,19 @@ def _expire_for(replicator: Replicator, limit_us: int) -> None:
         first = max(first, replicator.read_index)  # what was read is on its way
     for index in range(first, last + 1):
         replicator.pass_over_expired(index)
+    if cursor.mark_delete_to(last):
+        replicator.read_index = max(replicator.read_index, last + 1)
+
+
+def clear_replication(replicator: Replicator, cause: int) -> None:
+    """A replication cursor's backlog is cleared: what is in the log now and not on its way is never sent."""
+    replicator.settle()
+    topic, cursor, runtime = replicator.topic, replicator.cursor, replicator.runtime
+    last = topic.log.length - 1
+    for index, message, _batch_index in messages_between(topic, cursor.mark_delete + 1, last + 1):
+        if runtime.messages.origin[message] == replicator.origin_index and not cursor.is_acknowledged(index):
+            runtime.note("message.not-replicated", cause, topic.cluster.number, replicator.peer_number, topic.number,
+                         runtime.messages.producer[message], runtime.messages.sequence_id[message], "cleared")  # fmt: skip
     if cursor.mark_delete_to(last):
         replicator.read_index = max(replicator.read_index, last + 1)
 

@@ -38,6 +38,9 @@ _PEER = Key("peer", "cluster", "only on the way to this cluster; without it to a
 _MARKER = Key("type", "choice", "type of the marker", required=True, choices=MARKER_WORDS)
 _COUNT = Key("count", "integer", "how many messages", required=True, minimum=1, maximum=10_000_000)
 
+_ROLE = Key("role", "role", "who asks; without it a superuser")
+_SHADOW_SOURCE = Key("topic", "address", "the source topic", required=True)
+
 _FAIL_OVER = (
     _SUBSCRIPTION,
     Key("from", "cluster", "cluster that its consumers leave", required=True),
@@ -101,6 +104,19 @@ _DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
     ("setting.change", "change a broker setting", (
         Key("cluster", "cluster", "only there; without it everywhere"), Key("setting", "setting-name", "which setting", required=True),
         Key("value", "setting-value", "its new value", required=True))),
+    ("topic.crash", "let the broker that holds a topic die; another takes the topic, with what was persisted", (
+        _CLUSTER, _PARTITION, Key("downtime", "duration", "until the other broker has it", default="0s"))),
+    ("topic.terminate", "let a topic take no more messages, for good", (_CLUSTER, _PARTITION)),
+    ("topic.truncate", "clear the backlog of every cursor of a topic and delete all its ledgers but the open one", (_CLUSTER, _PARTITION)),
+    ("topic.offload", "copy a topic's closed ledgers to other storage, by its managedLedgerOffloadDriver", (
+        _CLUSTER, _PARTITION, Key("deleteFromBookies", "boolean", "delete them from the bookies then", default=False))),
+    ("producer.send", "send one message, and be told what the broker answers", (
+        _PRODUCER, Key("position", "position", "the message brings its own position, as those of a shadow replicator do"),
+        Key("partition", "integer", "to this partition", minimum=0, maximum=255))),
+    ("shadow.set", "set a topic's list of shadow topics, which feeds those that are on it (PUT …/shadowTopics)", (
+        _CLUSTER, _SHADOW_SOURCE, Key("shadows", "addresses", "the shadow topics", required=True), _ROLE)),
+    ("shadow.list", "ask for a topic's list of shadow topics (GET …/shadowTopics)", (_CLUSTER, _SHADOW_SOURCE, _ROLE)),
+    ("shadow.remove", "remove a topic's list of shadow topics (DELETE …/shadowTopics)", (_CLUSTER, _SHADOW_SOURCE, _ROLE)),
     ("snapshot.finish-partial", "UNSAFE: finish the pending snapshots of a topic with the answers at hand", (_CLUSTER, _PARTITION)),
     ("subscription.fail-over", "move a subscription's consumers from one cluster to another", _FAIL_OVER),
 )

@@ -7,7 +7,7 @@ an Exclusive subscription, say) is left to the run.
 from __future__ import annotations
 
 from simulator.scenarios.consistency_creation import check_creation
-from simulator.scenarios.model import ConsumerSpec, ProducerSpec, Scenario, Selection
+from simulator.scenarios.model import ConsumerSpec, ProducerSpec, Scenario, Selection, TopicSpec
 from simulator.scenarios.names import PARTITION_SUFFIX
 from simulator.scenarios.problems import suggestion
 from simulator.scenarios.reader import Reader
@@ -81,6 +81,8 @@ def _topics(check: _Check) -> None:
     for name, topic in check.scenario.topics.items():
         if PARTITION_SUFFIX.search(name):
             check.fail(("topics", name), "looks like a partition", "choose a name that does not end in -partition-<number>")
+        if topic.shadow_of is not None:
+            _shadow(check, topic)
         if not topic.clusters:
             check.fail(("topics", name, "clusters"), "is empty", "name at least one cluster")
         for pair in topic.replication or ():
@@ -103,6 +105,20 @@ def _brokers(check: _Check) -> None:
             other = claimed.setdefault((broker.cluster, topic), broker.name)
             if other != broker.name:
                 check.fail(here, f"{topic} is {other}'s in {broker.cluster}", "a topic or partition has one broker in a cluster")
+
+
+def _shadow(check: _Check, topic: TopicSpec) -> None:
+    """What a shadow topic asks of its source, and may not say of itself."""
+    here, source = ("topics", topic.name), check.scenario.topics.get(topic.shadow_of)
+    if source is None:  # it could not be read, and that was said
+        return
+    if source.shadow_of is not None:
+        check.fail((*here, "shadowOf"), f"{source.name} is a shadow itself", f"name the topic that writes the ledgers: {source.shadow_of}")
+    if len(topic.clusters) != 1 or topic.clusters[0] not in source.clusters:
+        check.fail((*here, "clusters"), f"is not one cluster of {source.name}", f"a shadow reads ledgers of its own cluster: name one of {', '.join(source.clusters)}")
+    for key, given in (("partitions", topic.partitions != 0), ("replication", topic.replication is not None)):
+        if given:
+            check.fail((*here, key), "does not go with shadowOf", "leave it out: partitions are the source's, and a shadow is not replicated")
 
 
 def _producer(check: _Check, producer: ProducerSpec) -> None:

@@ -187,6 +187,10 @@ DECIMAL = Kind("number with at most six decimals", lambda key: {"type": "number"
 MESSAGE = Kind("message: producer/number", _pattern(rf"{names.NAME_PATTERN}/\d+"), _read_message, names.format_message, names.format_message)
 LINK = Kind("link: a -> b, or a <-> b for both ways", _pattern(rf"\s*{names.NAME_PATTERN}\s*(<->|->)\s*{names.NAME_PATTERN}\s*"), _read_link, names.format_link, names.format_link)
 CLUSTER = _reference("cluster")
+ADDRESS = Kind(
+    "a topic as the admin interface takes it: its name, or persistent://tenant/namespace/name in full; what is wrong with it is that interface's answer",
+    lambda key: {"type": ["string", "number"]}, _read_text,
+)
 LINKS = _list_of(LINK, "a list of links (a -> b, a <-> b)")
 
 PARTITION = Kind("name of a topic or of one partition", _pattern(names.NAME_PATTERN), _read_partition)
@@ -205,6 +209,8 @@ KINDS: dict[str, Kind] = {
     "topic-or-partition": PARTITION, "broker": _reference("broker"),
     "topics-or-partitions": _list_of(PARTITION, "a list of topics or partitions"),
     "position": Kind("ledger:entry, earliest or latest", _pattern(r"(\d+:(-1|\d+)|earliest|latest)"), _read_position),
+    "role": _reference("role"), "topics": _list_of(_reference("topic"), "a list of topics"),
+    "address": ADDRESS, "addresses": _list_of(ADDRESS, "a list of topics"),
     "message": MESSAGE, "link": LINK,
     "clusters": _list_of(CLUSTER, "a list of clusters"),
     "messages": _list_of(MESSAGE, "a list of messages (producer/number)"),

@@ -107,6 +107,8 @@ class TopicSpec:
     settings: dict[str, Any] = field(default_factory=dict)  # topic policies under broker setting names (ttl, retention)
     namespace: str = "public/default"
     exists: tuple[tuple[str, int], ...] | None = None
+    shadow_of: str | None = None  # the topic whose ledgers it reads: a shadow topic (PIP-180)
+    shadow_replication: bool | None = None  # a shadow's: its source's list of shadow topics names it when the run begins; None: it does
 
     @property
     def tenant(self) -> str:
@@ -117,6 +119,18 @@ class TopicSpec:
     def shapes(self) -> dict[str, int]:
         """By cluster the partitions (0: plain) with which it exists when the run begins."""
         return dict.fromkeys(self.clusters, self.partitions) if self.exists is None else dict(self.exists)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleSpec:
+    """What somebody may do, topic by topic. A scenario with roles has authorisation on; `shadow_topic_policy` is WRITE on the
+    policy SHADOW_TOPIC of these topics."""
+
+    name: str
+    superuser: bool = False
+    produce: tuple[str, ...] = ()
+    consume: tuple[str, ...] = ()
+    shadow_topic_policy: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +158,7 @@ class ProducerSpec:
     delay: "Selection | None" = None
     paused: bool = False
     schema: str | None = None
+    role: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +203,7 @@ class ConsumerSpec:
     batch_index_acknowledgment: bool = True
     paused: bool = False
     schema: str | None = None
+    role: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +232,7 @@ class Scenario:
     namespaces: dict[str, NamespaceSpec] = field(default_factory=dict)
     schemas: dict[str, SchemaSpec] = field(default_factory=dict)
     topics: dict[str, TopicSpec] = field(default_factory=dict)
+    roles: dict[str, RoleSpec] = field(default_factory=dict)
     producers: dict[str, ProducerSpec] = field(default_factory=dict)
     subscriptions: dict[str, SubscriptionSpec] = field(default_factory=dict)
     consumers: dict[str, ConsumerSpec] = field(default_factory=dict)

@@ -34,6 +34,7 @@ class KnownNames:
     consumers: tuple[str, ...] = ()
     brokers: tuple[str, ...] = ()
     schemas: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, scenario: Scenario) -> KnownNames:

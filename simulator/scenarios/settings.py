@@ -59,6 +59,11 @@ SETTINGS: dict[str, Setting] = {
         Setting("schemaCompatibilityStrategy", "FULL", "choice", "what a new schema must be to those before", SCHEMA_STRATEGIES),
         Setting("isAllowAutoUpdateSchemaEnabled", True, "boolean", "clients may register schemas"),
         Setting("isSchemaValidationEnforced", False, "boolean", "producers without a schema are refused where the topic has one"),
+        Setting("bookkeeperExplicitLacIntervalInMills", 0, "integer", "how often a writer tells the bookies what is confirmed in its open ledger, for others who open it; 0 is never", minimum=0),
+        Setting("replicationPolicyCheckDurationSeconds", 600, "integer", "period of the check that starts missing shadow replicators; 0 is never", minimum=0, dynamic=False),
+        Setting("managedLedgerCacheEvictionTimeThresholdMillis", 1000, "integer", "how long an entry stays in a broker's cache (counted for topics with shadows)", minimum=0),
+        Setting("managedLedgerOffloadDriver", "none", "choice", "where ledgers are offloaded to, and who can read them there", ("none", "aws-s3", "google-cloud-storage", "azureblob", "filesystem")),
+        Setting("topicLevelPoliciesEnabled", True, "boolean", "topics may have policies of their own; a list of shadow topics is one"),
     )
 }
 
@@ -72,6 +77,18 @@ OPTIONS: dict[str, Setting] = {
         Setting("initialSnapshotCoversOlder", True, "boolean", "a controller that starts on a topic with data takes a snapshot at once (#26655)"),
         Setting("replicationTopicCreation", "implemented", "choice", "how replication, topic creation and schemas meet: before PIP-433, as its text proposes, or as it was built (docs/topic-creation.md)", ("before", "proposal", "implemented")),
         Setting("topicConsistencyCheck", True, "boolean", "before PIP-433: a broker refuses to create a partition whose partitioned topic does not exist (PIP-414); false: it makes a plain topic of that name"),
+        Setting("shadowReplicationLatency", 1_000, "duration", "from a source's broker to its shadow's: one entry's position"),
+        Setting("shadowMetadataLatency", 5_000, "duration", "from a change of a source's list of ledgers until its shadows have read it"),
+        Setting("shadowCachesReplicatedEntries", False, "boolean", "shadow replicators send payloads, which the shadow's broker caches: the proposal; as shipped they send none (#23236, #23147)"),
+        Setting("cacheReadsFromBookies", True, "boolean", "what one cursor reads from the bookies is cached for the next (PIP-430); false as before"),
+        Setting("shadowReadsPiggybackedLac", False, "boolean", "who opens a ledger that is being written sees all but its last entry, as BookKeeper's entries carry it; false: nothing, unless bookkeeperExplicitLacIntervalInMills says more"),
+        Setting("shadowLastConfirmedRefresh", "never", "choice", "whether a shadow asks the bookies when a cursor wants entries beyond its last confirmed one: the proposal's on-read, never built", ("never", "on-read")),
+        Setting("shadowReplicatorRetry", "terminates", "choice", "a shadow replicator whose first start fails ends until the next policy check, as shipped, or tries again with backoff", ("terminates", "retries")),
+        Setting("shadowRemoveLast", "keeps-running", "choice", "taking the last shadow off a source's list leaves its replicator running until the source is unloaded, as shipped, or ends it", ("keeps-running", "ends")),
+        Setting("shadowPartitionChanges", "copied-once", "choice", "a shadow has the partitions that its source had when it was created, as shipped, or follows its source, as proposed", ("copied-once", "follow-source")),
+        Setting("shadowReplicatorAutoResetBacklogEntries", 0, "integer", "IN THE PROPOSAL ONLY, never built: a shadow replicator with a larger backlog is put to the end of the log; 0 is off", minimum=0),
+        Setting("shadowReplicationInStats", "absent", "choice", "whether topic stats have the proposal's map shadowReplication; as shipped they have none", ("absent", "proposal")),
+        Setting("shadowDeletesSharedLedgers", False, "boolean", "HAZARD, read in the source and not confirmed: trimming or deleting a shadow topic deletes the ledgers that it shares"),
         Setting("unsafePartialSnapshotAfter", 0, "duration", "UNSAFE. PIP-33's later work: a pending snapshot this old is finished with the answers at hand, and a disconnected remote no longer stops the tick; 0 is off"),
     )
 }

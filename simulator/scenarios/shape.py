@@ -58,7 +58,7 @@ def default_of(section_model: type, key: Key) -> Any:
 LARGEST_INTEGER = 2**53
 """Whole numbers stay exact in JSON readers."""
 
-FAMILIES = ("replicated-subscriptions", "tenant-migration", "topic-creation")
+FAMILIES = ("replicated-subscriptions", "tenant-migration", "topic-creation", "shadow-topics")
 """Each family brings its own causes of a duplicate; a test compares with those that are registered."""
 
 HEAD = (
@@ -130,7 +130,16 @@ TOPICS = Section("topics", "topic", model.TopicSpec, "the topics, by name", (
     Key("settings", "settings", "topic policies under broker setting names (time to live, retention…)"),
     Key("namespace", "namespace", "tenant/namespace that holds it, such as acme/orders"),
     Key("exists", "partitions-by-cluster", "where it is when the run begins, with how many partitions: {a: 2, b: 0}, 0 is a plain topic, {} is nowhere; without it in all its clusters"),
+    Key("shadowOf", "topic", "makes it a shadow topic of that topic: other subscriptions on the same ledgers, in one cluster of the source's", attribute="shadow_of"),
+    Key("shadowReplication", "boolean", "a shadow's: its source's list of shadow topics names it when the run begins (without it: yes)", attribute="shadow_replication"),
 ), most=64, required=True)
+
+ROLES = Section("roles", "role", model.RoleSpec, "the roles, by name; with any, clients need permission for what they do, and without any everybody may do everything", (
+    Key("superuser", "boolean", "may do everything"),
+    Key("produce", "topics", "topics to which it may produce"),
+    Key("consume", "topics", "topics from which it may consume; a topic and its shadows are different topics"),
+    Key("shadowTopicPolicy", "topics", "topics whose list of shadow topics it may set: WRITE on the policy SHADOW_TOPIC", attribute="shadow_topic_policy"),
+), most=64)
 
 PRODUCERS = Section("producers", "producer", model.ProducerSpec, "the producers, by name; one without `every`, `rate` or `at` publishes on command only", (
     Key("topic", "topic", "where it publishes", required=True),
@@ -150,6 +159,7 @@ PRODUCERS = Section("producers", "producer", model.ProducerSpec, "the producers,
     Key("delay", "delay", "delayed delivery: which messages, and for how long"),
     Key("paused", "boolean", "begins paused"),
     Key("schema", "schema", "schema of its messages; without it bytes"),
+    Key("role", "role", "as whom it connects, where the scenario has roles"),
 ), most=1000)
 
 SUBSCRIPTIONS = Section("subscriptions", "subscription", model.SubscriptionSpec, "the subscriptions, by name", (
@@ -177,9 +187,10 @@ CONSUMERS = Section("consumers", "consumer", model.ConsumerSpec, "the consumers,
     Key("batchIndexAcknowledgment", "boolean", "acks of single messages of a batch are sent", attribute="batch_index_acknowledgment"),
     Key("paused", "boolean", "begins paused: connected, but takes nothing"),
     Key("schema", "schema", "schema that it reads with; without it bytes"),
+    Key("role", "role", "as whom it connects, where the scenario has roles"),
 ), most=1000)
 
-SECTIONS = (CLUSTERS, BROKERS, NAMESPACES, SCHEMAS, TOPICS, PRODUCERS, SUBSCRIPTIONS, CONSUMERS)
+SECTIONS = (CLUSTERS, BROKERS, NAMESPACES, SCHEMAS, TOPICS, ROLES, PRODUCERS, SUBSCRIPTIONS, CONSUMERS)
 
 MOST_COMMANDS = 10_000
 MOST_LINK_PATTERNS = 1000
@@ -187,5 +198,5 @@ DEFAULT_LATENCY_US = 40_000
 """Latency of a link that the scenario says nothing about."""
 
 ORDER = ("format", "name", "title", "family", "about", "watch", "seed", "until", "settings", "options", "clusters",
-         "links", "brokers", "namespaces", "schemas", "topics", "producers", "subscriptions", "consumers", "commands", "expect")
+         "links", "brokers", "namespaces", "schemas", "topics", "roles", "producers", "subscriptions", "consumers", "commands", "expect")
 """The keys of the file in the order of the canonical text."""

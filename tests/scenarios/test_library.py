@@ -22,6 +22,9 @@ ASKED_FOR = (
     # topic creation
     "clients-created-it-before", "clients-created-it-proposed", "clients-created-it", "drifted-partitions", "drifted-partitions-before",
     "retry-without-end", "new-schema-before", "new-schema", "schema-refused", "created-apart", "compared-first",
+    # shadow topics
+    "shadow-two-audiences", "shadow-cached", "shadow-loaded-late", "shadow-explicit-lac", "shadow-refresh", "shadow-source-unload",
+    "shadow-rollover", "shadow-retention-loss", "shadow-not-writable", "shadow-offloaded",
 )  # fmt: skip
 LARGEST_EVENTS = 100_000
 """A built-in scenario is run by many tests: none may be longer than a second or two."""

@@ -14,7 +14,7 @@ from tests.simulator.engine_runs import MS, SECOND, do, numbers, open_world, row
 BODY = """
 clusters: {a: {}, b: {}}
 links: {default: {latency: 40ms}}
-topics: {t: {clusters: [a, b]}, parts: {clusters: [a, b], partitions: 2}, alone: {clusters: [a]}}
+topics: {t: {clusters: [a, b]}, parts: {clusters: [a, b], partitions: 2}, alone: {clusters: [a]}, dark: {clusters: [a], shadowOf: alone, shadowReplication: false}}
 producers:
   p: {topic: t, cluster: a, start: 50ms, every: 100ms}
   q: {topic: t, cluster: b, paused: true, every: 100ms}
@@ -124,6 +124,31 @@ CASES = {
     "topic.unload": (
         ([], {"cluster": "b", "topic": "parts-partition-1"}, lambda w: [r["topic"] for r in rows(w, "topic.unloaded")] == ["parts-partition-1"]),
         ([], {"cluster": "b", "topic": "alone"}, "no-topic")),
+    "topic.crash": (
+        ([], {"cluster": "b", "topic": "parts-partition-1"}, lambda w: [r["reason"] for r in rows(w, "topic.unloaded")] == ["crash"]),
+        ([{"do": "topic.crash", "cluster": "b", "topic": "t", "downtime": "1h"}], {"cluster": "b", "topic": "t"}, "not-loaded")),
+    "topic.terminate": (
+        ([], {"cluster": "a", "topic": "alone"}, lambda w: len(rows(w, "topic.terminated")) == 1),
+        ([], {"cluster": "a", "topic": "dark"}, "NotAllowed")),
+    "topic.truncate": (
+        ([], {"cluster": "a", "topic": "t"}, lambda w: numbers(rows(w, "message.skipped")) == [3, 4]),
+        ([], {"cluster": "a", "topic": "dark"}, "NotAllowed")),
+    "topic.offload": (
+        ([{"do": "setting.change", "setting": "managedLedgerOffloadDriver", "value": "aws-s3"}, {"do": "topic.unload", "cluster": "a", "topic": "t"}],
+         {"cluster": "a", "topic": "t"}, lambda w: len(rows(w, "ledger.offloaded")) == 1),
+        ([], {"cluster": "a", "topic": "t"}, "412")),
+    "producer.send": (
+        ([], {"producer": "p"}, lambda w: published(w) == 11),
+        ([], {"producer": "p", "position": "5:5"}, "NotAllowed")),
+    "shadow.set": (
+        ([], {"cluster": "a", "topic": "alone", "shadows": ["dark"]}, lambda w: [r["topic"] for r in rows(w, "shadow.replicator-created")] == ["dark"]),
+        ([], {"cluster": "a", "topic": "alone", "shadows": ["nobody"]}, "412")),
+    "shadow.list": (
+        ([], {"cluster": "a", "topic": "alone"}, lambda w: w.summary()["commands"][-1]["answer"] == []),
+        ([], {"cluster": "b", "topic": "alone"}, "404")),
+    "shadow.remove": (
+        ([], {"cluster": "a", "topic": "alone"}, lambda w: rows(w, "shadow.topics-set")[0]["count"] == 0),
+        ([{"do": "setting.change", "setting": "topicLevelPoliciesEnabled", "value": False}], {"cluster": "a", "topic": "alone"}, "405")),
     "link.cut": (
         ([], {"link": "a <-> b"}, lambda w: {x["state"] for x in w.view()["links"].values()} == {"cut"}),
         ([{"do": "link.cut", "link": "a -> b"}], {"link": "a -> b"}, "already-cut")),
@@ -238,7 +263,9 @@ def test_accepted(name):
     assert len(world.command_log) == log + 1 and world.command_log[-1]["do"] == name
     assert rows(world, "command.applied")[-1]["reason"] == name
     assert effect(world)
-    assert world.summary()["commands"][log] == {"at_us": AT_US, "command": name, "ok": True, "code": None, "error": None}
+    told = world.summary()["commands"][log]
+    assert {**told, "code": None, "answer": None} == {"at_us": AT_US, "command": name, "ok": True, "code": None, "error": None, "answer": None}
+    assert told["code"] == ("200" if name == "shadow.list" else "204" if name.startswith("shadow.") else None)
 
 
 @pytest.mark.parametrize("name", list(CASES))

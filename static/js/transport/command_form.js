@@ -13,6 +13,8 @@ const HINTS = {
   names: "such as us-west, us-east",
   namespace: "such as public/default",
   position: "ledger:entry, earliest or latest",
+  address: "a topic's name",
+  addresses: "names of topics",
   integer: "a whole number",
   "setting-name": "Pulsar's own name",
   "setting-value": "its new value",

@@ -14,6 +14,8 @@ const subscription = { name: "subscription", kind: "subscription", required };
 const link = { name: "link", kind: "link", required };
 const topic = { name: "topic", kind: "topic", required };
 const partition = { name: "topic", kind: "topic-or-partition", required };
+const source = { name: "topic", kind: "address", required };
+const role = { name: "role", kind: "role" };
 const peer = { name: "peer", kind: "cluster" };
 const messages = { name: "messages", kind: "messages" };
 const marker = { name: "type", kind: "choice", required, choices: ["snapshot_request", "snapshot_response", "snapshot", "subscription_update"] };
@@ -27,6 +29,14 @@ export const COMMANDS = {
   "cluster.restart": { says: "restart a crashed cluster", arguments: [cluster] },
   "cluster.lose": { says: "lose a cluster for good", arguments: [cluster] },
   "topic.unload": { says: "unload a topic from its broker", arguments: [cluster, partition, { name: "broker", kind: "broker" }] },
+  "topic.crash": { says: "let a topic's broker die", arguments: [cluster, partition, { name: "downtime", kind: "duration", begin: "1s" }] },
+  "topic.terminate": { says: "terminate a topic", arguments: [cluster, partition] },
+  "topic.truncate": { says: "truncate a topic", arguments: [cluster, partition] },
+  "topic.offload": { says: "offload a topic's closed ledgers", arguments: [cluster, partition, { name: "deleteFromBookies", kind: "boolean" }] },
+  "shadow.set": { says: "set a topic's list of shadow topics", arguments: [cluster, source, { name: "shadows", kind: "addresses", required }, role] },
+  "shadow.list": { says: "ask for a topic's list of shadow topics", arguments: [cluster, source, role] },
+  "shadow.remove": { says: "remove a topic's list of shadow topics", arguments: [cluster, source, role] },
+  "producer.send": { says: "send one message and hear the answer", arguments: [producer, { name: "position", kind: "position" }, { name: "partition", kind: "integer" }] },
   "topic.grow": { says: "add partitions", arguments: [topic, { name: "partitions", kind: "integer", required }] },
   "link.cut": { says: "cut a link", arguments: [link] },
   "link.heal": { says: "heal a link", arguments: [link] },
@@ -103,7 +113,7 @@ export function commandOf(name, given) {
 
 function valueOf(kind, value) {
   if (kind === "integer") return Number.isFinite(Number(value)) ? Number(value) : value;
-  if (kind === "messages" || kind === "names") return String(value).split(/[\s,]+/).filter(Boolean);
+  if (["messages", "names", "addresses"].includes(kind)) return String(value).split(/[\s,]+/).filter(Boolean);
   if (kind === "setting-value" && /^(true|false)$/.test(value)) return value === "true";
   if (kind === "setting-value" && /^-?\d+$/.test(value)) return Number(value);
   return value;

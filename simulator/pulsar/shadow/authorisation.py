@@ -1,0 +1,31 @@
+"""Who may do what: a small model of Pulsar's roles, enough for shadow topics.
+
+Rules: a scenario without roles has authorisation off. With roles, a client acts as its role and needs the permission on the very topic: what it
+may do with a source says nothing of its shadows, nor the other way. Setting a source's list of shadow topics needs WRITE on the policy
+SHADOW_TOPIC of the source, which neither produce nor consume gives. A command without a role is a superuser's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simulator.scenarios.model import Scenario
+
+PRODUCE, CONSUME, SHADOW_TOPIC = "produce", "consume", "shadow_topic_policy"
+
+
+def refusal(scenario: Scenario, role: str | None, action: str, topic: str) -> str | None:
+    """Why a role may not act so on a topic, None when it may."""
+    if not scenario.roles:
+        return None
+    if role is None:
+        return f"a client without a role may not {_words(action)} {topic}"
+    spec = scenario.roles[role]
+    if spec.superuser or topic in getattr(spec, action):
+        return None
+    return f"role {role} may not {_words(action)} {topic}"
+
+
+def _words(action: str) -> str:
+    return "write policy SHADOW_TOPIC of" if action == SHADOW_TOPIC else action + (" to" if action == PRODUCE else " from")

@@ -1,0 +1,103 @@
+"""What a shadow topic sees of its source's log: the same entries at the same positions, up to its own last confirmed entry.
+
+Rules: it stores nothing and copies nothing; indices are the source's, so cursors mean the same entry in both. What it knows
+of ledgers is what it last read of the source's metadata; closed ledgers are the source's own objects, the last one, which
+may be open, is known by what was announced. The last confirmed entry may go back (fact sheet C4).
+"""
+
+from __future__ import annotations
+
+from simulator.log.columns import SharedColumn
+from simulator.log.ledgers import BEFORE_FIRST, Ledger, TopicLog
+
+
+class ShadowLog:
+    """A view with the reading side of `TopicLog`. `confirmed` is the last confirmed entry as (ledger, entry)."""
+
+    __slots__ = ("source", "ledgers", "length", "first_kept", "confirmed", "current")
+
+    def __init__(self, source: TopicLog) -> None:
+        self.source = source
+        self.ledgers: list[Ledger] = []
+        self.length = 0
+        self.first_kept = 0
+        self.confirmed = (BEFORE_FIRST, BEFORE_FIRST)
+        self.current: Ledger | None = None  # the source's last ledger, opened for reading only
+
+    # --- what it knows
+
+    def read_ledgers(self) -> list[Ledger]:
+        """Take the source's list of ledgers; returns those that were known before and are there no more, oldest first.
+
+        The last ledger is opened when it is a new one: then nothing of it is known yet.
+        """
+        known = self.source.ledgers
+        first = known[0]
+        gone = [ledger for ledger in self.ledgers if ledger.id < first.id]
+        last = known[-1]
+        if self.current is None or self.current.id != last.id:
+            self.current = Ledger(last.id, last.first_index, last.opened_us)
+        self.ledgers = [ledger for ledger in known[:-1] if ledger.entries]
+        self.ledgers.append(self.current)
+        return gone
+
+    def drop_below(self, index: int) -> None:
+        """Entries before `index` are in no ledger of the list any more."""
+        self.first_kept = index
+        self.length = max(self.length, index)
+
+    def confirm(self, ledger_id: int, entry: int) -> None:
+        """Put the last confirmed entry there, be it before or after the present one."""
+        self.confirmed = (ledger_id, entry)
+        self.length = max(self.source.index_of(ledger_id, entry) + 1, self.first_kept)
+        if self.current is not None:
+            self.current.entries = max(0, self.length - self.current.first_index)
+
+    def last_of_nonempty(self, entries_of_last: int) -> tuple[int, int]:
+        """The last entry of the last ledger that holds one, when the open ledger shows so many entries."""
+        if entries_of_last or len(self.ledgers) == 1:
+            return self.current.id, entries_of_last - 1
+        ledger = self.ledgers[-2]
+        return ledger.id, ledger.entries - 1
+
+    @property
+    def last_confirmed(self) -> tuple[int, int]:
+        """The last confirmed entry as a topic prints it: `L:-1` of the newest ledger when its ledger is gone."""
+        if self.ledgers and self.confirmed[0] < self.ledgers[0].id:
+            return self.current.id, BEFORE_FIRST
+        return self.confirmed
+
+    # --- the source's own positions
+
+    @property
+    def records(self) -> SharedColumn:
+        """What the entries hold."""
+        return self.source.records
+
+    def record(self, index: int) -> int:
+        """What entry `index` holds."""
+        return self.source.record(index)
+
+    def position(self, index: int) -> tuple[int, int]:
+        """See `TopicLog.position`."""
+        return self.source.position(index)
+
+    def span(self, index: int) -> tuple[int, int, int]:
+        """See `TopicLog.span`."""
+        return self.source.span(index)
+
+    def index_of(self, ledger_id: int, entry: int) -> int:
+        """See `TopicLog.index_of`."""
+        return self.source.index_of(ledger_id, entry)
+
+    def text(self, index: int) -> str:
+        """See `TopicLog.text`."""
+        return self.source.text(index)
+
+    # --- branches: the columns are the source's, which sees to them
+
+    def depart(self) -> None:
+        """Nothing of its own grows."""
+
+    def share(self, other: ShadowLog) -> None:
+        """Nothing of its own is shared."""

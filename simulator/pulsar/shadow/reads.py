@@ -1,0 +1,95 @@
+"""Where a broker's reads of one topic are served: its entry cache, the bookies, or the offloaded copy.
+
+Rules: a topic's own broker caches what it appends; a shadow's broker caches what is replicated to it only with the option
+`shadowCachesReplicatedEntries` (the proposal; as shipped it does not, #23147). What was read from the bookies is cached for the next
+reader unless `cacheReadsFromBookies` is off. An entry leaves the cache after managedLedgerCacheEvictionTimeThresholdMillis. A
+ledger that is gone cannot be read: the reader waits where it is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.pulsar.topic import Topic
+
+_MILLISECOND_US = 1_000
+
+
+class Reads:
+    """Counts of entries read by one topic's broker since the run began, and its cache."""
+
+    def __init__(self, topic: Topic, owner: Topic) -> None:
+        self.topic = topic
+        self.owner = owner  # the topic that writes the ledgers: itself, or a shadow's source
+        self.from_cache = self.from_bookies = self.from_offload = 0
+        self.bookie_bytes = 0
+        self.stuck: int | None = None  # the entry that could not be read, until reading goes on
+        self._cached: dict[int, int] = {}  # entry -> when it was put there
+        self._order: deque[tuple[int, int]] = deque()
+
+    def clear(self) -> None:
+        """The broker's memory is gone."""
+        self._cached.clear()
+        self._order.clear()
+        self.stuck = None
+
+    def put(self, index: int) -> None:
+        """An entry is in the cache from now on."""
+        now_us = self.topic.runtime.now_us
+        self._cached[index] = now_us
+        self._order.append((now_us, index))
+
+    def take(self, index: int) -> bool:
+        """Read an entry for some cursor; False when nothing holds it."""
+        place = self._place_of(index)
+        if place == "cache":
+            self.from_cache += 1
+        elif place == "bookies":
+            self.from_bookies += 1
+            self.bookie_bytes += self.size_bytes(index)
+            if self.topic.runtime.option("cacheReadsFromBookies"):
+                self.put(index)
+        elif place == "offload":
+            self.from_offload += 1
+        else:
+            self._note_stuck(index, place)
+            return False
+        return True
+
+    def reached_end(self) -> None:
+        """A cursor asks for entries beyond the last confirmed one: a shadow may ask the bookies how far the ledger goes."""
+        if self.topic is not self.owner:
+            self.topic.wait_for_more()
+
+    def size_bytes(self, index: int) -> int:
+        """Bytes of an entry."""
+        runtime, record = self.topic.runtime, self.owner.log.records[index]
+        if record < 0:
+            return runtime.markers[-record - 1].size_bytes
+        return runtime.messages.size_bytes[record] * runtime.messages.batch[record]
+
+    def _place_of(self, index: int) -> str:
+        now_us = self.topic.runtime.now_us
+        kept_us = self.topic.cluster.setting("managedLedgerCacheEvictionTimeThresholdMillis", self.topic) * _MILLISECOND_US
+        while self._order and self._order[0][0] < now_us - kept_us:
+            at_us, old = self._order.popleft()
+            if self._cached.get(old) == at_us:
+                del self._cached[old]
+        if index in self._cached:
+            return "cache"
+        if self.topic is self.owner and self.topic.loaded_us <= self._stored_us(index) >= now_us - kept_us:
+            return "cache"
+        return self.owner.shadows.storage.place_of(index, self.topic)
+
+    def _stored_us(self, index: int) -> int:
+        return self.owner.runtime.trace.at_us(self.owner.stored_seqs[index])
+
+    def _note_stuck(self, index: int, why: str) -> None:
+        if self.stuck != index:
+            self.stuck = index
+            topic = self.topic
+            topic.runtime.note("entry.unreadable", NULL, topic.cluster.number, topic.number, *topic.log.position(index), why)

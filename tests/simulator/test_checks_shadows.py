@@ -1,0 +1,127 @@
+"""The claims about shadow topics: rules broken on purpose are noticed, and a run without a broken rule breaks none."""
+
+import pytest
+
+from simulator import World, load_scenario_text
+from simulator.checks import CLAIMS, Checks
+from simulator.pulsar.shadow import losses, topic as shadow_topic
+from simulator.pulsar.shadow.log import ShadowLog
+from simulator.pulsar.shadow.source import ShadowSource
+from simulator.pulsar.shadow.topic import ShadowTopic
+from simulator.pulsar.dispatch import Dispatcher
+from simulator.trace.registry import NULL
+
+WRITES, DELIVERS, WITHIN, ALOUD = (claim for claim in CLAIMS if "shadow" in claim.lower())
+
+RUN = """
+format: 1
+name: shadows
+title: Shadows
+family: shadow-topics
+until: 6s
+settings: {managedLedgerMaxEntriesPerLedger: 10, managedLedgerMinLedgerRolloverTimeMinutes: 0}
+clusters: {eu: {}, us: {}}
+topics: {orders: {clusters: [eu, us]}, audit: {clusters: [eu], shadowOf: orders}}
+producers:
+  p: {topic: orders, cluster: eu, every: 30ms, stop: 4s, batch: 3}
+  q: {topic: orders, cluster: us, every: 50ms, stop: 4s}
+subscriptions:
+  s: {topic: orders, replicateSubscriptionState: true, initialPosition: Earliest}
+  t: {topic: audit, initialPosition: Earliest}
+consumers:
+  c: {subscription: s, cluster: eu}
+  d: {subscription: t, cluster: eu, receiverQueueSize: 5, processing: 20ms}
+commands:
+  - {at: 1s, do: topic.crash, cluster: eu, topic: audit, downtime: 300ms}
+  - {at: 2s, do: topic.unload, cluster: eu, topic: orders}
+  - {at: 3s, do: consumer.pause, consumer: d}
+  - {at: 5s, do: consumer.resume, consumer: d}
+"""
+FORGED = RUN.replace("producers:\n", "producers:\n  forger: {topic: audit, cluster: eu, every: 100ms}\n")
+UNFED = RUN.replace("shadowOf: orders", "shadowOf: orders, shadowReplication: false")
+
+
+def broken_claims(text=RUN):
+    world = World.from_scenario(load_scenario_text(text))
+    world.run()
+    checks = Checks(world.scenario)
+    checks.read(world.trace)
+    return {violation.claim for violation in checks.violations}
+
+
+@pytest.mark.parametrize("text", [RUN, FORGED, UNFED], ids=["run", "forged", "unfed"])
+def test_without_a_mutation_nothing_breaks(text):
+    assert broken_claims(text) == set()
+
+
+def test_the_run_has_what_the_claims_speak_of():
+    world = World.from_scenario(load_scenario_text(RUN))
+    world.run()
+    for event in ("message.lost", "marker.filtered", "shadow.confirmed", "shadow.added", "shadow.replicator-stopped"):
+        assert world.trace.rows(types=[event]), event
+    assert any(row["topic"] == "audit" and "batch_index" in row for row in world.trace.rows(types=["message.delivered"]))
+
+
+def test_a_shadow_that_takes_a_producers_message(monkeypatch):
+    monkeypatch.setattr(ShadowTopic, "refuses", None)
+    monkeypatch.setattr(ShadowTopic, "roll_over_if_full", lambda topic, cause: None)
+    monkeypatch.setattr(ShadowLog, "append", lambda log, record, size, now: log.source.append(record, size, now), raising=False)
+    monkeypatch.setattr(ShadowLog, "current", property(lambda log: log.source.current, lambda log, value: None))
+    assert WRITES in broken_claims(FORGED)
+
+
+def test_a_view_that_is_one_entry_off(monkeypatch):
+    honest = ShadowLog.position
+    monkeypatch.setattr(ShadowLog, "position", lambda log, index: honest(log, max(index - 1, 0)))
+    assert DELIVERS in broken_claims()
+
+
+def test_a_shadow_that_lets_markers_through(monkeypatch):
+    honest = Dispatcher.next_deliverable
+
+    def leaks(dispatcher, cause):
+        if dispatcher.topic.source is None or dispatcher.read_index >= dispatcher.topic.log.length:
+            return honest(dispatcher, cause)
+        index = dispatcher.read_index
+        if dispatcher.topic.log.records[index] >= 0:
+            return honest(dispatcher, cause)
+        dispatcher.read_index = index + 1
+        dispatcher.sessions[0].consumer.receive((dispatcher.sessions[0], index, 0, NULL, 0, cause))
+        return honest(dispatcher, cause)
+
+    monkeypatch.setattr(Dispatcher, "next_deliverable", leaks)
+    assert DELIVERS in broken_claims()
+
+
+def test_positions_that_run_ahead_of_the_entries(monkeypatch):
+    honest = ShadowTopic.add
+    monkeypatch.setattr(ShadowTopic, "add", lambda topic, position, cause, who=None: honest(topic, (position[0], position[1] + 1), cause, who))
+    assert WITHIN in broken_claims()
+
+
+def test_a_reader_that_does_not_stop_at_the_last_confirmed_entry(monkeypatch):
+    honest = ShadowLog.confirm
+
+    def confirms_all(log, ledger_id, entry):
+        honest(log, ledger_id, entry)
+        log.length = log.source.length
+
+    monkeypatch.setattr(ShadowLog, "confirm", confirms_all)
+    assert WITHIN in broken_claims(UNFED)
+
+
+def test_a_push_that_says_nothing(monkeypatch):
+    monkeypatch.setattr(losses, "_note_lost", lambda *_ignored: None)
+    assert broken_claims() == {ALOUD}
+
+
+def test_a_push_over_ledgers_that_are_still_there(monkeypatch):
+    honest = losses.push_cursors
+    monkeypatch.setattr(shadow_topic.losses, "push_cursors", lambda topic, index, cause: honest(topic, topic.source.log.length, cause))
+    assert ALOUD in broken_claims()
+
+
+def test_a_source_that_says_too_much_of_its_open_ledger(monkeypatch):
+    """Not a break: the entries are there. The claim is about what is not there."""
+    monkeypatch.setattr(ShadowSource, "entries_confirmed", lambda source: source.topic.log.ledgers[-1].entries)
+    assert broken_claims() == set()
