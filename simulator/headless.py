@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from simulator.admin import AdminError, with_notes
-from simulator.report_text import readable_summary
+from simulator.comparison import result, strategy_named, strategy_runs, under
+from simulator.report_text import readable_comparison, readable_summary
 from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.expectations import broken_expectations
 from simulator.scenarios.loader import load_scenario, parse_overrides
@@ -31,10 +32,12 @@ BAR_CHARACTERS = 40
 def simulate(
     scenario: str, out: TextIO, err: TextIO, *, seed: int | None = None, until: str | None = None,
     sets: Sequence[str] = (), trace_path: str | None = None, as_json: bool = False, progress: bool = False,
+    strategy: str | None = None,
 ) -> int:
-    """Run a scenario (name, file or text) to its end, print its summary to `out`, write its trace; gives the exit code."""
+    """Run a scenario (name, file or text), as it is or under a strategy, to its end, print its summary to `out`, write its trace; gives the exit code."""
     try:
         loaded = load_scenario(scenario, seed=seed, until_us=_instant(until), overrides=parse_overrides(sets))
+        loaded = loaded if strategy is None else under(loaded, strategy_named(strategy))
         _check_trace_path(trace_path)
     except ScenarioError as error:
         err.write(f"{error}\n")
@@ -54,6 +57,34 @@ def simulate(
         err.write(f"{world.limit_reached}\n")
         return EXIT_BAD_INPUT
     return EXIT_VIOLATED if summary["violations"] else EXIT_FINE
+
+
+def compare(
+    scenario: str, out: TextIO, err: TextIO, *, seed: int | None = None, until: str | None = None, sets: Sequence[str] = (), as_json: bool = False, progress: bool = False,
+) -> int:
+    """Run a scenario under every strategy and print the comparison to `out`: a table, or the scenario's summary as written with `comparison[]`; gives the exit code."""
+    try:
+        loaded = load_scenario(scenario, seed=seed, until_us=_instant(until), overrides=parse_overrides(sets))
+    except ScenarioError as error:
+        err.write(f"{error}\n")
+        return EXIT_BAD_INPUT
+    told, broken, summary = [], {}, {}
+    for made in [*strategy_runs(loaded), None]:
+        if made is None and not as_json:
+            break
+        world = World.from_scenario(loaded if made is None else made.scenario, rows_max=ROWS_MAX)
+        _run(world, loaded.until_us, _Bar(err) if progress else None)
+        if world.limit_reached:
+            err.write(f"{world.limit_reached}\n")
+            return EXIT_BAD_INPUT
+        if made is None:
+            summary = world.summary()
+            continue
+        told.append(result(made.key, world))
+        if _as_written(seed, until, sets):
+            broken[made.key] = broken_expectations(made.scenario.expect, world.summary())
+    out.write(json.dumps({**summary, "comparison": told}, indent=2, ensure_ascii=False) + "\n" if as_json else readable_comparison(loaded, told, broken))
+    return EXIT_VIOLATED if any(entry["violations"] for entry in told) else EXIT_FINE
 
 
 def print_admin(

@@ -28,6 +28,27 @@ def readable_summary(scenario: Scenario, summary: dict[str, Any], broken: list[s
     return "\n".join(lines) + "\n"
 
 
+def readable_comparison(scenario: Scenario, told: list[dict[str, Any]], broken: dict[str, list[str]]) -> str:
+    """Each failover under every strategy, then what telling cost. `broken` are the expectations not met, by strategy."""
+    lines = [f"{scenario.title} ({scenario.name}), seed {scenario.seed}: the same run under each strategy", ""]
+    for number in range(max(len(entry["failovers"]) for entry in told)):
+        found = {entry["strategy"]: entry["failovers"][number] for entry in told if number < len(entry["failovers"])}
+        first = next(iter(found.values()))
+        lines.append(f"Failover of {first['subscription']} from {first['from']} to {first['to']} ({first['mode']}) at {seconds(first['at_us'])}")
+        causes = [name for name in next(iter(found.values()))["by_cause"] if any(one["by_cause"][name] for one in found.values())]
+        figures = [[name.replace("_", " "), *(one[name] for one in found.values())] for name in ("duplicates", "redeliveries", "lost", "stranded", "reordered")]
+        figures[1:1] = [[f"  {name}", *(one["by_cause"][name] for one in found.values())] for name in causes]
+        lines += table(("", *found), figures)
+    costs = [[name.replace("_", " "), *(entry["costs"][name] for entry in told)] for name in told[0]["costs"]]
+    lines += table(("telling cost", *(entry["strategy"] for entry in told)), costs)
+    for entry in told:
+        lines += [f"VIOLATED under {entry['strategy']} at {seconds(found['at_us'])}: {found['claim']}: {found['reason']}" for found in entry["violations"]]
+        lines += [f"NOT AS EXPECTED under {entry['strategy']}: {sentence}" for sentence in broken.get(entry["strategy"], ())]
+    if broken and not any(broken.values()) and scenario.compare:
+        lines.append(f"All {sum(len(expect) for expect in scenario.compare.values())} expectations of the comparison are met.")
+    return "\n".join(lines) + "\n"
+
+
 def seconds(at_us: int | None) -> str:
     return "never" if at_us is None else f"{at_us / 1e6:,.3f} s"
 

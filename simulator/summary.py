@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simulator.counting import SubscriptionCounts, failover_summary, subscription_summary
-from simulator.summaries import brokers, creation, shadows
+from simulator.summaries import acknowledgement_sync, brokers, creation, shadows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +25,7 @@ _SUMS = ("delivered", "acknowledged", "repeated", "expired", "skipped", "backlog
 SECTIONS: dict[str, Callable[[World], Any]] = {
     "brokers": brokers.brokers,
     "latency": brokers.latency,
+    "ack_sync": acknowledgement_sync.ack_sync,
     "replicators": creation.replicators,
     "topics": creation.topics,
     "shadows": shadows.shadows,

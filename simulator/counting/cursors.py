@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simulator.counting.lookup import LatestBefore
+from simulator.counting.lookup import LatestBefore, first_reaching
 from simulator.counting.logs import Log
 from simulator.counting.read import NEVER, History, Table
 from simulator.trace.registry import NULL
@@ -96,6 +96,17 @@ class Cursor:
                   ("subscription.deleted", self._rows["subscription.deleted"])]  # fmt: skip
         return sorted((row["seq"], event, row) for event, table in events for row in table.dicts())
 
+    @property
+    def forgetting_seqs(self) -> np.ndarray:
+        """Rows after which individual acks may be gone, or the mark-delete lower, in order."""
+        return np.array([seq for seq, _, _ in self._forgettings()], dtype=np.int64)
+
+    @property
+    def begun_anew(self) -> np.ndarray:
+        """Rows that opened the cursor, or with which a person put it elsewhere."""
+        moved = self._rows["cursor.moved"]
+        return np.sort(np.concatenate((self.created.seq, moved.seq[moved.reason == self._reset])))
+
     def _revive(self, kept: np.ndarray, seq: int) -> None:
         """Acks that a reset had forgotten, and a crash before the cursor was written brought back."""
         self._registered_copy = np.concatenate((self._registered_copy, self._registered_copy[kept]))
@@ -156,3 +167,8 @@ class Cursor:
         lowest = np.minimum.accumulate(self.step_mark[last::-1])[::-1]
         places = np.searchsorted(lowest, position, side="left")
         return np.where(places <= last, self.step_seq[np.minimum(places, last)], NEVER)
+
+    def first_passed(self, position: np.ndarray, seq: np.ndarray) -> np.ndarray:
+        """The first row at or after each seq with which the mark-delete stood at or above each position; NEVER when none did."""
+        places = first_reaching(self.step_mark, position)
+        return np.where(places >= 0, np.maximum(self.step_seq[np.maximum(places, 0)], seq), NEVER) if len(self.step_seq) else np.full(len(position), NEVER)

@@ -2,7 +2,8 @@
 
 Rules: a request carries the whole state over the link, with its latency and loss, never in the topic. Entries are named by
 the cluster where they were published and their index in its log, which every copy carries; so the state needs no
-translation at the receiver. The receiver's dispatcher filters what the state says is acknowledged; nothing is deleted.
+translation at the receiver. The receiver adds it to what the peer said before: a crash that makes a cursor forget takes
+nothing back. Only a person's reset does. The receiver's dispatcher filters what the state says; nothing is deleted.
 """
 
 from __future__ import annotations
@@ -20,19 +21,24 @@ if TYPE_CHECKING:
 
 NONE, PERIODIC = "none", "periodic"  # and "once": on command only
 REQUEST_BYTES, RANGE_BYTES = 64, 32
-"""What a request weighs on a link: names and mark-delete, and two positions for each individually deleted range."""
+"""What a request weighs on a link: names and mark-delete; and for each individually deleted range two positions, for each
+partly acknowledged batch a position and a bit set."""
+
+MOST_ON_THE_WIRE = 100
+"""Requests to one peer that are on the wire at once; each holds a whole state, so a period far below the latency waits here."""
 
 _DRAWS = 1 << 58  # draws of the link's latency that belong to requests, far from those of entries
 _NOTHING = BitMap()
-_NOTHING_ACKNOWLEDGED = (-1, _NOTHING, {})
 
 
 class AcknowledgedState(NamedTuple):
     """What one cluster said: `whole[origin]` are indices in that cluster's log, `parts` the messages of batched entries that
-    are *not* acknowledged, by (origin, index). `seq` is the row that applied it."""
+    are *not* acknowledged, by (origin, index). `history` is the row with which the cursor was opened or last reset by a
+    person, `seq` the row that applied the newest request."""
 
     whole: dict[int, BitMap]
     parts: dict[tuple[int, int], int]
+    history: int
     seq: int
 
     def remaining(self, origin: int, index: int, messages: int) -> int:
@@ -41,24 +47,65 @@ class AcknowledgedState(NamedTuple):
             return 0
         return self.parts.get((origin, index), (1 << messages) - 1)
 
+    def followed_by(self, newer: AcknowledgedState) -> AcknowledgedState:
+        """What holds once a newer request came: both together; after a reset only the newer."""
+        if newer.history != self.history:
+            return newer
+        whole = {origin: self.whole.get(origin, _NOTHING) | newer.whole.get(origin, _NOTHING) for origin in {**self.whole, **newer.whole}}
+        parts = {
+            (origin, index): remaining & self.parts.get((origin, index), remaining)
+            for (origin, index), remaining in {**self.parts, **newer.parts}.items()
+            if index not in whole.get(origin, _NOTHING)
+        }
+        return AcknowledgedState(whole, parts, newer.history, newer.seq)
+
+
+class Known(NamedTuple):
+    """A cursor's state as far as it decides whether there is something new to tell."""
+
+    history: int
+    mark_delete: int
+    deleted: BitMap
+    parts: dict[int, int]
+
+
+class Line:
+    """One connection to a peer: what was last put on it, and what it still carries. Order holds on a connection."""
+
+    def __init__(self, connection: tuple[int, int]) -> None:
+        self.connection = connection  # the topic's load, the replicator's connection
+        self.told: Known | None = None
+        self.waiting = 0
+        self.due_us = 0
+
 
 class AcknowledgementSender:
     """The sending side of one subscription in one cluster."""
 
-    def __init__(self, subscription: Subscription, period_us: int | None) -> None:
+    def __init__(self, subscription: Subscription, period_us: int | None, place: int) -> None:
         self.subscription = subscription
         self.topic = subscription.topic
         self.runtime = subscription.runtime
         self.period_us = period_us  # None: on command only
-        self.sent: dict[str, tuple] = {}  # peer -> the state that it has or that is on its way
-        self.last_due_us: dict[str, int] = {}
+        self.opened = self.history = NULL  # the rows that opened the cursor, and that last put it anew
+        self.lines: dict[str, Line] = {}
+        self.arrived: dict[str, Known] = {}  # peer -> the newest state that it has
         self.requests = 0
+        self._draws = _DRAWS + (max(self.topic.partition, 0) << 48) + (place << 32)
         self._seen = BitMap()  # own indices whose origins are in `_others` already
         self._others: dict[int, BitMap] = {}
 
+    def opened_by(self, seq: int) -> None:
+        """The row that created the subscription."""
+        self.opened = self.history = seq
+
+    def reset_by(self, seq: int) -> None:
+        """A person put the cursor elsewhere: what was said before is taken back with the next request."""
+        self.history = seq
+
     def start(self) -> None:
         """Begin to send: the subscription was created, or the topic loaded."""
-        self.sent = {}
+        self.lines, self.arrived = {}, {}
         if self.period_us is not None:
             self.runtime.schedule(self.runtime.now_us + self.period_us, self.topic.rank, self, "tick", self.topic.epoch)
 
@@ -75,29 +122,47 @@ class AcknowledgementSender:
     def send(self, peer: str, cause: int) -> bool:
         """Send the state to a peer that can be reached and does not have it; False when nothing was sent."""
         runtime, topic, cursor = self.runtime, self.topic, self.subscription.cursor
-        replicator, known = topic.replicators.get(peer), (cursor.mark_delete, cursor.acknowledged(), cursor.partly_acknowledged())
-        if replicator is None or not replicator.reachable() or self.sent.get(peer, _NOTHING_ACKNOWLEDGED) == known:
+        replicator = topic.replicators.get(peer)
+        if replicator is None or not replicator.reachable():
             return False
-        size_bytes = REQUEST_BYTES + RANGE_BYTES * cursor.ranges_total
+        line = self._line(peer, (topic.epoch, replicator.connection))
+        known = Known(self.history, cursor.mark_delete, cursor.acknowledged(), cursor.partly_acknowledged())
+        if line.waiting >= MOST_ON_THE_WIRE or not self._is_news(line.told or self.arrived.get(peer), known):
+            return False
+        size_bytes = REQUEST_BYTES + RANGE_BYTES * (cursor.ranges_total + len(known.parts))
         seq = runtime.note("acknowledgements.sent", cause, topic.cluster.number, peer, topic.number, self.subscription.number,
                            *topic.log.position(cursor.mark_delete), cursor.deleted_count, size_bytes)  # fmt: skip
         self.requests += 1
-        due_us = replicator.link.transmit(runtime.now_us, size_bytes, _DRAWS + (max(topic.partition, 0) << 40) + self.requests)
-        due_us = self.last_due_us[peer] = max(due_us, self.last_due_us.get(peer, 0))
-        self.sent[peer] = known
-        runtime.schedule(due_us, topic.rank, self, "arrive", (peer, topic.epoch, replicator.connection, self._state(), known, seq))
+        due_us = replicator.link.transmit(runtime.now_us, size_bytes, self._draws + self.requests)
+        line.told, line.waiting, line.due_us = known, line.waiting + 1, max(due_us, line.due_us)
+        runtime.schedule(line.due_us, topic.rank, self, "arrive", (peer, line.connection, self._state(), known, seq))
         return True
+
+    def _line(self, peer: str, connection: tuple[int, int]) -> Line:
+        """The present connection to a peer: what an earlier one still carried will not arrive, and is sent again."""
+        line = self.lines.get(peer)
+        if line is None or line.connection != connection:
+            line = self.lines[peer] = Line(connection)
+        return line
+
+    def _is_news(self, told: Known | None, known: Known) -> bool:
+        if told is not None:
+            return told != known
+        return known.mark_delete >= 0 or bool(known.deleted) or bool(known.parts) or self.history != self.opened
 
     def arrive(self, argument: tuple) -> None:
         """A request reached the peer, or would have."""
-        peer, epoch, connection, state, known, seq = argument
-        replicator = self.topic.replicators.get(peer)
-        if not self._stands(epoch) or replicator is None or replicator.connection != connection or not replicator.reachable():
-            self.sent.pop(peer, None)
+        peer, connection, state, known, seq = argument
+        line, replicator = self.lines.get(peer), self.topic.replicators.get(peer)
+        stands = replicator is not None and self._stands(connection[0]) and replicator.connection == connection[1] and replicator.reachable()
+        if not stands:
             self.runtime.note("acknowledgements.lost", seq, self.topic.cluster.number, peer, self.topic.number, self.subscription.number, seq)
+            if line is not None and line.connection == connection:  # the link is cut, and the replicator has not noticed
+                del self.lines[peer]
             return
-        there = self.runtime.clusters[peer].topics[self.topic.name]
-        apply(there, self.subscription, state, known, seq)
+        line.waiting -= 1
+        self.arrived[peer] = known
+        apply(self.runtime.clusters[peer].topics[self.topic.name], self.subscription, state, known, seq)
 
     def _state(self) -> AcknowledgedState:
         """The cursor as it stands, by origin."""
@@ -109,8 +174,9 @@ class AcknowledgementSender:
             self._seen, self._others = BitMap(), {}
         self._note_origins(acknowledged - self._seen)
         self._seen = acknowledged
-        parts = {self._name(index): remaining for index, remaining in cursor.partly_acknowledged().items()}
-        return AcknowledgedState({own: acknowledged, **{origin: indices.copy() for origin, indices in self._others.items()}}, parts, NULL)
+        parts = {origin_of(topic, index): remaining for index, remaining in cursor.partly_acknowledged().items()}
+        whole = {own: acknowledged, **{origin: indices.copy() for origin, indices in self._others.items()}}
+        return AcknowledgedState(whole, parts, self.history, NULL)
 
     def _note_origins(self, new: BitMap) -> None:
         """Where the newly acknowledged entries of other clusters were published."""
@@ -125,16 +191,14 @@ class AcknowledgementSender:
                 carried = (topic.source_indices[index] for index in indices[origins == origin].tolist())
                 self._others.setdefault(origin, BitMap()).update(carried)
 
-    def _name(self, index: int) -> tuple[int, int]:
-        return origin_of(self.topic, index)
-
 
 def sender_for(subscription: Subscription) -> AcknowledgementSender | None:
     """The sending side, when the scenario asks for one."""
-    spec = subscription.runtime.subscriptions.get(subscription.name)
+    specs = subscription.runtime.subscriptions
+    spec = specs.get(subscription.name)
     if spec is None or spec.acknowledgement_sync == NONE:
         return None
-    return AcknowledgementSender(subscription, spec.ack_sync_period_us if spec.acknowledgement_sync == PERIODIC else None)
+    return AcknowledgementSender(subscription, spec.ack_sync_period_us if spec.acknowledgement_sync == PERIODIC else None, sorted(specs).index(spec.name))
 
 
 def origin_of(topic: Topic, index: int) -> tuple[int, int]:
@@ -143,13 +207,14 @@ def origin_of(topic: Topic, index: int) -> tuple[int, int]:
     return origin, index if origin == topic.cluster.index else topic.source_indices[index]
 
 
-def apply(topic: Topic, sender: Subscription, state: AcknowledgedState, known: tuple, cause: int) -> None:
-    """The receiving broker keeps the newest state of each peer; a subscription that is missing is opened at Earliest."""
+def apply(topic: Topic, sender: Subscription, state: AcknowledgedState, known: Known, cause: int) -> None:
+    """The receiving broker adds the state to what the peer said before; a subscription that is missing is opened at Earliest."""
     peer, name = sender.topic.cluster, sender.name
     subscription = topic.subscriptions.get(name)
     if subscription is None:
         subscription = topic.add_subscription(name, sender.type, topic.log.first_kept - 1, False, "acknowledgement-sync", cause)
     seq = topic.runtime.note("acknowledgements.applied", cause, topic.cluster.number, peer.number, topic.number, subscription.number,
-                             *sender.topic.log.position(known[0]), len(known[1]), cause)  # fmt: skip
-    subscription.synced[peer.name] = state._replace(seq=seq)
+                             *sender.topic.log.position(known.mark_delete), len(known.deleted), cause)  # fmt: skip
+    before, state = subscription.synced.get(peer.name), state._replace(seq=seq)
+    subscription.synced[peer.name] = state if before is None else before.followed_by(state)
     subscription.synced_at_us = topic.runtime.now_us

@@ -241,6 +241,8 @@ class Subscription:
         before = self.cursor.mark_delete
         self.cursor.reset(mark_delete)
         seq = self.note_moved(before, reason, cause)
+        if self.sender is not None:
+            self.sender.reset_by(seq)
         self.persist(seq)
         self.dispatcher.restart_reading(seq)
 

@@ -304,9 +304,10 @@ class Topic:
         subscription = Subscription(self, name, type_, mark_delete, replicated)
         self.subscriptions[name] = subscription
         self.subscriptions = {key: self.subscriptions[key] for key in sorted(self.subscriptions)}
-        self.runtime.note("subscription.created", cause, self.cluster.number, self.number, name,
-                          *self.log.position(mark_delete), reason, int(replicated))  # fmt: skip
+        seq = self.runtime.note("subscription.created", cause, self.cluster.number, self.number, name,
+                                *self.log.position(mark_delete), reason, int(replicated))  # fmt: skip
         if subscription.sender is not None:
+            subscription.sender.opened_by(seq)
             subscription.sender.start()
         return subscription
 

@@ -110,7 +110,12 @@ def _expect(scenario: Scenario) -> list[str]:
     return ["expect:", *entries] if entries else []
 
 
+def _compare(scenario: Scenario) -> list[str]:
+    entries = [f"  {flow(name)}: {flow(expect)}" for name, expect in scenario.compare.items()]
+    return ["compare:", *entries] if entries else []
+
+
 _SECTION_LINES = {
     **{section.name: _objects(section) for section in shape.SECTIONS},
-    "links": _links, "commands": _commands, "expect": _expect,
+    "links": _links, "commands": _commands, "expect": _expect, "compare": _compare,
 }

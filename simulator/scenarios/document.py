@@ -13,6 +13,7 @@ from simulator.scenarios.compound import DISTRIBUTIONS, KINDS, SELECTIONS
 from simulator.scenarios.loader import load_scenario
 from simulator.scenarios.settings import OPTIONS, SETTINGS, Setting
 from simulator.scenarios.shape import Key
+from simulator.scenarios.strategies import STRATEGY_NAMES
 from simulator.scenarios.units import format_duration
 
 _HEAD = """\
@@ -50,13 +51,20 @@ Paths into the summary (`simulate --json`), each with the value that must stand 
 """
 
 
+_COMPARE = """\
+What stands in the summary when the same run is made under each strategy ({names}): the same paths and values as in `expect`, by strategy. `simulate NAME --strategy NAME`
+makes one of them, `simulate NAME --compare` all; a strategy changes what subscriptions ask for and nothing else, so it can be asked of any scenario
+(`docs/acknowledgement-sync.md`).
+"""
+
+
 def scenarios_document() -> str:
     parts = [_HEAD, "## Top level\n", _keys(shape.HEAD, shape.model.Scenario)]
     for section in shape.SECTIONS:
         parts += [f"## `{section.name}`\n", f"{section.says[0].upper()}{section.says[1:]}. At most {section.most}.\n", _keys(section.keys, section.model)]
     parts += ["## `links`\n", _LINKS.format(latency=format_duration(shape.DEFAULT_LATENCY_US)), _keys(shape.LINK)]
     parts += ["## Distributions\n", _distributions(), "## Selections of messages\n", _selections()]
-    parts += ["## `commands`\n", _COMMANDS, _commands(), "## `expect`\n", _EXPECT]
+    parts += ["## `commands`\n", _COMMANDS, _commands(), "## `expect`\n", _EXPECT, "## `compare`\n", _COMPARE.format(names=", ".join(f"`{name}`" for name in STRATEGY_NAMES))]
     parts += ["## `settings`\n", "Pulsar's own names and defaults. What is not dynamic takes effect at the next topic load or restart.\n", _settings(SETTINGS)]
     parts += ["## `options`\n", "The lab's own switches: what depends on the version, and what was never built.\n", _settings(OPTIONS)]
     parts += ["## Built-in scenarios\n", _library()]

@@ -10,7 +10,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from simulator.scenarios.problems import suggestion
 from simulator.scenarios.reader import Reader
+from simulator.scenarios.strategies import STRATEGY_NAMES
 from simulator.scenarios.tree import Node
 
 _STEP = r"[A-Za-z0-9_-]+(?:\[\d+\])*"
@@ -18,21 +20,36 @@ PATH = re.compile(rf"{_STEP}(?:\.{_STEP})*")
 MOST_EXPECTATIONS = 1000
 
 
-def read_expectations(node: Node | None, reader: Reader) -> dict[str, Any]:
+def read_comparison(node: Node | None, reader: Reader) -> dict[str, dict[str, Any]]:
+    """The block `compare`: expectations by strategy, in the order of the file."""
+    if node is None or node.value is None:
+        return {}
+    if not isinstance(node.value, dict):
+        reader.fail(node, "compare", "is not a mapping", "write strategy: {path: value}")
+        return {}
+    found = {}
+    for name, member in node.value.items():
+        if name not in STRATEGY_NAMES:
+            reader.fail(member, f"compare.{name}", "there is no such strategy", suggestion(name, STRATEGY_NAMES), at_key=True)
+        found[name] = read_expectations(member, reader, f"compare.{name}")
+    return found
+
+
+def read_expectations(node: Node | None, reader: Reader, block: str = "expect") -> dict[str, Any]:
     """The block as written, after its paths and ranges were checked."""
     if node is None or node.value is None:
         return {}
     if not isinstance(node.value, dict) or len(node.value) > MOST_EXPECTATIONS:
-        reader.fail(node, "expect", "is not a mapping of this size", f"write path: value, at most {MOST_EXPECTATIONS} times")
+        reader.fail(node, block, "is not a mapping of this size", f"write path: value, at most {MOST_EXPECTATIONS} times")
         return {}
     for path, member in node.value.items():
         if not PATH.fullmatch(path):
             right = "write a path into the summary, such as failovers[0].duplicates"
-            reader.fail(member, f"expect.{path}", "is not a path", right, at_key=True)
+            reader.fail(member, f"{block}.{path}", "is not a path", right, at_key=True)
         if isinstance(member.value, dict):
-            reader.fail(member, f"expect.{path}", "is a mapping", "name a path for each value")
+            reader.fail(member, f"{block}.{path}", "is a mapping", "name a path for each value")
         if _is_range(member.plain()) and member.plain()[0] > member.plain()[1]:
-            reader.fail(member, f"expect.{path}", "the range is empty", "write [low, high]")
+            reader.fail(member, f"{block}.{path}", "the range is empty", "write [low, high]")
     return node.plain()
 
 

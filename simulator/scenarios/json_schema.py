@@ -16,6 +16,7 @@ from simulator.scenarios.compound import DISTRIBUTIONS, KINDS, SELECTIONS
 from simulator.scenarios.names import LINK, NAME_PATTERN
 from simulator.scenarios.settings import OPTIONS, SETTINGS, Setting
 from simulator.scenarios.shape import Key
+from simulator.scenarios.strategies import STRATEGY_NAMES
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -55,6 +56,12 @@ def _definitions() -> dict[str, Any]:
         "description": "paths into the summary and what must stand there: a value, or [low, high]",
         "type": ["object", "null"],
         "additionalProperties": {"not": {"type": "object"}},
+    }
+    definitions["compare"] = {
+        "description": "what is expected under each strategy: the same paths and values, by strategy",
+        "type": ["object", "null"],
+        "propertyNames": {"enum": list(STRATEGY_NAMES)},
+        "additionalProperties": definitions["expect"],
     }
     definitions["distribution"] = {"anyOf": [KINDS["duration"].schema(Key("", "duration", "")), *_distributions()]}
     definitions |= {name: _object(keys) for name, keys in SELECTIONS.items()}

@@ -15,7 +15,7 @@ from simulator.scenarios import shape
 from simulator.scenarios.canonical import canonical_text
 from simulator.scenarios.commands import read_command
 from simulator.scenarios.consistency import check_consistency
-from simulator.scenarios.expectations import read_expectations
+from simulator.scenarios.expectations import read_comparison, read_expectations
 from simulator.scenarios.kinds import BAD
 from simulator.scenarios.builtin import builtin_text, scenario_names
 from simulator.scenarios.link_patterns import read_links
@@ -122,9 +122,10 @@ def _read(root: Node, reader: Reader) -> Scenario:
     links = read_links(root.value.get("links"), reader)
     commands = _commands(root.value.get("commands"), reader)
     expect = read_expectations(root.value.get("expect"), reader)
+    compare = read_comparison(root.value.get("compare"), reader)
     values = dict(_UNREADABLE_HEAD) if values is BAD else values
     values.pop("format", None)
-    return Scenario(**values, **sections, links=links, commands=commands, expect=expect)
+    return Scenario(**values, **sections, links=links, commands=commands, expect=expect, compare=compare)
 
 
 _NAMING = {"name": check_name, "namespace": check_namespace}

@@ -238,4 +238,5 @@ class Scenario:
     consumers: dict[str, ConsumerSpec] = field(default_factory=dict)
     commands: tuple[CommandSpec, ...] = ()
     expect: dict[str, Any] = field(default_factory=dict)
+    compare: dict[str, dict[str, Any]] = field(default_factory=dict)  # what is expected under each strategy, by its name
     canonical_text: str = ""  # the scenario as canonical YAML: what a saved lab and a trace file carry

@@ -198,5 +198,5 @@ DEFAULT_LATENCY_US = 40_000
 """Latency of a link that the scenario says nothing about."""
 
 ORDER = ("format", "name", "title", "family", "about", "watch", "seed", "until", "settings", "options", "clusters",
-         "links", "brokers", "namespaces", "schemas", "topics", "roles", "producers", "subscriptions", "consumers", "commands", "expect")
+         "links", "brokers", "namespaces", "schemas", "topics", "roles", "producers", "subscriptions", "consumers", "commands", "expect", "compare")
 """The keys of the file in the order of the canonical text."""

@@ -59,6 +59,7 @@ WHY: dict[tuple[str, str], str] = {
     ("sync_in_flight", "lost-on-the-wire"): "The request that says so was lost when the connection broke.",
     ("sync_in_flight", "already-dispatched"): "When {to} heard of it, the message lay already in the consumer's queue.",
     ("after_last_sync", "newest-sent"): "{x} had sent its last request before the broker took note of this acknowledgement.",
+    ("after_last_sync", "forgotten"): "{x}'s broker had taken note of this acknowledgement and forgot it again, in a crash or by a reset, before it sent its next request.",
     ("after_last_sync", "none-sent"): "{x} had not told {to} anything yet.",
     ("ack_hole", "behind-a-hole"): "Only the position up to which everything is acknowledged is told to {to}; an older message kept it from moving past this one.",
     ("ack_hole", "forgotten-at-recovery"): "{x} had crashed and come back without this acknowledgement, so its position stood before the message again.",

@@ -7,6 +7,7 @@ counting them until then.
 
 import pytest
 
+from simulator.pulsar.acknowledgement_sync import MOST_ON_THE_WIRE
 from simulator.story import page, story_of
 from tests.simulator.engine_runs import MS, at_ms, do, numbers, open_world, rows, run, subscription
 
@@ -141,6 +142,58 @@ def test_the_target_tells_the_source_too():
 def test_a_missing_subscription_is_opened_at_the_earliest_entry():
     world = migrate(body(commands=""), until="1s")
     assert [(row["cluster"], row["reason"], row["entry"]) for row in rows(world, "subscription.created")] == [("a", "consumer", -1), ("b", "acknowledgement-sync", -1)]
+
+
+# --- what was said stands
+
+
+def test_a_crash_that_forgets_acks_takes_nothing_back():
+    # a's cursor is written at 0.1 s and 1.1 s. Told at 1.5 s: everything but p/5. The crash forgets what was registered after 1.1 s,
+    # a is back at 2 s without consumers and tells the smaller state; b keeps both.
+    crash = "  - {at: 1550ms, do: client.close, client: c1}\n  - {at: 1600ms, do: cluster.crash, cluster: a}\n  - {at: 2s, do: cluster.restart, cluster: a}\n"
+    text = body("p: {topic: t, cluster: a, start: 10ms, every: 10ms, count: 140}", "processing: 1ms, hold: {messages: [p/5], for: 1h}", commands=crash + MOVE.replace("2s", "4s"))
+    world = migrate(text, until="6s")
+    told = rows(world, "acknowledgements.applied", cluster="b")
+    assert told[-1]["count"] < told[-2]["count"] == 134
+    assert at_b(world) == [5]
+
+
+@pytest.mark.parametrize("move, again", [("1900ms", []), ("3s", list(range(100)))])
+def test_a_persons_reset_takes_back_what_was_said_once_it_is_told(move, again):
+    # All is told at 1.5 s. The cursor is put to the beginning at 1.7 s and nobody consumes; the request of 2 s says so.
+    commands = "  - {at: 1600ms, do: client.close, client: c1}\n  - {at: 1700ms, do: subscription.reset, subscription: s, cluster: a, position: earliest}\n"
+    world = migrate(body(commands=commands + MOVE.replace("2s", move)), until="6s")
+    assert at_b(world) == again
+    assert failover(world)["by_cause"]["after_last_sync"] == len(again)
+    assert {one.why for one in world.counted().failovers[0].duplicates_list} <= {"forgotten"}
+
+
+def test_a_new_connection_waits_for_nothing_that_the_old_one_lost():
+    # The request of 0.5 s would take 10 s; the connection breaks at 0.6 s. Nothing new is acknowledged after 0.41 s: told again at 1 s all the same.
+    commands = "  - {at: 450ms, do: link.slow, link: a -> b, latency: 10s}\n  - {at: 600ms, do: link.cut, link: a -> b}\n  - {at: 700ms, do: link.heal, link: a -> b}\n"
+    world = migrate(body("p: {topic: t, cluster: a, start: 10ms, every: 10ms, count: 40}", commands=commands), until="12s")
+    assert at_ms(rows(world, "acknowledgements.sent", cluster="a")) == [500, 1000]
+    assert at_ms(rows(world, "acknowledgements.applied", cluster="b")) == [1040]
+    assert at_ms(rows(world, "acknowledgements.lost")) == [10500]
+
+
+def test_requests_on_the_wire_are_bounded():
+    text = body("p: {topic: t, cluster: a, start: 1ms, every: 1ms, count: 900}", "processing: 0s, acknowledgmentGroupTime: 0s", "periodic, ackSyncPeriod: 1ms", "")
+    world = migrate(text.replace("40ms", "1s"), until="950ms")
+    assert len(rows(world, "acknowledgements.sent")) == MOST_ON_THE_WIRE
+
+
+def test_a_request_weighs_what_it_says():
+    # One hole at p/7 and p/8 inside a batch: one range above it, one partly acknowledged batch.
+    text = body("p: {topic: t, cluster: a, start: 10ms, every: 10ms, count: 100, batch: 5}", "processing: 1ms, hold: {messages: [p/7, p/8], for: 1h}",
+                settings="acknowledgmentAtBatchIndexLevelEnabled: true")  # fmt: skip
+    assert rows(migrate(text), "acknowledgements.sent")[-1]["size_bytes"] == 64 + 2 * 32
+
+
+def test_the_summary_says_what_was_filtered_and_when_it_was_told():
+    world = migrate(body(consumer="processing: 1ms, hold: {messages: [p/5, p/50], for: 1h}"))
+    assert world.summary()["ack_sync"] == {"s": {"a": {"filtered": 0, "last_sync_us": None}, "b": {"filtered": 98, "last_sync_us": 1_540_000}}}
+    assert migrate(body(sync="none")).summary()["ack_sync"] == {}
 
 
 # --- causes

@@ -284,5 +284,5 @@ def test_every_family_has_its_causes():
 
 
 def test_the_head_covers_the_scenario():
-    declared = {key.field for key in shape.HEAD} - {"format"} | {section.name for section in shape.SECTIONS} | {"links", "commands", "expect"}
+    declared = {key.field for key in shape.HEAD} - {"format"} | {section.name for section in shape.SECTIONS} | {"links", "commands", "expect", "compare"}
     assert declared == {field.name for field in fields(Scenario)} - {"canonical_text"}

@@ -9,7 +9,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from simulator.headless import EXIT_BAD_INPUT, simulate
+from simulator.comparison import STRATEGY_NAMES
+from simulator.headless import EXIT_BAD_INPUT, compare, simulate
 from visualizer.management.exits import leave_with
 
 
@@ -23,6 +24,8 @@ class Command(BaseCommand):
         parser.add_argument("--until", metavar="60s", help="another end than the scenario's")
         parser.add_argument("--set", action="append", default=[], dest="sets", metavar="dotted.path=value", help="change the scenario; may be repeated")
         parser.add_argument("--trace", metavar="FILE", help="write the trace to a .parquet or .jsonl file")
+        parser.add_argument("--strategy", metavar="NAME", help=f"run it under one strategy for the subscriptions' progress: {', '.join(STRATEGY_NAMES)}")
+        parser.add_argument("--compare", action="store_true", help="run it under every strategy and print the comparison")
         parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -30,9 +33,11 @@ class Command(BaseCommand):
         if trace is not None and not Path(trace).absolute().parent.is_dir():
             sys.stderr.write(f"--trace {trace}: there is no folder {Path(trace).absolute().parent}; name a file in a folder that exists\n")
             sys.exit(EXIT_BAD_INPUT)
-        leave_with(
-            lambda: simulate(
-                options["scenario"], sys.stdout, sys.stderr, seed=options["seed"], until=options["until"], sets=options["sets"],
-                trace_path=trace, as_json=options["json"], progress=sys.stderr.isatty(),
-            )
-        )  # fmt: skip
+        if options["compare"] and (trace is not None or options["strategy"] is not None):
+            sys.stderr.write("--compare runs every strategy; to write one run's trace give --strategy NAME --trace FILE without it\n")
+            sys.exit(EXIT_BAD_INPUT)
+        given = {"seed": options["seed"], "until": options["until"], "sets": options["sets"], "as_json": options["json"], "progress": sys.stderr.isatty()}
+        if options["compare"]:
+            leave_with(lambda: compare(options["scenario"], sys.stdout, sys.stderr, **given))
+        else:
+            leave_with(lambda: simulate(options["scenario"], sys.stdout, sys.stderr, trace_path=trace, strategy=options["strategy"], **given))

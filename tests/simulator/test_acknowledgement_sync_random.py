@@ -1,0 +1,138 @@
+"""Acknowledgement-state sync under random holes, batches, ledger borders, crashes, cuts, resets and moves to and fro.
+
+What is claimed: what a peer had said, and no person took back, is never dispatched; nothing is filtered that nobody dealt with;
+no check is broken and every duplicate has a cause; and the causes are those of an account in plain sets.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator import World
+from tests.simulator.engine_runs import open_world
+from tests.simulator.plain_sync_recount import PlainSync, sync_causes
+
+UNTIL_MS = 6_000
+
+instants = st.integers(min_value=100, max_value=UNTIL_MS - 100)
+links = st.sampled_from(("a -> b", "b -> a", "a <-> b"))
+clusters = st.sampled_from("ab")
+
+
+@st.composite
+def commands(draw: Any) -> list[str]:
+    """Faults and people, in no order."""
+    found = []
+    for cluster, at, span in draw(st.lists(st.tuples(clusters, instants, st.integers(50, 1500)), max_size=2)):
+        found += [f"{{at: {at}ms, do: cluster.crash, cluster: {cluster}}}", f"{{at: {at + span}ms, do: cluster.restart, cluster: {cluster}}}"]
+    for link, at, span in draw(st.lists(st.tuples(links, instants, st.integers(50, 1500)), max_size=2)):
+        found += [f"{{at: {at}ms, do: link.cut, link: {link}}}", f"{{at: {at + span}ms, do: link.heal, link: {link}}}"]
+    for cluster, at in draw(st.lists(st.tuples(clusters, instants), max_size=1)):
+        found.append(f"{{at: {at}ms, do: subscription.reset, subscription: s, cluster: {cluster}, position: earliest}}")
+    for cluster, at in draw(st.lists(st.tuples(clusters, instants), max_size=1)):
+        found.append(f"{{at: {at}ms, do: topic.unload, topic: t, cluster: {cluster}}}")
+    moves = sorted(draw(st.lists(instants, min_size=1, max_size=3, unique=True)))
+    for number, at in enumerate(moves):
+        there, mode = ("a, to: b", "b, to: a")[number % 2], draw(st.sampled_from(("crash", "planned")))
+        found.append(f"{{at: {at}ms, do: subscription.fail-over, subscription: s, from: {there}, mode: {mode}}}")
+    return found
+
+
+@st.composite
+def scenarios(draw: Any) -> str:
+    """Two clusters, producers in both, one subscription that synchronises. Receivers without a queue: dispatched is delivered."""
+    pick = lambda *values: draw(st.sampled_from(values))
+    held = draw(st.lists(st.integers(0, 150), max_size=6, unique=True))
+    batch = pick(1, 1, 4)
+    hold = f"hold: {{messages: [{', '.join(f'p/{number}' for number in held)}], for: {pick('300ms', '1h')}}}" if held else f"hold: {{share: {pick(1, 20)}%, for: 1h}}"
+    return (
+        f"clusters: {{a: {{}}, b: {{}}}}\nlinks: {{default: {{latency: {pick('5ms', '40ms', '700ms')}}}}}\n"
+        f"settings: {{managedLedgerMaxEntriesPerLedger: {pick(3, 20, 50000)}, managedLedgerMinLedgerRolloverTimeMinutes: 0, acknowledgmentAtBatchIndexLevelEnabled: {pick('true', 'false')},"
+        f" defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1, managedLedgerDefaultMarkDeleteRateLimit: {pick(0, 1)}}}\n"
+        f"topics: {{t: {{clusters: [a, b], partitions: {pick(0, 0, 2)}}}}}\n"
+        f"producers:\n  p: {{topic: t, cluster: a, start: 10ms, every: 20ms, count: 160, keys: 5, batch: {batch}}}\n"
+        f"  q: {{topic: t, cluster: b, start: 15ms, every: {pick(30, 90)}ms, count: 50, keys: 5, batch: {pick(1, 3)}}}\n"
+        f"subscriptions: {{s: {{topic: t, type: Shared, initialPosition: {pick('Earliest', 'Earliest', 'Latest')}, acknowledgementSync: periodic, ackSyncPeriod: {pick(50, 300, 1000)}ms,"
+        f" replicateSubscriptionState: {pick('false', 'false', 'true')}}}}}\n"
+        f"consumers:\n  c1: {{subscription: s, cluster: a, receiverQueueSize: 0, processing: 3ms, {hold}}}\n  c2: {{subscription: s, cluster: a, receiverQueueSize: 0, processing: 5ms}}\n"
+        "commands:\n" + "".join(f"  - {command}\n" for command in draw(commands()))
+    )
+
+
+class Holder:
+    """What each cluster holds of what its peers said, from the rows alone."""
+
+    def __init__(self) -> None:
+        self.sync = PlainSync()
+        self.on_the_wire: dict[int, tuple[int, set]] = {}
+        self.held: dict[tuple[str, str], tuple[int, set]] = {}  # (cluster, topic) -> the cursor's history, (producer, sequence id)
+
+    def feed(self, row: dict[str, Any]) -> None:
+        self.sync.feed(row)
+        if row["type"] == "acknowledgements.sent":
+            cursor = self.sync.cursors[row["cluster"], row["topic"], row["subscription"]]
+            copies = cursor.covered(self.sync.copies.get((row["cluster"], row["topic"]), ()))
+            self.on_the_wire[row["seq"]] = cursor.history, {copy[:2] for copy in copies}
+        elif row["type"] == "acknowledgements.applied":
+            history, said = self.on_the_wire[row["evidence_seq"]]
+            before = self.held.get((row["cluster"], row["topic"]), (history, set()))
+            self.held[row["cluster"], row["topic"]] = history, said | before[1] if before[0] == history else said
+        elif row["type"] == "subscription.deleted":
+            self.held.pop((row["cluster"], row["topic"]), None)
+
+
+@given(scenarios())
+@settings(max_examples=100, deadline=None)
+def test_what_was_said_does_not_come_and_nothing_else_is_passed_over(text: str) -> None:
+    world = open_world(text, until=f"{UNTIL_MS}ms", family="tenant-migration")
+    world.run()
+    summary = world.summary()
+    assert summary["violations"] == [], text
+    _nothing_said_is_delivered(world, text)
+    _only_what_was_dealt_with_is_filtered(world, text)
+    counted = world.counted().failovers
+    assert [{name: found.by_cause[name] for name in theirs} for found, theirs in zip(counted, sync_causes(world.trace, counted), strict=True)] == sync_causes(world.trace, counted), text
+
+
+def _nothing_said_is_delivered(world: World, text: str) -> None:
+    holder = Holder()
+    rows = world.trace.rows()
+    resent = _published_twice(rows)  # a producer's repeat is another entry with another position, and may be news
+    in_hand: dict[str, tuple[tuple[int, int], set]] = {}  # client -> the entry it takes messages from, and what was held when it came
+    for row in rows:
+        if row["type"] == "message.delivered":
+            entry = (row["ledger"], row["entry"])
+            if in_hand.get(row["client"], (None,))[0] != entry:
+                in_hand[row["client"]] = entry, holder.held.get((row["cluster"], row["topic"]), (0, set()))[1]
+            message = (row["producer"], row["sequence_id"])
+            assert message in resent or message not in in_hand[row["client"]][1], (row, text)
+        holder.feed(row)
+
+
+def _published_twice(rows: list[dict[str, Any]]) -> set[tuple[str, int]]:
+    seen, twice = set(), set()
+    for row in rows:
+        if row["type"] == "message.stored" and row.get("peer") is None:
+            message = (row["producer"], row["sequence_id"])
+            (twice if message in seen else seen).add(message)
+    return twice
+
+
+def _only_what_was_dealt_with_is_filtered(world: World, text: str) -> None:
+    done: set[tuple[str, int]] = set()
+    began: dict[tuple[str, str], tuple[int, int]] = {}
+    copies: dict[tuple[str, str, str, int], tuple[int, int]] = {}
+    for row in world.trace.rows():
+        if row["type"] in ("message.acknowledged", "message.expired", "message.skipped"):
+            done.add((row["producer"], row["sequence_id"]))
+        elif row["type"] == "subscription.created":
+            began[row["cluster"], row["topic"]] = (row["ledger"], row["entry"])
+        elif row["type"] == "message.stored":
+            copies.setdefault((row["cluster"], row["topic"], row["producer"], row["sequence_id"]), (row["ledger"], row["entry"]))
+        elif row["type"] == "message.filtered":
+            there = copies.get((row["peer"], row["topic"], row["producer"], row["sequence_id"]))
+            before_it_began = there is not None and there <= began[row["peer"], row["topic"]]
+            assert (row["producer"], row["sequence_id"]) in done or before_it_began, (row, text)
