@@ -70,9 +70,10 @@ class Known(NamedTuple):
 
 
 class Line:
-    """One connection to a peer: what was last put on it, and what it still carries. Order holds on a connection."""
+    """One connection to a peer: what was last put on it, and what it still carries. Order holds on it, and with one request all after it are lost."""
 
-    def __init__(self, connection: tuple[int, int]) -> None:
+    def __init__(self, number: int, connection: tuple[int, int]) -> None:
+        self.number = number
         self.connection = connection  # the topic's load, the replicator's connection
         self.told: Known | None = None
         self.waiting = 0
@@ -90,7 +91,7 @@ class AcknowledgementSender:
         self.opened = self.history = NULL  # the rows that opened the cursor, and that last put it anew
         self.lines: dict[str, Line] = {}
         self.arrived: dict[str, Known] = {}  # peer -> the newest state that it has
-        self.requests = 0
+        self.requests = self.connections = 0
         self._draws = _DRAWS + (max(self.topic.partition, 0) << 48) + (place << 32)
         self._seen = BitMap()  # own indices whose origins are in `_others` already
         self._others: dict[int, BitMap] = {}
@@ -135,14 +136,15 @@ class AcknowledgementSender:
         self.requests += 1
         due_us = replicator.link.transmit(runtime.now_us, size_bytes, self._draws + self.requests)
         line.told, line.waiting, line.due_us = known, line.waiting + 1, max(due_us, line.due_us)
-        runtime.schedule(line.due_us, topic.rank, self, "arrive", (peer, line.connection, self._state(), known, seq))
+        runtime.schedule(line.due_us, topic.rank, self, "arrive", (peer, line.number, self._state(), known, seq))
         return True
 
     def _line(self, peer: str, connection: tuple[int, int]) -> Line:
         """The present connection to a peer: what an earlier one still carried will not arrive, and is sent again."""
         line = self.lines.get(peer)
         if line is None or line.connection != connection:
-            line = self.lines[peer] = Line(connection)
+            self.connections += 1
+            line = self.lines[peer] = Line(self.connections, connection)
         return line
 
     def _is_news(self, told: Known | None, known: Known) -> bool:
@@ -152,17 +154,22 @@ class AcknowledgementSender:
 
     def arrive(self, argument: tuple) -> None:
         """A request reached the peer, or would have."""
-        peer, connection, state, known, seq = argument
-        line, replicator = self.lines.get(peer), self.topic.replicators.get(peer)
-        stands = replicator is not None and self._stands(connection[0]) and replicator.connection == connection[1] and replicator.reachable()
-        if not stands:
+        peer, number, state, known, seq = argument
+        line = self.lines.get(peer)
+        if line is None or line.number != number or not self._holds(peer, line):
             self.runtime.note("acknowledgements.lost", seq, self.topic.cluster.number, peer, self.topic.number, self.subscription.number, seq)
-            if line is not None and line.connection == connection:  # the link is cut, and the replicator has not noticed
+            if line is not None and line.number == number:
                 del self.lines[peer]
             return
         line.waiting -= 1
         self.arrived[peer] = known
         apply(self.runtime.clusters[peer].topics[self.topic.name], self.subscription, state, known, seq)
+
+    def _holds(self, peer: str, line: Line) -> bool:
+        """Whether the connection has lasted until now."""
+        epoch, connection = line.connection
+        replicator = self.topic.replicators.get(peer)
+        return replicator is not None and self._stands(epoch) and replicator.connection == connection and replicator.reachable()
 
     def _state(self) -> AcknowledgedState:
         """The cursor as it stands, by origin."""

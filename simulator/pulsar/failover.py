@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.pulsar import forecasting
+from simulator.pulsar.consumer import ALIVE
 from simulator.pulsar.failover_window import FailoverWindow
 from simulator.pulsar.producer import KILLED as PRODUCER_KILLED
 from simulator.pulsar.producer import PAUSED as PRODUCER_PAUSED
@@ -93,7 +94,7 @@ class Failover:
             self._close_all()
 
     def _close_all(self) -> None:
-        consumers = [consumer for consumer in self._consumers() if consumer.sessions]
+        consumers = [consumer for consumer in self._consumers() if consumer.sessions or consumer.state in ALIVE]  # also who waits to reconnect
         self.waiting = [consumer.name for consumer in consumers]
         for consumer in consumers:
             consumer.close_when_done(self)
