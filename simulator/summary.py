@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simulator.counting import SubscriptionCounts, failover_summary, subscription_summary
-from simulator.summaries import acknowledgement_sync, brokers, creation, shadows
+from simulator.summaries import acknowledgement_sync, audiences, brokers, creation, shadows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +23,7 @@ _SUMS = ("delivered", "acknowledged", "repeated", "expired", "skipped", "backlog
 
 
 SECTIONS: dict[str, Callable[[World], Any]] = {
+    "audiences": audiences.audiences,
     "brokers": brokers.brokers,
     "latency": brokers.latency,
     "ack_sync": acknowledgement_sync.ack_sync,

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.inspection import read_position_text
 from simulator.pulsar import forecasting
+from simulator.summaries.audiences import audience_figures, latency_by_place
 from simulator.summaries.brokers import broker_figures
 from simulator.pulsar.shadow.losses import lost_messages
 from simulator.summaries.shadows import reads_by_place
 
 if TYPE_CHECKING:
+    from simulator.pulsar.broadcast.audience import Audience
     from simulator.pulsar.controller import SnapshotController
     from simulator.pulsar.runtime import Runtime
     from simulator.pulsar.shadow.topic import ShadowTopic
@@ -44,6 +46,7 @@ def view(world: World) -> dict[str, Any]:
         "limit_reached": world.limit_reached,
         "violations": [asdict(violation) for violation in world.violations],
         "clusters": {name: {"state": runtime.clusters[name].state, "topics": _topics(runtime, name)} for name in runtime.cluster_names},
+        "audiences": {f"{audience.name}/{audience.topic.name}": _audience(audience) for audience in runtime.fan_out.audiences},
         "brokers": {broker.name: broker_figures(broker) for name in runtime.cluster_names for broker in runtime.clusters[name].brokers},
         "producers": {name: _producer(runtime, name) for name in sorted(runtime.producers)},
         "links": {f"{a} -> {b}": _link(runtime, (a, b)) for a, b in sorted(runtime.links)},
@@ -145,6 +148,10 @@ def _session(session) -> dict[str, Any]:
     in_hand = [key[1] for key in consumer.in_hand if key[0] == session.topic.name]
     state = "blocked" if session.blocked else consumer.state
     return {"permits": session.permits, "queued": session.queued, "in_hand": in_hand[:IN_HAND_MAX], "in_hand_total": len(in_hand), "state": state}
+
+
+def _audience(audience: Audience) -> dict[str, Any]:
+    return {**audience_figures([audience]), "topic": audience.topic.name, "latency_by_place": latency_by_place(audience)}
 
 
 def _producer(runtime: Runtime, name: str) -> dict[str, Any]:

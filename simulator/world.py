@@ -157,6 +157,7 @@ class World:
         at_front = self.runtime.seq == self._branch.trace.length
         if at_front and self.limit_reached:
             return False
+        self.runtime.rows_max = self.rows_max
         more = self.runtime.run_instants(until_us, events, None if self.rows_max is None else self._full)
         self._after_running()
         return more

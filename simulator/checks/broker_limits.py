@@ -33,7 +33,7 @@ class BrokerLimits(Check):
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Dispatches that overlap, that were too fast, or that no broker could have made."""
-        dispatched, assigned = stretch.of("message.dispatched"), stretch.of("topic.assigned")
+        dispatched, assigned = stretch.of_all("message.dispatched"), stretch.of("topic.assigned")
         if not len(dispatched) and not len(assigned):
             return []
         stretch.read_more("broker", "size_bytes", "duration_us")

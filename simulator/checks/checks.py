@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from simulator.checks.audiences_served import AudiencesServed
 from simulator.checks.broker_limits import BrokerLimits
 from simulator.checks.causes_add_up import CLAIM as CAUSES_ADD_UP
 from simulator.checks.causes_add_up import causes_that_do_not_add_up
@@ -31,7 +32,7 @@ from simulator.trace.trace import BLOCK_ROWS, Trace
 
 SHADOW_CHECKS = (ShadowWritesNothing, ShadowDeliversSource, ShadowWithinSource, ShadowLosesAloud)
 ROW_CHECKS: tuple[type[Check], ...] = (
-    SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly, BrokerLimits, SameShape, SchemaFirst, *SHADOW_CHECKS,
+    SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly, BrokerLimits, SameShape, SchemaFirst, *SHADOW_CHECKS, AudiencesServed,
 )  # fmt: skip
 
 CLAIMS: tuple[str, ...] = (*(check.claim for check in ROW_CHECKS), CAUSES_ADD_UP)
@@ -48,6 +49,7 @@ class Checks:
     def __init__(self, scenario: Scenario) -> None:
         self.position = 0
         self.violations: list[Violation] = []
+        self._audiences = tuple(scenario.audiences)
         self._known = Knowledge()
         self._checks = [check(scenario) for check in ROW_CHECKS]
 
@@ -60,7 +62,7 @@ class Checks:
         found: list[Violation] = []
         while self.position < upto_seq:
             last = min(upto_seq, (self.position // BLOCK_ROWS + 1) * BLOCK_ROWS)
-            found += self._read_stretch(Stretch(trace, self.position, last))
+            found += self._read_stretch(Stretch(trace, self.position, last, self._audiences))
             self.position = last
         self.violations += found
         return found
@@ -96,5 +98,6 @@ class Checks:
     def _take(self, other: "Checks") -> None:
         self.position = other.position
         self.violations = list(other.violations)
+        self._audiences = other._audiences
         self._known = other._known.copy()
         self._checks = [check.copy() for check in other._checks]

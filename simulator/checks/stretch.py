@@ -1,7 +1,8 @@
 """A stretch of the trace as columns, sorted out by event type once for all checks.
 
 Rules: rows of one type or several come in the order of their seq; positions are one integer that sorts like
-`ledger:entry`; values are the trace's integers, names looked up only for words to people.
+`ledger:entry`; values are the trace's integers, names looked up only for words to people. Rows of audiences (docs/broadcast.md)
+stand apart: a name of theirs stands for many subscriptions, so only checks that know of them read them.
 """
 
 from __future__ import annotations
@@ -95,26 +96,38 @@ def _combined(columns: list[np.ndarray]) -> np.ndarray:
 class Stretch:
     """Rows `first` <= seq < `last` of a trace."""
 
-    def __init__(self, trace: Trace, first: int, last: int) -> None:
+    def __init__(self, trace: Trace, first: int, last: int, audiences: tuple[str, ...] = ()) -> None:
         self.first = first
         self.last = last
         self.names = trace.names
         self._trace = trace
         self.columns = trace.columns(first, last, READ_COLUMNS)
         types = self.columns["type"].astype(np.int16)
+        if audiences:
+            numbers = [trace.number(name) for name in audiences]
+            apart = np.isin(self.columns["subscription"], [number for number in numbers if number is not None])
+            types[apart] += len(CODE)
         self._order = np.argsort(types, kind="stable")
-        self._edges = np.searchsorted(types[self._order], np.arange(len(CODE) + 1))
+        self._edges = np.searchsorted(types[self._order], np.arange(2 * len(CODE) + 1))
 
     def read_more(self, *columns: str) -> None:
         """Read columns that only few runs have any use for."""
         self.columns |= self._trace.columns(self.first, self.last, [name for name in columns if name not in self.columns])
 
     def of(self, *types: str) -> Rows:
-        """The rows of these event types."""
-        parts = []
-        for name in types:
-            code = CODE[name]
-            parts.append(self._order[self._edges[code] : self._edges[code + 1]])
+        """The rows of these event types, those of audiences left out."""
+        return self._coded([CODE[name] for name in types])
+
+    def of_audiences(self, *types: str) -> Rows:
+        """The rows of these event types that are of audiences."""
+        return self._coded([len(CODE) + CODE[name] for name in types])
+
+    def of_all(self, type_: str) -> Rows:
+        """The rows of this event type, whoever they are of."""
+        return self._coded([CODE[type_], len(CODE) + CODE[type_]])
+
+    def _coded(self, codes: list[int]) -> Rows:
+        parts = [self._order[self._edges[code] : self._edges[code + 1]] for code in codes]
         return Rows(self, parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts)))
 
     def at_us(self, seq: int) -> int:

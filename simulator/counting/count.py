@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def count_run(trace: Trace, scenario: Any, upto_seq: int | None = None) -> CountedRun:
     """Count the rows before `upto_seq` (default: all). Raises `CountingError` when the trace contradicts the definitions."""
-    facts = Facts(History(trace, upto_seq), scenario)
+    facts = Facts(History(trace, upto_seq, tuple(scenario.audiences)), scenario)
     windows = windows_of(facts)
     failovers = []
     if windows:

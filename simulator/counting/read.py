@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.trace.registry import BY_NAME, NAME_COLUMNS, NULL, EventType
+from simulator.trace.registry import BY_NAME, EVENT_TYPES, NAME_COLUMNS, NULL, EventType
 
 if TYPE_CHECKING:
     from simulator.trace.trace import Trace
@@ -105,11 +105,13 @@ class Table:
 class History:
     """The rows before `upto_seq` of a trace, by type, and the numbering of messages."""
 
-    def __init__(self, trace: Trace, upto_seq: int | None = None) -> None:
+    def __init__(self, trace: Trace, upto_seq: int | None = None, left_out: tuple[str, ...] = ()) -> None:
+        """`left_out` are subscriptions whose rows are not read: an audience's name stands for many."""
         self.upto_seq = len(trace) if upto_seq is None else min(upto_seq, len(trace))
         self.names = trace.names
         self._trace = trace
-        self._tables = _read(trace, self.upto_seq)
+        numbers = [trace.number(name) for name in left_out]
+        self._tables = _read(trace, self.upto_seq, [number for number in numbers if number is not None])
         self._slices: dict[tuple, Table] = {}
         self._number_messages()
 
@@ -167,13 +169,15 @@ def _highest(identity: np.ndarray) -> list[tuple[int, int]]:
     return [(int(producer), int(last[producer])) for producer in np.flatnonzero(last >= 0)]
 
 
-def _read(trace: Trace, upto_seq: int) -> dict[str, Table]:
-    """One table per type, packed columns only."""
+def _read(trace: Trace, upto_seq: int, left_out: list[int]) -> dict[str, Table]:
+    """One table per type, packed columns only, without the rows of the subscriptions left out."""
     types = [BY_NAME[name] for name in _TYPES]
     wanted = sorted({"type", "at_us"} | {field for event in types for field in event.fields if field not in _UNREAD})
     parts: dict[str, list[dict[str, np.ndarray]]] = {name: [] for name in _TYPES}
     for first in range(0, max(upto_seq, 1), _CHUNK_ROWS):
         columns = trace.columns(first, min(first + _CHUNK_ROWS, upto_seq), names=wanted)
+        if left_out:
+            columns["type"][np.isin(columns["subscription"], left_out)] = len(EVENT_TYPES)
         order = np.argsort(columns["type"].astype(np.int16), kind="stable")
         codes = columns["type"][order]
         for event in types:

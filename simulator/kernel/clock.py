@@ -26,10 +26,11 @@ class QueueFull(RuntimeError):
 class Clock:
     """The present instant and the events to come."""
 
-    __slots__ = ("now_us", "_queue", "_order")
+    __slots__ = ("now_us", "limit_us", "_queue", "_order")
 
     def __init__(self) -> None:
         self.now_us = 0
+        self.limit_us = 0  # how far the run under way may go
         self._queue: list[tuple[int, int, int, Any, str, Any]] = []
         self._order = 0
 
@@ -53,17 +54,18 @@ class Clock:
         """Run whole instants up to and including `until_us`, stopping at the first instant's end after `events` events,
         or at the first at which `full` says so.
 
+        A method that did the work of many events returns how many; it may move the clock on, up to `limit_us` and before the next event.
         Returns True while instants at or before `until_us` are left; otherwise the clock stands at `until_us`.
         """
         queue = self._queue
+        self.limit_us = until_us
         if len(queue) > EVENTS_QUEUED_MAX:
             raise QueueFull(f"{len(queue)} events wait; the bound is {EVENTS_QUEUED_MAX}")
         while queue and queue[0][0] <= until_us:
             if (events <= 0 or full is not None) and queue[0][0] != self.now_us and (events <= 0 or full()):
                 return True
-            events -= 1
             at_us, _rank, _order, target, method, argument = heappop(queue)
             self.now_us = at_us
-            getattr(target, method)(argument)
+            events -= getattr(target, method)(argument) or 1
         self.now_us = max(self.now_us, until_us)
         return False

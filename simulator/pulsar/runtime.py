@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from simulator.kernel.clock import Clock
 from simulator.kernel.random import draw, stream_key
+from simulator.pulsar.broadcast.fan_out import FanOut
 from simulator.pulsar.creation.policies import PolicyBook
 from simulator.pulsar.creation.schema_registry import SchemaBook
 from simulator.pulsar.markers import MarkerTable
@@ -40,7 +43,7 @@ class Runtime(Clock):
         "scenario", "seed", "trace", "messages", "seq", "message_count", "clusters", "cluster_names", "links", "producers",
         "consumers", "markers", "snapshot_count", "replication", "partitions", "failovers", "options", "marker_faults",
         "acknowledged", "delivered", "settled", "command_count", "subscriptions", "marker_count", "command_results", "windows", "policies", "schemas", "remote_admin",
-        "shadow_lists",
+        "shadow_lists", "rows_max", "fan_out",
     )  # fmt: skip
 
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
@@ -50,6 +53,8 @@ class Runtime(Clock):
         self.trace = trace
         self.messages = MessageTable()
         self.seq = 0
+        self.rows_max: int | None = None  # where the run under way pauses
+        self.fan_out = FanOut(self)
         self.message_count = 0
         self.snapshot_count = 0
         self.command_count = 0
@@ -84,6 +89,11 @@ class Runtime(Clock):
             trace.append(row)
         self.seq = seq + 1
         return seq
+
+    def emit_rows(self, codes: np.ndarray, by_type: dict[int, np.ndarray]) -> None:
+        """Write many rows at once, as `Trace.append_rows` takes them."""
+        self.trace.append_rows(codes, by_type, first=self.trace.length - self.seq)
+        self.seq += len(codes)
 
     def note(self, event: str, cause: int, *fields: int | str | None) -> int:
         """Write a row of the control plane: strings are interned, None is NULL."""

@@ -6,6 +6,7 @@ from simulator.kernel.distributions import Sampler
 from simulator.kernel.clock import COMMAND_RANK
 from simulator.kernel.links import Link
 from simulator.kernel.random import stream_key
+from simulator.pulsar.broadcast.audience import Audience, member_name
 from simulator.pulsar.cluster import Cluster
 from simulator.pulsar.commands import CommandRunner
 from simulator.pulsar.creation import policies
@@ -15,7 +16,7 @@ from simulator.pulsar.consumer import Consumer, new_delivered_sets
 from simulator.pulsar.producer import Producer
 from simulator.pulsar.runtime import Runtime
 from simulator.pulsar.shadow.source import NO_SHADOWS, ShadowList
-from simulator.scenarios.model import Scenario
+from simulator.scenarios.model import AudienceSpec, Scenario
 from simulator.trace.registry import MARKER_TYPES, NULL
 from simulator.trace.trace import Trace
 
@@ -41,6 +42,8 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Runtime:
         for topic in runtime.clusters[name].topics.values():
             topic.load(seq, first=True)
     _schedule_clients(runtime)
+    for name in sorted(scenario.audiences):
+        _add_audience(runtime, scenario.audiences[name])
     for command in sorted(scenario.commands, key=lambda command: command.at_us):
         schedule_command(runtime, command.at_us, {"do": command.do, **command.arguments})
     return runtime
@@ -51,6 +54,10 @@ def _intern_names(scenario: Scenario, trace: Trace) -> None:
     for section in (scenario.clusters, scenario.topics, scenario.subscriptions, scenario.producers, scenario.consumers, scenario.brokers):
         for name in sorted(section):
             trace.intern(name)
+    for name in sorted(scenario.audiences):
+        trace.intern(name)
+        for member in range(scenario.audiences[name].subscriptions):
+            trace.intern(member_name(name, member))
     for word in (*MARKER_TYPES, "individual", "cumulative"):
         trace.intern(word)
 
@@ -82,6 +89,17 @@ def _schedule_clients(runtime: Runtime) -> None:
     for name in sorted(scenario.producers):
         producer = runtime.producers[name] = Producer(runtime, scenario.producers[name])
         producer.begin()
+
+
+def _add_audience(runtime: Runtime, spec: AudienceSpec) -> None:
+    """On every partition of its topic in its cluster."""
+    for topic in runtime.clusters[spec.cluster].topics.values():
+        if topic.base == spec.topic:
+            audience = topic.audiences[spec.name] = Audience(topic, spec)
+            runtime.fan_out.add(audience)
+            runtime.schedule(spec.start_us, audience.rank, audience, "start")
+            if spec.stop_us is not None:
+                runtime.schedule(spec.stop_us, audience.rank, audience, "stop")
 
 
 def schedule_command(runtime: Runtime, at_us: int, command: dict) -> None:

@@ -25,6 +25,7 @@ from simulator.pulsar.subscription import Subscription
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
+    from simulator.pulsar.broadcast.audience import Audience
     from simulator.pulsar.broadcast.broker import Broker
     from simulator.pulsar.cluster import Cluster
 
@@ -63,6 +64,8 @@ class Topic:
         self.controller: SnapshotController | None = None
         self.data_timestamp_ms = 0
         self.loaded = False
+        self.audiences: dict[str, Audience] = {}
+        self.unloaded_by = ""  # the reason of the last unload
         self.broker: Broker | None = None  # where the cluster declares brokers: the one that serves the topic
         self.epoch = 0  # counts loads: a timer of an earlier load is stale
         self.loaded_seq = self.loaded_length = self.loaded_us = 0  # where a broker's counters of this load began
@@ -102,6 +105,8 @@ class Topic:
         upkeep.start(self)
         self.evaluate_controller(seq)
         self.shadows.loaded(seq, first)
+        for audience in self.audiences.values():
+            audience.topic_loaded()
 
     def load_again(self, argument: tuple[int, int]) -> None:
         """Another broker takes the topic after a crash of the one before; nothing to do when it was loaded meanwhile."""
@@ -117,6 +122,9 @@ class Topic:
         seq = self.runtime.note("topic.unloaded", cause, self.cluster.number, self.number, reason)
         if self.broker is not None:
             self.broker.forget_topic(self)
+        self.unloaded_by = reason
+        for audience in self.audiences.values():
+            audience.disconnect(reason, seq)
         for subscription in self.subscriptions.values():
             subscription.unload(seq, clean)
         for replicator in self.replicators.values():
@@ -261,8 +269,19 @@ class Topic:
         """A message of another cluster was appended: nothing for the geo-replicators, who pass over it when they read next."""
         if self.shadows.replicators:
             self.shadows.appended()
+        if self.audiences:
+            self._wake_by_name(cause)
+            return
         for subscription in tuple(self.subscriptions.values()):
             subscription.dispatcher.dispatch(cause)
+
+    def _wake_by_name(self, cause: int) -> None:
+        """Audiences take their turn among the subscriptions where their names stand."""
+        for name in sorted((*self.subscriptions, *self.audiences)):
+            if name in self.audiences:
+                self.audiences[name].read(cause)
+            else:
+                self.subscriptions[name].dispatcher.dispatch(cause)
 
     # --- replicated subscriptions
 

@@ -63,6 +63,7 @@ def let_go(topic: Topic) -> list[Ledger]:
     for replicator in topic.replicators.values():
         replicator.catch_up()
     cursors = [s.cursor.mark_delete for s in topic.subscriptions.values()] + [r.cursor.mark_delete for r in topic.replicators.values()]
+    cursors += [slowest for audience in topic.audiences.values() if (slowest := audience.slowest()) is not None]
     slowest = min(cursors, default=topic.log.length - 1)
     return _without_retained(topic, [ledger for ledger in topic.log.ledgers[:-1] if ledger.first_index + ledger.entries - 1 <= slowest])
 

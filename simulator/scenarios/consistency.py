@@ -6,8 +6,10 @@ an Exclusive subscription, say) is left to the run.
 
 from __future__ import annotations
 
+import re
+
 from simulator.scenarios.consistency_creation import check_creation
-from simulator.scenarios.model import ConsumerSpec, ProducerSpec, Scenario, Selection, TopicSpec
+from simulator.scenarios.model import AudienceSpec, ConsumerSpec, ProducerSpec, Scenario, Selection, TopicSpec
 from simulator.scenarios.names import PARTITION_SUFFIX
 from simulator.scenarios.problems import suggestion
 from simulator.scenarios.reader import Reader
@@ -62,6 +64,8 @@ def check_consistency(scenario: Scenario, root: Node, reader: Reader) -> None:
         _producer(check, producer)
     for consumer in scenario.consumers.values():
         _consumer(check, consumer)
+    for audience in scenario.audiences.values():
+        _audience(check, audience)
     _commands(check)
 
 
@@ -137,6 +141,19 @@ def _producer(check: _Check, producer: ProducerSpec) -> None:
     if producer.at_us is not None:
         _instants(check, producer)
     _messages(check, (*here, "delay"), producer.delay, producer.topic)
+
+
+def _audience(check: _Check, audience: AudienceSpec) -> None:
+    here = ("audiences", audience.name)
+    check.serves((*here, "cluster"), audience.topic, audience.cluster)
+    if not any(broker.cluster == audience.cluster for broker in check.scenario.brokers.values()):
+        check.fail((*here, "cluster"), f"{audience.cluster} declares no brokers", f"an audience needs one: brokers: {{x: {{cluster: {audience.cluster}}}}}")
+    if audience.stop_us is not None and audience.stop_us < audience.start_us:
+        check.fail((*here, "stop"), "is before start", "stop at or after start")
+    for section in ("subscriptions", "consumers", "producers"):
+        for name in getattr(check.scenario, section):
+            if name == audience.name or re.fullmatch(rf"{audience.name}-\d+", name):
+                check.fail((section, name), f"is the name of audience {audience.name}, or of a member of it", "choose another name")
 
 
 def _instants(check: _Check, producer: ProducerSpec) -> None:

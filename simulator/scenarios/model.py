@@ -207,6 +207,19 @@ class ConsumerSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class AudienceSpec:
+    """`subscriptions` alike Exclusive subscriptions of a topic in one cluster, each with one consumer that takes and acknowledges at once."""
+
+    name: str
+    topic: str
+    cluster: str
+    subscriptions: int
+    initial_position: str = "Latest"  # Latest | Earliest
+    start_us: int = 0
+    stop_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CommandSpec:
     """`arguments` are as in the file after units were read: durations end in `_us`, links are {"link": "a -> b"}."""
 
@@ -236,6 +249,7 @@ class Scenario:
     producers: dict[str, ProducerSpec] = field(default_factory=dict)
     subscriptions: dict[str, SubscriptionSpec] = field(default_factory=dict)
     consumers: dict[str, ConsumerSpec] = field(default_factory=dict)
+    audiences: dict[str, AudienceSpec] = field(default_factory=dict)
     commands: tuple[CommandSpec, ...] = ()
     expect: dict[str, Any] = field(default_factory=dict)
     compare: dict[str, dict[str, Any]] = field(default_factory=dict)  # what is expected under each strategy, by its name

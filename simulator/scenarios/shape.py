@@ -190,7 +190,16 @@ CONSUMERS = Section("consumers", "consumer", model.ConsumerSpec, "the consumers,
     Key("role", "role", "as whom it connects, where the scenario has roles"),
 ), most=1000)
 
-SECTIONS = (CLUSTERS, BROKERS, NAMESPACES, SCHEMAS, TOPICS, ROLES, PRODUCERS, SUBSCRIPTIONS, CONSUMERS)
+AUDIENCES = Section("audiences", "audience", model.AudienceSpec, "very many alike Exclusive subscriptions, each with one consumer that takes and acknowledges messages at once; they need declared brokers (docs/broadcast.md)", (
+    Key("topic", "topic", "what they subscribe to", required=True),
+    Key("cluster", "cluster", "where they are connected", required=True),
+    Key("subscriptions", "integer", "how many they are", required=True, minimum=1, maximum=200_000),
+    Key("initialPosition", "choice", "where each begins", attribute="initial_position", choices=("Latest", "Earliest")),
+    Key("start", "duration", "instant at which they all ask to connect", attribute="start_us"),
+    Key("stop", "duration", "instant at which they all close; without it never", attribute="stop_us"),
+), most=64)
+
+SECTIONS = (CLUSTERS, BROKERS, NAMESPACES, SCHEMAS, TOPICS, ROLES, PRODUCERS, SUBSCRIPTIONS, CONSUMERS, AUDIENCES)
 
 MOST_COMMANDS = 10_000
 MOST_LINK_PATTERNS = 1000
@@ -198,5 +207,5 @@ DEFAULT_LATENCY_US = 40_000
 """Latency of a link that the scenario says nothing about."""
 
 ORDER = ("format", "name", "title", "family", "about", "watch", "seed", "until", "settings", "options", "clusters",
-         "links", "brokers", "namespaces", "schemas", "topics", "roles", "producers", "subscriptions", "consumers", "commands", "expect", "compare")
+         "links", "brokers", "namespaces", "schemas", "topics", "roles", "producers", "subscriptions", "consumers", "audiences", "commands", "expect", "compare")
 """The keys of the file in the order of the canonical text."""

@@ -26,7 +26,27 @@ _ID_BITS = 40
 def brokers(world: World) -> dict[str, Any]:
     """By broker: where it is, what it serves, what it has done and how long its queue is."""
     found = [broker for name in world.runtime.cluster_names for broker in world.runtime.clusters[name].brokers]
-    return {broker.name: broker_figures(broker) for broker in sorted(found, key=lambda broker: broker.name)}
+    peaks = _busiest_seconds(world) if found else {}
+    return {
+        broker.name: {**broker_figures(broker), "bytes_out_per_s_max": peaks.get(broker.number, 0)}
+        for broker in sorted(found, key=lambda broker: broker.name)
+    }
+
+
+def _busiest_seconds(world: World) -> dict[int, int]:
+    """By broker the most bytes that left it within one second of the clock."""
+    trace = world.trace
+    who, when_us, _message = rows_of(trace, world.seq, "message.dispatched", ("cluster", "topic", "size_bytes"))
+    assigned = [trace.row(seq) for seq in trace.seqs(0, world.seq, types=("topic.assigned",))]
+    peaks: dict[int, np.ndarray] = {}
+    for row in assigned:
+        place = {name: trace.number(row[name]) for name in ("cluster", "topic", "broker")}
+        later = [other["at_us"] for other in assigned if other["seq"] > row["seq"] and (other["cluster"], other["topic"]) == (row["cluster"], row["topic"])]
+        chosen = (who["cluster"] == place["cluster"]) & (who["topic"] == place["topic"]) & (when_us > row["at_us"])
+        chosen &= when_us <= min(later, default=world.now_us)
+        seconds = np.bincount(when_us[chosen] // MILLION, weights=who["size_bytes"][chosen], minlength=world.now_us // MILLION + 1)
+        peaks[place["broker"]] = peaks.get(place["broker"], 0) + seconds
+    return {broker: int(seconds.max()) for broker, seconds in peaks.items()}
 
 
 def broker_figures(broker: Broker) -> dict[str, Any]:
@@ -57,7 +77,7 @@ def latency(world: World) -> dict[str, Any]:
         return {}
     published_us = published_instants(trace, world.seq)
     result: dict[str, Any] = {}
-    who, when, message = _deliveries(trace, world.seq, ("subscription", "cluster"))
+    who, when, message = rows_of(trace, world.seq, "message.delivered", ("subscription", "cluster"))
     for key, (subscription, cluster) in sorted(served.items(), key=lambda entry: entry[1]):
         chosen = (who["subscription"] == key[0]) & (who["cluster"] == key[1])
         waited_us = when[chosen] - published_us.of(message[chosen])
@@ -91,15 +111,11 @@ class Instants:
 
 def published_instants(trace: Trace, upto_seq: int) -> Instants:
     """The instants of every `message.published` row before `upto_seq`."""
-    _who, when, message = _rows(trace, upto_seq, "message.published", ())
+    _who, when, message = rows_of(trace, upto_seq, "message.published", ())
     return Instants(message, when)
 
 
-def _deliveries(trace: Trace, upto_seq: int, names: tuple[str, ...]) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
-    return _rows(trace, upto_seq, "message.delivered", names)
-
-
-def _rows(trace: Trace, upto_seq: int, event: str, names: tuple[str, ...]) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+def rows_of(trace: Trace, upto_seq: int, event: str, names: tuple[str, ...]) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
     """(columns `names`, instants, packed messages) of the rows of a type, read block by block."""
     wanted = ("type", "at_us", "producer", "sequence_id", *names)
     parts: dict[str, list[np.ndarray]] = {name: [np.empty(0, dtype=np.int64)] for name in wanted}

@@ -60,6 +60,26 @@ class Trace:
         if length - self._sealed_rows == BLOCK_ROWS:
             self._seal()
 
+    def append_rows(self, codes: np.ndarray, by_type: dict[int, np.ndarray], first: int = 0) -> None:
+        """Add many rows, the same as `append` for each of them.
+
+        `codes` are their type codes in order (uint8); `by_type[code]` the rows of each type in order, one `(type code, at_us,
+        cause_seq, *fields)` a line (int64). The rows before `first` are there already and are passed over.
+        """
+        taken = {code: int(np.count_nonzero(codes[:first] == code)) for code in by_type}
+        while first < len(codes):
+            last = min(len(codes), first + BLOCK_ROWS - (self.length - self._sealed_rows))
+            part = codes[first:last]
+            self._open.codes += part.tobytes()
+            for code, rows in by_type.items():
+                count = int(np.count_nonzero(part == code))
+                self._open.by_type[code].extend(rows[taken[code] : taken[code] + count].ravel().tolist())
+                taken[code] += count
+            self.length += last - first
+            first = last
+            if self.length - self._sealed_rows == BLOCK_ROWS:
+                self._seal()
+
     def _seal(self) -> None:
         block = Block(self._open)
         self._blocks.append(block)

@@ -5,6 +5,7 @@ whichever is longer: the two overlap, so the broker is one server and neither li
 in the order in which dispatchers hand them over, whatever topic they belong to; an entry is with the client when it has left.
 Connecting has a queue of its own. What is called back (its session is gone, its topic unloaded, its reading begun anew)
 takes no time any more, and what waits behind moves up. A cluster that declares no brokers has no such limits.
+Dispatches of audiences stand in the same queue as runs (`runs.py`); `fan_out.py` sees to it that they leave in time.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.pulsar import connecting
+from simulator.pulsar.broadcast.runs import ConnectingBlock, Run
 from simulator.pulsar.ranks import BROKER, rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from simulator.pulsar.broadcast.audience import Audience
     from simulator.pulsar.cluster import Cluster
     from simulator.pulsar.consumer import Consumer
     from simulator.pulsar.session import Session
@@ -32,10 +35,27 @@ class Dispatch(NamedTuple):
 
     leaves_us: int
     service_us: int
+    order: int  # among everything that the broker was ever handed
     size_bytes: int
     session: Session
     sent: tuple[int, int, int, int, int]
     """(index, first message, bit set of its messages that are sent, redelivery count, seq that caused the push)"""
+
+    @property
+    def topic(self) -> Topic:
+        return self.session.topic
+
+    @property
+    def begins_us(self) -> int:
+        return self.leaves_us - self.service_us
+
+    @property
+    def end_us(self) -> int:
+        return self.leaves_us
+
+    def begin_at(self, at_us: int) -> Dispatch:
+        """The same, begun at another instant."""
+        return self._replace(leaves_us=at_us + self.service_us)
 
 
 class Broker:
@@ -49,8 +69,11 @@ class Broker:
         self.rank = rank(BROKER, sorted(cluster.runtime.scenario.brokers).index(spec.name))
         self.topics: list[str] = []  # that it serves now, in the order in which they came
         self.waiting: deque[Dispatch] = deque()
+        self.runs: deque[Run] = deque()  # of audiences; together with `waiting`, by instants, the one queue
+        self.connecting: deque[ConnectingBlock] = deque()
+        self.handed_over = 0
         self.epoch = 0  # counts changes of the queue: the event of an earlier head is stale
-        self.free_us = self.connect_free_us = 0
+        self.free_us = self.connect_free_us = self.asked_until_us = 0
         self.dispatches = self.bytes_out = self.busy_us = 0  # of what has left
         self.queued_us_max = 0
 
@@ -68,7 +91,8 @@ class Broker:
         service_us = self.service_us(size_bytes)
         self.free_us = max(self.runtime.now_us, self.free_us) + service_us
         self.queued_us_max = max(self.queued_us_max, self.queued_us)
-        self.waiting.append(Dispatch(self.free_us, service_us, size_bytes, session, sent))
+        self.handed_over += 1
+        self.waiting.append(Dispatch(self.free_us, service_us, self.handed_over, size_bytes, session, sent))
         if len(self.waiting) == 1:
             self._expect_head()
 
@@ -91,7 +115,7 @@ class Broker:
         """Take back what waits for a session; returns how many messages that was."""
         if not session.in_broker:
             return 0
-        self._keep(lambda dispatch: dispatch.session is not session)
+        self._keep(lambda item: isinstance(item, Run) or item.session is not session)
         recalled, session.in_broker = session.in_broker, 0
         return recalled
 
@@ -100,27 +124,83 @@ class Broker:
         for dispatch in self.waiting:
             if dispatch.session.topic is topic:
                 dispatch.session.in_broker = 0
-        self._keep(lambda dispatch: dispatch.session.topic is not topic)
+        self._keep(lambda item: item.topic is not topic)
+        self._keep_blocks(lambda block: block.audience.topic is not topic)
 
-    def _keep(self, wanted: Callable[[Dispatch], bool]) -> None:
-        """Drop the others from the queue; what is left moves up, except a head that is being served."""
-        now_us = self.runtime.now_us
-        kept, end_us = deque(), now_us
-        for place, dispatch in enumerate(self.waiting):
-            if wanted(dispatch):
-                being_served = place == 0 and dispatch.leaves_us - dispatch.service_us < now_us
-                end_us = dispatch.leaves_us if being_served else end_us + dispatch.service_us
-                kept.append(dispatch._replace(leaves_us=end_us))
-        if len(kept) < len(self.waiting):
-            self.waiting, self.free_us = kept, end_us
-            self.epoch += 1
-            self._expect_head()
+    def _keep(self, wanted: Callable[[Dispatch | Run], bool]) -> None:
+        """Drop the others from the queue; what is left moves up, except what is being served."""
+        now_us = end_us = self.runtime.now_us
+        queue = sorted((*self.waiting, *self.runs), key=lambda item: (item.begins_us, item.order))
+        kept = [item for item in queue if wanted(item)]
+        if len(kept) == len(queue):
+            return
+        self.waiting, self.runs = deque(), deque()
+        for item in kept:
+            being_served = item is queue[0] and item.begins_us < now_us
+            moved = item if being_served else item.begin_at(end_us)
+            end_us = moved.end_us
+            (self.runs if isinstance(moved, Run) else self.waiting).append(moved)
+        self.free_us = end_us
+        self.epoch += 1
+        self._expect_head()
+        self.runtime.fan_out.wake()
+
+    # --- audiences
+
+    def fan_out(self, run: Run, asked_us: int | None = None) -> None:
+        """Take the dispatches of an audience, asked for now or at an instant before anything else can happen."""
+        self.queued_us_max = max(self.queued_us_max, self.queued_us)
+        self.handed_over += 1
+        run.order = self.handed_over
+        run.begin_at(max(self.runtime.now_us if asked_us is None else asked_us, self.free_us))
+        self.free_us = run.end_us
+        self.runs.append(run)
+        self.runtime.fan_out.wake()
+
+    def took(self, run: Run, count: int) -> None:
+        """The next dispatches of the first run have left."""
+        entries = run.entries if len(run.entries) == 1 else run.entries[run.done : run.done + count]
+        services = run.service_us if len(run.entries) == 1 else run.service_us[run.done : run.done + count]
+        times = count // len(entries)
+        self.dispatches += count
+        self.bytes_out += times * sum(run.audience.entry_bytes(index) for index in entries)
+        self.busy_us += times * sum(services)
+        run.done += count
+        if run.done == run.total:
+            self.runs.popleft()
+
+    def connect_all(self, audience: Audience) -> None:
+        """Every member of an audience asks to be connected; without a time to connect all are, at once."""
+        if not self.spec.connect_us:
+            self.runtime.fan_out.connect_at_once(audience)
+            return
+        block = ConnectingBlock(audience, max(self.runtime.now_us, self.connect_free_us), self.spec.connect_us)
+        self.connect_free_us = block.end_us
+        self.connecting.append(block)
+        self.runtime.fan_out.wake()
+
+    def connected_some(self, count: int) -> None:
+        """The next members of the first block are connected."""
+        self.connecting[0].done += count
+        if self.connecting[0].done == self.connecting[0].audience.size:
+            self.connecting.popleft()
+
+    def forget_audience(self, audience: Audience) -> None:
+        """Its clients have closed."""
+        self._keep(lambda item: not isinstance(item, Run) or item.audience is not audience)
+        self._keep_blocks(lambda block: block.audience is not audience)
+
+    def _keep_blocks(self, wanted: Callable[[ConnectingBlock], bool]) -> None:
+        kept = deque(block for block in self.connecting if wanted(block))
+        if len(kept) < len(self.connecting):
+            self.connecting = kept
+            self.connect_free_us = max([self.runtime.now_us, self.asked_until_us, *(block.end_us for block in kept)])
 
     # --- clients
 
     def connect(self, consumer: Consumer, topic: Topic) -> None:
         """A client asks to subscribe; its turn comes after those who asked before."""
-        self.connect_free_us = max(self.runtime.now_us, self.connect_free_us) + self.spec.connect_us
+        self.connect_free_us = self.asked_until_us = max(self.runtime.now_us, self.connect_free_us) + self.spec.connect_us
         argument = (consumer, consumer.epoch, topic, topic.epoch)
         self.runtime.schedule(self.connect_free_us, self.rank, self, "connected", argument)
 
@@ -135,7 +215,7 @@ class Broker:
     @property
     def queued(self) -> int:
         """Dispatches that have not left."""
-        return len(self.waiting)
+        return len(self.waiting) + sum(run.total - run.done for run in self.runs)
 
     @property
     def queued_us(self) -> int:

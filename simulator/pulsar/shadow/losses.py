@@ -26,6 +26,8 @@ def push_cursors(topic: ShadowTopic, first_index: int, cause: int) -> None:
             _note_lost(topic, subscription, first_index, cause)
     topic.log.drop_below(first_index)
     topic.reads.stuck = None
+    for audience in topic.audiences.values():
+        audience.pushed(first_index)
     for subscription in topic.subscriptions.values():
         subscription.acknowledge_up_to(first_index - 1, "trim", cause)
     topic.wake_dispatchers(cause)

@@ -60,6 +60,18 @@ class Reads:
             return False
         return True
 
+    def take_for(self, index: int, cursors: int) -> bool:
+        """Read an entry for so many cursors, one after another; False when nothing holds it. From the second on all find it in one place."""
+        readable = self.take(index)
+        if not readable or cursors == 1:
+            return readable
+        before = self.from_cache, self.from_bookies, self.from_offload, self.bookie_bytes
+        self.take(index)
+        after = self.from_cache, self.from_bookies, self.from_offload, self.bookie_bytes
+        more = [(new - old) * (cursors - 2) for old, new in zip(before, after, strict=True)]
+        self.from_cache, self.from_bookies, self.from_offload, self.bookie_bytes = (new + extra for new, extra in zip(after, more, strict=True))
+        return True
+
     def reached_end(self) -> None:
         """A cursor asks for entries beyond the last confirmed one: a shadow may ask the bookies how far the ledger goes."""
         if self.topic is not self.owner:

@@ -197,7 +197,7 @@ class ShadowTopic(Topic):
         told = self.log.last_of_nonempty(self.source.shadows.entries_confirmed())
         if told > self.log.confirmed and self.log.current.id == self.source.log.ledgers[-1].id:
             self.confirm(told, "refresh", NULL)
-        elif any(session.ready for one in self.subscriptions.values() for session in one.dispatcher.sessions):
+        elif any(session.ready for one in self.subscriptions.values() for session in one.dispatcher.sessions) or any(one.connected for one in self.audiences.values()):
             self.wait_for_more()
 
     # --- what is not seen yet, and what is saved

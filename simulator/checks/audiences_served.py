@@ -1,0 +1,87 @@
+"""Every member of an audience gets every message once, in the log's order.
+
+A member's cursor begins where it first connects, and its first delivery is of the message right there or of a later one. From then on each
+delivery is of the very next message of the log: no repeat, no gap, over unloads and crashes too, for an audience's cursors are
+written as they move. On a shadow topic the log is its source's; what the source had deleted may be passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from simulator.checks.check import Check, first_broken
+from simulator.checks.knowledge import Knowledge
+from simulator.checks.logs import MARKER, Log
+from simulator.checks.stretch import ENTRY_BITS, Rows, Stretch, position_words
+from simulator.scenarios.model import Scenario
+
+_NOTHING_YET = -1
+
+
+class AudiencesServed(Check):
+    """Keeps the last message that each member got, as its ordinal among the log's messages."""
+
+    claim = "Every member of an audience is delivered each message of its topic once, in order, from where it first connected."
+
+    def begin(self, scenario: Scenario) -> None:
+        self.sizes = {name: spec.subscriptions for name, spec in scenario.audiences.items()}
+        self.last: dict[tuple[int, int, int], np.ndarray] = {}  # (cluster, topic, audience) -> by member
+        self.source_of: dict[tuple[int, int], int] = {}  # (cluster, shadow topic) -> its source
+        self.trimmed: dict[tuple[int, int], list[tuple[int, int]]] = {}  # (cluster, source) -> (seq, ledger) of those deleted
+
+    def copy_into(self, copy: "AudiencesServed") -> None:
+        copy.sizes = self.sizes
+        copy.last = dict(self.last)  # arrays are replaced, never written to
+        copy.source_of, copy.trimmed = dict(self.source_of), dict(self.trimmed)
+
+    def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
+        """Deliveries out of turn."""
+        broken: list[tuple[int, str]] = []
+        if not self.sizes:
+            return broken
+        for _seq, cluster, topic, source in stretch.of("shadow.created").records("cluster", "topic", "reason"):
+            self.source_of[cluster, topic] = source
+        for seq, cluster, topic, ledger in stretch.of("ledger.trimmed").records("cluster", "topic", "ledger"):
+            self.trimmed[cluster, topic] = [*self.trimmed.get((cluster, topic), ()), (seq, ledger)]
+        delivered = stretch.of_audiences("message.delivered")
+        if not len(delivered):
+            return broken
+        stretch.read_more("client")
+        for key, rows in delivered.groups("cluster", "topic", "subscription"):
+            broken += self._one_audience(stretch, known, key, rows)
+        return broken
+
+    def _one_audience(self, stretch: Stretch, known: Knowledge, key: tuple[int, int, int], rows: Rows) -> list[tuple[int, str]]:
+        place = (key[0], self.source_of.get(key[:2], key[1]))
+        log = known.logs.of(*place)
+        data = np.flatnonzero(log.table.column("producer") != MARKER)
+        ordinals = _ordinals(log, data, rows)
+        members = rows["client"] - (key[2] + 1)  # a trace numbers an audience and then its members
+        last = self.last[key].copy() if key in self.last else np.full(self.sizes[stretch.name(key[2])], _NOTHING_YET, dtype=np.int64)
+        order = np.argsort(members, kind="stable")
+        member, ordinal = members[order], ordinals[order]
+        before = np.concatenate(([_NOTHING_YET], ordinal[:-1]))
+        begins = np.concatenate(([True], member[1:] != member[:-1]))
+        before[begins] = last[member[begins]]
+        self.last[key] = last
+        last[member] = ordinal  # of several the last one stays
+        skipped = (before != _NOTHING_YET) & (ordinal != before + 1)
+        if place != key[:2] and place in self.trimmed and skipped.any():
+            last_before = log.table.column("position")[data[np.maximum(ordinal - 1, 0)]] >> ENTRY_BITS
+            skipped &= (ordinal <= before) | (last_before > self._deleted_before(place, rows.seqs[order]))
+        bad = np.sort(order[(ordinal < 0) | skipped])
+        clients, places = rows["client"], rows.positions()
+        return first_broken(rows.seqs[bad], lambda n: f"{stretch.name(int(clients[bad[n]]))} was delivered {position_words(int(places[bad[n]]))} out of turn")
+
+    def _deleted_before(self, place: tuple[int, int], seqs: np.ndarray) -> np.ndarray:
+        """The highest ledger of a topic that had been deleted before each of these rows, -1 for none."""
+        deleted = self.trimmed[place]
+        return np.array([-1, *(ledger for _seq, ledger in deleted)])[np.searchsorted([seq for seq, _ledger in deleted], seqs)]
+
+
+def _ordinals(log: Log, data: np.ndarray, rows: Rows) -> np.ndarray:
+    """Of each delivered message the ordinal among the log's messages, which are its rows `data`; -1: it is not in the log."""
+    index, found = log.find(rows.positions(), rows.seqs)
+    return np.where(found, np.searchsorted(data, index) + np.maximum(rows["batch_index"], 0), -1)

@@ -1,0 +1,113 @@
+"""What the checks say of audiences: rules of the fan-out broken on purpose are noticed, and only they."""
+
+import numpy as np
+
+from simulator.checks import CLAIMS, Checks
+from simulator.pulsar.broadcast import rows as fan_out_rows
+from simulator.pulsar.broadcast.audience import Audience
+from simulator.pulsar.broadcast.broker import Broker
+from simulator.pulsar.broadcast.runs import Run
+from tests.simulator.audience_runs import ran
+
+(SERVED,) = [claim for claim in CLAIMS if claim.startswith("Every member of an audience")]
+(LIMITS,) = [claim for claim in CLAIMS if claim.startswith("A broker serves one dispatch")]
+
+BROADCAST = """
+clusters: {a: {}}
+topics: {t: {clusters: [a]}, u: {clusters: [a]}}
+brokers: {x: {cluster: a, dispatchTime: 1ms, bandwidth: 10MB/s, connectTime: 1ms}}
+producers: {p: {topic: t, cluster: a, start: 100ms, every: 25ms, count: 40}, q: {topic: u, cluster: a, start: 110ms, every: 90ms, count: 8, batch: 2}}
+audiences:
+  readers: {topic: t, cluster: a, subscriptions: 30}
+  viewers: {topic: u, cluster: a, subscriptions: 6, initialPosition: Earliest, start: 300ms}
+subscriptions: {s: {topic: t}}
+consumers: {c: {subscription: s, cluster: a}}
+commands: [{at: 700ms, do: topic.unload, cluster: a, topic: t}]
+"""
+
+
+def broken_claims():
+    world = ran(BROADCAST)
+    checks = Checks(world.scenario)
+    checks.read(world.trace)
+    return {violation.claim for violation in checks.violations}
+
+
+def test_without_a_mutation_nothing_breaks():
+    assert broken_claims() == set()
+
+
+def test_an_entry_that_is_handed_to_nobody(monkeypatch):
+    fan_out = Broker.fan_out
+    monkeypatch.setattr(Broker, "fan_out", lambda self, run, asked_us=None: None if run.entries == (7,) else fan_out(self, run, asked_us))
+    assert broken_claims() == {SERVED}
+
+
+def test_a_member_that_is_left_out(monkeypatch):
+    """The last of those who are connected gets nothing of every third entry."""
+    begin = Run.__init__
+
+    def short(self, audience, entries, first, members, *rest):
+        begin(self, audience, entries, first, max(1, members - 1) if entries[0] % 3 == 0 else members, *rest)
+
+    monkeypatch.setattr(Run, "__init__", short)
+    assert broken_claims() == {SERVED}
+
+
+def test_catching_up_from_one_too_early(monkeypatch):
+    connect = Audience.connect
+
+    def too_early(self, count, instants):
+        self.marks[: self.opened] = np.maximum(self.marks[: self.opened] - 1, -1)
+        connect(self, count, instants)
+
+    monkeypatch.setattr(Audience, "connect", too_early)
+    assert broken_claims() == {SERVED}
+
+
+def test_an_unload_that_forgets_where_cursors_stood(monkeypatch):
+    disconnect = Audience.disconnect
+
+    def forgetful(self, reason, cause):
+        disconnect(self, reason, cause)
+        self.opened = 0  # as if everybody were new, at Latest
+
+    monkeypatch.setattr(Audience, "disconnect", forgetful)
+    assert broken_claims() == {SERVED}
+
+
+def test_runs_that_overtake_each_other(monkeypatch):
+    """Newest first: entries come out of order."""
+    fan_out = Broker.fan_out
+
+    def newest_first(self, run, asked_us=None):
+        fan_out(self, run, asked_us)
+        other = self.runs[-2] if len(self.runs) > 1 else run
+        if other.done == 0 and other.audience is run.audience and len(other.entries) == len(run.entries) == 1:
+            other.entries, run.entries = run.entries, other.entries
+
+    monkeypatch.setattr(Broker, "fan_out", newest_first)
+    assert broken_claims() == {SERVED}
+
+
+def test_a_run_that_begins_before_the_broker_is_free(monkeypatch):
+    fan_out = Broker.fan_out
+
+    def too_early(self, run, asked_us=None):
+        self.free_us -= 300
+        fan_out(self, run, asked_us)
+
+    monkeypatch.setattr(Broker, "fan_out", too_early)
+    assert broken_claims() == {LIMITS}
+
+
+def test_dispatches_that_are_faster_than_the_bandwidth(monkeypatch):
+    of_entry = fan_out_rows._of_entry
+
+    def bigger(run, place, count):
+        items = of_entry(run, place, count)
+        items[:, fan_out_rows.SIZE] *= 11
+        return items
+
+    monkeypatch.setattr(fan_out_rows, "_of_entry", bigger)
+    assert broken_claims() == {LIMITS}

@@ -1,0 +1,69 @@
+"""Whole batches of rows in one go: the same trace, byte for byte, as row by row, wherever batches, blocks and replays meet."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator.trace import trace as trace_module
+from simulator.trace.open_rows import ROW_COLUMNS
+from simulator.trace.registry import CODE, NULL
+from simulator.trace.trace import BLOCK_ROWS, Trace
+
+TYPES = [CODE[name] for name in ("message.delivered", "message.acknowledged", "topic.loaded", "message.dispatched")]
+VALUES = st.one_of(st.integers(-1, 9), st.integers(-(1 << 40), 1 << 40), st.just(NULL))
+
+
+@st.composite
+def batches(draw):
+    """Rows in pieces: each a list of rows for one call."""
+    row = st.sampled_from(TYPES).flatmap(lambda code: st.tuples(st.just(code), *[VALUES for _ in ROW_COLUMNS[code][1:]]))
+    return draw(st.lists(st.lists(row, max_size=9), max_size=6))
+
+
+def as_columns(rows):
+    """What `append_rows` takes."""
+    codes = np.array([row[0] for row in rows], dtype=np.uint8)
+    return codes, {code: np.array([row for row in rows if row[0] == code], dtype=np.int64) for code in sorted({row[0] for row in rows})}
+
+
+@settings(max_examples=100, deadline=None)
+@given(batches(), st.data())
+def test_many_at_once_are_one_after_another(pieces, data):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trace_module, "BLOCK_ROWS", data.draw(st.integers(1, 8)))
+        one, many = Trace(), Trace()
+        for rows in pieces:
+            for row in rows:
+                one.append(row)
+            if data.draw(st.booleans()):
+                known = data.draw(st.integers(0, min(3, len(rows))))  # a replay finds some of them there
+                for row in rows[:known]:
+                    many.append(row)
+                many.append_rows(*as_columns(rows), first=known)
+            else:
+                for row in rows:
+                    many.append(row)
+        assert len(one) == len(many) and one.digest() == many.digest()
+        assert [one._tuple(seq) for seq in range(len(one))] == [many._tuple(seq) for seq in range(len(many))]
+
+
+def test_a_batch_larger_than_blocks():
+    rows = np.zeros((2 * BLOCK_ROWS + 17, len(ROW_COLUMNS[CODE["topic.loaded"]])), dtype=np.int64)
+    rows[:, 0], rows[:, 1] = CODE["topic.loaded"], np.arange(len(rows))
+    one, many = Trace(), Trace()
+    for row in rows.tolist():
+        one.append(tuple(row))
+    many.append_rows(rows[:, 0].astype(np.uint8), {CODE["topic.loaded"]: rows})
+    assert one.digest() == many.digest() and len(many) == 2 * BLOCK_ROWS + 17
+
+
+def test_nothing_is_written_that_is_there():
+    trace = Trace()
+    rows = [(CODE["topic.loaded"], 1, NULL, 0, 1), (CODE["topic.loaded"], 2, NULL, 0, 1)]
+    for row in rows:
+        trace.append(row)
+    before = trace.digest()
+    trace.append_rows(*as_columns(rows), first=2)
+    trace.append_rows(*as_columns(rows), first=7)
+    assert (trace.digest(), len(trace)) == (before, 2)
