@@ -31,7 +31,10 @@ class SameShape(Check):
         self.shapes: dict[tuple[str, str], int] = {}  # (cluster, topic) -> partitions
         self.logs: dict[tuple[str, str], None] = {}  # (cluster, log): every log that was loaded and not deleted
         for base, topic in scenario.topics.items():
-            self.shapes |= {(cluster, base): partitions for cluster, partitions in topic.shapes.items()}
+            for cluster, partitions in topic.shapes.items():
+                self.shapes[cluster, base] = partitions
+                names = [f"{base}{_PARTITION}{number}" for number in range(partitions)] or [base]
+                self.logs |= {(cluster, name): None for name in names}
 
     def copy_into(self, copy: "SameShape") -> None:
         copy.topics, copy.by_name = self.topics, self.by_name

@@ -1,4 +1,5 @@
-"""A message goes to another cluster only after its schema: what was stored from elsewhere has a schema that its topic knew before.
+"""A message goes to another cluster only after its schema: what was stored from elsewhere has a schema that its topic
+knew at some time before (a connection that registered it goes on when somebody deletes it).
 
 And a replicator that a schema stopped sends nothing until it connects anew, so order is kept and nothing is passed over.
 """
@@ -15,8 +16,8 @@ from simulator.scenarios.model import Scenario
 from simulator.trace.registry import CODE, NULL
 
 _PARTITION = "-partition-"
-_READ = ("schema.used", "schema.registered", "schema.deleted", "topic.deleted", "message.stored", "replicator.stopped", "replicator.started", "message.replicated")
-_USED, _REGISTERED, _SCHEMAS_DELETED, _TOPIC_DELETED, _STORED, _STOPPED, _STARTED, _REPLICATED = (CODE[name] for name in _READ)
+_READ = ("schema.used", "schema.registered", "topic.deleted", "message.stored", "replicator.stopped", "replicator.started", "message.replicated")
+_USED, _REGISTERED, _TOPIC_DELETED, _STORED, _STOPPED, _STARTED, _REPLICATED = (CODE[name] for name in _READ)
 
 
 class SchemaFirst(Check):

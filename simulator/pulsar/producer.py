@@ -62,7 +62,7 @@ class Producer:
     def begin(self, _argument: None = None) -> None:
         """Schedule the first publish."""
         if self.schema is not None or self.runtime.clusters[self.cluster_name].shape(self.spec.topic) is None:
-            self.runtime.schedule(self.spec.start_us, self.rank, self, "connect")
+            self.runtime.schedule(self.spec.at_us[0] if self.spec.at_us else self.spec.start_us, self.rank, self, "connect")
         if self.spec.at_us:
             self._schedule(self.spec.at_us[0])
         elif self.every_us:

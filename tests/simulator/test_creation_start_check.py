@@ -1,0 +1,182 @@
+"""The replicator's start check, row by row of the fact sheet's table D1, before PIP-433 and since; what waits and what retries do."""
+
+import pytest
+
+from simulator.pulsar.creation.start_check import CREATE, REFUSE, START, Sides, judge_by_admin, judge_by_producer
+from tests.simulator.creation_runs import opened, replicator, shape
+from tests.simulator.engine_runs import MS, SECOND, do, rows
+
+PRODUCER = "producers: {p: {topic: t, cluster: r1, every: 100ms, start: 50ms}}"
+DIFFERENT = "Can not start replicator because the partitions between local and remote cluster are different. local: {}, remote: {}"
+
+
+def sides(local, remote, partition=-1, creates=True, has_name=None):
+    name = "t" if partition < 0 else f"t-partition-{partition}"
+    there = remote is not None and (partition < remote if partition >= 0 else remote == 0) if has_name is None else has_name
+    return Sides("t", name, partition, local, remote, there, "r2", creates)
+
+
+# --- the pure table
+
+@pytest.mark.parametrize("creates", [True, False])
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_the_same_shape_starts_whatever_the_flag(n, creates):
+    assert judge_by_admin(sides(n, n, 0 if n else -1, creates)).action == START
+
+
+@pytest.mark.parametrize("creates", [True, False])
+@pytest.mark.parametrize("local, remote", [(2, 4), (4, 2), (0, 4), (4, 0), (1, 0), (0, 1)])
+def test_different_shapes_are_refused_whatever_the_flag(local, remote, creates):
+    verdict = judge_by_admin(sides(local, remote, 0 if local else -1, creates))
+    assert (verdict.action, verdict.words) == (REFUSE, DIFFERENT.format(local, remote))
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_a_missing_remote_topic_is_created_in_the_same_shape_or_asked_for(n):
+    assert (judge_by_admin(sides(n, None, 0 if n else -1)).action, judge_by_admin(sides(n, None, 0 if n else -1)).shape) == (CREATE, n)
+    verdict = judge_by_admin(sides(n, None, 0 if n else -1, creates=False))
+    wanted = f"partitioned topic t with {n} partitions" if n else "non-partitioned topic t"
+    assert verdict.action == REFUSE and verdict.reason == "no-remote-topic"
+    assert verdict.words.startswith("Can not start replicator because there is no topic on the remote cluster") and wanted in verdict.words
+
+
+def test_without_metadata_at_home_the_full_name_is_a_plain_topic():
+    assert judge_by_admin(sides(None, None, 1)).action == CREATE and judge_by_admin(sides(None, None, 1)).shape == 0
+    assert judge_by_admin(sides(None, 4, 1, has_name=True)).action == START
+    assert "non-partitioned topic t-partition-1" in judge_by_admin(sides(None, None, 1, creates=False)).words
+
+
+@pytest.mark.parametrize("local, remote, partition, may_create, consistency, action, reason", [
+    (0, 4, -1, None, True, REFUSE, "remote-partitioned"),
+    (0, 0, -1, None, True, START, ""),
+    (0, None, -1, None, True, CREATE, ""),
+    (0, None, -1, "no", True, REFUSE, "auto-creation-not-allowed"),
+    (4, 2, 1, None, True, START, ""),
+    (4, 2, 2, None, True, REFUSE, "no-such-partition"),
+    (4, 0, 2, None, True, REFUSE, "no-partitioned-topic"),
+    (4, None, 2, None, True, REFUSE, "no-partitioned-topic"),
+    (4, None, 2, None, False, CREATE, ""),
+    (4, None, 2, "no", False, REFUSE, "auto-creation-not-allowed"),
+])  # fmt: skip
+def test_before_pip_433(local, remote, partition, may_create, consistency, action, reason):
+    verdict = judge_by_producer(sides(local, remote, partition), may_create, consistency)
+    assert (verdict.action, verdict.reason) == (action, reason)
+
+
+def test_before_pip_433_the_flag_of_pip_370_forbids_creation_too():
+    assert judge_by_producer(sides(0, None, -1, creates=False), None, True).reason == "no-remote-topic"
+
+
+# --- in the run
+
+@pytest.mark.parametrize("exists, words", [("{r1: 2, r2: 3}", DIFFERENT.format(2, 3)), ("{r1: 2, r2: 0}", DIFFERENT.format(2, 0)), ("{r1: 0, r2: 3}", DIFFERENT.format(0, 3))])
+@pytest.mark.parametrize("option", ["implemented", "proposal"])
+def test_a_difference_is_retried_for_ever_while_writes_go_on(exists, words, option):
+    world = opened(exists=exists, options=f"replicationTopicCreation: {option}", clients=PRODUCER, until="5m")
+    world.run(290 * SECOND)
+    first, found = rows(world, "replicator.start-refused")[0], replicator(world)
+    assert first["at_us"] == 20 * MS and first["detail"] == words, "the question takes one round trip"
+    assert (found["state"], found["connected"], found["delay_s"], found["last_error"]) == ("disconnected", False, 0, words)
+    # 290 s of one message each 100 ms from 50 ms on; replication cursors were there from the start.
+    assert found["replication_backlog"] == 2900
+    assert len(rows(world, "message.receipted")) == 2900 and rows(world, "message.stored", cluster="r2") == []
+    assert shape(world, "r2") == int(exists[-2]), "nothing over there is changed"
+
+
+def test_waits_double_from_100_ms_to_a_minute_with_a_little_jitter():
+    world = opened(exists="{r1: 0, r2: 3}", until="10m")
+    world.run()
+    told = rows(world, "replicator.start-refused")
+    assert [row["count"] for row in told] == list(range(1, len(told) + 1))
+    for number, row in enumerate(told):
+        wait_us = min(100 * MS << number, 60 * SECOND)
+        assert abs(row["duration_us"] - wait_us) <= wait_us * 5 // 100
+    assert len({row["duration_us"] for row in told[10:]}) > 1, "jitter"
+    for row, after in zip(told, told[1:], strict=False):
+        assert after["at_us"] == row["at_us"] + row["duration_us"] + 20 * MS
+
+
+def test_a_missing_topic_is_created_whatever_the_remote_allows():
+    world = opened(exists="{r1: 4}", overrides="allowAutoTopicCreation: false", settings="allowAutoTopicCreation: false", clients=PRODUCER)
+    world.run(5 * SECOND)
+    made = rows(world, "topic.created")
+    assert [(row["cluster"], row["peer"], row["topic"], row["count"], row["reason"]) for row in made] == [("r2", "r1", "t", 4, "replicator")]
+    assert made[0]["at_us"] == 30 * MS, "the question's round trip, then half a trip for the order"
+    assert shape(world, "r2") == 4 and replicator(world)["connected"] and replicator(world)["replication_backlog"] == 0
+
+
+def test_the_others_that_create_at_once_get_a_conflict_and_one_retry():
+    world = opened(exists="{r1: 3}")
+    world.run(SECOND)
+    conflicts = rows(world, "replicator.start-refused")
+    assert [(row["topic"], row["reason"], row["detail"]) for row in conflicts] == [(f"t-partition-{n}", "conflict", "409 This topic already exists") for n in (1, 2)]
+    assert len(rows(world, "replicator.started", cluster="r1")) == 3 and replicator(world)["retries"] == 2
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_with_the_flag_off_it_waits_until_somebody_creates_it(n):
+    world = opened(exists=f"{{r1: {n}}}", settings="createTopicToRemoteClusterForReplication: false", clients=PRODUCER)
+    world.run(3 * SECOND)
+    assert shape(world, "r2") is None and not replicator(world)["connected"] and "Please create the" in replicator(world)["last_error"]
+    do(world, "topic.create", cluster="r2", topic="t", partitions=n)
+    world.run(10 * SECOND)
+    found = replicator(world)
+    assert found["connected"] and found["replication_backlog"] == 0 and found["last_error"] is None and found["retries"] >= 4
+
+
+def test_an_agreement_later_is_found_by_the_next_retry():
+    world = opened(exists="{r1: 4, r2: 2}", clients=PRODUCER)
+    world.run(2 * SECOND)
+    do(world, "topic.update-partitions", cluster="r2", topic="t", partitions=4)
+    world.run(10 * SECOND)
+    assert replicator(world)["connected"] and replicator(world)["replication_backlog"] == 0
+
+
+def test_success_resets_the_backoff():
+    world = opened(exists="{r1: 4, r2: 2}")
+    world.run(2 * SECOND)
+    do(world, "topic.update-partitions", cluster="r2", topic="t", partitions=4)
+    world.run(10 * SECOND)
+    before = replicator(world)["retries"]
+    do(world, "topic.unload", cluster="r2", topic="t")
+    world.run(10 * SECOND + 300 * MS)
+    assert replicator(world)["connected"], "the first wait is 100 ms again"
+    assert replicator(world)["retries"] == before + 4
+
+
+def test_an_unloaded_topic_does_not_retry_and_loads_to_ask_anew():
+    world = opened(exists="{r1: 0, r2: 3}")
+    world.run(SECOND)
+    do(world, "cluster.crash", cluster="r1")
+    asked = len(rows(world, "replicator.start-refused"))
+    world.run(20 * SECOND)
+    assert len(rows(world, "replicator.start-refused")) == asked
+    do(world, "cluster.restart", cluster="r1")
+    world.run(21 * SECOND)
+    assert len(rows(world, "replicator.start-refused")) > asked
+
+
+def test_before_pip_433_without_pip_414_users_get_three_topics():
+    """PIP-370's discussion: {tp}, {tp}-partition-0 and {tp}-partition-1, of which a consumer of {tp} reads the wrong one."""
+    clients = PRODUCER + "\nsubscriptions: {s: {topic: t, initialPosition: Earliest}}\nconsumers: {c: {subscription: s, cluster: r2, start: 1s}}"
+    world = opened(exists="{r1: 2}", options="replicationTopicCreation: before, topicConsistencyCheck: false", clients=clients)
+    world.run(5 * SECOND)
+    assert sorted(world.topics["r2"]) == ["t", "t-partition-0", "t-partition-1"] and shape(world, "r2") == 0
+    assert replicator(world)["connected"], "all looks well"
+    assert len(rows(world, "message.stored", cluster="r2")) == 50 and rows(world, "message.delivered") == []
+
+
+def test_before_pip_433_the_remotes_policy_counts():
+    for allowed, there in (("true", 0), ("false", None)):
+        world = opened(exists="{r1: 0}", options="replicationTopicCreation: before", overrides=f"allowAutoTopicCreation: {allowed}", clients=PRODUCER)
+        world.run(2 * SECOND)
+        assert shape(world, "r2") == there
+
+
+def test_a_deleted_remote_topic_is_created_anew_by_the_replicator():
+    world = opened(clients=PRODUCER)
+    world.run(2 * SECOND)
+    do(world, "topic.delete", cluster="r2", topic="t", force=True)
+    assert shape(world, "r2") is None
+    world.run(4 * SECOND)
+    assert shape(world, "r2") == 0 and replicator(world)["connected"] and rows(world, "topic.created")[-1]["reason"] == "replicator"

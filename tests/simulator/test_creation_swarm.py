@@ -1,0 +1,94 @@
+"""A swarm of small random runs of topic creation: no claim breaks, refusals have a code and words, one digest however the run is cut.
+
+A few runs, the same ones each time, are part of every test run; `SWARM_EXAMPLES=2000 pytest -m swarm` draws that many new ones.
+"""
+
+import json
+import os
+
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+
+from simulator import World, load_scenario_text
+from simulator.checks import Checks
+from simulator.trace.registry import NULL
+from tests.simulator.creation_scenarios import END_MS, creation_scenarios
+
+ASKED = os.environ.get("SWARM_EXAMPLES")
+END_US = END_MS * 1000
+
+pytestmark = pytest.mark.swarm
+swarm = settings(max_examples=int(ASKED or 8), derandomize=ASKED is None, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def opened(scenario):
+    text = json.dumps(scenario, indent=1)
+    note(text)
+    return World.from_scenario(load_scenario_text(text))
+
+
+def run(scenario):
+    world = opened(scenario)
+    world.run()
+    return world
+
+
+@swarm
+@given(creation_scenarios())
+def test_no_claim_breaks_and_every_refusal_says_why(scenario):
+    world = run(scenario)
+    checks = Checks(world.scenario)
+    checks.read(world.trace)
+    assert checks.violations == []
+    for command in world.summary()["commands"]:
+        assert command["ok"] or (command["code"] and command["error"]), command
+
+
+@swarm
+@given(creation_scenarios())
+def test_causes_come_before_what_they_cause(scenario):
+    columns = run(scenario).trace.columns(names=("cause_seq",))
+    causes = columns["cause_seq"]
+    for seq in (causes != NULL).nonzero()[0].tolist():
+        assert 0 <= causes[seq] < seq, seq
+
+
+@swarm
+@given(creation_scenarios(), st.lists(st.integers(0, END_US), max_size=4))
+def test_one_digest_and_one_summary_however_the_run_is_cut(scenario, instants):
+    straight = run(scenario)
+    world = opened(scenario)
+    for at_us in instants:  # to and fro, with a look at each place
+        world.seek(at_us)
+        world.view()
+        world.summary()
+    world.run()
+    assert world.digest() == straight.digest()
+    assert world.summary() == straight.summary()
+
+
+@swarm
+@given(creation_scenarios())
+def test_what_the_rows_say_is_what_is_there(scenario):
+    """Shapes and schemas, told once more from the trace alone."""
+    world = run(scenario)
+    shapes = {(cluster, name): partitions for name, topic in world.scenario.topics.items() for cluster, partitions in topic.shapes.items()}
+    schemas: dict = {}
+    kinds = ["topic.created", "topic.deleted", "topic.partitions-changed", "schema.registered", "schema.deleted"]
+    for row in world.trace.rows(0, world.seq, types=kinds):
+        place = row["cluster"], row["topic"]
+        if row["type"] in ("topic.created", "topic.partitions-changed") and row["topic"] in world.scenario.topics:
+            shapes[place] = row["count"]
+        elif row["type"] == "topic.deleted":
+            shapes.pop(place, None)
+            schemas.pop(place, None)
+        elif row["type"] == "schema.deleted":
+            schemas.pop(place, None)
+        elif row["type"] == "schema.registered":
+            assert row["count"] == len(schemas.setdefault(place, []))
+            schemas[place].append(row["detail"])
+    told = world.summary()["topics"]
+    assert {(cluster, name): one["partitions"] for cluster, found in told.items() for name, one in found.items()} == shapes
+    for (cluster, name), names in schemas.items():
+        assert [one["schema"] for one in told[cluster].get(name, {"schemas": []})["schemas"]] == names
