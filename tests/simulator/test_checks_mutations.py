@@ -8,12 +8,10 @@ import pytest
 from simulator import World, load_scenario_text
 from simulator.checks import CLAIMS, Checks
 from simulator.log.cursors import Cursor
-from simulator.pulsar import controller, replication_order, subscription, upkeep
+from simulator.pulsar import controller, subscription, upkeep
 from simulator.pulsar.acknowledgement_sync import AcknowledgementSender
 from simulator.pulsar.broadcast.broker import Broker
 from simulator.pulsar.controller import Builder, SnapshotController
-from simulator.pulsar.creation import auto_creation, catalogue, replicated_schemas, replicator_start
-from simulator.pulsar.creation.start_check import CREATE, START, Verdict
 from simulator.pulsar.dispatch import Dispatcher
 from simulator.pulsar.producer import Producer
 from simulator.pulsar.replicator import Replicator
@@ -291,70 +289,6 @@ def test_a_filter_that_takes_its_own_positions_for_the_sources(monkeypatch):
     monkeypatch.setattr(subscription, "origin_of", lambda topic, index: (topic.runtime.messages.origin[topic.log.records[index]], index))
     with_holes = SYNC.replace("processing: 1ms", "processing: 1ms, hold: {share: 5%, for: 60s}").replace("mode: planned", "mode: crash").replace("Earliest", "Earliest, type: Shared")
     assert broken_claims(with_holes) == {FILTERED}
-
-
-# --- same shape, schema first
-
-CREATION = """format: 1
-name: mutation
-title: Mutation
-family: topic-creation
-until: 6s
-clusters: {a: {}, b: {settings: {defaultNumPartitions: 3}}}
-settings: {allowAutoTopicCreationType: partitioned, defaultNumPartitions: 2}
-namespaces: {public/default: {replicationClusters: [a, b], overrides: {b: {replicationClusters: [b], schemaCompatibilityStrategy: ALWAYS_INCOMPATIBLE}}}}
-schemas: {one: {type: STRING}, two: {type: BOOLEAN}}
-topics: {orders: {clusters: [a, b], exists: {}}, apart: {clusters: [a, b], exists: {a: 2, b: 3}}}
-producers: {web: {topic: orders, cluster: a, every: 50ms, schema: one}, api: {topic: apart, cluster: a, every: 50ms}}
-commands:
-  - {at: 1s, do: namespace.set-schema-compatibility-strategy, cluster: a, namespace: public/default, strategy: ALWAYS_COMPATIBLE}
-  - {at: 2s, do: producer.use-schema, producer: web, schema: two}
-"""
-
-
-def test_without_a_mutation_creation_breaks_nothing():
-    assert broken_claims(CREATION) == set()
-    assert broken_claims(CREATION.replace("settings: {allow", "options: {replicationTopicCreation: before}\nsettings: {allow")) == set()
-
-
-def test_a_replicator_that_does_not_ask(monkeypatch):
-    monkeypatch.setattr(replicator_start, "judge_by_admin", lambda sides: Verdict(START if sides.remote_has_name else CREATE, sides.local or 0))
-    assert broken_claims(CREATION) == {SAME_SHAPE}
-
-
-def test_a_replicator_that_creates_by_the_remotes_policy(monkeypatch):
-    create = catalogue.create
-
-    def by_policy(cluster, base, partitions, reason, *more):
-        return create(cluster, base, auto_creation.auto_partitions(cluster, base) if reason == "replicator" else partitions, reason, *more)
-
-    monkeypatch.setattr(catalogue, "create", by_policy)
-    assert SAME_SHAPE in broken_claims(CREATION)
-
-
-def test_before_pip_433_a_replicator_that_needs_no_topic(monkeypatch):
-    monkeypatch.setattr(replicator_start, "judge_by_producer", lambda *given: Verdict(START))
-    monkeypatch.setattr(replication_order, "store_at_peer", lambda *given: None)
-    assert SAME_SHAPE in broken_claims(CREATION.replace("settings: {allow", "options: {replicationTopicCreation: before}\nsettings: {allow"))
-
-
-def test_a_replicator_that_passes_over_a_refused_schema(monkeypatch):
-    answered = replicated_schemas.answered
-
-    def careless(replicator, connection, index, schema, why):
-        answered(replicator, connection, index, schema, why)
-        if why is not None and connection == replicator.connection:
-            replicator.schemas.waiting = False
-            replicator.schemas.known[schema] = None
-            replicator.read()
-
-    monkeypatch.setattr(replicated_schemas, "answered", careless)
-    assert broken_claims(CREATION) == {SCHEMA_FIRST}
-
-
-def test_a_replicator_that_does_not_wait_for_the_schema(monkeypatch):
-    monkeypatch.setattr(replicated_schemas, "holds_back", lambda *given: False)
-    assert broken_claims(CREATION) == {SCHEMA_FIRST}
 
 
 # --- causes

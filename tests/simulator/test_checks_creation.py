@@ -1,0 +1,71 @@
+"""The claims "same shape" and "schema first": a run that keeps them, and rules of the protocol broken on purpose that they name."""
+
+from simulator.checks.same_shape import SameShape
+from simulator.checks.schema_first import SchemaFirst
+from simulator.pulsar import replication_order
+from simulator.pulsar.creation import auto_creation, catalogue, replicated_schemas, replicator_start
+from simulator.pulsar.creation.start_check import CREATE, START, Verdict
+from tests.simulator.test_checks_mutations import broken_claims
+
+SAME_SHAPE, SCHEMA_FIRST = SameShape.claim, SchemaFirst.claim
+
+CREATION = """format: 1
+name: mutation
+title: Mutation
+family: topic-creation
+until: 6s
+clusters: {a: {}, b: {settings: {defaultNumPartitions: 3}}}
+settings: {allowAutoTopicCreationType: partitioned, defaultNumPartitions: 2}
+namespaces: {public/default: {replicationClusters: [a, b], overrides: {b: {replicationClusters: [b], schemaCompatibilityStrategy: ALWAYS_INCOMPATIBLE}}}}
+schemas: {one: {type: STRING}, two: {type: BOOLEAN}}
+topics: {orders: {clusters: [a, b], exists: {}}, apart: {clusters: [a, b], exists: {a: 2, b: 3}}}
+producers: {web: {topic: orders, cluster: a, every: 50ms, schema: one}, api: {topic: apart, cluster: a, every: 50ms}}
+commands:
+  - {at: 1s, do: namespace.set-schema-compatibility-strategy, cluster: a, namespace: public/default, strategy: ALWAYS_COMPATIBLE}
+  - {at: 2s, do: producer.use-schema, producer: web, schema: two}
+"""
+
+
+def test_without_a_mutation_creation_breaks_nothing():
+    assert broken_claims(CREATION) == set()
+    assert broken_claims(CREATION.replace("settings: {allow", "options: {replicationTopicCreation: before}\nsettings: {allow")) == set()
+
+
+def test_a_replicator_that_does_not_ask(monkeypatch):
+    monkeypatch.setattr(replicator_start, "judge_by_admin", lambda sides: Verdict(START if sides.remote_has_name else CREATE, sides.local or 0))
+    assert broken_claims(CREATION) == {SAME_SHAPE}
+
+
+def test_a_replicator_that_creates_by_the_remotes_policy(monkeypatch):
+    create = catalogue.create
+
+    def by_policy(cluster, base, partitions, reason, *more):
+        return create(cluster, base, auto_creation.auto_partitions(cluster, base) if reason == "replicator" else partitions, reason, *more)
+
+    monkeypatch.setattr(catalogue, "create", by_policy)
+    assert SAME_SHAPE in broken_claims(CREATION)
+
+
+def test_before_pip_433_a_replicator_that_needs_no_topic(monkeypatch):
+    monkeypatch.setattr(replicator_start, "judge_by_producer", lambda *given: Verdict(START))
+    monkeypatch.setattr(replication_order, "store_at_peer", lambda *given: None)
+    assert SAME_SHAPE in broken_claims(CREATION.replace("settings: {allow", "options: {replicationTopicCreation: before}\nsettings: {allow"))
+
+
+def test_a_replicator_that_passes_over_a_refused_schema(monkeypatch):
+    answered = replicated_schemas.answered
+
+    def careless(replicator, connection, index, schema, why):
+        answered(replicator, connection, index, schema, why)
+        if why is not None and connection == replicator.connection:
+            replicator.schemas.waiting = False
+            replicator.schemas.known[schema] = None
+            replicator.read()
+
+    monkeypatch.setattr(replicated_schemas, "answered", careless)
+    assert broken_claims(CREATION) == {SCHEMA_FIRST}
+
+
+def test_a_replicator_that_does_not_wait_for_the_schema(monkeypatch):
+    monkeypatch.setattr(replicated_schemas, "holds_back", lambda *given: False)
+    assert broken_claims(CREATION) == {SCHEMA_FIRST}
