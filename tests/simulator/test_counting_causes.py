@@ -369,7 +369,7 @@ def test_causes_are_an_ordered_table_by_family():
     with pytest.raises(ValueError, match="has its causes already"):
         register_causes("replicated-subscriptions", CAUSES)
     with pytest.raises(CountingError, match="registered no causes"):
-        causes_of("shadow-topics")
+        causes_of("no-such-family")
 
 
 def test_another_mechanism_brings_its_own_causes():
