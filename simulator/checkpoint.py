@@ -22,7 +22,7 @@ from simulator.trace.trace import Trace
 
 _SHARED_TYPES = (
     Trace, MessageTable, MarkerTable, SharedColumn, Sampler, model.Scenario, model.ClusterSpec, model.BrokerSpec, model.TopicSpec,
-    model.RoleSpec, model.ProducerSpec, model.SubscriptionSpec, model.ConsumerSpec, model.AudienceSpec, model.Selection, model.Distribution,
+    model.RoleSpec, model.ProducerSpec, model.SubscriptionSpec, model.ConsumerSpec, model.AudienceSpec, model.TenantSpec, model.Selection, model.Distribution,
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.counting import SubscriptionCounts, failover_summary, subscription_summary
 from simulator.summaries import acknowledgement_sync, audiences, brokers, creation, shadows
+from simulator.summaries.migration import lookup, migrations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +31,8 @@ SECTIONS: dict[str, Callable[[World], Any]] = {
     "replicators": creation.replicators,
     "topics": creation.topics,
     "shadows": shadows.shadows,
+    "migrations": migrations,
+    "lookup": lookup,
 }
 """Sections that belong to one system each, by name; always present, empty when unused."""
 

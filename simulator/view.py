@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simulator.inspection import read_position_text
+from simulator.migration_view import lookup_view, migrations_view
 from simulator.pulsar import forecasting
 from simulator.summaries.audiences import audience_figures, latency_by_place
 from simulator.summaries.brokers import broker_figures
@@ -54,6 +55,8 @@ def view(world: World) -> dict[str, Any]:
         "forecast": {name: found for name, found in forecasts.items() if found is not None},
         "why_no_snapshot": {name: _refusals(runtime, name) for name in runtime.cluster_names},
         "failovers": world.live_failovers(),
+        "lookup": lookup_view(world),
+        "migrations": migrations_view(world),
     }
 
 
@@ -145,7 +148,7 @@ def _subscription(subscription: Subscription) -> dict[str, Any]:
 
 def _session(session) -> dict[str, Any]:
     consumer = session.consumer
-    in_hand = [key[1] for key in consumer.in_hand if key[0] == session.topic.name]
+    in_hand = [key[1] for key in consumer.in_hand if key[0] == session.topic.place]
     state = "blocked" if session.blocked else consumer.state
     return {"permits": session.permits, "queued": session.queued, "in_hand": in_hand[:IN_HAND_MAX], "in_hand_total": len(in_hand), "state": state}
 

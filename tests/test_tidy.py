@@ -56,7 +56,7 @@ MAY_IMPORT_INSIDE_SIMULATOR = {
     "counting": ("counting", "checks", "trace", "log", "scenarios"),
     "story": ("story", "counting", "trace"),
     "admin": ("admin", "pulsar", "trace", "log"),
-    "summaries": ("summaries", "admin", "pulsar", "counting", "trace", "log", "world"),  # the world is what they are given: its type
+    "summaries": ("summaries", "admin", "pulsar", "counting", "trace", "log", "scenarios", "world"),  # the world is what they are given: its type
     # counting knows no protocol; its forecast is a pure function that a failover asks at its instant
     **{protocol: (protocol, "counting", "markers", "log", "kernel", "trace", "schemas", "scenarios") for protocol in PROTOCOLS},
 }

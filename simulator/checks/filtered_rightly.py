@@ -28,7 +28,7 @@ class FilteredRightly(Check):
     claim = "A broker filters only messages that were acknowledged, expired or skipped before at the cluster that said so."
 
     def begin(self, scenario: Scenario) -> None:
-        self.synchronised = any(spec.acknowledgement_sync != "none" for spec in scenario.subscriptions.values())
+        self.synchronised = bool(scenario.tenants) or any(spec.acknowledgement_sync != "none" for spec in scenario.subscriptions.values())
         self.dealt_with = DealtWith()
 
     def copy_into(self, copy: "FilteredRightly") -> None:

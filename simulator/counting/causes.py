@@ -26,7 +26,7 @@ class Batch:
     """Duplicates of one window in one topic partition whose latest acknowledgement was in the cluster X.
 
     `position` and `copy` are the delivered entry's at the target B, `acknowledged_position` is the acknowledged entry's at X,
-    `end` is min(failover, crash of X).
+    `end` is min(failover, crash of X), or, where clients follow a map, the unload that sent them off.
     """
 
     facts: Facts
@@ -125,7 +125,7 @@ def explain(facts: Facts, window: Window, judged: Judged) -> tuple[dict[str, int
 def _batch(facts: Facts, window: Window, judged: Judged, topic: int, x: int, rows: np.ndarray) -> Batch:
     chosen, acks = judged.duplicates.take(rows), judged.latest_ack[rows]
     return Batch(
-        facts, window, topic, x, facts.end_of(x, window.opened_seq), chosen.message, chosen.position,
+        facts, window, topic, x, facts.end_in(window, x, topic), chosen.message, chosen.position,
         facts.log(window.target, topic).copy_of(chosen.message, chosen.position), chosen.seq, chosen.client,
         judged.acknowledged.seq[acks], judged.acknowledged.position[acks],
     )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,12 @@ from simulator.counting.lookup import first_seq
 from simulator.counting.read import History, Table
 
 FEATURE = "enableReplicatedSubscriptions"
+BY_MAP = ("migration", "roll-back")
+"""Modes of a failover in which clients go by the LookupService's map."""
 _PARTITION = "-partition-"
+
+if TYPE_CHECKING:
+    from simulator.counting.windows import Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +111,22 @@ class Facts:
             crash = None if event == "cluster.restarted" else seq if crash is None else crash
         seq = opened_seq if crash is None else crash
         return End(seq, history.at_us(seq), crash is not None)
+
+    def end_in(self, window: Window, cluster: int, topic: int) -> End:
+        """The end of a cluster's part in one topic. Where clients follow the LookupService's map they stay until the topic is
+        unloaded, which comes after the failover: then it is the last such unload of the window."""
+        end = self.end_of(cluster, window.opened_seq)
+        if end.crashed or cluster == window.target or self.name(window.mode) not in BY_MAP:
+            return end
+        left = self.history.table("topic.unloaded", cluster=cluster, topic=topic).between(window.opened_seq, window.closed_seq)
+        left = left.seq[np.isin(left.reason, [self.history.number(reason) for reason in ("migration", "crash")])]
+        return End(int(left[-1]), self.history.at_us(int(left[-1])), False) if len(left) else end
+
+    def migrates_with_sync(self, topic: int, before_seq: int) -> bool:
+        """Whether a migration of the topic's tenant with acknowledgement-state sync was started before."""
+        tenant = self.history.number(self.scenario.topics[self.base_of(topic)].tenant)
+        strategy = self.history.number("acknowledgement-sync")
+        return len(self.history.table("migration.started", tenant=tenant, reason=strategy).upto(before_seq)) > 0
 
     def was_down(self, cluster: int, first_us: int, last_us: int) -> int | None:
         """The crash row because of which the cluster was down at some instant of the span; None when it was up throughout."""

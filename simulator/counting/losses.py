@@ -97,7 +97,7 @@ def owed(facts: Facts, window: Window, topic: int) -> np.ndarray:
     """Mask by message of the topic: in some cluster a consumer or a person opened the cursor before it was there."""
     stored = facts.history.table("message.stored", topic=topic)
     mask = np.zeros(facts.history.message_count, dtype=bool)
-    told = [facts.history.number(reason) for reason in ("update", "acknowledgement-sync")]  # opened by what another cluster said
+    told = [facts.history.number(reason) for reason in ("update", "acknowledgement-sync", "migration")]  # opened by what another cluster said
     for cluster in facts.clusters:
         created = facts.cursor(window.subscription, cluster, topic).created.upto(window.closed_seq - 1)
         opened = created.position[~np.isin(created.reason, told)]

@@ -47,7 +47,7 @@ _TYPES: tuple[str, ...] = (
     "snapshot.used", "update.written", "update.position", "update.applied", "update.refused", "subscription.created",
     "subscription.deleted", "subscription.replication-switched", "cursor.moved", "cursor.persisted",
     "cursor.recovered", "consumer.connected", "replicator.created", "replicator.removed", "failover.started",
-    "acknowledgements.sent", "acknowledgements.applied", "acknowledgements.lost",
+    "acknowledgements.sent", "acknowledgements.applied", "acknowledgements.lost", "topic.unloaded", "migration.started",
 )  # fmt: skip
 
 

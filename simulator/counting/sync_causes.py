@@ -16,9 +16,9 @@ from simulator.trace.registry import NULL
 
 
 def synchronises(batch: Batch) -> bool:
-    """Whether the scenario gives the subscription acknowledgement-state sync."""
+    """Whether the scenario gives the subscription acknowledgement-state sync, or a migration of its tenant does."""
     spec = batch.facts.scenario.subscriptions.get(batch.facts.name(batch.window.subscription))
-    return spec is not None and spec.acknowledgement_sync != "none"
+    return (spec is not None and spec.acknowledgement_sync != "none") or batch.facts.migrates_with_sync(batch.topic, batch.window.opened_seq)
 
 
 def _where(batch: Batch) -> dict[str, int]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simulator.pulsar.subscription import Subscription
     from simulator.pulsar.topic import Topic
 
-NONE, PERIODIC = "none", "periodic"  # and "once": on command only
+NONE, ONCE = "none", "once"  # once: on command only; else "periodic"
 REQUEST_BYTES, RANGE_BYTES = 64, 32
 """What a request weighs on a link: names and mark-delete; and for each individually deleted range two positions, for each
 partly acknowledged batch a position and a bit set."""
@@ -111,7 +111,17 @@ class AcknowledgementSender:
             self.runtime.schedule(self.runtime.now_us + self.period_us, self.topic.rank, self, "tick", self.topic.epoch)
 
     def _stands(self, epoch: int) -> bool:
-        return epoch == self.topic.epoch and self.topic.loaded and self.topic.subscriptions.get(self.subscription.name) is self.subscription
+        subscription = self.topic.subscriptions.get(self.subscription.name)
+        return epoch == self.topic.epoch and self.topic.loaded and subscription is self.subscription and subscription.sender is self
+
+    def told(self, peer: str) -> bool:
+        """Whether the peer has the state as it stands now."""
+        cursor = self.subscription.cursor
+        return self.arrived.get(peer) == Known(self.history, cursor.mark_delete, cursor.acknowledged(), cursor.partly_acknowledged())
+
+    def has_told(self, peer: str) -> bool:
+        """Whether any state has arrived there."""
+        return peer in self.arrived
 
     def tick(self, epoch: int) -> None:
         """The period is over."""
@@ -203,9 +213,11 @@ def sender_for(subscription: Subscription) -> AcknowledgementSender | None:
     """The sending side, when the scenario asks for one."""
     specs = subscription.runtime.subscriptions
     spec = specs.get(subscription.name)
-    if spec is None or spec.acknowledgement_sync == NONE:
+    migrates = subscription.topic.base in subscription.runtime.synchronised
+    if spec is None or (spec.acknowledgement_sync == NONE and not migrates):
         return None
-    return AcknowledgementSender(subscription, spec.ack_sync_period_us if spec.acknowledgement_sync == PERIODIC else None, sorted(specs).index(spec.name))
+    period_us = None if spec.acknowledgement_sync == ONCE else spec.ack_sync_period_us
+    return AcknowledgementSender(subscription, period_us, sorted(specs).index(spec.name))
 
 
 def origin_of(topic: Topic, index: int) -> tuple[int, int]:

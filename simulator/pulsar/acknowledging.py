@@ -22,8 +22,11 @@ _ACKNOWLEDGED = CODE["message.acknowledged"]
 _NEGATIVE = CODE["message.negatively-acknowledged"]
 ACK_GROUP_SIZE_MAX = 1000  # the Java client's maxAcknowledgmentGroupSize
 
-Key = tuple[str, int, int]
-"""(topic, index, batch_index or NULL)"""
+Place = tuple[str, str]
+"""(cluster, topic): a client that looks up its broker may hold messages of one topic from two clusters."""
+
+Key = tuple[Place, int, int]
+"""(place, index, batch_index or NULL)"""
 
 
 class Selected(NamedTuple):
@@ -42,7 +45,7 @@ class Acknowledger:
         spec = self.spec
         self.in_hand: dict[Key, tuple[Item, int]] = {}
         self.ack_pending: dict[Key, tuple[int, int]] = {}  # key -> (ack's seq, message)
-        self.whole_entries: dict[tuple[str, int], dict[Key, tuple[int, int]]] = {}  # acks that wait for the rest of their batch
+        self.whole_entries: dict[tuple[Place, int], dict[Key, tuple[int, int]]] = {}  # acks that wait for the rest of their batch
         self.flush_due = False
         self.holds: list[Selected] = []
         self.negatives: list[Selected] = []
@@ -71,10 +74,10 @@ class Acknowledger:
     def take_in_hand(self, item: Item, seq: int) -> None:
         """The application has the message."""
         session, index, _message, batch_index = item[:4]
-        self.in_hand[(session.topic.name, index, batch_index)] = (item, seq)
+        self.in_hand[(session.topic.place, index, batch_index)] = (item, seq)
         timeout_us = self.spec.ack_timeout_us
         if timeout_us:
-            key = (session.topic.name, index, batch_index)
+            key = (session.topic.place, index, batch_index)
             self.runtime.schedule(self.runtime.now_us + timeout_us, self.rank, self, "ack_timed_out", (self.epoch, key, seq))
 
     def ack_timed_out(self, argument: tuple[int, Key, int]) -> None:
@@ -116,7 +119,7 @@ class Acknowledger:
                              runtime.messages.producer[message], runtime.messages.sequence_id[message], ledger, entry, batch_index, *more))  # fmt: skip
 
     def _hold(self, item: Item, cause: int, for_us: int | None) -> None:
-        key = (item[0].topic.name, item[1], item[3])
+        key = (item[0].topic.place, item[1], item[3])
         self.hold_count += 1
         self.held[key] = self.hold_count
         self.last_seq = self._row(CODE["message.held"], cause, item, NULL if for_us is None else for_us)
@@ -141,7 +144,7 @@ class Acknowledger:
         """The application gives it back; the client asks for it again after negativeAckRedeliveryDelay."""
         seq = self.last_seq = self._row(_NEGATIVE, cause, item)
         self.negatively_acknowledged.add(item[2])
-        self.in_hand.pop((item[0].topic.name, item[1], item[3]), None)
+        self.in_hand.pop((item[0].topic.place, item[1], item[3]), None)
         due_us = self.runtime.now_us + self.spec.negative_ack_redelivery_delay_us
         self.runtime.schedule(due_us, self.rank, self, "nack_over", (self.epoch, item, seq))
 
@@ -152,9 +155,9 @@ class Acknowledger:
             self._ask_again(item, seq)
 
     def _ask_again(self, item: Item, cause: int) -> None:
-        session = self.sessions.get(item[0].topic.name)
+        session = self.sessions.get(item[0].topic.place)
         if session is not None:
-            self.in_hand.pop((item[0].topic.name, item[1], item[3]), None)
+            self.in_hand.pop((item[0].topic.place, item[1], item[3]), None)
             session.subscription.dispatcher.redeliver(session, [item[1]], cause)
 
     # --- acks
@@ -162,18 +165,18 @@ class Acknowledger:
     def acknowledge(self, item: Item, cause: int) -> None:
         """The application calls ack: individually, or cumulatively for all it was handed up to here."""
         if self.spec.acknowledge == "cumulative":
-            topic, index, batch_index = item[0].topic.name, item[1], item[3]
-            covered = [held for key, (held, _seq) in self.in_hand.items() if key[0] == topic and (key[1], key[2]) <= (index, batch_index)]
+            place, index, batch_index = item[0].topic.place, item[1], item[3]
+            covered = [held for key, (held, _seq) in self.in_hand.items() if key[0] == place and (key[1], key[2]) <= (index, batch_index)]
             covered.sort(key=lambda held: (held[1], held[3]))
             for held in covered:
-                self._acknowledge_one(held, self.in_hand[(topic, held[1], held[3])][1], "cumulative")
+                self._acknowledge_one(held, self.in_hand[(place, held[1], held[3])][1], "cumulative")
         else:
             self._acknowledge_one(item, cause, "individual")
         self._send_or_wait()
 
     def _acknowledge_one(self, item: Item, cause: int, kind: str) -> None:
         session, index, message, batch_index = item[:4]
-        key = (session.topic.name, index, batch_index)
+        key = (session.topic.place, index, batch_index)
         self.in_hand.pop(key, None)
         self.held.pop(key, None)
         seq = self.last_seq = self._row(_ACKNOWLEDGED, cause, item, self.runtime.name(kind))
@@ -200,7 +203,7 @@ class Acknowledger:
     def forget_whole_entry(self, item: Item) -> None:
         """The entry comes anew: acks of its earlier delivery were for that one."""
         if self.whole_entries:
-            self.whole_entries.pop((item[0].topic.name, item[1]), None)
+            self.whole_entries.pop((item[0].topic.place, item[1]), None)
 
     def _send_or_wait(self) -> None:
         waiting, group_us = len(self.ack_pending), self.spec.acknowledgment_group_time_us
@@ -214,7 +217,7 @@ class Acknowledger:
 
     def is_ack_pending(self, item: Item) -> bool:
         """Whether the client has acknowledged this and not told the broker yet."""
-        return (item[0].topic.name, item[1], item[3]) in self.ack_pending
+        return (item[0].topic.place, item[1], item[3]) in self.ack_pending
 
     def flush_timer(self, epoch: int) -> None:
         """The grouping interval is over."""
@@ -223,16 +226,17 @@ class Acknowledger:
             self.flush_acks()
 
     def flush_acks(self) -> None:
-        """Send the acks that wait, one group per topic; those of a topic that is not connected go on waiting."""
+        """Send the acks that wait, one group per topic; those of a topic that is not connected go on waiting, unless it is now
+        connected in another cluster: positions there are others, so the client drops them."""
         if not self.ack_pending:
             return
-        groups: dict[str, list[tuple[int, int, int, int]]] = {}
+        groups: dict[Place, list[tuple[int, int, int, int]]] = {}
         waiting: dict[Key, tuple[int, int]] = {}
         for key, (seq, message) in self.ack_pending.items():
             if key[0] in self.sessions:
                 groups.setdefault(key[0], []).append((key[1], key[2], seq, message))
-            else:
+            elif not self.connected_to(key[0][1]):
                 waiting[key] = (seq, message)
         self.ack_pending = waiting
-        for topic, acks in groups.items():
-            self.sessions[topic].subscription.acknowledge(acks, self.number)
+        for place, acks in groups.items():
+            self.sessions[place].subscription.acknowledge(acks, self.number)

@@ -69,6 +69,9 @@ class Cluster:
     def add_topic(self, base: str, name: str, partition: int) -> Topic:
         """Create a topic (or partition) here; the caller loads it."""
         topic = self.deleted.pop(name, None) or self._new_topic(base, name, partition)
+        if topic.terminated:
+            topic.terminated, topic.refuses = False, None
+        topic.migrating, topic.migrated_to = False, None
         self.topics[name] = topic
         topic.take_broker(broker_for(self, base, name))
         return topic

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from simulator.pulsar import commands_clients, commands_topics
+from simulator.pulsar.migration import commands as commands_migration
 from simulator.pulsar.cluster import LOST, UP
 from simulator.pulsar.consumer import DOWN
 from simulator.pulsar.creation import commands_namespaces
@@ -78,10 +79,10 @@ def crash(runtime: Runtime, arguments: dict, begin: Begin, state: str = "down") 
     if not arguments.get("clients", True):
         return
     for consumer in runtime.consumers.values():
-        if consumer.cluster_name == cluster.name and consumer.state in commands_clients.ALIVE:
+        if consumer.spec.cluster is not None and consumer.cluster_name == cluster.name and consumer.state in commands_clients.ALIVE:
             consumer.kill(cause, "crash")
     for producer in runtime.producers.values():
-        if producer.cluster_name == cluster.name and producer.state in ("running", "paused"):
+        if producer.spec.cluster is not None and producer.cluster_name == cluster.name and producer.alive:
             producer.down_from = producer.state
             producer.set_state(DOWN, cause)
 
@@ -167,6 +168,8 @@ def fail_over(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     if not moving:
         raise CommandError("no-consumers", f"no consumer of {name} is in {source}", f"{name}'s consumers are in "
                            + (", ".join(sorted({c.cluster_name for c in runtime.consumers.values() if c.spec.subscription == name})) or "no cluster"))  # fmt: skip
+    if all(consumer.spec.cluster is None for consumer in moving):
+        raise CommandError("looks-up", f"the consumers of {name} go where the LookupService says", "migrate their tenant, or give them a cluster of their own")
     topic = runtime.subscriptions[name].topic
     if not any(t.base == topic for t in runtime.clusters[target].topics.values()):
         raise CommandError("no-topic", f"{target} does not have the topic {topic}", "name a cluster of the topic's list")
@@ -195,4 +198,5 @@ HANDLERS: dict[str, Callable[[Runtime, dict, Begin], None]] = {
     **commands_namespaces.HANDLERS,
     **commands_topics_of_one_cluster.HANDLERS,
     **commands_shadow.HANDLERS,
+    **commands_migration.HANDLERS,
 }

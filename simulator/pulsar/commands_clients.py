@@ -155,7 +155,7 @@ def negatively_acknowledge(runtime, arguments, begin) -> None:
         raise CommandError("not-in-hand", f"{consumer.name} has none of these messages in hand", "a message is in hand from delivery to ack")
     cause = begin()
     for item in items:
-        consumer.held.pop((item[0].topic.name, item[1], item[3]), None)
+        consumer.held.pop((item[0].topic.place, item[1], item[3]), None)
         consumer.negatively_acknowledge(item, cause)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.pulsar.creation import clients
+from simulator.pulsar.migration.blue_green import sent_on
 from simulator.pulsar.session import Session
 
 if TYPE_CHECKING:
@@ -20,6 +21,14 @@ BACKOFF_FIRST_US, BACKOFF_MAX_US = 100_000, 60_000_000
 
 
 def connect(consumer: Consumer, cause: int) -> None:
+    """Subscribe in the consumer's cluster, or first ask where that is."""
+    if consumer.resolver is not None:
+        consumer.resolver.ask(cause)
+    else:
+        connect_there(consumer, cause)
+
+
+def connect_there(consumer: Consumer, cause: int) -> None:
     """Subscribe to every partition of the topic in the consumer's cluster; what cannot be reached is tried again."""
     runtime = consumer.runtime
     cause = max(cause, consumer.last_seq)
@@ -29,10 +38,11 @@ def connect(consumer: Consumer, cause: int) -> None:
     cluster = runtime.clusters[consumer.cluster_name]
     complete = cluster.up
     if cluster.up:
-        clients.find_topic(consumer, cluster, spec.topic, cause)
+        if consumer.resolver is None:
+            clients.find_topic(consumer, cluster, spec.topic, cause)
         complete = cluster.shape(spec.topic) is not None
     for topic in (cluster.client_parts(spec.topic) if cluster.up else ()):
-        if topic.name not in consumer.sessions:
+        if not consumer.connected_to(topic.name):
             complete = _ask(consumer, topic, spec, cause) and complete
     if complete:
         consumer.retries = 0
@@ -65,7 +75,9 @@ def admitted(consumer: Consumer, topic: Topic, epoch: int) -> None:
 
 def _subscribe(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
     """One partition; False when the broker cannot take it now."""
-    if not topic.loaded:
+    if topic.migrated_to is not None:
+        topic, cause = sent_on(consumer, topic, cause)
+    if topic is None or not topic.loaded:
         return False
     if consumer.forbidden:
         topic.runtime.note("client.changed", cause, topic.cluster.number, consumer.number, "refused-not-authorised")
@@ -85,7 +97,9 @@ def _subscribe(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
     seq = topic.runtime.note("consumer.connected", cause, topic.cluster.number, topic.number, subscription.number, consumer.number)
     consumer.last_seq = max(consumer.last_seq, seq)
     session = Session(consumer, subscription)
-    consumer.sessions[topic.name] = session
+    consumer.sessions[topic.place] = session
+    if len(consumer.sessions) >= len(topic.cluster.client_parts(topic.base)) and all(place[0] == topic.place[0] for place in consumer.sessions):
+        consumer.cluster_name = topic.cluster.name  # a broker may have sent it on
     if wanted and not subscription.replicated:
         subscription.switch_replication(True, seq)
     topic.evaluate_controller(seq)

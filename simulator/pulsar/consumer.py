@@ -16,6 +16,7 @@ from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
 from simulator.pulsar import connecting
 from simulator.pulsar.acknowledging import Acknowledger
+from simulator.pulsar.lookup.resolving import resolver_for
 from simulator.pulsar.ranks import CONSUMER, rank
 from simulator.pulsar.session import Session
 from simulator.pulsar.shadow.authorisation import CONSUME, refusal
@@ -42,11 +43,12 @@ class Consumer(Acknowledger):
         self.name = spec.name
         self.number = runtime.name(spec.name)
         self.subscription_number = runtime.name(spec.subscription)
-        self.cluster_name = spec.cluster
+        self.resolver = resolver_for(self, spec.cluster, runtime.subscriptions[spec.subscription].topic)
+        self.cluster_name = spec.cluster or self.resolver.mapped
         self.rank = rank(CONSUMER, sorted(runtime.scenario.consumers).index(spec.name))
         self.state = WAITING
         self.forbidden = refusal(runtime.scenario, spec.role, CONSUME, runtime.subscriptions[spec.subscription].topic)  # why its role may not consume there, if so
-        self.sessions: dict[str, Session] = {}
+        self.sessions: dict[tuple[str, str], Session] = {}  # by place: (cluster, topic)
         self.asking: dict[str, bool] = {}  # topics whose broker has not come to this client yet
         self.queue: deque[Item] = deque()
         self.current: tuple[Item, int] | None = None
@@ -128,9 +130,26 @@ class Consumer(Acknowledger):
         self.asking.clear()
         self.current = None
         self.drop_acks()
+        if self.resolver is not None:
+            self.resolver.forget()
 
     def _note(self, cause: int, reason: str) -> int:
         return self.runtime.note("client.changed", cause, self.cluster_name, self.number, reason)
+
+    def connected_to(self, topic: str) -> bool:
+        """Whether it has a session on this topic or partition, in whichever cluster."""
+        return any(place[1] == topic for place in self.sessions)
+
+    # --- what the LookupService says
+
+    def found(self, cluster: str, cause: int) -> None:
+        """Its topic is in this cluster."""
+        self.cluster_name = cluster
+        connecting.connect_there(self, cause)
+
+    def not_found(self) -> None:
+        """The request failed."""
+        connecting.retry(self)
 
     # --- what the broker does to a session
 
@@ -157,7 +176,7 @@ class Consumer(Acknowledger):
 
     def disconnected(self, session: Session, reason: str, cause: int) -> None:
         """The broker went away under the session; the client, if it lives, tries again."""
-        self.sessions.pop(session.topic.name, None)
+        self.sessions.pop(session.topic.place, None)
         connecting.note_disconnected(session, reason, cause)
         self.forget(session)
         if self.state in ALIVE:

@@ -71,12 +71,14 @@ class Failover:
     def _consumers(self) -> list[Consumer]:
         consumers = self.runtime.consumers
         return [consumers[name] for name in sorted(consumers)
-                if consumers[name].spec.subscription == self.subscription and consumers[name].cluster_name == self.source]  # fmt: skip
+                if consumers[name].spec.subscription == self.subscription and consumers[name].spec.cluster is not None
+                and consumers[name].cluster_name == self.source]  # fmt: skip
 
     def _producers(self) -> list:
         topic = self.runtime.subscriptions[self.subscription].topic
         producers = self.runtime.producers
-        return [producers[name] for name in sorted(producers) if producers[name].spec.topic == topic and producers[name].cluster_name == self.source]
+        return [producers[name] for name in sorted(producers)
+                if producers[name].spec.topic == topic and producers[name].spec.cluster is not None and producers[name].cluster_name == self.source]  # fmt: skip
 
     def _stop_producers(self) -> None:
         for producer in self._producers():

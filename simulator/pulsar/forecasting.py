@@ -39,7 +39,7 @@ def forecast(runtime: Runtime, subscription: str, source: str | None = None) -> 
     if source is None:
         return {}
     result = {}
-    for remote in sorted(name for name in runtime.scenario.topics[base].clusters if name != source):
+    for remote in (name for name in runtime.clusters_of(base) if name != source):
         total = dict.fromkeys(FIGURES, 0)
         for topic in runtime.clusters[source].topics.values():
             there = runtime.clusters[remote].topics.get(topic.name)
@@ -55,7 +55,7 @@ def sync_lag(runtime: Runtime, subscription: str) -> dict[str, int]:
     covers all. The whole log counts where the subscription does not exist; partitions give the oldest."""
     source, base = source_of(runtime, subscription), runtime.subscriptions[subscription].topic
     lags = {}
-    for remote in sorted(name for name in runtime.scenario.topics[base].clusters if name != source):
+    for remote in (name for name in runtime.clusters_of(base) if name != source):
         oldest = [_oldest_uncovered_us(topic, topic.subscriptions.get(subscription)) for topic in runtime.clusters[remote].topics.values() if topic.base == base]
         known = [at_us for at_us in oldest if at_us is not None]
         lags[remote] = runtime.now_us - min(known) if known else 0
@@ -85,7 +85,7 @@ def stranded_now(runtime: Runtime, subscription: str, source: str, target: str) 
     found = BitMap()
     for topic in runtime.clusters[source].topics.values():
         if topic.base == base:
-            found |= _in_log(runtime, topic)
+            found |= in_log(runtime, topic)
     return found - _present(runtime, base, target)
 
 
@@ -97,7 +97,7 @@ def returned(runtime: Runtime, subscription: str, target: str, stranded: BitMap)
 def held(runtime: Runtime, subscription: str, cluster: str) -> BitMap:
     """Messages of the subscription's topic in the cluster's log now."""
     base = runtime.subscriptions[subscription].topic
-    return BitMap.union(BitMap(), *(_in_log(runtime, topic) for topic in runtime.clusters[cluster].topics.values() if topic.base == base))
+    return BitMap.union(BitMap(), *(in_log(runtime, topic) for topic in runtime.clusters[cluster].topics.values() if topic.base == base))
 
 
 def still_to_come(runtime: Runtime, subscription: str, cluster: str, messages: BitMap) -> BitMap:
@@ -211,7 +211,7 @@ def _places(runtime: Runtime, here: Topic, there: Topic, copies: list[Topic], re
         if origin is not here and origin.cluster.up:
             coming |= to_send
     again = BitMap.union(BitMap(), *(_sent_again(origin, there) for origin in copies if origin is not here))
-    return Places(_in_log(runtime, here), there.present, passed_over, coming, again)
+    return Places(in_log(runtime, here), there.present, passed_over, coming, again)
 
 
 def _sent_again(origin: Topic, there: Topic) -> BitMap:
@@ -231,6 +231,13 @@ def _sent_again(origin: Topic, there: Topic) -> BitMap:
     return found
 
 
+def unsent(topic: Topic, peer: str) -> BitMap:
+    """Messages published in the topic's own cluster that its replication cursor towards `peer` has not passed."""
+    waiting = np.array(_to_send(topic, peer).to_array(), dtype=np.int64)
+    origins = np.frombuffer(topic.runtime.messages.origin, dtype=np.int64)[waiting] if len(waiting) else waiting
+    return _bitmap(waiting[origins == topic.cluster.index])
+
+
 def _to_send(origin: Topic, peer: str) -> BitMap:
     """Messages that the replication cursor towards `peer` has not passed; none when there is no such cursor any more."""
     replicator = origin.replicators.get(peer)
@@ -240,7 +247,7 @@ def _to_send(origin: Topic, peer: str) -> BitMap:
     return _without(origin, replicator.cursor, _messages_from(origin.runtime, origin, replicator.settled_mark_delete() + 1))
 
 
-def _in_log(runtime: Runtime, topic: Topic) -> BitMap:
+def in_log(runtime: Runtime, topic: Topic) -> BitMap:
     """Messages that the topic's log holds now."""
     if topic.cluster.state == "lost":
         return BitMap()

@@ -10,6 +10,9 @@ from array import array
 
 _COLUMNS = ("producer", "sequence_id", "published_us", "size_bytes", "key", "batch", "deliver_at_us", "origin", "replicate_to")
 
+_UNSAID = {"batch": 0, "origin": -1}
+"""What a reserved number holds in the columns that are said later."""
+
 
 class MessageTable:
     """Columns by message number: producer (name number), sequence_id, published_us, size_bytes, key (NULL: none), batch
@@ -31,7 +34,7 @@ class MessageTable:
 
     def put(self, number: int, values: tuple[int, ...]) -> None:
         """Write message `number`; numbers skipped are reserved (a batch in the making). A replay writes the same again, but
-        leaves `batch`: what `set_batch` said later holds for a world that goes on from a checkpoint after that."""
+        leaves `batch` and `origin`: what was said of them later holds for a world that goes on from a checkpoint after that."""
         missing = number - len(self.producer)
         if missing == 0:
             producer, sequence_id, published_us, size_bytes, key, batch, deliver_at_us, origin, replicate_to = self._appends
@@ -47,14 +50,20 @@ class MessageTable:
             return
         for name, value in zip(_COLUMNS, values, strict=True):
             column = getattr(self, name)
+            unsaid = _UNSAID.get(name)
             if missing > 0:
-                column.extend([0] * (missing + 1))
-            if name != "batch" or not column[number]:
+                column.extend([unsaid or 0] * (missing + 1))
+            if unsaid is None or column[number] == unsaid:
                 column[number] = value
 
     def set_batch(self, number: int, count: int) -> None:
         """Say that the entry that starts with message `number` holds `count` messages."""
         self.batch[number] = count
+
+    def set_origin(self, number: int, count: int, cluster: int) -> None:
+        """Say that the entry of these messages was first stored in another cluster than where its producer was when it published."""
+        for message in range(number, number + count):
+            self.origin[message] = cluster
 
     def prefix(self, count: int) -> "MessageTable":
         """An independent table of the first `count` messages, for a new branch."""

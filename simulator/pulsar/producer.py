@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from simulator.kernel.distributions import interval_sampler
 from simulator.kernel.random import draw, stream_key
 from simulator.pulsar.creation import clients
+from simulator.pulsar.lookup.producing import Brokers
 from simulator.pulsar.ranks import PRODUCER, rank
 from simulator.pulsar.shadow.authorisation import PRODUCE, refusal
 from simulator.trace.registry import CODE, NULL
@@ -35,7 +36,8 @@ class Producer:
         self.spec = spec
         self.name = spec.name
         self.number = runtime.name(spec.name)
-        self.cluster_name = spec.cluster
+        self.brokers = Brokers(self)
+        self.cluster_name = spec.cluster or self.brokers.resolver.mapped
         self.rank = rank(PRODUCER, sorted(runtime.scenario.producers).index(spec.name))
         self.state = PAUSED if spec.paused else RUNNING
         self.every_us = spec.every_us
@@ -61,8 +63,9 @@ class Producer:
 
     def begin(self, _argument: None = None) -> None:
         """Schedule the first publish."""
-        if self.schema is not None or self.runtime.clusters[self.cluster_name].shape(self.spec.topic) is None:
+        if self.schema is not None or (self.brokers.resolver is None and self.brokers.shape() is None):
             self.runtime.schedule(self.spec.at_us[0] if self.spec.at_us else self.spec.start_us, self.rank, self, "connect")
+        self.brokers.begin()
         if self.spec.at_us:
             self._schedule(self.spec.at_us[0])
         elif self.every_us:
@@ -115,9 +118,21 @@ class Producer:
             self.flush_batches(seq)
         resumed = state == RUNNING and self.state != RUNNING
         self.state = state
+        if state in (KILLED, DOWN, STOPPED):
+            self.brokers.leave(state, seq)
         if resumed:
+            self.brokers.look_up(seq)
             self.go_on()
         return seq
+
+    @property
+    def alive(self) -> bool:
+        """Whether its client is there, publishing or paused."""
+        return self.state in (RUNNING, PAUSED)
+
+    def broker_left(self, topic: Topic, reason: str, cause: int) -> None:
+        """A topic left its broker."""
+        self.brokers.left(topic, reason, cause)
 
     def slow(self, every_us: int) -> None:
         """Publish every `every_us` from now on."""
@@ -137,9 +152,7 @@ class Producer:
         self.published += 1
         key = sequence_id % spec.keys if spec.keys else NULL
         cluster, size_bytes = runtime.clusters[self.cluster_name], spec.size_bytes
-        partitions = cluster.partitioned.get(spec.topic, 0)
-        if not partitions and spec.topic not in cluster.topics:
-            partitions = clients.find_topic(self, cluster, spec.topic, cause)
+        partitions = self.brokers.partitions(cause)
         topic = chosen or (self._partition_name(key, sequence_id, partitions) if partitions else spec.topic)
         deliver_at_us = self._deliver_at_us(sequence_id) if spec.delay is not None else 0
         batched = spec.batch > 1 and not deliver_at_us
@@ -159,14 +172,14 @@ class Producer:
         """The client opens its producer: a topic that is missing is created or refused, and so is its schema."""
         cluster = self.runtime.clusters[self.cluster_name]
         if self.state in (RUNNING, PAUSED) and cluster.up:
-            clients.find_topic(self, cluster, self.spec.topic, NULL)
+            self.brokers.partitions(NULL)
             clients.use_schema(self, cluster, self.schema, NULL)
 
     def _rerouted(self) -> Topic | None:
         """Where the first waiting entry goes when the topic that it was meant for is not there: as the topic is now."""
         first, count, name, times = self.pending[0]
         cluster = self.runtime.clusters[self.cluster_name]
-        if not cluster.up or name in cluster.topics:
+        if not cluster.up or name in cluster.topics or self.brokers.resolver is not None:
             return None
         partitions = clients.find_topic(self, cluster, self.spec.topic, NULL)
         if cluster.shape(self.spec.topic) is None:
@@ -222,9 +235,11 @@ class Producer:
         self._retry_later()
 
     def _broker_topic(self, name: str) -> Topic | None:
-        cluster = self.runtime.clusters[self.cluster_name]
-        topic = cluster.topics.get(name) if cluster.up else None
-        return topic if topic is not None and topic.loaded else None
+        cluster = self.brokers.cluster_of(name)
+        topic = cluster.topics.get(name) if cluster is not None and cluster.up else None
+        if topic is None or not topic.loaded:
+            return None
+        return topic if not topic.migrating else self.brokers.beyond(topic)
 
     def _store(self, topic: Topic, first: int, count: int, cause: int) -> None:
         runtime, messages = self.runtime, self.runtime.messages
@@ -238,6 +253,8 @@ class Producer:
                 self._receipt(topic, first, count, seq)
                 return
             topic.producers_seen[self.name] = (messages.sequence_id[first + count - 1], 0)
+        if messages.origin[first] != topic.cluster.index:
+            messages.set_origin(first, count, topic.cluster.index)
         seq = topic.append_messages(first, count, NULL, self.spec.size_bytes * count, cause)
         self._receipt(topic, first, count, seq)
         topic.wake(seq)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-CONSUMER, PRODUCER, REPLICATOR, TOPIC, CONTROLLER, FAILOVER, BROKER, ADMIN, SHADOW = range(1, 10)
+CONSUMER, PRODUCER, REPLICATOR, TOPIC, CONTROLLER, FAILOVER, BROKER, ADMIN, SHADOW, MIGRATION = range(1, 11)
 """Consumers first: who subscribes at the instant of a first publish receives it."""
 FAN_OUT = 255
 """After everything else at its instant: what it lets leave changes nothing for the others."""

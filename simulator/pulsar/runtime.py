@@ -16,8 +16,11 @@ from simulator.kernel.random import draw, stream_key
 from simulator.pulsar.broadcast.fan_out import FanOut
 from simulator.pulsar.creation.policies import PolicyBook
 from simulator.pulsar.creation.schema_registry import SchemaBook
+from simulator.pulsar.lookup.service import LookupService
 from simulator.pulsar.markers import MarkerTable
 from simulator.pulsar.messages import MessageTable
+from simulator.pulsar.migration.blue_green import BlueGreen
+from simulator.pulsar.migration.resources import directory_of
 from simulator.scenarios.settings import OPTIONS
 from simulator.trace.registry import CODE, NULL
 from simulator.trace.trace import Trace
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from simulator.pulsar.consumer import Consumer
     from simulator.pulsar.failover import Failover
     from simulator.pulsar.failover_window import FailoverWindow
+    from simulator.pulsar.migration.migration import Migration
     from simulator.pulsar.producer import Producer
     from simulator.kernel.links import Link
     from simulator.pulsar.shadow.source import ShadowList
@@ -44,6 +48,7 @@ class Runtime(Clock):
         "consumers", "markers", "snapshot_count", "replication", "partitions", "failovers", "options", "marker_faults",
         "acknowledged", "delivered", "settled", "command_count", "subscriptions", "marker_count", "command_results", "windows", "policies", "schemas", "remote_admin",
         "shadow_lists", "rows_max", "fan_out",
+        "lookup", "migrations", "blue_green", "directory", "synchronised",
     )  # fmt: skip
 
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
@@ -79,6 +84,11 @@ class Runtime(Clock):
         self.delivered: dict[str, Any] = {}  # subscription -> BitMap of message numbers handed to the application
         self.settled: dict[str, Any] = {}  # subscription -> BitMap of message numbers expired or skipped
         self.subscriptions: dict[str, Any] = dict(scenario.subscriptions)
+        self.lookup = LookupService(self)
+        self.migrations: list[Migration] = []  # in the order in which they were started
+        self.blue_green = BlueGreen(self)
+        self.directory = directory_of(self)
+        self.synchronised: dict[str, None] = {}  # topics whose acknowledgements a migration has synchronised, beside the scenario's wish
 
     # --- trace
 
@@ -125,6 +135,10 @@ class Runtime(Clock):
     def option(self, name: str) -> Any:
         """A lab option in force: the scenario's, or its default."""
         return self.options[name] if name in self.options else OPTIONS[name].default
+
+    def clusters_of(self, base: str) -> list[str]:
+        """The clusters that have the topic now, sorted."""
+        return [name for name in self.cluster_names if any(topic.base == base for topic in self.clusters[name].topics.values())]
 
     def cluster_index(self, name: str) -> int:
         """Ordinal of a cluster in sorted order: its bit, its origin number."""

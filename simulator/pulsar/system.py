@@ -44,6 +44,7 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Runtime:
     _schedule_clients(runtime)
     for name in sorted(scenario.audiences):
         _add_audience(runtime, scenario.audiences[name])
+    runtime.blue_green.start()
     for command in sorted(scenario.commands, key=lambda command: command.at_us):
         schedule_command(runtime, command.at_us, {"do": command.do, **command.arguments})
     return runtime
@@ -51,7 +52,7 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Runtime:
 
 def _intern_names(scenario: Scenario, trace: Trace) -> None:
     """Number every name that is known before the run, in an order that depends on the scenario alone."""
-    for section in (scenario.clusters, scenario.topics, scenario.subscriptions, scenario.producers, scenario.consumers, scenario.brokers):
+    for section in (scenario.clusters, scenario.topics, scenario.subscriptions, scenario.producers, scenario.consumers, scenario.brokers, scenario.tenants):
         for name in sorted(section):
             trace.intern(name)
     for name in sorted(scenario.audiences):

@@ -50,6 +50,7 @@ class Topic:
         self.base = base
         self.name = name
         self.partition = partition
+        self.place = (cluster.name, name)
         self.number = runtime.name(name)
         self.rank = rank(TOPIC, sorted(runtime.scenario.topics).index(base), cluster.index * 1024 + partition + 1)
         self.policies = dict(runtime.scenario.topics[base].settings)
@@ -58,7 +59,8 @@ class Topic:
         self.stored_seqs = SharedColumn()
         self.source_indices = SharedColumn()  # index in its origin's log that each replicated entry carries, -1: published here
         specs = runtime.scenario.subscriptions.values()
-        self.keeps_sources = any(spec.acknowledgement_sync != NONE for spec in specs if spec.topic == base)
+        migrates = runtime.scenario.topics[base].tenant in runtime.scenario.tenants
+        self.keeps_sources = migrates or any(spec.acknowledgement_sync != NONE for spec in specs if spec.topic == base)
         self.subscriptions: dict[str, Subscription] = {}
         self.replicators: dict[str, Replicator] = {}
         self.controller: SnapshotController | None = None
@@ -67,6 +69,8 @@ class Topic:
         self.audiences: dict[str, Audience] = {}
         self.unloaded_by = ""  # the reason of the last unload
         self.broker: Broker | None = None  # where the cluster declares brokers: the one that serves the topic
+        self.migrating = False  # marked migrated (PIP-188): its producers wait to be sent on
+        self.migrated_to: str | None = None  # the cluster that its clients are sent to
         self.epoch = 0  # counts loads: a timer of an earlier load is stale
         self.loaded_seq = self.loaded_length = self.loaded_us = 0  # where a broker's counters of this load began
         self.producers_seen: dict[str, tuple[int, int]] = {}  # deduplication: highest id by producer or replicator
@@ -130,6 +134,8 @@ class Topic:
         for replicator in self.replicators.values():
             replicator.close(reason, seq, clean)
         self.shadows.unloaded(reason, seq, clean)
+        for producer in self.runtime.producers.values():
+            producer.broker_left(self, reason, seq)
         if self.controller is not None:
             self.controller.close("unloaded", seq)
             self.controller = None
@@ -318,7 +324,7 @@ class Topic:
 
     def add_subscription(self, name: str, type_: str, mark_delete: int, replicated: bool, reason: str, cause: int) -> Subscription:
         """Open a cursor with this mark-delete index."""
-        if reason not in ("update", "acknowledgement-sync"):
+        if reason not in ("update", "acknowledgement-sync", "migration"):
             self._note_owed(name, mark_delete)
         subscription = Subscription(self, name, type_, mark_delete, replicated)
         self.subscriptions[name] = subscription

@@ -40,6 +40,17 @@ _COUNT = Key("count", "integer", "how many messages", required=True, minimum=1, 
 
 _ROLE = Key("role", "role", "who asks; without it a superuser")
 _SHADOW_SOURCE = Key("topic", "address", "the source topic", required=True)
+_TENANT = Key("tenant", "tenant", "which tenant", required=True)
+_STEPS = ("metadata", "topic-data", "consumption-progress", "switch", "clean-up")
+_STRATEGIES = ("acknowledgement-sync", "snapshots", "none", "blue-green")
+
+_MIGRATE = (
+    _TENANT,
+    Key("to", "cluster", "cluster that the tenant moves to", required=True),
+    Key("strategy", "choice", "how consumption progress is carried over; blue-green copies nothing and drains the old cluster (PIP-188)", default="acknowledgement-sync", choices=_STRATEGIES),
+    Key("through", "choice", "the last step that begins by itself, as soon as its precondition holds", default="consumption-progress", choices=_STEPS),
+    Key("startAt", "choice", "where copying begins: earliest brings the old backlog too, latest is Pulsar's default for a new replication cursor", default="earliest", choices=("earliest", "latest")),
+)
 
 _FAIL_OVER = (
     _SUBSCRIPTION,
@@ -119,6 +130,19 @@ _DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
     ("shadow.remove", "remove a topic's list of shadow topics (DELETE …/shadowTopics)", (_CLUSTER, _SHADOW_SOURCE, _ROLE)),
     ("snapshot.finish-partial", "UNSAFE: finish the pending snapshots of a topic with the answers at hand", (_CLUSTER, _PARTITION)),
     ("subscription.fail-over", "move a subscription's consumers from one cluster to another", _FAIL_OVER),
+    ("migration.start", "begin to move a tenant to another cluster", _MIGRATE),
+    ("migration.pause", "let a migration rest where it is", (_TENANT,)),
+    ("migration.resume", "let a paused or failed migration go on", (_TENANT,)),
+    ("migration.advance", "begin the next step of a migration", (_TENANT,)),
+    ("migration.switch", "begin step 4: send the tenant's clients to the new cluster", (_TENANT, Key("force", "boolean", "also when it is not safe yet", default=False))),
+    ("migration.clean-up", "begin step 5: delete the tenant's resources in the old cluster", (_TENANT, Key("force", "boolean", "also when somebody still needs what is only there", default=False))),
+    ("migration.roll-back", "take a migration back: clients return to the old cluster, the new one is cleaned", (_TENANT,)),
+    ("lookup.stop", "let the LookupService answer nobody", ()),
+    ("lookup.start", "let the LookupService answer again", ()),
+    ("cluster.migrate", "mark a cluster as migrated, or not (PIP-188)", (
+        _CLUSTER, Key("migrated", "boolean", "its topics are migrated", default=True), Key("to", "cluster", "the green cluster; needed where it is marked migrated"))),
+    ("namespace.migrate", "mark a namespace as migrated in a cluster, or not (PIP-188)", (
+        _CLUSTER, Key("namespace", "namespace", "which namespace", required=True), Key("migrated", "boolean", "its topics are migrated", default=True))),
 )
 
 COMMANDS: dict[str, Command] = {

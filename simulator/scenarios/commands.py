@@ -111,6 +111,8 @@ def _agree(command: Command, values: dict[str, Any], node: Node, path: str, read
             reader.fail(node, path, what, f"give exactly one of {', '.join(command.one_of)}", "missing-argument")
     if command.name == "subscription.fail-over" and values["from"] == values["to"]:
         reader.fail(node.value["to"], _inner(path, "to"), "is the cluster that they leave", "name another cluster")
+    if command.name == "cluster.migrate" and values.get("to") == values["cluster"]:
+        reader.fail(node.value["to"], _inner(path, "to"), "is the cluster that is marked", "name another cluster")
     if command.name == "consumer.hold" and not values.get("messages") and not values.get("share"):
         reader.fail(node, path, "holds nothing", "name messages, a share, or both", "missing-argument")
     if command.name == "setting.change":

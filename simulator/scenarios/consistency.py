@@ -17,6 +17,8 @@ from simulator.scenarios.tree import Node
 
 SHORTEST_ACK_TIMEOUT_US = 1_000_000
 """Pulsar's Java client refuses an ackTimeout under a second."""
+TENANTS_FAMILY = "tenant-migration"
+"""The family whose causes of a duplicate know every strategy that a tenant may move by."""
 SMALLEST_SPREAD_CACHE = 3
 """The spread rule keeps first and last and gives up one between: a cache under 3 is an IllegalArgumentException."""
 
@@ -60,6 +62,7 @@ def check_consistency(scenario: Scenario, root: Node, reader: Reader) -> None:
     _topics(check)
     _brokers(check)
     check_creation(check)
+    _tenants(check)
     for producer in scenario.producers.values():
         _producer(check, producer)
     for consumer in scenario.consumers.values():
@@ -125,9 +128,30 @@ def _shadow(check: _Check, topic: TopicSpec) -> None:
             check.fail((*here, key), "does not go with shadowOf", "leave it out: partitions are the source's, and a shadow is not replicated")
 
 
+def _tenants(check: _Check) -> None:
+    scenario = check.scenario
+    if scenario.tenants and scenario.family != TENANTS_FAMILY:
+        check.fail(("tenants",), f"is for the family {TENANTS_FAMILY}", f"write family: {TENANTS_FAMILY}, whose causes know what moves with a tenant")
+    for name, tenant in scenario.tenants.items():
+        topics = [topic for topic in scenario.topics.values() if topic.tenant == name]
+        if not topics:
+            check.fail(("tenants", name), "has no topics", f"put a topic in one of its namespaces, such as namespace: {name}/default")
+        for topic in topics:
+            check.serves(("tenants", name, "cluster"), topic.name, tenant.cluster)
+
+
+def _place(check: _Check, here: tuple[str, str], topic: str, cluster: str | None) -> None:
+    """A client's cluster has its topic; a client without one finds it by the map."""
+    if cluster is not None:
+        check.serves((*here, "cluster"), topic, cluster)
+    elif topic in check.scenario.topics and check.scenario.topics[topic].tenant not in check.scenario.tenants:
+        tenant = check.scenario.topics[topic].tenant
+        check.fail(here, f"names no cluster, and the tenant {tenant} of {topic} is not in the map", f"name a cluster, or write tenants: {{{tenant}: {{cluster: …}}}}")
+
+
 def _producer(check: _Check, producer: ProducerSpec) -> None:
     here = ("producers", producer.name)
-    check.serves((*here, "cluster"), producer.topic, producer.cluster)
+    _place(check, here, producer.topic, producer.cluster)
     for index, cluster in enumerate(producer.replicate_to or ()):
         check.serves((*here, "replicateTo", index), producer.topic, cluster)
     if producer.name in check.reader.names.consumers:
@@ -182,7 +206,7 @@ def _consumer_of(check: _Check, here: tuple[str, str], consumer: ConsumerSpec) -
     subscription = check.scenario.subscriptions.get(consumer.subscription)
     if subscription is None:  # it could not be read, and that was said
         return
-    check.serves((*here, "cluster"), subscription.topic, consumer.cluster)
+    _place(check, here, subscription.topic, consumer.cluster)
     if consumer.acknowledge == "cumulative" and subscription.type in ("Shared", "Key_Shared"):
         right = "acknowledge individually, or choose Exclusive or Failover"
         check.fail((*here, "acknowledge"), f"{subscription.type} subscriptions refuse cumulative acks", right)

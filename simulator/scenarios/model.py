@@ -137,13 +137,13 @@ class RoleSpec:
 class ProducerSpec:
     """Publishes `count` messages (None: until `stop_us`), one each `every_us`, or at Poisson instants with that mean.
 
-    `at_us`, when given, lists the instants instead. `batch` messages travel in one entry; `send_timeout_us` 0 is never.
+    `cluster` None: it asks the LookupService where its tenant is. `at_us`, when given, lists the instants instead. `batch` messages travel in one entry; `send_timeout_us` 0 is never.
     `replicate_to` None is everyone; `delay` is delayed delivery: message numbers and how long.
     """
 
     name: str
     topic: str
-    cluster: str
+    cluster: str | None = None
     start_us: int = 0
     stop_us: int | None = None
     every_us: int | None = None
@@ -184,12 +184,12 @@ class SubscriptionSpec:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerSpec:
-    """`acknowledge`: individual | cumulative | never. `hold` delays the ack of some messages, `negative_acknowledge` nacks
+    """`cluster` None: it asks the LookupService where its tenant is. `acknowledge`: individual | cumulative | never. `hold` delays the ack of some messages, `negative_acknowledge` nacks
     some on their first delivery. `acknowledgment_group_time_us` 0 sends every ack at once; `ack_timeout_us` 0 is off."""
 
     name: str
     subscription: str
-    cluster: str
+    cluster: str | None = None
     start_us: int = 0
     stop_us: int | None = None
     receiver_queue_size: int = 1000
@@ -217,6 +217,15 @@ class AudienceSpec:
     initial_position: str = "Latest"  # Latest | Earliest
     start_us: int = 0
     stop_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TenantSpec:
+    """Where the LookupService sends a tenant's clients when the run begins. `roles` are those with permissions on its namespaces."""
+
+    name: str
+    cluster: str
+    roles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +259,7 @@ class Scenario:
     subscriptions: dict[str, SubscriptionSpec] = field(default_factory=dict)
     consumers: dict[str, ConsumerSpec] = field(default_factory=dict)
     audiences: dict[str, AudienceSpec] = field(default_factory=dict)
+    tenants: dict[str, TenantSpec] = field(default_factory=dict)
     commands: tuple[CommandSpec, ...] = ()
     expect: dict[str, Any] = field(default_factory=dict)
     compare: dict[str, dict[str, Any]] = field(default_factory=dict)  # what is expected under each strategy, by its name

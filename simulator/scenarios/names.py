@@ -35,6 +35,7 @@ class KnownNames:
     brokers: tuple[str, ...] = ()
     schemas: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
+    tenants: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, scenario: Scenario) -> KnownNames:

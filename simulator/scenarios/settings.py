@@ -64,6 +64,8 @@ SETTINGS: dict[str, Setting] = {
         Setting("managedLedgerCacheEvictionTimeThresholdMillis", 1000, "integer", "how long an entry stays in a broker's cache (counted for topics with shadows)", minimum=0),
         Setting("managedLedgerOffloadDriver", "none", "choice", "where ledgers are offloaded to, and who can read them there", ("none", "aws-s3", "google-cloud-storage", "azureblob", "filesystem")),
         Setting("topicLevelPoliciesEnabled", True, "boolean", "topics may have policies of their own; a list of shadow topics is one"),
+        Setting("clusterMigrationCheckDurationSeconds", 0, "integer", "period of the blue-green check of every topic; 0 is off (PIP-188)", minimum=0, dynamic=False),
+        Setting("clusterMigrationAutoResourceCreation", False, "boolean", "the blue-green check creates tenant, namespace and subscriptions in green"),
     )
 }
 
@@ -90,5 +92,6 @@ OPTIONS: dict[str, Setting] = {
         Setting("shadowReplicationInStats", "absent", "choice", "whether topic stats have the proposal's map shadowReplication; as shipped they have none", ("absent", "proposal")),
         Setting("shadowDeletesSharedLedgers", False, "boolean", "HAZARD, read in the source and not confirmed: trimming or deleting a shadow topic deletes the ledgers that it shares"),
         Setting("unsafePartialSnapshotAfter", 0, "duration", "UNSAFE. PIP-33's later work: a pending snapshot this old is finished with the answers at hand, and a disconnected remote no longer stops the tick; 0 is off"),
+        Setting("lookupLatency", 2_000, "duration", "from a client's request to the LookupService to its answer"),
     )
 }

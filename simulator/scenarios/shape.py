@@ -143,7 +143,7 @@ ROLES = Section("roles", "role", model.RoleSpec, "the roles, by name; with any, 
 
 PRODUCERS = Section("producers", "producer", model.ProducerSpec, "the producers, by name; one without `every`, `rate` or `at` publishes on command only", (
     Key("topic", "topic", "where it publishes", required=True),
-    Key("cluster", "cluster", "where it is connected", required=True),
+    Key("cluster", "cluster", "where it is connected; without it the LookupService says"),
     Key("start", "duration", "instant of its first message", attribute="start_us"),
     Key("stop", "duration", "it publishes nothing from this instant on; without it never", attribute="stop_us"),
     Key("every", "duration", "one message each; not together with `rate`", attribute="every_us", minimum=1),
@@ -173,7 +173,7 @@ SUBSCRIPTIONS = Section("subscriptions", "subscription", model.SubscriptionSpec,
 
 CONSUMERS = Section("consumers", "consumer", model.ConsumerSpec, "the consumers, by name", (
     Key("subscription", "subscription", "which subscription it consumes", required=True),
-    Key("cluster", "cluster", "where it is connected", required=True),
+    Key("cluster", "cluster", "where it is connected; without it the LookupService says"),
     Key("start", "duration", "instant at which it subscribes", attribute="start_us"),
     Key("stop", "duration", "instant at which it closes; without it never", attribute="stop_us"),
     Key("receiverQueueSize", "integer", "messages it lets the broker push ahead; 0 is none: one message is fetched at a time", attribute="receiver_queue_size", minimum=0, maximum=1_000_000),
@@ -199,7 +199,12 @@ AUDIENCES = Section("audiences", "audience", model.AudienceSpec, "very many alik
     Key("stop", "duration", "instant at which they all close; without it never", attribute="stop_us"),
 ), most=64)
 
-SECTIONS = (CLUSTERS, BROKERS, NAMESPACES, SCHEMAS, TOPICS, ROLES, PRODUCERS, SUBSCRIPTIONS, CONSUMERS, AUDIENCES)
+TENANTS = Section("tenants", "tenant", model.TenantSpec, "the LookupService's map: tenants, each with the cluster where its clients find it", (
+    Key("cluster", "cluster", "the physical cluster of the tenant when the run begins", required=True),
+    Key("roles", "names", "roles with permissions on its namespaces"),
+), most=64)
+
+SECTIONS = (CLUSTERS, BROKERS, NAMESPACES, SCHEMAS, TOPICS, ROLES, PRODUCERS, SUBSCRIPTIONS, CONSUMERS, AUDIENCES, TENANTS)
 
 MOST_COMMANDS = 10_000
 MOST_LINK_PATTERNS = 1000
@@ -207,5 +212,5 @@ DEFAULT_LATENCY_US = 40_000
 """Latency of a link that the scenario says nothing about."""
 
 ORDER = ("format", "name", "title", "family", "about", "watch", "seed", "until", "settings", "options", "clusters",
-         "links", "brokers", "namespaces", "schemas", "topics", "roles", "producers", "subscriptions", "consumers", "audiences", "commands", "expect", "compare")
+         "links", "brokers", "tenants", "namespaces", "schemas", "topics", "roles", "producers", "subscriptions", "consumers", "audiences", "commands", "expect", "compare")
 """The keys of the file in the order of the canonical text."""

@@ -89,4 +89,5 @@ class Block:
                 digest.update(name.encode())
             digest.update(b"-" if packed is None else packed.dtype.str.encode())
             if packed is not None:
+                digest.update(packed.dtype.str.encode())
                 digest.update(np.ascontiguousarray(packed).data)

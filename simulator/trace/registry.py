@@ -42,6 +42,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "detail": (NAME, "a sentence or canonical text for people; never parsed"),
     "evidence_seq": (INTEGER, "seq of the row that this one rests on, beside its cause"),
     "broker": (NAME, "a broker of `cluster`, where the scenario declares them"),
+    "tenant": (NAME, "tenant, whose clients the LookupService sends to its cluster"),
 }
 
 FIRST_COLUMNS = 24
@@ -79,7 +80,7 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ("setting.changed", ("cluster", "reason", "detail"), "control", "a broker setting changed; reason is its name, detail the value"),
     # --- topics and ledgers
     ("topic.loaded", ("cluster", "topic"), "control", "a broker loaded the topic; a new ledger is open"),
-    ("topic.unloaded", ("cluster", "topic", "reason"), "control", "the topic left its broker (unload, crash)"),
+    ("topic.unloaded", ("cluster", "topic", "reason"), "control", "the topic left its broker (unload, crash, migration, deleted)"),
     ("ledger.opened", ("cluster", "topic", "ledger"), "control", "a ledger was opened for appends"),
     ("ledger.closed", ("cluster", "topic", "ledger", "count"), "control", "a ledger was closed with count entries"),
     ("ledger.trimmed", ("cluster", "topic", "ledger", "count"), "control", "a ledger of count entries was deleted"),
@@ -128,7 +129,7 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ("update.applied", ("cluster", "peer", "topic", "subscription", "marker", "to_ledger", "to_entry", "evidence_seq"), "control", "cluster acked cumulatively as peer's Update says; evidence_seq is update.written"),
     ("update.refused", ("cluster", "peer", "topic", "subscription", "marker", "to_ledger", "to_entry", "reason"), "control", "cluster did not move (reason: behind-mark-delete, equal, beyond-last-entry, not-addressed)"),
     # --- subscriptions, cursors, clients
-    ("subscription.created", ("cluster", "topic", "subscription", "ledger", "entry", "reason", "count"), "control", "cursor opened with this mark-delete (reason: consumer, update, command, acknowledgement-sync); count 1 when replicated"),
+    ("subscription.created", ("cluster", "topic", "subscription", "ledger", "entry", "reason", "count"), "control", "cursor opened with this mark-delete (reason: consumer, update, command, acknowledgement-sync, migration); count 1 when replicated"),
     ("subscription.deleted", ("cluster", "topic", "subscription"), "control", "the subscription is gone in this cluster"),
     ("subscription.replication-switched", ("cluster", "topic", "subscription", "count"), "control", "replicated state switched on (1) or off (0)"),
     ("cursor.moved", ("cluster", "topic", "subscription", "ledger", "entry", "to_ledger", "to_entry", "reason"), "control", "mark-delete moved (reason: acknowledgement, update, reset, skip, clear, expiry, recovery, rollover, trim)"),
@@ -147,7 +148,7 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ("replicator.disconnected", ("cluster", "peer", "topic", "reason"), "control", "its connection broke"),
     ("replicator.rewound", ("cluster", "peer", "topic", "ledger", "entry"), "control", "reads again after this position"),
     # --- failovers and checks
-    ("failover.started", ("cluster", "peer", "subscription", "reason"), "control", "subscription moves from cluster to peer (reason: crash, planned, drained, auto); the window opens"),
+    ("failover.started", ("cluster", "peer", "subscription", "reason"), "control", "subscription moves from cluster to peer (reason: crash, planned, drained, auto, migration, roll-back, blue-green); the window opens"),
     ("failover.finished", ("cluster", "peer", "subscription"), "control", "its consumers have subscribed at peer"),
     ("check.violated", ("reason", "detail", "evidence_seq"), "control", "an invariant broke; reason is the claim"),
     # --- acknowledgement-state sync
@@ -161,10 +162,10 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     # --- topic creation
     ("namespace.created", ("cluster", "detail"), "control", "the namespace exists in the cluster; detail is its name"),
     ("policy.changed", ("cluster", "topic", "reason", "detail"), "control", "a policy of a namespace (topic null) or a topic changed in the cluster; reason is its name, detail whose and the value"),
-    ("topic.created", ("cluster", "peer", "topic", "client", "count", "reason"), "control", "the topic exists in the cluster, with count partitions (0: a plain topic); reason: command, client, replicator, copied-request, set-replication-clusters; peer is the cluster that asked for it, or whose shape was adopted"),
+    ("topic.created", ("cluster", "peer", "topic", "client", "count", "reason"), "control", "the topic exists in the cluster, with count partitions (0: a plain topic); reason: command, client, replicator, copied-request, set-replication-clusters, migration; peer is the cluster that asked for it, or whose shape was adopted"),
     ("topic.creation-refused", ("cluster", "peer", "topic", "client", "reason", "detail"), "control", "the cluster did not create it; peer or client had asked, detail says why"),
     ("topic.partitions-changed", ("cluster", "peer", "topic", "count", "reason"), "control", "the topic has count partitions in the cluster; reason: command, copied-request; peer is the cluster that asked"),
-    ("topic.deleted", ("cluster", "topic", "reason"), "control", "the topic is gone in the cluster, with its subscriptions, replication cursors, entries and schemas (reason: command, forced, kept-out)"),
+    ("topic.deleted", ("cluster", "topic", "reason"), "control", "the topic is gone in the cluster, with its subscriptions, replication cursors, entries and schemas (reason: command, forced, kept-out, migration)"),
     ("replicator.start-refused", ("cluster", "peer", "topic", "count", "duration_us", "reason", "detail"), "control", "the start check said no; count starts failed so far, the next is tried after duration_us; reason: different-partitions, no-remote-topic, conflict, and before PIP-433 remote-partitioned, no-such-partition, no-partitioned-topic, auto-creation-not-allowed"),
     ("replicator.stopped", ("cluster", "peer", "topic", "ledger", "entry", "reason", "detail"), "control", "connected, but it goes no further than this entry until it connects anew (reason: schema)"),
     ("schema.used", ("cluster", "topic", "producer", "sequence_id", "detail"), "control", "the producer's messages carry this schema from sequence_id on; detail null: none"),
@@ -191,6 +192,26 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ("topic.terminated", ("cluster", "topic", "ledger", "entry"), "control", "the topic takes no more messages; its last is this one"),
     ("ledger.offloaded", ("cluster", "topic", "ledger", "count", "reason"), "control", "a ledger of count entries was copied to other storage; reason is the driver"),
     ("ledger.deleted", ("cluster", "topic", "ledger", "count", "reason"), "control", "the bookies hold this ledger no more, though the topic lists it; reason is who deleted it (offloader, or a shadow's name)"),
+    # --- tenants, lookup and migration
+    ("tenant.mapped", ("tenant", "cluster", "peer"), "control", "the LookupService sends the tenant's clients to cluster from now on, no longer to peer"),
+    ("lookup.answered", ("cluster", "topic", "client", "reason"), "control", "the LookupService answered: the client's topic is in cluster (reason: partition-metadata, schema, lookup)"),
+    ("lookup.failed", ("topic", "client", "reason", "count"), "control", "the client's count-th request in a row came to nothing (reason: service-down, cluster-down, no-topic)"),
+    ("lookup.stopped", (), "control", "the LookupService answers nobody; who is connected stays so"),
+    ("lookup.started", (), "control", "the LookupService answers again"),
+    ("producer.connected", ("cluster", "topic", "client"), "control", "a producer that was told or sent there connected"),
+    ("producer.disconnected", ("cluster", "topic", "client", "reason"), "control", "a producer that looks up lost its broker, or left"),
+    ("client.redirected", ("cluster", "peer", "topic", "client"), "control", "cluster's broker sent the client on to peer: the topic is migrated (PIP-188)"),
+    ("migration.started", ("tenant", "cluster", "peer", "reason"), "control", "the tenant's move from cluster to peer was begun; reason is the strategy"),
+    ("migration.step-began", ("tenant", "cluster", "peer", "reason", "count"), "control", "step reason began, or went on, in its count-th attempt"),
+    ("migration.step-finished", ("tenant", "cluster", "peer", "reason", "duration_us"), "control", "step reason is through, duration_us after it began first"),
+    ("migration.step-failed", ("tenant", "cluster", "peer", "reason", "detail"), "control", "step reason cannot go on; detail says why and how far it is"),
+    ("migration.step-undone", ("tenant", "cluster", "peer", "reason"), "control", "what step reason did is taken back"),
+    ("migration.changed", ("tenant", "cluster", "peer", "reason"), "control", "reason: pause, resume, roll-back, or undo of the step in hand"),
+    ("migration.ended", ("tenant", "cluster", "peer", "reason"), "control", "nothing more to do (reason: finished, rolled-back)"),
+    ("resource.created", ("tenant", "cluster", "topic", "subscription", "reason", "detail"), "control", "made in cluster by a migration; reason is its kind, detail its name"),
+    ("resource.deleted", ("tenant", "cluster", "topic", "subscription", "reason", "detail"), "control", "deleted in cluster by a migration; reason is its kind, detail its name"),
+    ("cluster.migration-marked", ("cluster", "peer", "detail", "count"), "control", "cluster, or only the namespace detail, is marked migrated to peer (count 1) or not (0): PIP-188"),
+    ("topic.migrated", ("cluster", "peer", "topic"), "control", "cluster's broker sends its clients on to peer as their subscriptions are drained"),
 )
 
 EVENT_TYPES: tuple[EventType, ...] = tuple(

@@ -1,7 +1,7 @@
 """Every command: accepted with the effect that it promises, and refused with code, what is wrong and what would be right,
 nothing changed.
 
-One scenario serves all: topic t in a and b, topic parts (two partitions) in both, topic alone in a only.
+One scenario serves all: topic t in a and b, topic parts (two partitions) in both, topics alone and mine in a only, mine of the tenant acme.
 """
 
 import json
@@ -9,12 +9,14 @@ import json
 import pytest
 
 from simulator import COMMANDS
+from tests.simulator.command_cases_migration import MIGRATION_CASES
 from tests.simulator.engine_runs import MS, SECOND, do, numbers, open_world, rows, subscription, topic
 
 BODY = """
 clusters: {a: {}, b: {}}
 links: {default: {latency: 40ms}}
-topics: {t: {clusters: [a, b]}, parts: {clusters: [a, b], partitions: 2}, alone: {clusters: [a]}, dark: {clusters: [a], shadowOf: alone, shadowReplication: false}}
+topics: {t: {clusters: [a, b]}, parts: {clusters: [a, b], partitions: 2}, alone: {clusters: [a]}, dark: {clusters: [a], shadowOf: alone, shadowReplication: false}, mine: {clusters: [a], namespace: acme/shop}}
+tenants: {acme: {cluster: a}}
 producers:
   p: {topic: t, cluster: a, start: 50ms, every: 100ms}
   q: {topic: t, cluster: b, paused: true, every: 100ms}
@@ -31,7 +33,7 @@ AT_US = 1010 * MS
 
 def world_after(*before):
     """The world at 1.01 s (p/0 to p/9 are published, 3 and 4 held, a snapshot is on its way) after some commands."""
-    world = open_world(BODY, until="1m")
+    world = open_world(BODY, until="1m", family="tenant-migration")
     world.run(AT_US)
     for command in before:
         assert world.apply(command).ok, command
@@ -246,6 +248,7 @@ CASES = {
     "producer.use-schema": (
         ([], None, None),
         ([], {"producer": "p"}, "no-schemas")),
+    **MIGRATION_CASES,
 }  # fmt: skip
 
 
@@ -318,7 +321,7 @@ def test_finish_partial_needs_an_answer():
     assert world.apply(command).code == "nothing-pending", "pending, but nobody has answered"
     # three clusters: c answers at 1.08 s, b after five seconds
     body = BODY.replace("a: {}, b: {}", "a: {}, b: {}, c: {}").replace("t: {clusters: [a, b]}", "t: {clusters: [a, b, c]}")
-    world = open_world(body, until="1m")
+    world = open_world(body, until="1m", family="tenant-migration")
     do(world, "link.slow", link="b -> a", latency="5s")
     world.run(1090 * MS)
     do(world, "snapshot.finish-partial", cluster="a", topic="t")
@@ -327,7 +330,7 @@ def test_finish_partial_needs_an_answer():
 
 
 def test_a_refused_command_of_the_file_is_a_row_and_the_run_goes_on():
-    world = open_world(BODY + "commands:\n  - {at: 1s, do: consumer.start, consumer: c1}\n  - {at: 2s, do: link.cut, link: a -> b}\n", until="3s")
+    world = open_world(BODY + "commands:\n  - {at: 1s, do: consumer.start, consumer: c1}\n  - {at: 2s, do: link.cut, link: a -> b}\n", until="3s", family="tenant-migration")
     world.run()
     told = world.summary()["commands"]
     assert [(row["command"], row["ok"], row["code"]) for row in told] == [("consumer.start", False, "wrong-state"), ("link.cut", True, None)]
@@ -336,7 +339,7 @@ def test_a_refused_command_of_the_file_is_a_row_and_the_run_goes_on():
 
 def test_settings_take_effect_when_they_should():
     # Dynamic ones at once; static ones (the snapshot period) when the topic is loaded again.
-    world = open_world(BODY, until="1m")
+    world = open_world(BODY, until="1m", family="tenant-migration")
     do(world, "setting.change", setting="ttlDurationDefaultInSeconds", value=1)
     do(world, "setting.change", setting="replicatedSubscriptionsSnapshotFrequencyMillis", value=100)
     do(world, "link.cut", link="a -> b")
@@ -356,7 +359,7 @@ def test_settings_take_effect_when_they_should():
     ("maxUnackedMessagesPerConsumer", 3, lambda w: rows(w, "consumer.blocked") != []),
 ])  # fmt: skip
 def test_settings_that_are_looked_up_often_follow_a_change(setting, value, check):
-    world = open_world(BODY.replace("hold: {messages: [p/3, p/4]}", "hold: {share: 100%}"), until="1m")
+    world = open_world(BODY.replace("hold: {messages: [p/3, p/4]}", "hold: {share: 100%}"), until="1m", family="tenant-migration")
     world.run(SECOND)
     do(world, "setting.change", setting=setting, value=value)
     if setting == "replicationProducerQueueSize":  # static: at the next load

@@ -63,6 +63,29 @@ const WORDS = {
   "subscription.replicate": ({ subscription, cluster, enabled }) => [enabled ? `${cluster} takes part for ${subscription}: it keeps snapshots and sends updates.` : `${cluster} sends no more updates for ${subscription}: other cursors stand, and after a failover all since then comes twice.`],
   "replication.remove-cluster": ({ cluster }) => [`${cluster} gets no more messages and no markers; the others' snapshots no longer wait for it.`],
   "replication.add-cluster": ({ cluster }) => [`${cluster} gets messages from now on, and snapshots wait for its answer too.`],
+  "migration.start": ({ tenant, to, strategy }) => [
+    `What ${tenant ?? "the tenant"} has is made in ${to ?? "the new cluster"}, then its data and its progress are brought there; its clients stay until the switch.`,
+    strategy === "blue-green" ? "Blue-green: nothing is copied. What is old is read where it is, what is new is published in the new cluster, and there is no way back." : "",
+    strategy === "none" ? "What is acknowledged is not told: everything old comes twice." : "",
+  ],
+  "migration.pause": ({ tenant }) => [`The step in hand rests; what is copied and told goes on being copied and told. ${tenant ?? "The tenant"} can be rolled back from here.`],
+  "migration.resume": ({ tenant }) => [`The migration of ${tenant ?? "the tenant"} goes on with what is missing; after a failure that is another attempt.`],
+  "migration.advance": ({ tenant }, state) => [`The next step of ${tenant ?? "the tenant"} begins if what it needs is there.`, costWords(tenant, state)],
+  "migration.switch": ({ tenant, force }, state) => [
+    `The map sends the clients of ${tenant ?? "the tenant"} to the new cluster; topics are unloaded, so that they ask again.`,
+    force ? "Forced: also what has not been copied and told is left to come later." : "",
+    costWords(tenant, state),
+  ],
+  "migration.clean-up": ({ tenant, force }) => [`Everything of ${tenant ?? "the tenant"} in the old cluster is deleted. From here on there is no way back.`, force ? "Forced: what somebody still needs and only the old cluster has is lost." : ""],
+  "migration.roll-back": ({ tenant }) => [`Clients of ${tenant ?? "the tenant"} return to the old cluster. What they published and acknowledged in the new one is brought back before it is cleaned.`],
+  "lookup.stop": () => ["Clients that are connected stay; new ones, and those that lose their broker, ask in vain and try again, at longer and longer intervals."],
+  "lookup.start": () => ["Clients are told again where their tenant is, each at its next try."],
+  "cluster.migrate": ({ cluster, migrated, to }) => [
+    migrated === false ? `${cluster ?? "The cluster"} is not migrated any more; topics that were terminated stay so.` : `At their next check the topics of ${cluster ?? "the cluster"} take no more messages, and clients are sent on to ${to ?? "the green cluster"} as their subscriptions are drained.`,
+  ],
+  "namespace.migrate": ({ cluster, namespace, migrated }) => [
+    migrated === false ? `${namespace ?? "The namespace"} is not migrated any more; topics that were terminated stay so.` : `At their next check the topics of ${namespace ?? "the namespace"} in ${cluster ?? "the cluster"} take no more messages, and clients are sent on as their subscriptions are drained.`,
+  ],
   "setting.change": ({ setting, value }) => [`${setting ?? "The setting"} becomes ${value ?? "another value"} without a restart.`],
   ...CREATION_WORDS,
 };
@@ -105,6 +128,13 @@ function snapshotsNeedAll(state, watched) {
 
 function snapshotsStop(cluster, state, watched) {
   return watched.clusters.includes(cluster) ? snapshotsNeedAll(state, watched) : "";
+}
+
+function costWords(tenant, state) {
+  const run = (state.view?.migrations ?? []).findLast((one) => one.tenant === tenant);
+  const cost = run?.cost?.sum;
+  if (!cost || run.switched_at_us !== null) return "";
+  return `At this instant: ${counted(cost.duplicates, "message")} twice, ${cost.stranded} not copied yet, ${cost.lost} lost.`;
 }
 
 function forecastWords(from, state, watched, to = watched.target) {

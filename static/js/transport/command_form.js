@@ -18,6 +18,7 @@ const HINTS = {
   integer: "a whole number",
   "setting-name": "Pulsar's own name",
   "setting-value": "its new value",
+  namespace: "tenant/namespace",
 };
 
 /**
@@ -93,6 +94,8 @@ export function makeCommandForm(document, dialog, { getState, getWatched, onComm
         return names.subscriptions ?? subscriptionsOf(state, watched.topic);
       case "consumer":
         return names.consumers ?? null;
+      case "tenant":
+        return Object.keys(state.view?.lookup?.tenants ?? {});
       case "producer":
         return names.producers ?? Object.keys(state.view?.producers ?? {});
       case "client":

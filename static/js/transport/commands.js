@@ -17,6 +17,8 @@ const partition = { name: "topic", kind: "topic-or-partition", required };
 const source = { name: "topic", kind: "address", required };
 const role = { name: "role", kind: "role" };
 const peer = { name: "peer", kind: "cluster" };
+const tenant = { name: "tenant", kind: "tenant", required };
+const force = { name: "force", kind: "boolean" };
 const messages = { name: "messages", kind: "messages" };
 const marker = { name: "type", kind: "choice", required, choices: ["snapshot_request", "snapshot_response", "snapshot", "subscription_update"] };
 
@@ -93,6 +95,26 @@ export const COMMANDS = {
     arguments: [{ name: "cluster", kind: "cluster" }, { name: "setting", kind: "setting-name", required }, { name: "value", kind: "setting-value", required }],
   },
   ...CREATION_COMMANDS,
+  "migration.start": {
+    says: "begin to move a tenant",
+    arguments: [
+      tenant,
+      { name: "to", kind: "cluster", required },
+      { name: "strategy", kind: "choice", choices: ["acknowledgement-sync", "snapshots", "none", "blue-green"], begin: "acknowledgement-sync" },
+      { name: "through", kind: "choice", choices: ["metadata", "topic-data", "consumption-progress", "switch", "clean-up"], begin: "consumption-progress" },
+      { name: "startAt", kind: "choice", choices: ["earliest", "latest"], begin: "earliest" },
+    ],
+  },
+  "migration.pause": { says: "pause a migration", arguments: [tenant] },
+  "migration.resume": { says: "let a migration go on", arguments: [tenant] },
+  "migration.advance": { says: "begin a migration's next step", arguments: [tenant] },
+  "migration.switch": { says: "send a tenant's clients to the new cluster", arguments: [tenant, force] },
+  "migration.clean-up": { says: "delete a tenant's resources in the old cluster", arguments: [tenant, force] },
+  "migration.roll-back": { says: "take a migration back", arguments: [tenant] },
+  "lookup.stop": { says: "stop the LookupService", arguments: [] },
+  "lookup.start": { says: "start the LookupService", arguments: [] },
+  "cluster.migrate": { says: "mark a cluster migrated (blue-green)", arguments: [cluster, { name: "migrated", kind: "boolean", begin: true }, { name: "to", kind: "cluster" }] },
+  "namespace.migrate": { says: "mark a namespace migrated (blue-green)", arguments: [cluster, { name: "namespace", kind: "namespace", required }, { name: "migrated", kind: "boolean", begin: true }] },
 };
 
 /**

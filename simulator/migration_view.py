@@ -1,0 +1,62 @@
+"""What the page shows of tenants: the LookupService with its map, and every migration with its steps, what it waits for, what a
+switch costs now, and where its clients stand. Reads, never writes (docs/front-door.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from simulator.pulsar.migration import readiness
+from simulator.pulsar.migration.run import ENDED, RUNNING, UNDOING
+
+if TYPE_CHECKING:
+    from simulator.pulsar.migration.migration import Migration
+    from simulator.world import World
+
+CLIENTS_MAX = 200
+"""Names of clients in a frame, of each place."""
+
+
+def lookup_view(world: World) -> dict[str, Any]:
+    """The LookupService now."""
+    lookup = world.runtime.lookup
+    return {"up": lookup.up, "tenants": dict(lookup.tenants), "answered": dict(lookup.answered), "failed": lookup.failed}
+
+
+def migrations_view(world: World) -> list[dict[str, Any]]:
+    """Every migration in the order in which it was started; of one that has ended only what became of it."""
+    return [_migration(world, migration) for migration in world.runtime.migrations]
+
+
+def _migration(world: World, migration: Migration) -> dict[str, Any]:
+    run, ended = migration.run, migration.run.state in ENDED
+    return {
+        "tenant": run.tenant, "from": run.source, "to": run.target, "strategy": run.strategy, "through": run.through, "state": run.state,
+        "at": run.step.name,
+        "steps": [
+            {"name": step.name, "state": step.state, "attempts": step.attempts, "started_us": step.started_us, "finished_us": step.finished_us,
+             "error": step.error, "progress": None if ended else _progress(migration, step.name)}
+            for step in run.steps
+        ],
+        "waits_for": [] if ended or run.step.state in (RUNNING, UNDOING) else [condition._asdict() for condition in migration.conditions()],
+        "switched_at_us": run.switched_at_us,
+        "way_back": migration.way_back,
+        "cost": None if ended or run.switched_at_us is not None else _cost(world, migration),
+        "clients": {} if ended else _clients(migration),
+    }  # fmt: skip
+
+
+def _progress(migration: Migration, step: str) -> dict[str, Any]:
+    return migration.works[step].progress()._asdict()
+
+
+def _cost(world: World, migration: Migration) -> dict[str, Any]:
+    """The forecasts are the world's own, which keeps them while it stands."""
+    return readiness.cost_now(migration, world.forecast)
+
+
+def _clients(migration: Migration) -> dict[str, list[str]]:
+    """Where the tenant's clients are connected; those that live and are nowhere look up or wait their backoff."""
+    run = migration.run
+    here, there = migration.clients_in(run.source), migration.clients_in(run.target)
+    nowhere = [name for name in migration.followers() if name not in here and name not in there]
+    return {"source": here[:CLIENTS_MAX], "target": there[:CLIENTS_MAX], "nowhere": nowhere[:CLIENTS_MAX]}

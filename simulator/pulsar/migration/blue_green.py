@@ -1,0 +1,159 @@
+"""Pulsar's blue-green migration (PIP-188): blue is marked migrated, its topics are terminated, clients are redirected as they drain.
+
+Rules: nothing is copied. The flag stands in blue's cluster policies with green's address, or on a namespace, which uses that
+address. A check of every topic, each clusterMigrationCheckDurationSeconds (0: never), does per topic: no flag, nothing; replication
+backlog left, terminated and no more; else, with auto-creation, tenant, namespace, topic and subscriptions at earliest in green,
+then terminated and migrated: producers are redirected at once, consumers once their subscription has no backlog, drained
+replicators end, subscriptions without backlog and consumers go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.pulsar.creation import catalogue
+from simulator.pulsar.migration.resources import NAMESPACE, TENANT, delete_subscription
+from simulator.pulsar.ranks import MIGRATION, rank
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.pulsar.cluster import Cluster
+    from simulator.pulsar.consumer import Consumer
+    from simulator.pulsar.runtime import Runtime
+    from simulator.pulsar.session import Session
+    from simulator.pulsar.subscription import Subscription
+    from simulator.pulsar.topic import Topic
+
+PERIOD, AUTO_CREATION = "clusterMigrationCheckDurationSeconds", "clusterMigrationAutoResourceCreation"
+_CHECKS = 1 << 8  # ranks after those of tenants
+_SECOND_US = 1_000_000
+
+
+class BlueGreen:
+    """`green` is by blue cluster the address in its policies; `clusters` and `namespaces` are what is marked migrated."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.green: dict[str, str] = {}
+        self.clusters: dict[str, bool] = {}
+        self.namespaces: dict[tuple[str, str], bool] = {}
+
+    # --- flags
+
+    def mark_cluster(self, blue: str, green: str | None, migrated: bool, cause: int) -> int:
+        """The cluster's policies: its flag, and green's address when given."""
+        if green is not None:
+            self.green[blue] = green
+        self.clusters[blue] = migrated
+        return self.runtime.note("cluster.migration-marked", cause, blue, self.green.get(blue), None, int(migrated))
+
+    def mark_namespace(self, blue: str, namespace: str, migrated: bool, cause: int) -> int:
+        """A namespace's flag in blue's local policies."""
+        self.namespaces[blue, namespace] = migrated
+        return self.runtime.note("cluster.migration-marked", cause, blue, self.green.get(blue), namespace, int(migrated))
+
+    def address(self, topic: Topic) -> str | None:
+        """Where the topic's clients belong: green's address when the flag is on; None otherwise."""
+        blue = topic.cluster.name
+        namespace = self.runtime.scenario.topics[topic.base].namespace
+        marked = self.clusters.get(blue) or self.namespaces.get((blue, namespace))
+        return self.green.get(blue) if marked else None
+
+    # --- the checker
+
+    def start(self) -> None:
+        """Every cluster's timer, where it is on."""
+        for cluster in self.runtime.clusters.values():
+            self._again(cluster)
+
+    def _again(self, cluster: Cluster) -> None:
+        period_us = cluster.setting(PERIOD) * _SECOND_US
+        if period_us:
+            self.runtime.schedule(self.runtime.now_us + period_us, rank(MIGRATION, _CHECKS, cluster.index), self, "check", cluster.name)
+
+    def check(self, name: str) -> None:
+        """Look at every topic of a cluster."""
+        cluster = self.runtime.clusters[name]
+        for topic in tuple(cluster.topics.values()) if cluster.up else ():
+            if topic.loaded:
+                self.check_topic(topic)
+        self._again(cluster)
+
+    def check_topic(self, topic: Topic) -> None:
+        """The rules of one topic."""
+        green = self.address(topic)
+        if green is None:
+            return
+        seq = self._terminate(topic)
+        if any(topic.log.length - 1 - one.settled_mark_delete() > 0 for one in topic.replicators.values()):
+            return
+        if topic.cluster.setting(AUTO_CREATION) and self.runtime.clusters[green].up:
+            self._create_in_green(topic, self.runtime.clusters[green], seq)
+        if topic.migrated_to is None:
+            topic.migrated_to = green
+            seq = self.runtime.note("topic.migrated", seq, topic.cluster.number, green, topic.number)
+        self._redirect(topic, seq)
+        for peer in tuple(topic.replicators):
+            topic.replicators.pop(peer).remove(seq)
+        for name in tuple(topic.subscriptions):
+            if not topic.subscriptions[name].backlog and not topic.subscriptions[name].dispatcher.sessions:
+                delete_subscription(topic, name, seq)
+
+    def _terminate(self, topic: Topic) -> int:
+        if topic.migrating:
+            return NULL
+        topic.migrating = True
+        return NULL if topic.terminated else topic.terminate(NULL)
+
+    def _create_in_green(self, topic: Topic, green: Cluster, cause: int) -> None:
+        runtime, spec = self.runtime, self.runtime.scenario.topics[topic.base]
+        directory, book = runtime.directory[green.name], runtime.policies.namespaces
+        if (TENANT, spec.tenant) not in directory:
+            directory[TENANT, spec.tenant] = None
+            cause = runtime.note("resource.created", cause, spec.tenant, green.name, None, None, TENANT, spec.tenant)
+        if (green.name, spec.namespace) not in book:
+            book[green.name, spec.namespace] = dict(book[topic.cluster.name, spec.namespace])
+            cause = runtime.note("resource.created", cause, spec.tenant, green.name, None, None, NAMESPACE, spec.namespace)
+        if green.shape(topic.base) is None:
+            catalogue.create(green, topic.base, topic.cluster.shape(topic.base), "migration", cause, topic.cluster.name)
+        there = green.topics[topic.name]
+        for name, subscription in topic.subscriptions.items():
+            if name not in there.subscriptions:
+                there.add_subscription(name, subscription.type, there.log.first_kept - 1, False, "migration", cause)
+
+    # --- redirecting
+
+    def _redirect(self, topic: Topic, cause: int) -> None:
+        there = self.runtime.clusters[topic.migrated_to].topics.get(topic.name)
+        if there is not None and there.loaded:
+            for producer in self.runtime.producers.values():
+                if producer.spec.topic == topic.base and producer.alive and producer.brokers.connected_to(topic):
+                    producer.brokers.redirect(topic, there, cause)
+                    producer.retry(None)
+        for subscription in tuple(topic.subscriptions.values()):
+            if drained(subscription):
+                for session in tuple(subscription.dispatcher.sessions):
+                    self._send_on(session, cause)
+
+    def _send_on(self, session: Session, cause: int) -> None:
+        """A consumer whose subscription is drained leaves; it will find the topic in green."""
+        for migration in self.runtime.migrations:
+            migration.redirected(session.topic, session.subscription.name, cause)
+        seq = self.runtime.note("client.redirected", cause, session.topic.cluster.number, session.topic.migrated_to, session.topic.number, session.consumer.number)
+        session.subscription.dispatcher.remove(session, seq)
+        session.consumer.disconnected(session, "migrated", seq)
+
+
+def drained(subscription: Subscription | None) -> bool:
+    """Whether a consumer that subscribes in blue is sent to green."""
+    return subscription is None or not subscription.backlog
+
+
+def sent_on(consumer: Consumer, topic: Topic, cause: int) -> tuple[Topic | None, int]:
+    """Where a consumer that asks for a migrated topic belongs, and the row that says so: the topic itself until its
+    subscription is drained, then green's; None while green does not have it."""
+    if not drained(topic.subscriptions.get(consumer.spec.subscription)):
+        return topic, cause
+    green = topic.runtime.clusters[topic.migrated_to]
+    there = green.topics.get(topic.name) if green.up else None
+    return there, topic.runtime.note("client.redirected", cause, topic.cluster.number, green.number, topic.number, consumer.number)

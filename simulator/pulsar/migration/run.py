@@ -1,0 +1,213 @@
+"""A migration as a state machine without input or output: what state it is in, which moves are legal, what is to be done next.
+
+Rules: `take` is the only way to change it: one input and the instant in, effects out. The legal moves are the two tables;
+docs and page are drawn from them. Steps go in order; one that a forced switch left behind is taken up after it. Once
+clean-up has begun there is no roll-back. It knows nothing of topics: `migration.Migration` does what the effects say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+METADATA, TOPIC_DATA, PROGRESS, SWITCH, CLEAN_UP = STEPS = ("metadata", "topic-data", "consumption-progress", "switch", "clean-up")
+ACKNOWLEDGEMENT_SYNC, SNAPSHOTS, NONE, BLUE_GREEN = STRATEGIES = ("acknowledgement-sync", "snapshots", "none", "blue-green")
+SKIPPED_STEPS = {NONE: (PROGRESS,), BLUE_GREEN: (TOPIC_DATA, PROGRESS)}
+"""Steps in which a strategy does nothing."""
+
+WAITING, RUNNING, PAUSED, FAILED, ROLLING_BACK, ROLLED_BACK, FINISHED = (
+    "waiting", "running", "paused", "failed", "rolling-back", "rolled-back", "finished")  # fmt: skip
+DONE, SKIPPED, UNDOING, UNDONE = "done", "skipped", "undoing", "undone"
+
+RUN_MOVES: dict[tuple[str, str], str] = {
+    # (state, input): next state; "resume" of a paused run whose step had begun is "go-on"
+    (WAITING, "begin"): RUNNING,
+    (WAITING, "pause"): PAUSED,
+    (WAITING, "roll-back"): ROLLING_BACK,
+    (RUNNING, "done"): WAITING,
+    (RUNNING, "last-done"): FINISHED,
+    (RUNNING, "fail"): FAILED,
+    (RUNNING, "pause"): PAUSED,
+    (RUNNING, "roll-back"): ROLLING_BACK,
+    (PAUSED, "resume"): WAITING,
+    (PAUSED, "go-on"): RUNNING,
+    (PAUSED, "roll-back"): ROLLING_BACK,
+    (FAILED, "go-on"): RUNNING,
+    (FAILED, "roll-back"): ROLLING_BACK,
+    **{(state, "hurry"): RUNNING for state in (WAITING, RUNNING, PAUSED, FAILED)},
+    (ROLLING_BACK, "undo"): ROLLING_BACK,
+    (ROLLING_BACK, "undone"): ROLLING_BACK,
+    (ROLLING_BACK, "last-undone"): ROLLED_BACK,
+}
+
+STEP_MOVES: dict[tuple[str, str], str] = {
+    (WAITING, "begin"): RUNNING,
+    (WAITING, "skip"): SKIPPED,
+    (RUNNING, "done"): DONE,
+    (RUNNING, "fail"): FAILED,
+    (RUNNING, "pause"): PAUSED,
+    (FAILED, "begin"): RUNNING,
+    (PAUSED, "begin"): RUNNING,
+    **{(state, "undo"): UNDOING for state in (RUNNING, DONE, FAILED, PAUSED)},
+    (UNDOING, "undone"): UNDONE,
+}
+
+ENDED = (ROLLED_BACK, FINISHED)
+
+
+class IllegalMove(Exception):
+    """An input that the tables do not know in this state."""
+
+
+class Effect(NamedTuple):
+    """What is to be done: `work` on a step, `rest` from it, `undo` it; or nothing more, the run has `ended`."""
+
+    what: str
+    step: str
+
+
+@dataclass(slots=True)
+class Step:
+    """One of the five. `error` says why it failed last."""
+
+    name: str
+    state: str = WAITING
+    attempts: int = 0
+    started_us: int | None = None
+    finished_us: int | None = None
+    error: str | None = None
+
+    def take(self, given: str, now_us: int) -> None:
+        """Move by the table."""
+        if (self.state, given) not in STEP_MOVES:
+            raise IllegalMove(f"step {self.name} is {self.state}: {given} is not a move from there")
+        before, self.state = self.state, STEP_MOVES[self.state, given]
+        if given == "begin":
+            self.attempts += before != PAUSED
+            self.started_us = now_us if self.started_us is None else self.started_us
+            self.error = None
+        elif given in ("done", "skip", "undone"):
+            self.finished_us = now_us
+
+
+class Run:
+    """One migration. `through` is the last step that it begins by itself."""
+
+    def __init__(self, tenant: str, source: str, target: str, strategy: str, through: str) -> None:
+        self.tenant, self.source, self.target = tenant, source, target
+        self.strategy = strategy
+        self.through = through
+        self.state = WAITING
+        self.steps = [Step(name) for name in STEPS]
+        self.at = 0  # the step that is worked on, or begins next
+        self.switched_at_us: int | None = None
+
+    @property
+    def step(self) -> Step:
+        """The step that is worked on, or begins next; rolling back, the one that is undone."""
+        return self.steps[self.at]
+
+    @property
+    def automatic(self) -> bool:
+        """Whether the next step begins by itself as soon as its precondition holds."""
+        return self.at <= STEPS.index(self.through)
+
+    @property
+    def rolled_back(self) -> bool:
+        return self.state == ROLLED_BACK
+
+    def may(self, given: str) -> bool:
+        """Whether a person's input is a legal move now."""
+        if given == "roll-back" and self.steps[-1].attempts:
+            return False
+        if given == "hurry" and self.at >= STEPS.index(SWITCH):
+            return False
+        return (self.state, self._meant(given)) in RUN_MOVES
+
+    def _meant(self, given: str) -> str:
+        begun = self.step.state in (PAUSED, FAILED)
+        return "go-on" if given == "resume" and begun else given
+
+    def take(self, given: str, now_us: int, words: str | None = None) -> list[Effect]:
+        """One input: begin, done, fail (with words), pause, resume, hurry, roll-back, undo, undone. Raises IllegalMove."""
+        meant = self._meant(given)
+        if given in ("done", "undone") and self._last(given):
+            meant = f"last-{given}"
+        if (self.state, meant) not in RUN_MOVES or (given in ("roll-back", "hurry") and not self.may(given)):
+            raise IllegalMove(f"the migration of {self.tenant} is {self.state}: {given} is not a move from there")
+        self.state = RUN_MOVES[self.state, meant]
+        return getattr(self, "_" + meant.replace("-", "_"))(now_us, words)
+
+    def _last(self, given: str) -> bool:
+        if given == "done":
+            return self.at == len(STEPS) - 1  # clean-up begins only after all the others
+        return not any(self._to_undo(step) for step in self.steps[: self.at])
+
+    @staticmethod
+    def _to_undo(step: Step) -> bool:
+        return step.state in (RUNNING, DONE, FAILED, PAUSED)
+
+    # --- moves
+
+    def _begin(self, now_us: int, _words: str | None) -> list[Effect]:
+        self.step.take("begin", now_us)
+        return [Effect("work", self.step.name)]
+
+    _go_on = _begin
+
+    def _done(self, now_us: int, _words: str | None) -> list[Effect]:
+        self.step.take("done", now_us)
+        for step in self.steps:
+            if step.state == WAITING and step.name in SKIPPED_STEPS.get(self.strategy, ()):
+                step.take("skip", now_us)
+        self.at = next(number for number, step in enumerate(self.steps) if step.state not in (DONE, SKIPPED))
+        return []
+
+    def _last_done(self, now_us: int, _words: str | None) -> list[Effect]:
+        self.step.take("done", now_us)
+        return [Effect("ended", self.step.name)]
+
+    def _fail(self, now_us: int, words: str | None) -> list[Effect]:
+        self.step.take("fail", now_us)
+        self.step.error = words
+        return [Effect("rest", self.step.name)]
+
+    def _pause(self, now_us: int, _words: str | None) -> list[Effect]:
+        if self.step.state == RUNNING:
+            self.step.take("pause", now_us)
+            return [Effect("rest", self.step.name)]
+        return []
+
+    def _resume(self, _now_us: int, _words: str | None) -> list[Effect]:
+        return []
+
+    def _hurry(self, now_us: int, _words: str | None) -> list[Effect]:
+        """The switch is forced: what is left of the steps before it is taken up afterwards."""
+        effects = [Effect("rest", self.step.name)]
+        if self.step.state == RUNNING:
+            self.step.take("pause", now_us)
+        self.at = STEPS.index(SWITCH)
+        return effects + self._begin(now_us, None)
+
+    def _roll_back(self, _now_us: int, _words: str | None) -> list[Effect]:
+        effects = [Effect("rest", self.step.name)]
+        self.at = max(number for number, step in enumerate(self.steps) if self._to_undo(step))
+        return effects + self._next_undo()
+
+    def _next_undo(self) -> list[Effect]:
+        while not self._to_undo(self.step):
+            self.at -= 1
+        return [Effect("undo", self.step.name)]
+
+    def _undo(self, now_us: int, _words: str | None) -> list[Effect]:
+        """What the step's undo waited for is there: it begins."""
+        self.step.take("undo", now_us)
+        return []
+
+    def _undone(self, now_us: int, _words: str | None) -> list[Effect]:
+        self.step.take("undone", now_us)
+        return self._next_undo()
+
+    def _last_undone(self, now_us: int, _words: str | None) -> list[Effect]:
+        self.step.take("undone", now_us)
+        return [Effect("ended", self.step.name)]

@@ -1,0 +1,377 @@
+"""Tenants' migrations: the LookupService and its clients, the five steps, what fails and goes on, the way back, blue-green.
+
+Sources: the migration article (figures 11 and 12), fact sheet E1 and E2. The scenario of most tests is the built-in one that goes
+well; its numbers are derived beside its `expect`.
+"""
+
+import pytest
+
+from simulator import World, load_scenario_text
+from simulator.scenarios import builtin_text
+from tests.simulator.engine_runs import MS, at_ms, do, numbers, open_world, rows
+
+BASE = builtin_text("tenant-moves").split("\ncommands:")[0] + "\n"
+PARTS = BASE.replace("clusters: [blue], namespace", "clusters: [blue], partitions: 3, namespace")
+START = "at: 1s, do: migration.start, tenant: acme, to: green"
+SWITCH = "at: 5s, do: migration.switch, tenant: acme"
+CLEAN_UP = "at: 9s, do: migration.clean-up, tenant: acme"
+BACK = "at: 6s, do: migration.roll-back, tenant: acme"
+
+
+def world_of(*commands, base=BASE, until=None):
+    """A world at instant 0, its commands on the calendar."""
+    text = base if until is None else base.replace("until: 12s", f"until: {until}")
+    text += "commands:\n" + "".join(f"  - {{{command}}}\n" for command in commands) if commands else ""
+    return World.from_scenario(load_scenario_text(text))
+
+
+def run(*commands, **more):
+    """The same, run to its end."""
+    world = world_of(*commands, **more)
+    world.run()
+    return world
+
+
+def migration(world):
+    return world.summary()["migrations"][-1]
+
+
+def step(world, name):
+    return next(one for one in migration(world)["steps"] if one["name"] == name)
+
+
+def refused(world):
+    """(command, code) of every refused command."""
+    return [(one["command"], one["code"]) for one in world.summary()["commands"] if not one["ok"]]
+
+
+def everything_arrived(world):
+    """Every receipted message was handed to the application, and none is counted lost."""
+    told = {(row["producer"], row["sequence_id"]) for row in rows(world, "message.receipted")}
+    handed = {(row["producer"], row["sequence_id"]) for row in rows(world, "message.delivered")}
+    assert told <= handed, sorted(told - handed)[:5]
+    assert [one["lost"] for one in world.summary()["failovers"] if one["lost"]] == []
+    assert world.summary()["violations"] == []
+
+
+# --- lookup
+
+
+def test_a_client_without_a_cluster_asks_for_partitions_then_for_its_broker_and_connects():
+    world = world_of()
+    world.run(200 * MS)
+    # lookupLatency is 2 ms: asked at 0, at the service 1 ms later, back after 2; then the lookup itself.
+    assert [(row["at_us"] // MS, row["client"], row["reason"]) for row in rows(world, "lookup.answered")] == [
+        (1, "billing-1", "partition-metadata"), (3, "billing-1", "lookup"), (101, "web", "partition-metadata"), (103, "web", "lookup")]
+    assert at_ms(rows(world, "consumer.connected")) == [4] and at_ms(rows(world, "producer.connected")) == [104]
+    stored = rows(world, "message.stored")[0]
+    assert stored["at_us"] == 104 * MS and stored["sequence_id"] == 0, "what was published before is sent once it is connected"
+    assert not rows(world, "producer.connected", client="nobody")
+
+
+def test_data_does_not_go_through_the_lookup_service():
+    world = run("at: 2s, do: lookup.stop", until="4s")
+    assert len(rows(world, "message.delivered")) > 380, "existing connections go on"
+    assert rows(world, "lookup.failed") == []
+
+
+def test_without_the_lookup_service_whoever_lost_its_broker_tries_again_at_growing_intervals():
+    world = run("at: 2s, do: lookup.stop", "at: 2s, do: topic.unload, cluster: blue, topic: orders", "at: 4s, do: lookup.start", until="8s")
+    asked = at_ms(rows(world, "lookup.failed", client="web"))
+    # 100 ms after the unload, then after 200, 400 and 800 ms, each two milliseconds' request further on
+    assert asked == [2101, 2303, 2705, 3507]
+    assert [row["count"] for row in rows(world, "lookup.failed", client="web")] == [2, 3, 4, 5]
+    assert at_ms(rows(world, "producer.connected", client="web"))[1:] == [5110]
+    everything_arrived(world)
+
+
+def test_a_crashed_cluster_does_not_take_clients_with_it_that_look_up():
+    world = run("at: 2s, do: cluster.crash, cluster: blue", "at: 3s, do: cluster.restart, cluster: blue", until="8s")
+    assert {row["reason"] for row in rows(world, "lookup.failed")} == {"cluster-down"}
+    assert rows(world, "client.changed", reason="crash") == []
+    everything_arrived(world)
+
+
+def test_a_fail_over_command_does_not_move_clients_that_look_up():
+    world = run("at: 2s, do: subscription.fail-over, subscription: billing, from: blue, to: green, mode: crash", until="3s")
+    assert refused(world) == [("subscription.fail-over", "looks-up")]
+
+
+# --- the five steps
+
+
+def test_every_resource_is_made_in_order_and_deleted_backwards():
+    world = run(START, SWITCH, CLEAN_UP)
+    made = [(row["reason"], row["detail"]) for row in rows(world, "resource.created")]
+    assert made == [("tenant", "acme"), ("role", "shop-app"), ("namespace", "acme/shop"), ("topic", "orders"), ("subscription", "billing")]
+    assert [(row["reason"], row["detail"]) for row in rows(world, "resource.deleted")] == made[::-1]
+    assert {row["cluster"] for row in rows(world, "resource.deleted")} == {"blue"}
+    everything_arrived(world)
+
+
+def test_for_a_while_clients_stand_in_both_clusters():
+    # Three partitions are unloaded 100 ms apart; the consumer has sessions in both clusters until the last.
+    world = world_of(START, SWITCH, CLEAN_UP, base=PARTS)
+    world.run(5150 * MS)
+    clients = world.view()["migrations"][0]["clients"]
+    assert "billing-1" in clients["source"] and "billing-1" in clients["target"]
+    world.run()
+    assert migration(world)["state"] == "finished" and world.summary()["lookup"] == {"acme": "green"}
+    everything_arrived(world)
+
+
+def test_a_client_that_was_told_the_old_cluster_just_before_is_sent_off_again():
+    # billing-2 asks at 4.999 s; the service answers "blue" a millisecond later, it connects there at 5.001 s, after the unload.
+    base = BASE.replace("consumers:\n", "consumers:\n  billing-2: {subscription: billing, start: 4997ms, processing: 1ms}\n")
+    world = run(START, SWITCH, base=base, until="9s")
+    assert at_ms(rows(world, "consumer.connected", client="billing-2", cluster="blue")) == [5001]
+    assert [at for at in at_ms(rows(world, "topic.unloaded", cluster="blue", reason="migration"))] == [5000, 6000]
+    assert step(world, "switch")["state"] == "done"
+    everything_arrived(world)
+
+
+def test_a_step_begins_only_when_its_turn_has_come_and_its_precondition_holds():
+    world = world_of()
+    world.run(1 * 1_000_000)
+    do(world, "migration.start", tenant="acme", to="green", through="metadata")
+    world.run(1_600_000)
+    assert migration(world)["state"] == "waiting" and step(world, "topic-data")["state"] == "waiting", "through: metadata"
+    assert world.apply({"do": "migration.switch", "tenant": "acme"}).code == "wrong-state"
+    do(world, "migration.advance", tenant="acme")
+    world.run(1_900_000)
+    do(world, "migration.advance", tenant="acme")
+    world.run(2_100_000)
+    assert [one["state"] for one in migration(world)["steps"]] == ["done", "done", "done", "waiting", "waiting"]
+    do(world, "link.slow", link="blue -> green", latency="5s")
+    world.run(4_000_000)
+    answer = world.apply({"do": "migration.switch", "tenant": "acme"})
+    assert answer.code == "not-ready" and "the oldest published" in answer.error and "in blue and not in green" in answer.error
+    do(world, "migration.switch", tenant="acme", force=True)
+    world.run()
+    everything_arrived(world)
+
+
+def test_clean_up_waits_until_nobody_needs_the_source():
+    hold = BASE.replace("consumers:\n", "consumers:\n  fixed: {subscription: billing, cluster: blue, processing: 1ms}\n")
+    world = run(START, SWITCH, CLEAN_UP, base=hold)
+    assert refused(world) == [("migration.clean-up", "not-ready")]
+    told = world.summary()["commands"][-1]["error"]
+    assert "1 clients are connected in blue: fixed" in told
+    assert world.view()["migrations"][0]["way_back"] is None, "nothing was deleted: it can still be rolled back"
+
+
+def test_the_old_backlog_comes_only_from_the_earliest_entry():
+    slow = BASE.replace("processing: 1ms", "processing: 15ms")
+    world = run(START, SWITCH, base=slow, until="20s")
+    assert step(world, "topic-data")["state"] == "done"
+    everything_arrived(world)
+    world = run(START + ", startAt: latest", SWITCH, base=slow, until="20s")
+    assert refused(world) == [("migration.switch", "not-ready")]
+    assert "never to be copied" in world.summary()["commands"][-1]["error"]
+    world = run(START + ", startAt: latest", SWITCH + ", force: true", "at: 15s, do: migration.clean-up, tenant: acme", base=slow, until="20s")
+    failover = world.summary()["failovers"][0]
+    assert failover["lost"] == failover["forecast"]["lost"] == failover["lost_by_cause"]["never_replicated"] > 0
+    assert refused(world) == [("migration.clean-up", "not-ready")] and "in blue alone" in world.summary()["commands"][-1]["error"]
+
+
+# --- what fails, and goes on
+
+
+@pytest.mark.parametrize("cut_ms, name", [(1150, "metadata"), (1550, "topic-data"), (1720, "consumption-progress")])
+@pytest.mark.parametrize("fault, mended", [
+    ("link.cut, link: blue <-> green", "link.heal, link: blue <-> green"),
+    ("cluster.crash, cluster: green", "cluster.restart, cluster: green"),
+    ("cluster.crash, cluster: blue", "cluster.restart, cluster: blue"),
+])  # fmt: skip
+def test_a_fault_in_a_step_is_told_and_mended_and_another_attempt_finishes_it(cut_ms, name, fault, mended):
+    later = (SWITCH.replace("5s", "9s"), CLEAN_UP.replace("9s", "15s"))
+    world = run(START, f"at: {cut_ms}ms, do: {fault}", f"at: 3s, do: {mended}", "at: 3500ms, do: migration.resume, tenant: acme", *later, until="20s")
+    failed = rows(world, "migration.step-failed")
+    assert [row["reason"] for row in failed] == [name] and (" is cut: " in failed[0]["detail"] or " is down: " in failed[0]["detail"])
+    assert step(world, name)["attempts"] == 2 and migration(world)["state"] == "finished"
+    everything_arrived(world)
+
+
+def test_a_target_that_crashes_in_the_switch_fails_it_and_clients_come_when_it_is_back():
+    world = run(START, SWITCH, "at: 5050ms, do: cluster.crash, cluster: green", "at: 6s, do: cluster.restart, cluster: green",
+                "at: 6500ms, do: migration.resume, tenant: acme")  # fmt: skip
+    assert [row["reason"] for row in rows(world, "migration.step-failed")] == ["switch"]
+    assert step(world, "switch") | {"state": "done", "attempts": 2} == step(world, "switch")
+    everything_arrived(world)
+
+
+def test_a_source_that_crashes_in_clean_up_fails_it_and_it_goes_on():
+    world = run(START, SWITCH, CLEAN_UP, "at: 9015ms, do: cluster.crash, cluster: blue", "at: 10s, do: cluster.restart, cluster: blue",
+                "at: 10500ms, do: migration.resume, tenant: acme")  # fmt: skip
+    assert step(world, "clean-up")["attempts"] == 2 and migration(world)["state"] == "finished"
+    assert "orders" not in world.topics["blue"]
+
+
+def test_paused_in_any_step_it_rests_and_goes_on_without_another_attempt():
+    world = run(START, "at: 1150ms, do: migration.pause, tenant: acme", "at: 3s, do: migration.resume, tenant: acme", until="5s")
+    assert at_ms(rows(world, "resource.created"))[:2] == [1080, 3080]
+    assert step(world, "metadata") | {"attempts": 1, "state": "done"} == step(world, "metadata")
+
+
+def test_switched_too_early_what_was_left_is_taken_up_afterwards():
+    world = run(START, "at: 1450ms, do: migration.switch, tenant: acme, force: true", CLEAN_UP)
+    assert [one["state"] for one in migration(world)["steps"]] == ["done"] * 5 and migration(world)["state"] == "finished"
+    failover = world.summary()["failovers"][0]
+    assert failover["duplicates"] == failover["by_cause"]["not_in_target_yet"] + failover["by_cause"]["ack_not_registered"] > 100
+    everything_arrived(world)
+
+
+# --- the way back
+
+
+@pytest.mark.parametrize("at_ms_", [1050, 1550, 1750, 3000])
+def test_rolled_back_before_the_switch_nobody_notices(at_ms_):
+    world = run(START, f"at: {at_ms_}ms, do: migration.roll-back, tenant: acme")
+    assert migration(world) | {"state": "rolled-back", "rolled_back": True, "switched_at_us": None} == migration(world)
+    assert world.topics == {"blue": ["orders"], "green": []} and world.summary()["failovers"] == []
+    assert len(rows(world, "consumer.connected")) == 1
+    everything_arrived(world)
+
+
+def test_rolled_back_after_the_switch_what_was_published_and_acknowledged_there_is_kept():
+    world = run(START, SWITCH, BACK, until="14s")
+    assert migration(world)["rolled_back"] and world.summary()["lookup"] == {"acme": "blue"}
+    assert world.topics == {"blue": ["orders"], "green": []}
+    there, back = world.summary()["failovers"]
+    assert (there["mode"], back["mode"]) == ("migration", "roll-back") and (back["from"], back["to"]) == ("green", "blue")
+    published = [row for row in rows(world, "message.stored", cluster="green") if "peer" not in row]
+    assert len(published) > 80 and {row["sequence_id"] for row in published} <= set(numbers(rows(world, "message.stored", cluster="blue", peer="green")))
+    everything_arrived(world)
+
+
+def test_a_way_back_over_a_cut_link_waits_with_cleaning_until_everything_is_back():
+    world = world_of(START, SWITCH, "at: 5500ms, do: link.cut, link: blue <-> green", BACK, "at: 8s, do: link.heal, link: blue <-> green", until="20s")
+    world.run(7900 * MS)
+    waits = [one["words"] for one in world.view()["migrations"][0]["waits_for"] if not one["holds"]]
+    assert waits and "of which blue was not told" in waits[0], waits
+    assert world.topics["green"] == ["orders"]
+    world.run()
+    assert migration(world)["rolled_back"] and world.topics["green"] == []
+    everything_arrived(world)
+
+
+def test_no_way_back_once_clean_up_has_begun_or_the_old_cluster_is_down():
+    world = run(START, SWITCH, "at: 6s, do: cluster.crash, cluster: blue", "at: 7s, do: migration.roll-back, tenant: acme", until="8s")
+    assert refused(world) == [("migration.roll-back", "no-way-back")]
+    world = run(START, SWITCH, CLEAN_UP, "at: 9015ms, do: migration.roll-back, tenant: acme")
+    assert refused(world) == [("migration.roll-back", "no-way-back")] and migration(world)["state"] == "finished"
+
+
+def test_a_tenant_goes_there_and_back_again():
+    base = BASE.replace("for: 20s", "for: 1s")
+    again = [command.replace("green", "blue") for command in (START.replace("1s", "10s"), SWITCH.replace("5s", "14s"), CLEAN_UP.replace("9s", "17s"))]
+    world = run(START, SWITCH, CLEAN_UP, *again, base=base.replace("stop: 7s", "stop: 16s"), until="20s")
+    assert [one["state"] for one in world.summary()["migrations"]] == ["finished", "finished"]
+    assert world.summary()["lookup"] == {"acme": "blue"}
+    everything_arrived(world)
+
+
+# --- strategies
+
+
+@pytest.mark.parametrize("strategy, cause", [("none", "not_replicated"), ("snapshots", "after_newest_snapshot")])
+def test_other_strategies_have_their_own_price(strategy, cause):
+    base = BASE.replace(", hold: {messages: [web/50], for: 20s}", "")
+    world = run(f"{START}, strategy: {strategy}", SWITCH, CLEAN_UP, base=base)
+    assert migration(world)["strategy"] == strategy and migration(world)["state"] == "finished"
+    assert world.summary()["failovers"][0]["by_cause"][cause] > 20
+    everything_arrived(world)
+
+
+# --- blue-green
+
+
+GREEN = ["at: 1s, do: migration.start, tenant: acme, to: green, strategy: blue-green", "at: 2900ms, do: migration.switch, tenant: acme", CLEAN_UP]
+CHECKED = BASE.replace("for: 20s", "for: 4s") + "settings: {clusterMigrationCheckDurationSeconds: 1}\n"
+
+
+def test_blue_green_drains_blue_and_nothing_comes_twice_or_out_of_order():
+    world = run(*GREEN, base=CHECKED)
+    assert [one["state"] for one in migration(world)["steps"]] == ["done", "skipped", "skipped", "done", "done"]
+    assert rows(world, "message.replicated") == [], "nothing is copied"
+    # Checked at every second: at 3 s the producer is redirected; web/50 is held until 4.6 s: the consumer stays until the check of 5 s.
+    assert [(row["client"], row["at_us"] // MS) for row in rows(world, "client.redirected")] == [("web", 3000), ("billing-1", 5000), ("billing-1", 5102)]
+    failover = world.summary()["failovers"][0]
+    assert (failover["mode"], failover["at_us"], failover["duplicates"], failover["lost"], failover["reordered"]) == ("blue-green", 5_000_000, 0, 0, 0)
+    assert world.summary()["lookup"] == {"acme": "green"} and "orders" not in world.topics["blue"]
+    everything_arrived(world)
+
+
+def test_blue_green_has_no_way_back():
+    world = run(*GREEN[:2], "at: 3500ms, do: migration.roll-back, tenant: acme", base=CHECKED, until="4s")
+    assert refused(world) == [("migration.roll-back", "no-way-back")] and "terminated" in world.summary()["commands"][-1]["error"]
+
+
+def test_a_period_of_nought_never_looks():
+    world = run(*GREEN[:2], base=BASE, until="6s")
+    assert refused(world) == [("migration.switch", "not-ready")] and "0 is off" in world.summary()["commands"][-1]["error"]
+
+
+def blue_green(settings="clusterMigrationCheckDurationSeconds: 1", clusters="[blue]", commands=()):
+    """One topic, not of any tenant in the map: its clients stand in blue by the scenario."""
+    body = (
+        f"settings: {{{settings}}}\nclusters: {{blue: {{}}, green: {{}}, red: {{}}}}\ntopics: {{t: {{clusters: {clusters}, namespace: acme/shop}}}}\n"
+        "producers: {p: {topic: t, cluster: blue, every: 10ms, stop: 6s}}\n"
+        "subscriptions:\n  s: {topic: t, type: Shared, initialPosition: Earliest}\n  slow: {topic: t, type: Shared, initialPosition: Earliest}\n"
+        "consumers:\n  c: {subscription: s, cluster: blue, processing: 1ms}\n  d: {subscription: slow, cluster: blue, processing: 15ms}\n"
+    )
+    return open_world(body + "commands:\n" + "".join(f"  - {{{one}}}\n" for one in commands), until="12s", family="tenant-migration")
+
+
+MARK = "at: 1900ms, do: cluster.migrate, cluster: blue, to: green"
+AUTO = "clusterMigrationCheckDurationSeconds: 1, clusterMigrationAutoResourceCreation: true"
+
+
+def test_with_auto_creation_the_check_makes_topic_and_subscriptions_at_earliest_and_each_moves_when_it_is_drained():
+    world = blue_green(AUTO, commands=[MARK])
+    world.run()
+    made = rows(world, "subscription.created", cluster="green")
+    assert [(row["subscription"], row["entry"], row["reason"]) for row in made] == [("s", -1, "migration"), ("slow", -1, "migration")]
+    sent_on = {row["client"]: row["at_us"] // MS for row in reversed(rows(world, "client.redirected", cluster="blue"))}
+    # Checked every second. 200 messages by 2 s, when p is redirected; s has acknowledged them by then, but tells so in groups of
+    # 100 ms, so it is drained at the next check; slow (15 ms each) acknowledges the last one after 3 s, and is drained at 4 s.
+    assert sent_on == {"p": 2000, "c": 3000, "d": 4000}
+    assert [row["subscription"] for row in rows(world, "subscription.deleted", cluster="blue")] == ["s", "slow"]
+    assert len(rows(world, "message.delivered", subscription="slow")) == 600 == len(rows(world, "message.delivered", subscription="s"))
+
+
+def test_with_a_replication_backlog_the_topic_is_terminated_and_nobody_redirected_yet():
+    world = blue_green(AUTO, clusters="[blue, red]", commands=["at: 1500ms, do: link.cut, link: blue -> red", MARK, "at: 5s, do: link.heal, link: blue -> red"])
+    world.run(4500 * MS)
+    assert at_ms(rows(world, "topic.terminated")) == [2000] and rows(world, "topic.migrated") == [] == rows(world, "client.redirected")
+    assert world.view()["producers"]["p"]["pending"] > 200, "what it publishes meanwhile waits"
+    world.run()
+    assert rows(world, "topic.migrated") and [row["peer"] for row in rows(world, "replicator.removed", cluster="blue")] == ["red"]
+    assert len(rows(world, "message.delivered", subscription="s")) == 600
+
+
+def test_marked_without_an_address_is_400_and_unmarked_nothing_happens():
+    world = blue_green(commands=["at: 1s, do: cluster.migrate, cluster: blue", "at: 1s, do: namespace.migrate, cluster: blue, namespace: acme/shop",
+                                 "at: 1s, do: namespace.migrate, cluster: blue, namespace: acme/none", "at: 1900ms, do: cluster.migrate, cluster: blue, to: green, migrated: false"])  # fmt: skip
+    world.run()
+    assert [one["code"] for one in world.summary()["commands"]] == ["400", "400", "404", None]
+    assert rows(world, "topic.terminated") == [], "an address alone moves nobody"
+
+
+# --- one run, however it is cut
+
+
+@pytest.mark.parametrize("commands, base", [
+    ([START, SWITCH, CLEAN_UP], BASE), ([START, SWITCH, BACK], PARTS), (GREEN, CHECKED),
+    ([START, "at: 1720ms, do: link.cut, link: blue <-> green", "at: 2s, do: migration.switch, tenant: acme, force: true"], PARTS),
+])  # fmt: skip
+def test_one_digest_over_seeks_and_forks(commands, base):
+    world = run(*commands, base=base)
+    digest = world.digest()
+    for at_us in (9_050_000, 1_200_000, 5_150_000, 1_730_000, 9_500_000):
+        world.seek(at_us=at_us)
+        fork = world.fork()
+        fork.run()
+        assert fork.digest() == digest, at_us
+    world.run()
+    assert world.digest() == digest
