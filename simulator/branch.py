@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 from simulator.checkpoint import SharedObjects
 from simulator.live_checks import LiveChecks
-from simulator.pulsar.commands import CommandRunner
-from simulator.pulsar.runtime import Runtime
-from simulator.kernel.clock import COMMAND_RANK
+from simulator.system.commanding import schedule_command
+from simulator.system.system import System
 
 BY_HAND = "run_by_hand"
 """The queue's method for commands given by hand: another future drops those that are not yet due."""
@@ -35,7 +34,7 @@ class Checkpoint:
 class Branch:
     """A line of history. `parent` and `cut_us` say where it left another one, `command` by which command."""
 
-    def __init__(self, number: int, runtime: Runtime, parent: Branch | None = None, command: dict | None = None) -> None:
+    def __init__(self, number: int, runtime: System, parent: Branch | None = None, command: dict | None = None) -> None:
         self.number = number
         self.parent = parent
         self.cut_us = runtime.now_us if parent else 0
@@ -46,20 +45,16 @@ class Branch:
         self.checkpoints: list[Checkpoint] = []
         self.command_log: list[dict] = []
         self.furthest_us = runtime.now_us
-        self._messages, self._markers = runtime.messages, runtime.markers
-        self._columns = {
-            (cluster.name, topic.name): (topic.log, topic.stored_seqs, topic.source_indices)
-            for cluster in runtime.clusters.values() for topic in cluster.every_log()
-        }  # fmt: skip
+        self._grown = runtime.growing()
         self.save(runtime)
 
     # --- checkpoints
 
-    def save(self, runtime: Runtime) -> None:
+    def save(self, runtime: System) -> None:
         """Take a checkpoint of a state that stands at the front."""
         self.checkpoints.append(Checkpoint(runtime.now_us, runtime.seq, self.shared.save(runtime)))
 
-    def save_if_due(self, runtime: Runtime) -> None:
+    def save_if_due(self, runtime: System) -> None:
         """Take a checkpoint when enough rows have come since the last."""
         last = self.checkpoints[-1]
         rows = runtime.seq - last.seq
@@ -77,23 +72,17 @@ class Branch:
         assert self.parent is not None, f"a root branch has no state at {at_us} us"
         return self.parent._nearest(at_us)
 
-    def load(self, at_us: int) -> Runtime:
+    def load(self, at_us: int) -> System:
         """The last state at or before an instant, with the commands given by hand since then on its calendar."""
         owner, checkpoint = self._nearest(at_us)
         runtime = owner.shared.load(checkpoint.saved)
         if owner is not self:
-            self._adopt(runtime)
+            runtime.trace = self.trace
+            runtime.adopt(self._grown)
         runtime.drop(BY_HAND)
         for entry in self.command_log[runtime.command_count :]:
             put_by_hand(runtime, entry)
         return runtime
-
-    def _adopt(self, runtime: Runtime) -> None:
-        runtime.trace, runtime.messages, runtime.markers = self.trace, self._messages, self._markers
-        for cluster in runtime.clusters.values():
-            for topic in cluster.every_log():
-                log, topic.stored_seqs, topic.source_indices = self._columns[(cluster.name, topic.name)]
-                topic.log.share(log)
 
     @property
     def checkpoint_bytes(self) -> int:
@@ -106,7 +95,7 @@ class Branch:
         return {"number": self.number, "parent": parent, "at_us": self.cut_us, "command": self.command, "furthest_us": self.furthest_us}
 
 
-def put_by_hand(runtime: Runtime, entry: dict) -> None:
+def put_by_hand(runtime: System, entry: dict) -> None:
     """Put a logged command on a state's calendar."""
     command = {name: value for name, value in entry.items() if name not in ("at_us", "number")}
-    runtime.schedule(entry["at_us"], COMMAND_RANK, CommandRunner(runtime), BY_HAND, command)
+    schedule_command(runtime, entry["at_us"], command, BY_HAND)

@@ -10,20 +10,19 @@ from __future__ import annotations
 import io
 import pickle
 import zlib
+from dataclasses import is_dataclass
 from typing import Any
 
 from simulator.kernel.distributions import Sampler
 from simulator.log.columns import SharedColumn
 from simulator.pulsar.markers import MarkerTable
 from simulator.pulsar.messages import MessageTable
-from simulator.pulsar.runtime import Runtime
 from simulator.scenarios import model
+from simulator.system.system import Handlers, System
 from simulator.trace.trace import Trace
 
-_SHARED_TYPES = (
-    Trace, MessageTable, MarkerTable, SharedColumn, Sampler, model.Scenario, model.ClusterSpec, model.BrokerSpec, model.TopicSpec,
-    model.RoleSpec, model.ProducerSpec, model.SubscriptionSpec, model.ConsumerSpec, model.AudienceSpec, model.TenantSpec, model.Selection, model.Distribution,
-)  # fmt: skip
+_SPECS = tuple(kind for kind in vars(model).values() if isinstance(kind, type) and is_dataclass(kind))
+_SHARED_TYPES = (Trace, MessageTable, MarkerTable, SharedColumn, Sampler, Handlers, *_SPECS)
 
 
 COMPRESSION_LEVEL = 1
@@ -50,7 +49,7 @@ class SharedObjects:
             self.objects.append(item)
         return _fetch, (number,)
 
-    def save(self, runtime: Runtime) -> bytes:
+    def save(self, runtime: System) -> bytes:
         """The live state as bytes."""
         stream = io.BytesIO()
         pickler = pickle.Pickler(stream, protocol=5)
@@ -58,7 +57,7 @@ class SharedObjects:
         pickler.dump(runtime)
         return zlib.compress(stream.getvalue(), COMPRESSION_LEVEL)
 
-    def load(self, saved: bytes) -> Runtime:
+    def load(self, saved: bytes) -> System:
         """A live state from bytes, at the instant when they were saved."""
         return _Loader(io.BytesIO(zlib.decompress(saved)), self.objects).load()
 
@@ -72,15 +71,3 @@ class _Loader(pickle.Unpickler):
         if name == "_fetch" and module == __name__:
             return self._objects.__getitem__
         return super().find_class(module, name)
-
-
-def depart(runtime: Runtime) -> None:
-    """Give a live state its own copies of everything that grows: what a new branch does before it writes."""
-    runtime.trace = runtime.trace.prefix(runtime.seq)
-    runtime.messages = runtime.messages.prefix(runtime.message_count)
-    runtime.markers = runtime.markers.prefix(runtime.marker_count)
-    for cluster in runtime.clusters.values():
-        for topic in cluster.every_log():
-            topic.log.depart()
-            topic.stored_seqs = topic.stored_seqs.prefix(topic.log.length)
-            topic.source_indices = topic.source_indices.prefix(topic.log.length if topic.keeps_sources else 0)

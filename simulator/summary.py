@@ -34,15 +34,14 @@ SECTIONS: dict[str, Callable[[World], Any]] = {
     "migrations": migrations,
     "lookup": lookup,
 }
-"""Sections that belong to one system each, by name; always present, empty when unused."""
+"""Sections that belong to one system of Pulsar's each, by name; always present, empty when unused."""
 
 
 def summarise(world: World) -> dict[str, Any]:
     """The whole object."""
     from simulator.world import ENGINE_VERSION
 
-    runtime, counted = world.runtime, world.counted()
-    failovers = failovers_of(world, counted)
+    failovers = failovers_of(world, world.counted())
     return {
         "scenario": world.scenario.name,
         "seed": world.seed,
@@ -50,13 +49,10 @@ def summarise(world: World) -> dict[str, Any]:
         "trace_sha256": world.digest(),
         "simulated_us": world.now_us,
         "events": world.seq,
-        "clusters": {name: {"topics": _topics(runtime, name)} for name in runtime.cluster_names},
-        "subscriptions": {name: _clusters_of(runtime, name, counted) for name in sorted(runtime.subscriptions)},
-        "snapshots": _snapshots(world),
         "failovers": failovers,
-        "commands": [dict(result) for result in runtime.command_results],
+        "commands": world.command_results,
         "violations": [asdict(violation) for violation in world.all_violations(failovers)],
-        **{name: section(world) for name, section in SECTIONS.items()},
+        **{name: section(world) if name in world.protocol.sections else {} for name, section in _ALL.items()},
     }
 
 
@@ -64,6 +60,15 @@ def failovers_of(world: World, counted: CountedRun) -> list[dict]:
     """`failovers[]`, each with what was foretold at its instant."""
     forecasts = [failover.window.forecast for failover in world.runtime.failovers]
     return [failover_summary(one, forecast) for one, forecast in zip(counted.failovers, forecasts, strict=True)]
+
+
+def _clusters(world: World) -> dict[str, Any]:
+    return {name: {"topics": _topics(world.runtime, name)} for name in world.runtime.cluster_names}
+
+
+def _subscriptions(world: World) -> dict[str, Any]:
+    runtime, counted = world.runtime, world.counted()
+    return {name: _clusters_of(runtime, name, counted) for name in sorted(runtime.subscriptions)}
 
 
 def _topics(runtime: Runtime, cluster: str) -> dict[str, Any]:
@@ -142,3 +147,7 @@ def _snapshots(world: World) -> dict[str, dict[str, int]]:
     return result
 
 
+PULSAR_SECTIONS: dict[str, Callable[[World], Any]] = {"clusters": _clusters, "subscriptions": _subscriptions, "snapshots": _snapshots, **SECTIONS}
+
+_ALL = {**PULSAR_SECTIONS}
+"""Every section of every protocol: those of another than the world's are empty."""

@@ -38,7 +38,6 @@ REFUSALS = {
 def view(world: World) -> dict[str, Any]:
     """Everything that the diagram shows at this instant."""
     runtime = world.runtime
-    forecasts = {name: _forecast(world, name) for name in world.subscriptions}
     return {
         "at_us": runtime.now_us,
         "seq": runtime.seq,
@@ -46,6 +45,15 @@ def view(world: World) -> dict[str, Any]:
         "furthest_us": world.furthest_us,
         "limit_reached": world.limit_reached,
         "violations": [asdict(violation) for violation in world.violations],
+        **world.protocol.view(world),
+    }
+
+
+def pulsar(world: World) -> dict[str, Any]:
+    """A simulated Pulsar's part."""
+    runtime = world.runtime
+    forecasts = {name: _forecast(world, name) for name in world.subscriptions}
+    return {
         "clusters": {name: {"state": runtime.clusters[name].state, "topics": _topics(runtime, name)} for name in runtime.cluster_names},
         "audiences": {f"{audience.name}/{audience.topic.name}": _audience(audience) for audience in runtime.fan_out.audiences},
         "brokers": {broker.name: broker_figures(broker) for name in runtime.cluster_names for broker in runtime.clusters[name].brokers},

@@ -13,17 +13,15 @@ from typing import Any
 
 from simulator import admin, inspection, stepping, summary, view
 from simulator.branch import BY_HAND, Branch, put_by_hand
-from simulator.checkpoint import depart
 from simulator.checks import Checks
-from simulator.counting.count import CountedRun, count_run
+from simulator.counting.results import CountedRun
 from simulator.pulsar import forecasting
-from simulator.pulsar.commands import HANDLERS, execute
-from simulator.pulsar.runtime import Runtime
-from simulator.pulsar.system import build
+from simulator.protocols import protocol_of
 from simulator.scenarios.commands import CommandError, normalise_command
 from simulator.scenarios.loader import load_scenario
 from simulator.scenarios.model import Scenario
 from simulator.snapshot_rules import snapshot_rules
+from simulator.system.commanding import execute
 from simulator.trace.trace import Trace
 
 ENGINE_VERSION = "0.1.0"
@@ -57,7 +55,8 @@ class World:
         self.scenario = scenario
         self.seed = scenario.seed if seed is None else seed
         self.rows_max = rows_max
-        self.runtime = build(scenario, self.seed, Trace())
+        self.protocol = protocol_of(scenario)
+        self.runtime = self.protocol.build(scenario, self.seed, Trace())
         self.runtime.run_instants(0, SLICE_EVENTS)
         self._branches = [Branch(0, self.runtime)]
         self._branch = self._branches[0]
@@ -125,12 +124,12 @@ class World:
     @property
     def subscriptions(self) -> list[str]:
         """Names of all subscriptions, those that commands made included, sorted."""
-        return sorted(self.runtime.subscriptions)
+        return self.runtime.subscription_names
 
     @property
     def topics(self) -> dict[str, list[str]]:
         """By cluster the names of its topics and partitions."""
-        return {name: list(cluster.topics) for name, cluster in self.runtime.clusters.items()}
+        return self.runtime.topic_names
 
     @property
     def command_log(self) -> list[dict]:
@@ -223,7 +222,7 @@ class World:
     def fork(self) -> World:
         """An independent world at the same instant; the past is shared, the future its own."""
         other = World.__new__(World)
-        other.scenario, other.seed, other.rows_max = self.scenario, self.seed, self.rows_max
+        other.scenario, other.seed, other.rows_max, other.protocol = self.scenario, self.seed, self.rows_max, self.protocol
         other._counted = other._counted_whole = None
         other._branches, other._foretold, other._forecasts = [], {}, _NO_FORECASTS
         other.runtime = self._branch.shared.load(self._branch.shared.save(self.runtime))
@@ -232,7 +231,7 @@ class World:
 
     def _branch_off(self, parent: Branch, command: dict | None) -> None:
         """Begin a branch at the present state: what was to come by hand in the parent does not come here."""
-        depart(self.runtime)
+        self.runtime.depart()
         self.runtime.drop(BY_HAND)
         branch = Branch(len(self._branches), self.runtime, parent, command)
         branch.command_log = parent.command_log[: self.runtime.command_count]
@@ -266,7 +265,7 @@ class World:
             raise _Accepted
 
         try:
-            HANDLERS[normal["do"]](self.runtime, {name: value for name, value in normal.items() if name != "do"}, begin)
+            self.runtime.handlers[normal["do"]](self.runtime, {name: value for name, value in normal.items() if name != "do"}, begin)
         except _Accepted:
             return normal
         raise AssertionError(f"{normal['do']} neither began nor refused")
@@ -280,13 +279,13 @@ class World:
     def counted(self) -> CountedRun:
         """Everything counted up to now."""
         if self._counted is None or self._counted.upto_seq != self.seq:
-            self._counted = count_run(self.trace, self.scenario, self.seq)
+            self._counted = self.protocol.count(self.trace, self.scenario, self.seq)
         return self._counted
 
     def counted_whole(self) -> CountedRun:
         """Everything counted in all that this branch has been run to, wherever the world stands now."""
         if self._counted_whole is None or (self._counted_whole[0], self._counted_whole[1].upto_seq) != (self.branch, len(self.trace)):
-            self._counted_whole = (self.branch, count_run(self.trace, self.scenario))
+            self._counted_whole = (self.branch, self.protocol.count(self.trace, self.scenario, None))
         return self._counted_whole[1]
 
     def foretold(self, opened_seq: int) -> dict[str, int]:
@@ -347,7 +346,7 @@ class World:
 
     def flights(self, limit: int = 500) -> tuple[list[dict], dict[str, int]]:
         """Things on the wire: a sample, and how many on each link."""
-        return inspection.flights(self.runtime, limit)
+        return self.protocol.flights(self.runtime, limit)
 
     def marker(self, number: int) -> dict:
         """A marker's bytes, JSON and travels."""

@@ -51,6 +51,7 @@ MAY_IMPORT_INSIDE_SIMULATOR = {
     "kernel": ("kernel", "trace"),
     "log": ("log", "kernel", "trace"),
     "scenarios": ("scenarios",),
+    "system": ("system", "scenarios", "kernel", "trace"),
     "schemas": ("schemas",),
     "checks": ("checks", "trace", "log", "scenarios"),
     "counting": ("counting", "checks", "trace", "log", "scenarios"),
@@ -58,7 +59,7 @@ MAY_IMPORT_INSIDE_SIMULATOR = {
     "admin": ("admin", "pulsar", "trace", "log"),
     "summaries": ("summaries", "admin", "pulsar", "counting", "trace", "log", "scenarios", "world"),  # the world is what they are given: its type
     # counting knows no protocol; its forecast is a pure function that a failover asks at its instant
-    **{protocol: (protocol, "counting", "markers", "log", "kernel", "trace", "schemas", "scenarios") for protocol in PROTOCOLS},
+    **{protocol: (protocol, "system", "counting", "markers", "log", "kernel", "trace", "schemas", "scenarios") for protocol in PROTOCOLS},
 }
 
 FRONT_DOOR = ("simulator", "simulator.headless", "simulator.what_if", "simulator.comparison", "simulator.story", "simulator.trace.registry", "simulator.trace.files", "simulator.scenarios.settings")

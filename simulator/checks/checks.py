@@ -1,6 +1,6 @@
 """The checks of a run, in order, reading its trace as it grows.
 
-To add a check: one file with a subclass of `Check` and its one-sentence claim, one line in `ROW_CHECKS`, one section in
+To add a check: one file with a subclass of `Check` and its one-sentence claim, one line in its protocol's table here, one section in
 `docs/checks.md`, and in the tests a run that passes and a mutation of a rule that the check names.
 """
 
@@ -27,6 +27,7 @@ from simulator.checks.schema_first import SchemaFirst
 from simulator.checks.shadows import ShadowDeliversSource, ShadowLosesAloud, ShadowWithinSource, ShadowWritesNothing
 from simulator.checks.stretch import Stretch
 from simulator.checks.violation import Violation
+from simulator.scenarios.families import PULSAR
 from simulator.scenarios.model import Scenario
 from simulator.trace.trace import BLOCK_ROWS, Trace
 
@@ -35,7 +36,10 @@ ROW_CHECKS: tuple[type[Check], ...] = (
     SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly, BrokerLimits, SameShape, SchemaFirst, *SHADOW_CHECKS, AudiencesServed,
 )  # fmt: skip
 
-CLAIMS: tuple[str, ...] = (*(check.claim for check in ROW_CHECKS), CAUSES_ADD_UP)
+CHECKS_OF: dict[str, tuple[type, tuple[type[Check], ...]]] = {PULSAR: (Knowledge, ROW_CHECKS)}
+"""By protocol: what its checks know in common, and the checks themselves."""
+
+CLAIMS: tuple[str, ...] = (*(check.claim for _known, checks in CHECKS_OF.values() for check in checks), CAUSES_ADD_UP)
 """Every claim in order: what `Violation.claim` can say."""
 
 
@@ -50,8 +54,9 @@ class Checks:
         self.position = 0
         self.violations: list[Violation] = []
         self._audiences = tuple(scenario.audiences)
-        self._known = Knowledge()
-        self._checks = [check(scenario) for check in ROW_CHECKS]
+        knowledge, checks = CHECKS_OF[scenario.protocol]
+        self._known = knowledge()
+        self._checks = [check(scenario) for check in checks]
 
     def read(self, trace: Trace, upto_seq: int | None = None) -> list[Violation]:
         """Read on up to row `upto_seq` (excluded; all there are by default) and return what is newly broken.

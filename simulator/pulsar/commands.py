@@ -1,15 +1,11 @@
 """What a person may do to the system: one function per command, in a table.
 
-Rules: a function first checks and raises CommandError, then calls `begin()` (which writes the `command.applied` row and
-gives the cause of all that follows), then acts. So a refused command has changed nothing. Arguments are normalised by
-`simulator.scenarios.commands`.
+Rules: a function first checks and raises CommandError, then calls `begin()`, then acts (`simulator.system.commanding`).
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from simulator.pulsar import commands_clients, commands_topics
 from simulator.pulsar.migration import commands as commands_migration
@@ -21,51 +17,10 @@ from simulator.pulsar.failover import AutomaticFailover, Failover
 from simulator.pulsar.shadow import commands as commands_shadow
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.names import parse_link
-from simulator.trace.registry import NULL
+from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
     from simulator.pulsar.runtime import Runtime
-
-Begin = Callable[..., int]
-"""Called with what the answer says beside "ok", if anything: a status code, what was asked for."""
-
-
-class CommandRunner:
-    """Runs commands of the calendar: the target of their events."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
-
-    def run(self, command: dict) -> None:
-        """A command of the scenario file or the log; a refused one is a row and the run goes on."""
-        try:
-            execute(self.runtime, command)
-        except CommandError as error:
-            self.runtime.note("command.refused", NULL, command["do"], f"{error} {error.hint}".strip())
-            self.runtime.command_results.append(_result(self.runtime, command, error))
-
-
-    def run_by_hand(self, command: dict) -> None:
-        """A command of the log: it was accepted when it was given, and so it is again."""
-        self.runtime.command_count += 1
-        execute(self.runtime, command)
-
-
-def execute(runtime: Runtime, command: dict) -> None:
-    """Apply a normalised command now. Raises CommandError, and then nothing has changed."""
-    arguments = {name: value for name, value in command.items() if name != "do"}
-
-    def begin(**answer: Any) -> int:
-        runtime.command_results.append({**_result(runtime, command, None), **answer})
-        return runtime.note("command.applied", NULL, command["do"], json.dumps(arguments, sort_keys=True, ensure_ascii=False))
-
-    HANDLERS[command["do"]](runtime, arguments, begin)
-
-
-def _result(runtime: Runtime, command: dict, error: CommandError | None) -> dict:
-    code, message = (error.code, str(error)) if error else (None, None)
-    return {"at_us": runtime.now_us, "command": command["do"], "ok": error is None, "code": code, "error": message}
-
 
 # --- clusters and links
 
@@ -182,7 +137,7 @@ def fail_over(runtime: Runtime, arguments: dict, begin: Begin) -> None:
         Failover(runtime, arguments, arguments["mode"]).begin(cause)
 
 
-HANDLERS: dict[str, Callable[[Runtime, dict, Begin], None]] = {
+HANDLERS: dict[str, Handler] = {
     "cluster.crash": crash,
     "cluster.lose": lose,
     "cluster.restart": restart,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from simulator.kernel.distributions import Sampler
-from simulator.kernel.clock import COMMAND_RANK
 from simulator.kernel.links import Link
 from simulator.kernel.random import stream_key
 from simulator.pulsar.broadcast.audience import Audience, member_name
 from simulator.pulsar.cluster import Cluster
-from simulator.pulsar.commands import CommandRunner
+from simulator.pulsar.commands import HANDLERS
 from simulator.pulsar.creation import policies
 from simulator.pulsar.creation.catalogue import partition_names
 from simulator.pulsar.creation.remote_admin import RemoteAdmin
@@ -17,13 +16,19 @@ from simulator.pulsar.producer import Producer
 from simulator.pulsar.runtime import Runtime
 from simulator.pulsar.shadow.source import NO_SHADOWS, ShadowList
 from simulator.scenarios.model import AudienceSpec, Scenario
+from simulator.system.commanding import schedule_planned
+from simulator.system.system import Handlers
 from simulator.trace.registry import MARKER_TYPES, NULL
 from simulator.trace.trace import Trace
+
+
+_HANDLERS = Handlers(HANDLERS)
 
 
 def build(scenario: Scenario, seed: int, trace: Trace) -> Runtime:
     """A system at instant 0, everything loaded and connected, its calendar filled."""
     runtime = Runtime(scenario, seed, trace)
+    runtime.handlers = _HANDLERS
     _intern_names(scenario, trace)
     seq = runtime.note("run.started", NULL, scenario.name)
     for (source, target), spec in sorted(scenario.links.items()):
@@ -45,8 +50,7 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Runtime:
     for name in sorted(scenario.audiences):
         _add_audience(runtime, scenario.audiences[name])
     runtime.blue_green.start()
-    for command in sorted(scenario.commands, key=lambda command: command.at_us):
-        schedule_command(runtime, command.at_us, {"do": command.do, **command.arguments})
+    schedule_planned(runtime)
     return runtime
 
 
@@ -101,8 +105,3 @@ def _add_audience(runtime: Runtime, spec: AudienceSpec) -> None:
             runtime.schedule(spec.start_us, audience.rank, audience, "start")
             if spec.stop_us is not None:
                 runtime.schedule(spec.stop_us, audience.rank, audience, "stop")
-
-
-def schedule_command(runtime: Runtime, at_us: int, command: dict) -> None:
-    """Put a normalised command on the calendar: it takes effect when its instant is finished."""
-    runtime.schedule(at_us, COMMAND_RANK, CommandRunner(runtime), "run", command)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.scenarios.command_table_creation import DECLARED as TOPIC_CREATION
+from simulator.scenarios.families import PULSAR
 from simulator.scenarios.shape import Key
 
 
@@ -24,6 +25,7 @@ class Command:
     says: str
     arguments: tuple[Key, ...]
     one_of: tuple[str, ...] = ()
+    protocol: str = PULSAR  # the protocol that has it; "" is all
 
 
 _PRODUCER = Key("producer", "producer", "which producer", required=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 from simulator.scenarios import units
 from simulator.scenarios.command_table import COMMANDS, Command
+from simulator.scenarios.families import belongs
 from simulator.scenarios.compound import KINDS, read_setting_value
 from simulator.scenarios.kinds import BAD
 from simulator.scenarios.model import Distribution, Scenario
@@ -35,8 +36,8 @@ class CommandError(ValueError):
 
 def normalise_command(command: Mapping[str, Any], names: KnownNames | Scenario) -> dict[str, Any]:
     """The complete, JSON-able form of a command. Raises CommandError with the first thing that is wrong."""
-    known = KnownNames.of(names) if isinstance(names, Scenario) else names
-    reader = Reader(known)
+    known, protocol = (KnownNames.of(names), names.protocol) if isinstance(names, Scenario) else (names, "")
+    reader = Reader(known, protocol)
     arguments = read_command(node_of(dict(command), "command"), "", reader, from_log=True)
     if arguments is BAD:
         first = reader.problems[0]
@@ -57,6 +58,10 @@ def read_command(node: Node, path: str, reader: Reader, from_log: bool = False) 
         reader.fail(do, _inner(path, "do"), f'there is no command "{do.plain()}"', suggestion(do.plain(), COMMANDS), "unknown-command")
         return BAD
     command = COMMANDS[do.text]
+    if not belongs(command.protocol, reader.protocol):
+        there = [name for name, known in COMMANDS.items() if belongs(known.protocol, reader.protocol)]
+        reader.fail(do, _inner(path, "do"), f"{do.text} is no command of this family", suggestion(do.text, there), "unknown-command")
+        return BAD
     members = {name: member for name, member in node.value.items() if name not in ("do", "at")}
     if from_log:
         members = _units_written(command, members)

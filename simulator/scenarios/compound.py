@@ -118,7 +118,7 @@ def _settings(table: dict[str, settings.Setting], noun: str) -> Kind:
 
 
 def _key_of(setting: settings.Setting) -> Key:
-    return Key(setting.name, setting.kind, setting.says, choices=setting.choices, minimum=setting.minimum)
+    return Key(setting.name, setting.kind, setting.says, choices=setting.choices, minimum=setting.minimum, protocol=setting.protocol)
 
 
 def _read_setting_name(node: Node, key: Key, path: str, reader: Reader) -> str:

@@ -16,6 +16,7 @@ from simulator.scenarios.canonical import canonical_text
 from simulator.scenarios.commands import read_command
 from simulator.scenarios.consistency import check_consistency
 from simulator.scenarios.expectations import read_comparison, read_expectations
+from simulator.scenarios.families import PROTOCOL_OF, belongs
 from simulator.scenarios.kinds import BAD
 from simulator.scenarios.builtin import builtin_text, scenario_names
 from simulator.scenarios.link_patterns import read_links
@@ -59,7 +60,7 @@ def load_scenario_text(
     if not isinstance(root.value, dict):
         problems.append(root.problem("", "a scenario is a mapping", "begin with `format: 1`"))
         raise ScenarioError(problems)
-    reader = Reader(KnownNames.of_sections({name: _member_names(root, name) for name in shape.ORDER}))
+    reader = Reader(KnownNames.of_sections({name: _member_names(root, name) for name in shape.ORDER}), _protocol(root))
     scenario = _read(root, reader)
     check_consistency(scenario, root, reader)
     problems.extend(reader.problems)
@@ -100,6 +101,12 @@ def _member_names(root: Node, section: str) -> tuple[str, ...]:
     return tuple(node.value) if node is not None and isinstance(node.value, dict) else ()
 
 
+def _protocol(root: Node) -> str:
+    """The protocol of the family that is written, "" when that is not one."""
+    node = root.value.get("family")
+    return PROTOCOL_OF.get(node.text or "", "") if node is not None else ""
+
+
 def _in_order(problems: list[Problem]) -> list[Problem]:
     """By place in the file; what has no place comes first. Each problem once."""
     return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0))
@@ -134,6 +141,10 @@ _NAMING = {"name": check_name, "namespace": check_namespace}
 def _section(root: Node, section: Section, reader: Reader) -> dict[str, Any]:
     """The objects of a section that could be read."""
     node = root.value.get(section.name)
+    if not belongs(section.protocol, reader.protocol):
+        if node is not None:
+            reader.fail(node, section.name, f"is no section of {root.value['family'].text}", "leave it out, or choose another family", at_key=True)
+        return {}
     if node is None or node.value is None or node.value == {}:
         if section.required:
             where = root if node is None else node

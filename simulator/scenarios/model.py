@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from simulator.scenarios.families import PROTOCOL_OF
+
 FORMAT_VERSION = 1
 
 
@@ -264,3 +266,8 @@ class Scenario:
     expect: dict[str, Any] = field(default_factory=dict)
     compare: dict[str, dict[str, Any]] = field(default_factory=dict)  # what is expected under each strategy, by its name
     canonical_text: str = ""  # the scenario as canonical YAML: what a saved lab and a trace file carry
+
+    @property
+    def protocol(self) -> str:
+        """The protocol that its family shows."""
+        return PROTOCOL_OF[self.family]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulator.scenarios.compound import KINDS
+from simulator.scenarios.families import belongs
 from simulator.scenarios.kinds import BAD, Kind
 from simulator.scenarios.names import KnownNames
 from simulator.scenarios.problems import Problem, Wrong, suggestion
@@ -16,8 +17,9 @@ from simulator.scenarios.tree import Node
 class Reader:
     """One reading of one scenario or command. `problems` grows; `names` are those that references may use."""
 
-    def __init__(self, names: KnownNames) -> None:
+    def __init__(self, names: KnownNames, protocol: str = "") -> None:
         self.names = names
+        self.protocol = protocol  # the scenario's; "" while it is not known
         self.problems: list[Problem] = []
 
     def fail(self, node: Node, path: str, what: str, right: str, code: str = "bad-value", at_key: bool = False) -> None:
@@ -40,6 +42,7 @@ class Reader:
         if node.value is not None and not isinstance(node.value, dict):
             self.fail(node, path, f'"{node.plain()}" is not a mapping', "write {key: value, …}")
             return BAD
+        keys = [key for key in keys if belongs(key.protocol, self.protocol)]
         members: dict[str, Node] = node.value or {}
         good = self._known(members, keys, path, noun)
         values: dict[str, Any] = {}

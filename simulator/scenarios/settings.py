@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from simulator.scenarios.families import PULSAR
 from simulator.scenarios.shape import SCHEMA_STRATEGIES
 
 
@@ -20,6 +21,7 @@ class Setting:
     says: str
     choices: tuple[str, ...] = ()
     minimum: int | None = None
+    protocol: str = PULSAR
     dynamic: bool = True  # false: changing it needs a topic unload or cluster restart to take effect
 
 

@@ -10,6 +10,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from simulator.scenarios import model
+from simulator.scenarios.families import PROTOCOL_OF, PULSAR
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Key:
     choices: tuple[str, ...] = ()
     minimum: int | None = None
     maximum: int | None = None
+    protocol: str = ""  # the protocol that has it; "" is all
 
     @property
     def field(self) -> str:
@@ -43,6 +45,7 @@ class Section:
     most: int
     required: bool = False
     naming: str = "name"  # the kind of its names: name | namespace
+    protocol: str = PULSAR  # the protocol that has it; "" is all
 
 
 def default_of(section_model: type, key: Key) -> Any:
@@ -58,8 +61,7 @@ def default_of(section_model: type, key: Key) -> Any:
 LARGEST_INTEGER = 2**53
 """Whole numbers stay exact in JSON readers."""
 
-FAMILIES = ("replicated-subscriptions", "tenant-migration", "topic-creation", "shadow-topics")
-"""Each family brings its own causes of a duplicate; a test compares with those that are registered."""
+FAMILIES = tuple(PROTOCOL_OF)
 
 HEAD = (
     Key("format", "integer", "version of the format; this is 1", required=True, minimum=1, maximum=1),

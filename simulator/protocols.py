@@ -1,0 +1,45 @@
+"""The protocols that the lab knows: for each what builds it, counts it, shows it and tells it. The world asks nothing else.
+
+To add one: a folder beside `simulator/pulsar/` with a `System` of its own, and one entry here (CONTRIBUTING.md, "A protocol").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from simulator import inspection, summary, view
+from simulator.counting.count import count_run
+from simulator.pulsar.system import build as build_pulsar
+from simulator.scenarios.families import PULSAR
+
+if TYPE_CHECKING:
+    from simulator.counting.results import CountedRun
+    from simulator.scenarios.model import Scenario
+    from simulator.system.system import System
+    from simulator.trace.trace import Trace
+    from simulator.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """`build(scenario, seed, trace)` gives a system at instant 0, its calendar filled; `count(trace, scenario, upto_seq)` reads rows only;
+    `view(world)` is the protocol's part of the live state, `flights(system, limit)` what is on the wire and how much on each link;
+    `sections` are its sections of the summary."""
+
+    build: Callable[[Scenario, int, Trace], System]
+    count: Callable[[Trace, Scenario, int | None], CountedRun]
+    view: Callable[[World], dict[str, Any]]
+    flights: Callable[[Any, int], tuple[list[dict], dict[str, int]]]
+    sections: Mapping[str, Callable[[World], Any]]
+
+
+PROTOCOLS: dict[str, Protocol] = {
+    PULSAR: Protocol(build_pulsar, count_run, view.pulsar, inspection.flights, summary.PULSAR_SECTIONS),
+}
+
+
+def protocol_of(scenario: Scenario) -> Protocol:
+    """The protocol of the scenario's family."""
+    return PROTOCOLS[scenario.protocol]

@@ -1,0 +1,69 @@
+"""Commands take effect here, whatever the protocol: from the calendar, from the log, or given now.
+
+Rules: a function of `handlers` first checks and raises CommandError, then calls `begin()` (which writes the `command.applied`
+row and gives the cause of all that follows), then acts. So a refused command has changed nothing. Arguments are normalised
+by `simulator.scenarios.commands`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from simulator.kernel.clock import COMMAND_RANK
+from simulator.scenarios.commands import CommandError
+from simulator.system.system import System
+from simulator.trace.registry import NULL
+
+Begin = Callable[..., int]
+"""Called with what the answer says beside "ok", if anything: a status code, what was asked for."""
+
+Handler = Callable[[Any, dict, Begin], None]
+
+
+class CommandRunner:
+    """Runs commands of the calendar: the target of their events."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+
+    def run(self, command: dict) -> None:
+        """A command of the scenario file or the log; a refused one is a row and the run goes on."""
+        try:
+            execute(self.system, command)
+        except CommandError as error:
+            self.system.note("command.refused", NULL, command["do"], f"{error} {error.hint}".strip())
+            self.system.command_results.append(_result(self.system, command, error))
+
+    def run_by_hand(self, command: dict) -> None:
+        """A command of the log: it was accepted when it was given, and so it is again."""
+        self.system.command_count += 1
+        execute(self.system, command)
+
+
+def execute(system: System, command: dict) -> None:
+    """Apply a normalised command now. Raises CommandError, and then nothing has changed."""
+    arguments = {name: value for name, value in command.items() if name != "do"}
+
+    def begin(**answer: Any) -> int:
+        system.command_results.append({**_result(system, command, None), **answer})
+        return system.note("command.applied", NULL, command["do"], json.dumps(arguments, sort_keys=True, ensure_ascii=False))
+
+    system.handlers[command["do"]](system, arguments, begin)
+
+
+def schedule_command(system: System, at_us: int, command: dict, method: str = "run") -> None:
+    """Put a normalised command on the calendar: it takes effect when its instant is finished."""
+    system.schedule(at_us, COMMAND_RANK, CommandRunner(system), method, command)
+
+
+def schedule_planned(system: System) -> None:
+    """Put the scenario's commands on the calendar: the last thing that a builder does."""
+    for command in sorted(system.scenario.commands, key=lambda command: command.at_us):
+        schedule_command(system, command.at_us, {"do": command.do, **command.arguments})
+
+
+def _result(system: System, command: dict, error: CommandError | None) -> dict:
+    code, message = (error.code, str(error)) if error else (None, None)
+    return {"at_us": system.now_us, "command": command["do"], "ok": error is None, "code": code, "error": message}

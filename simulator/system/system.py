@@ -1,0 +1,105 @@
+"""A simulated system: what the world may ask of it, and what all protocols share.
+
+Rules: one System per world. `emit` is the only way into the trace; a world that stands behind the end of its branch counts
+rows without writing them again. What only ever grows is named by `growing`, so that branches share it (`simulator.checkpoint`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simulator.kernel.clock import Clock
+from simulator.kernel.random import draw, stream_key
+from simulator.trace.registry import CODE, NULL
+from simulator.trace.trace import Trace
+
+if TYPE_CHECKING:
+    from simulator.kernel.links import Link
+    from simulator.scenarios.model import Scenario
+
+MILLION = 1_000_000
+
+
+class Handlers(dict):
+    """What a person may do, by command: name -> function(system, arguments, begin). A type of its own, so that checkpoints share it."""
+
+
+class System(Clock):
+    """Clock, trace writer, options and links of a simulated system. `handlers` is put here by who builds it."""
+
+    __slots__ = ("scenario", "seed", "trace", "seq", "options", "links", "command_count", "command_results", "handlers")
+
+    failovers: Sequence[Any] = ()
+    """Failovers so far, in a protocol that has them."""
+
+    def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
+        super().__init__()
+        self.scenario = scenario
+        self.seed = seed
+        self.trace = trace
+        self.seq = 0
+        self.options: dict[str, Any] = dict(scenario.options)
+        self.links: dict[tuple[str, str], Link] = {}
+        self.command_count = 0
+        self.command_results: list[dict] = []  # as the summary shows them
+        self.handlers = Handlers()
+
+    # --- what a protocol tells the world
+
+    @property
+    def subscription_names(self) -> list[str]:
+        """Names of subscriptions that can fail over, sorted."""
+        return []
+
+    @property
+    def topic_names(self) -> dict[str, list[str]]:
+        """By cluster the names of its logs that the page can show as cells."""
+        return {}
+
+    def growing(self) -> dict[Any, Any]:
+        """What only ever grows, by name: a branch keeps it once."""
+        return {}
+
+    def adopt(self, grown: Mapping[Any, Any]) -> None:
+        """Go on with another branch's `growing`, which begins with the same values."""
+
+    def depart(self) -> None:
+        """Take copies of its own of all that grows: what a new branch does before it writes."""
+        self.trace = self.trace.prefix(self.seq)
+
+    # --- trace
+
+    def emit(self, row: tuple[int, ...]) -> int:
+        """Write one row, `(type code, at_us, cause_seq, *fields)`, and return its seq."""
+        seq, trace = self.seq, self.trace
+        if seq == trace.length:
+            trace.append(row)
+        self.seq = seq + 1
+        return seq
+
+    def emit_rows(self, codes: np.ndarray, by_type: dict[int, np.ndarray]) -> None:
+        """Write many rows at once, as `Trace.append_rows` takes them."""
+        self.trace.append_rows(codes, by_type, first=self.trace.length - self.seq)
+        self.seq += len(codes)
+
+    def note(self, event: str, cause: int, *fields: int | str | None) -> int:
+        """Write a row of the control plane: strings are interned, None is NULL."""
+        return self.emit((CODE[event], self.now_us, cause, *(self._number(field) for field in fields)))
+
+    def _number(self, field: int | str | None) -> int:
+        if field is None:
+            return NULL
+        return self.trace.intern(field) if isinstance(field, str) else field
+
+    def name(self, text: str) -> int:
+        """The number of a name in the trace."""
+        return self.trace.intern(text)
+
+    # --- chance
+
+    def chance(self, stream: str, index: int, share_millionths: int) -> bool:
+        """Whether the thing numbered `index` of `stream` falls in the share; a pure function of seed, stream and index."""
+        return share_millionths > 0 and draw(stream_key(self.seed, stream), index) % MILLION < share_millionths
