@@ -18,6 +18,8 @@ def readable_summary(scenario: Scenario, summary: dict[str, Any], broken: list[s
         "",
         *_topics(summary),
         *_subscriptions(summary),
+        *_brokers(summary),
+        *_latencies(summary),
         *_snapshots(summary),
     ]
     for failover in summary["failovers"]:
@@ -85,6 +87,26 @@ def _subscriptions(summary: dict[str, Any]) -> list[str]:
         for cluster, found in clusters.items()
     ]
     return table(("subscription", "cluster", "mark-delete", "individually deleted", "delivered", "acknowledged", "repeated", "backlog"), rows)
+
+
+def _brokers(summary: dict[str, Any]) -> list[str]:
+    rows = [
+        [name, ", ".join(found["topics"]), found["dispatches"], f"{found['busy_millionths'] / 10_000:.1f} %", f"{found['bytes_out_per_s_max'] / 1e6:,.3f}",
+         found["queued"], seconds(found["queued_us_max"])]
+        for name, found in summary["brokers"].items()
+    ]  # fmt: skip
+    return table(("broker", "topics", "dispatches", "busy", "MB/s at most", "queued", "longest queue"), rows)
+
+
+def _latencies(summary: dict[str, Any]) -> list[str]:
+    """Of audiences, and of subscriptions on declared brokers."""
+    found = [(name, f"{one['connected']:,} of {one['subscriptions']:,}", seconds(one["connect_us"]), one["latency"]) for name, one in summary["audiences"].items()]
+    found += [(name, None, None, one) for name, clusters in summary["latency"].items() for one in clusters.values()]
+    rows = [
+        [name, connected, after, one["delivered"], *(None if one[key] is None else f"{one[key] / 1e6:,.6f}" for key in ("mean_us", "p50_us", "p99_us", "max_us"))]
+        for name, connected, after, one in found
+    ]
+    return table(("latency of", "connected", "all after", "delivered", "mean, s", "p50", "p99", "greatest"), rows)
 
 
 def _short(text: str | None) -> str:

@@ -14,7 +14,7 @@ import sys
 
 from script.benchmarks import measure
 
-PARTS = ("engine", "seek", "live", "page", "hour", "cursor", "filter", "spark")
+PARTS = ("engine", "seek", "live", "page", "hour", "cursor", "filter", "broadcast", "spark")
 
 
 def main() -> int:

@@ -29,6 +29,7 @@ ASKED_FOR = (
     # shadow topics
     "shadow-two-audiences", "shadow-cached", "shadow-loaded-late", "shadow-explicit-lac", "shadow-refresh", "shadow-source-unload",
     "shadow-rollover", "shadow-retention-loss", "shadow-not-writable", "shadow-offloaded",
+    "starved-subscription", "broadcast",
 )  # fmt: skip
 LARGEST_EVENTS = 100_000
 """A built-in scenario is run by many tests: none may be longer than a second or two."""
