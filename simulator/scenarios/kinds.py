@@ -213,7 +213,6 @@ KINDS: dict[str, Kind] = {
     "address": ADDRESS, "addresses": _list_of(ADDRESS, "a list of topics"),
     "message": MESSAGE, "link": LINK,
     "clusters": _list_of(CLUSTER, "a list of clusters"),
-    "names": _list_of(Kind("name", _name_schema, _read_name), "a list of names"),
     "messages": _list_of(MESSAGE, "a list of messages (producer/number)"),
     "instants": _list_of(DURATION, "a list of instants (durations from the start)"),
 }
