@@ -15,6 +15,7 @@ from simulator.pulsar.creation import commands_namespaces
 from simulator.pulsar.creation import commands_topics as commands_topics_of_one_cluster
 from simulator.pulsar.failover import AutomaticFailover, Failover
 from simulator.pulsar.shadow import commands as commands_shadow
+from simulator.pulsar.shadow import commands_topics as commands_brokers
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.names import parse_link
 from simulator.system.commanding import Begin, Handler
@@ -154,4 +155,5 @@ HANDLERS: dict[str, Handler] = {
     **commands_topics_of_one_cluster.HANDLERS,
     **commands_shadow.HANDLERS,
     **commands_migration.HANDLERS,
+    **commands_brokers.HANDLERS,
 }

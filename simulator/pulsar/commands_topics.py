@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 from simulator.pulsar import connecting, upkeep
 from simulator.pulsar.cluster import LOST
+from simulator.pulsar.creation.catalogue import grow as grow_topic
+from simulator.pulsar.creation.catalogue import shadows_of
+from simulator.pulsar.creation.remote_admin import use_new_partitions
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.names import parse_position
 from simulator.scenarios.problems import suggestion
@@ -229,6 +232,9 @@ def grow(runtime, arguments, begin) -> None:
         raise CommandError("not-partitioned", f"{base} has no partitions", "declare partitions in the scenario")
     if wanted <= present:
         raise CommandError("not-more", f"{base} has {present} partitions", "partitions can only be added")
+    source = runtime.scenario.topics[base].shadow_of
+    if source is not None and any(wanted > (cluster.shape(source) or 0) for cluster in runtime.clusters.values() if base in cluster.partitioned):
+        raise CommandError("too-many", f"{source}, whose shadow {base} is, has fewer partitions", "add them to the source first")
     cause = begin()
     clusters = [cluster for cluster in runtime.clusters.values() if base in cluster.partitioned]
     for cluster in clusters:
@@ -243,6 +249,11 @@ def grow(runtime, arguments, begin) -> None:
     for consumer in runtime.consumers.values():
         if consumer.sessions and runtime.subscriptions[consumer.spec.subscription].topic == base:
             connecting.connect(consumer, cause)
+    if runtime.option("shadowPartitionChanges") == "follow-source":
+        for cluster in clusters:
+            for shadow in shadows_of(cluster, base):
+                grow_topic(cluster, shadow, wanted, "follows-source", cause)
+            use_new_partitions(cluster, base, cause)
 
 
 def finish_partial(runtime, arguments, begin) -> None:

@@ -82,7 +82,10 @@ def delete_ledgers(topic: Topic, ledgers: list[Ledger], cause: int) -> None:
 
 
 def drop_everything(topic: Topic, cause: int) -> None:
-    """The topic is deleted: all its ledgers go, whoever still needed them."""
+    """The topic is deleted: all its ledgers go, whoever still needed them; a shadow has none."""
+    if topic.source is not None:
+        topic.forget(cause)
+        return
     log, runtime = topic.log, topic.runtime
     if log.current is not None:
         closed = log.current

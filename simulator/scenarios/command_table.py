@@ -126,6 +126,15 @@ _DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
     ("producer.send", "send one message, and be told what the broker answers", (
         _PRODUCER, Key("position", "position", "the message brings its own position, as those of a shadow replicator do"),
         Key("partition", "integer", "to this partition", minimum=0, maximum=255))),
+    ("schema.get", "ask for a topic's schema (getSchema); a shadow topic answers with its source's", (
+        _CLUSTER, _TOPIC, Key("version", "integer", "which; without it the newest", minimum=0, maximum=1_000_000))),
+    ("schema.list", "ask for all schemas of a topic (getAllSchemas)", (_CLUSTER, _TOPIC)),
+    ("schema.version", "ask which version a schema has in a topic (getVersionBySchema)", (_CLUSTER, _TOPIC, Key("schema", "schema", "which declared schema", required=True))),
+    ("shadow.create", "create a declared shadow topic; that its source feeds it is a step of its own", (
+        _CLUSTER, Key("topic", "address", "the shadow topic", required=True), Key("source", "address", "its source", required=True), _ROLE)),
+    ("shadow.delete", "delete a shadow topic with its subscriptions", (
+        _CLUSTER, Key("topic", "address", "the shadow topic", required=True), Key("force", "boolean", "whoever still uses it", default=False), _ROLE)),
+    ("shadow.source", "ask which topic a shadow topic reads", (_CLUSTER, Key("topic", "address", "the shadow topic", required=True))),
     ("shadow.set", "set a topic's list of shadow topics, which feeds those that are on it (PUT …/shadowTopics)", (
         _CLUSTER, _SHADOW_SOURCE, Key("shadows", "addresses", "the shadow topics", required=True), _ROLE)),
     ("shadow.list", "ask for a topic's list of shadow topics (GET …/shadowTopics)", (_CLUSTER, _SHADOW_SOURCE, _ROLE)),

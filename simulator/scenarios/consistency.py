@@ -49,6 +49,12 @@ class _Check:
         ]
         return (*self.scenario.topics[topic].clusters, *added)
 
+    def partitions(self, topic: str) -> int:
+        """How many a topic has when it is created; a shadow has its source's."""
+        spec = self.scenario.topics[topic]
+        source = self.scenario.topics.get(spec.shadow_of)
+        return spec.partitions if source is None else source.partitions
+
     def serves(self, keys: tuple[str | int, ...], topic: str, cluster: str) -> None:
         """Notes a problem when `topic` never lives in `cluster`."""
         served = self.served(topic) if topic in self.scenario.topics else (cluster,)
@@ -107,7 +113,7 @@ def _brokers(check: _Check) -> None:
             here = ("brokers", broker.name, "topics", index)
             plain = topic if topic in check.scenario.topics else PARTITION_SUFFIX.sub("", topic)
             check.serves(here, plain, broker.cluster)
-            if plain != topic and plain in check.scenario.topics and check.scenario.topics[plain].partitions == 0:
+            if plain != topic and plain in check.scenario.topics and not check.partitions(plain):
                 check.fail(here, f"{plain} has no partitions", f"name {plain} itself")
             other = claimed.setdefault((broker.cluster, topic), broker.name)
             if other != broker.name:
@@ -123,6 +129,8 @@ def _shadow(check: _Check, topic: TopicSpec) -> None:
         check.fail((*here, "shadowOf"), f"{source.name} is a shadow itself", f"name the topic that writes the ledgers: {source.shadow_of}")
     if len(topic.clusters) != 1 or topic.clusters[0] not in source.clusters:
         check.fail((*here, "clusters"), f"is not one cluster of {source.name}", f"a shadow reads ledgers of its own cluster: name one of {', '.join(source.clusters)}")
+    elif topic.clusters[0] in topic.shapes and topic.clusters[0] not in source.shapes:
+        check.fail((*here, "shadowOf"), f"{source.name} does not exist when the run begins", "write exists: {} for the shadow too, and create it by command")
     for key, given in (("partitions", topic.partitions != 0), ("replication", topic.replication is not None)):
         if given:
             check.fail((*here, key), "does not go with shadowOf", "leave it out: partitions are the source's, and a shadow is not replicated")
@@ -234,7 +242,7 @@ def _commands(check: _Check) -> None:
             continue
         if check.scenario.topics[plain].exists is not None:
             continue  # its partitions are known when the run comes there
-        if plain != topic and check.scenario.topics[plain].partitions == 0:
+        if plain != topic and not check.partitions(plain):
             check.fail(("commands", index, "topic"), f"{plain} has no partitions", f"name {plain} itself")
-        if command.do == "topic.grow" and check.scenario.topics[plain].partitions == 0:
+        if command.do == "topic.grow" and not check.partitions(plain):
             check.fail(("commands", index, "topic"), f"{plain} has no partitions", "only a partitioned topic grows")

@@ -174,6 +174,7 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ("schema.deleted", ("cluster", "topic", "count"), "control", "a person deleted the topic's schemas, count versions"),
     # --- shadow topics (PIP-180)
     ("shadow.created", ("cluster", "topic", "reason"), "control", "a shadow topic is there; reason is its source: the topic whose ledgers it reads"),
+    ("shadow.load-failed", ("cluster", "topic", "reason"), "control", "no broker can open the shadow topic: its source (reason) is not there"),
     ("shadow.deleted", ("cluster", "topic"), "control", "the shadow topic is gone, with its subscriptions"),
     ("shadow.topics-set", ("cluster", "topic", "count", "detail"), "control", "the topic's list of shadow topics has count names now: detail"),
     ("shadow.replicator-created", ("cluster", "topic", "reason", "ledger", "entry"), "control", "the source (reason) feeds the shadow from now on: its replicator's cursor opened with this mark-delete"),

@@ -15,8 +15,10 @@ from tests.simulator.engine_runs import MS, SECOND, do, numbers, open_world, row
 BODY = """
 clusters: {a: {}, b: {}}
 links: {default: {latency: 40ms}}
-topics: {t: {clusters: [a, b]}, parts: {clusters: [a, b], partitions: 2}, alone: {clusters: [a]}, dark: {clusters: [a], shadowOf: alone, shadowReplication: false}, mine: {clusters: [a], namespace: acme/shop}}
 tenants: {acme: {cluster: a}}
+topics:
+  {t: {clusters: [a, b]}, parts: {clusters: [a, b], partitions: 2}, alone: {clusters: [a]}, dark: {clusters: [a], shadowOf: alone, shadowReplication: false},
+   dusk: {clusters: [a], shadowOf: parts, exists: {}}, mine: {clusters: [a], namespace: acme/shop}}
 producers:
   p: {topic: t, cluster: a, start: 50ms, every: 100ms}
   q: {topic: t, cluster: b, paused: true, every: 100ms}
@@ -142,6 +144,24 @@ CASES = {
     "producer.send": (
         ([], {"producer": "p"}, lambda w: published(w) == 11),
         ([], {"producer": "p", "position": "5:5"}, "NotAllowed")),
+    "schema.get": (
+        ([], None, None),  # see test_shadow_topics.py: the scenario must declare schemas
+        ([], {"cluster": "a", "topic": "t"}, "404")),
+    "schema.list": (
+        ([], {"cluster": "a", "topic": "t"}, lambda w: w.summary()["commands"][-1]["answer"] == []),
+        ([], {"cluster": "b", "topic": "alone"}, "404")),
+    "schema.version": (
+        ([], None, None),  # see test_shadow_topics.py
+        ([], {"cluster": "a", "topic": "t", "schema": "nobody"}, "unknown-name")),
+    "shadow.create": (
+        ([], {"cluster": "a", "topic": "dusk", "source": "parts"}, lambda w: len([n for n in w.view()["clusters"]["a"]["topics"] if n.startswith("dusk")]) == 2),
+        ([], {"cluster": "a", "topic": "dark", "source": "alone"}, "409")),
+    "shadow.delete": (
+        ([], {"cluster": "a", "topic": "dark"}, lambda w: "dark" not in w.view()["clusters"]["a"]["topics"]),
+        ([], {"cluster": "a", "topic": "alone"}, "404")),
+    "shadow.source": (
+        ([], {"cluster": "a", "topic": "dark"}, lambda w: w.summary()["commands"][-1]["answer"] == "alone"),
+        ([], {"cluster": "a", "topic": "dusk"}, "404")),
     "shadow.set": (
         ([], {"cluster": "a", "topic": "alone", "shadows": ["dark"]}, lambda w: [r["topic"] for r in rows(w, "shadow.replicator-created")] == ["dark"]),
         ([], {"cluster": "a", "topic": "alone", "shadows": ["nobody"]}, "412")),
@@ -268,7 +288,8 @@ def test_accepted(name):
     assert effect(world)
     told = world.summary()["commands"][log]
     assert {**told, "code": None, "answer": None} == {"at_us": AT_US, "command": name, "ok": True, "code": None, "error": None, "answer": None}
-    assert told["code"] == ("200" if name == "shadow.list" else "204" if name.startswith("shadow.") else None)
+    asked, changed = ("shadow.list", "shadow.source", "schema.list"), ("shadow.create", "shadow.delete", "shadow.set", "shadow.remove")
+    assert told["code"] == ("200" if name in asked else "204" if name in changed else None)
 
 
 @pytest.mark.parametrize("name", list(CASES))

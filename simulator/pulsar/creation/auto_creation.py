@@ -30,6 +30,8 @@ def ask(cluster: Cluster, base: str, client: int, cause: int) -> str | None:
 def refusal(cluster: Cluster, base: str) -> str | None:
     """Why a client may not create the topic here, None when it may."""
     runtime, namespace = cluster.runtime, cluster.runtime.scenario.topics[base].namespace
+    if runtime.scenario.topics[base].shadow_of is not None:
+        return f"Topic {namespace}/{base} does not exist; a shadow topic is created by command only"
     rules = policies.auto_creation(cluster, namespace)
     if rules is None:
         return f"Namespace {namespace} not found"

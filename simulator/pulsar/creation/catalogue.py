@@ -56,7 +56,16 @@ def grow(cluster: Cluster, base: str, partitions: int, reason: str, cause: int, 
     seq = cluster.runtime.note("topic.partitions-changed", cause, cluster.number, peer, base, partitions, reason)
     cluster.partitioned[base] = partitions
     _open(cluster, base, partition_names(base, partitions), seq)
+    if cluster.runtime.option("shadowPartitionChanges") == "follow-source":
+        for shadow in shadows_of(cluster, base):
+            grow(cluster, shadow, partitions, "follows-source", seq)
     return seq
+
+
+def shadows_of(cluster: Cluster, base: str) -> list[str]:
+    """Shadow topics of a topic that are in the cluster, by name."""
+    topics = cluster.runtime.scenario.topics
+    return sorted(name for name in topics if topics[name].shadow_of == base and cluster.shape(name) is not None)
 
 
 def _open(cluster: Cluster, base: str, names: list[tuple[str, int]], cause: int) -> None:
@@ -81,6 +90,7 @@ def delete(cluster: Cluster, base: str, reason: str, cause: int) -> int:
         cluster.deleted[topic.name] = topic
     cluster.partitioned.pop(base, None)
     schema_registry.forget(cluster, base)
+    runtime.shadow_lists.pop((cluster.name, base), None)  # a policy of the topic goes with it
     seq = runtime.note("topic.deleted", cause, cluster.number, base, reason)
     for consumer in runtime.consumers.values():
         if consumer.cluster_name == cluster.name and runtime.subscriptions[consumer.spec.subscription].topic == base:

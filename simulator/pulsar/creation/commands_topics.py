@@ -31,6 +31,8 @@ def _copies(cluster: Cluster, base: str) -> list[str]:
 def create(runtime, arguments, begin) -> None:
     """topic.create: here, and (not in the proposal) a partitioned one in the background where it replicates to."""
     cluster, base, partitions = serving(runtime, arguments["cluster"]), arguments["topic"], arguments["partitions"]
+    if runtime.scenario.topics[base].shadow_of is not None:
+        raise CommandError("412", f"{base} is a shadow topic", "use shadow.create: it has its source's partitions")
     namespace = runtime.scenario.topics[base].namespace
     if policies.of_namespace(runtime, cluster.name, namespace) is None:
         raise CommandError("404", f"Namespace {namespace} does not exist in {cluster.name}", "create the namespace first")
@@ -57,6 +59,9 @@ def delete(runtime, arguments, begin) -> None:
         outbound = sorted({peer for topic in parts for peer in topic.replicators})
         if outbound:
             raise CommandError("422", f"Topic {base} is replicated to {', '.join(outbound)}: delete is refused while replication is enabled", "take the clusters off its replication list first, or force")
+        fed = sorted({name for topic in parts for name in topic.shadows.replicators})
+        if fed:
+            raise CommandError("422", f"Topic {base} has shadow replicators: {', '.join(fed)}", "take the shadow topics off its list and delete them first, or force")
         inbound = max((_inbound(runtime, topic) for topic in parts), default=0)
         if inbound:
             raise CommandError("412", f"Topic {base} has {inbound} replicators connected", "stop replication towards it where it comes from, or force")
@@ -69,6 +74,8 @@ def delete(runtime, arguments, begin) -> None:
 
 def _inbound(runtime: Runtime, topic) -> int:
     """Replicator producers of other clusters that are connected to a log here."""
+    if topic.source is not None:
+        return topic.fed_now
     sources = [other.topics.get(topic.name) for other in runtime.clusters.values() if other is not topic.cluster]
     return sum(source is not None and topic.cluster.name in source.replicators and source.replicators[topic.cluster.name].connected for source in sources)
 
@@ -81,6 +88,9 @@ def update_partitions(runtime, arguments, begin) -> None:
         raise CommandError("409", f"Topic {base} is not partitioned topic in {cluster.name}", "only a partitioned topic can get more")
     if wanted <= shape:
         raise CommandError("422", f"Desired partitions {wanted} can't be less than or equal to the current partitions {shape}.", "partitions can only be added")
+    source = runtime.scenario.topics[base].shadow_of
+    if source is not None and wanted > (cluster.shape(source) or 0):
+        raise CommandError("412", f"{source}, whose shadow {base} is, has {cluster.shape(source) or 0} partitions", "add them to the source first")
     seq = catalogue.grow(cluster, base, wanted, "command", begin())
     use_new_partitions(cluster, base, seq)
     for peer in _copies(cluster, base):
@@ -168,9 +178,15 @@ def _need_change_events(cluster: Cluster, namespace: str, cause: int) -> None:
     policies.change(runtime, cluster.name, namespace, cause, change_events_partitions=shape)
 
 
+def _has_schemas_of_its_own(cluster: Cluster, base: str) -> None:
+    if schema_registry.owner(cluster, base) != base:
+        raise CommandError("NotAllowed", f"shadow topic {base} has its source's schemas", f"name {schema_registry.owner(cluster, base)}")
+
+
 def upload_schema(runtime, arguments, begin) -> None:
     """schema.upload: a person may always register; it must still be compatible."""
     cluster, base, schema = _with_topic(runtime, arguments), arguments["topic"], arguments["schema"]
+    _has_schemas_of_its_own(cluster, base)
     refused = schema_registry.why_refused(cluster, base, runtime.schemas.declared[schema], schema_registry.PERSON)
     if refused is not None:
         raise CommandError("409", refused[1], "make it compatible with the versions before, or change the strategy")
@@ -180,6 +196,7 @@ def upload_schema(runtime, arguments, begin) -> None:
 def delete_schema(runtime, arguments, begin) -> None:
     """schema.delete."""
     cluster, base = _with_topic(runtime, arguments), arguments["topic"]
+    _has_schemas_of_its_own(cluster, base)
     count = len(schema_registry.versions(cluster, base))
     if not count:
         raise CommandError("404", f"{base} has no schema in {cluster.name}", "upload one, or let a producer register its own")

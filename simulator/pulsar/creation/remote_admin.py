@@ -81,7 +81,8 @@ class RemoteAdmin:
 
 
 def use_new_partitions(cluster: Cluster, base: str, cause: int) -> None:
-    """Consumers here subscribe to partitions that were added."""
+    """Consumers here subscribe to partitions that were added, and to those that shadow topics got with them."""
+    bases = (base, *catalogue.shadows_of(cluster, base))
     for consumer in cluster.runtime.consumers.values():
-        if consumer.cluster_name == cluster.name and consumer.sessions and cluster.runtime.subscriptions[consumer.spec.subscription].topic == base:
+        if consumer.cluster_name == cluster.name and consumer.sessions and cluster.runtime.subscriptions[consumer.spec.subscription].topic in bases:
             connecting.connect(consumer, cause)

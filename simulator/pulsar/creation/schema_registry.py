@@ -46,15 +46,20 @@ class SchemaBook:
         return schemas[place - 1] if place else None
 
 
+def owner(cluster: Cluster, base: str) -> str:
+    """The topic under whose name the schemas are kept: a shadow topic has its source's (PIP-180)."""
+    return cluster.runtime.scenario.topics[base].shadow_of or base
+
+
 def versions(cluster: Cluster, base: str) -> list[SchemaSpec]:
     """The topic's schemas in a cluster, oldest first."""
     book = cluster.runtime.schemas
-    return [] if book is None else [book.declared[name] for name in book.versions.get((cluster.name, base), ())]
+    return [] if book is None else [book.declared[name] for name in book.versions.get((cluster.name, owner(cluster, base)), ())]
 
 
 def forget(cluster: Cluster, base: str) -> None:
-    """The topic is deleted, and its schemas with it."""
-    if cluster.runtime.schemas is not None:
+    """The topic is deleted, and its schemas with it, if it has any of its own."""
+    if cluster.runtime.schemas is not None and owner(cluster, base) == base:
         cluster.runtime.schemas.versions.pop((cluster.name, base), None)
 
 
@@ -91,6 +96,7 @@ def why_refused(cluster: Cluster, base: str, new: SchemaSpec, who: str) -> tuple
 
 def offer(cluster: Cluster, base: str, schema: str, who: str, cause: int, peer: str | None = None, client: int | None = None) -> str | None:
     """Register a schema unless it is there; returns why it is refused, None when the topic has it now."""
+    base = owner(cluster, base)
     runtime, book = cluster.runtime, cluster.runtime.schemas
     new, present = book.declared[schema], versions(cluster, base)
     refused = why_refused(cluster, base, new, who)

@@ -29,7 +29,7 @@ class Address:
         spec = cluster.runtime.scenario.topics.get(self.name)
         if not self.persistent or spec is None or self.namespace not in (None, spec.namespace):
             return False
-        return any(topic.base == self.name for topic in cluster.topics.values())
+        return cluster.shape(self.name) is not None
 
 
 def parse(text: str) -> Address | None:

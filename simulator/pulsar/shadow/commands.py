@@ -1,29 +1,23 @@
-"""Commands about shadow topics and about the life of a topic at its broker (rules: see `simulator.pulsar.commands`).
+"""Commands about shadow topics (rules: see `simulator.pulsar.commands`).
 
 Rules: what goes by the admin interface answers with its status code (fact sheet C1): 204; 403 no permission or no name;
-404; 405 policies off; 409 a change is being written; 412 a condition that is not met. What a broker answers to a client has its own name.
+404; 405 policies off; 409 it exists, or a change is being written; 412 a condition that is not met.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.pulsar import upkeep
-from simulator.pulsar.commands_topics import _topics as topics_of
 from simulator.pulsar.commands_topics import _up as cluster_up
+from simulator.pulsar.creation import catalogue
 from simulator.pulsar.shadow import addresses
 from simulator.pulsar.shadow.authorisation import SHADOW_TOPIC, refusal
 from simulator.pulsar.shadow.source import NO_SHADOWS, ShadowList
-from simulator.pulsar.shadow.storage import NO_DRIVER, driver_of
 from simulator.scenarios.commands import CommandError
-from simulator.scenarios.names import parse_position
 
 if TYPE_CHECKING:
     from simulator.pulsar.cluster import Cluster
     from simulator.pulsar.runtime import Runtime
-    from simulator.pulsar.topic import Topic
-
-NOT_ALLOWED = "NotAllowed"
 
 
 # --- the list of shadow topics
@@ -42,10 +36,7 @@ def _source(runtime: Runtime, arguments: dict) -> tuple[Cluster, str]:
     address = _named(arguments["topic"])
     if not cluster.setting("topicLevelPoliciesEnabled"):
         raise CommandError("405", f"topic policies are off in {cluster.name}", "turn topicLevelPoliciesEnabled on")
-    if arguments.get("role") is not None:
-        why = refusal(runtime.scenario, arguments["role"], SHADOW_TOPIC, address.name)
-        if why is not None:
-            raise CommandError("403", why, "give the role shadowTopicPolicy for this topic: produce and consume do not bring it")
+    _permitted(runtime, arguments, address.name)
     if not address.persistent:
         raise CommandError("412", "Only persistent source topic is supported with shadow topics", "name a persistent topic")
     if not address.names_in(cluster):
@@ -53,8 +44,13 @@ def _source(runtime: Runtime, arguments: dict) -> tuple[Cluster, str]:
     return cluster, address.name
 
 
-def _parts(cluster: Cluster, base: str) -> list[Topic]:
-    return [topic for topic in cluster.topics.values() if topic.base == base]
+def _permitted(runtime: Runtime, arguments: dict, source: str) -> None:
+    """Raises 403 unless who asks may write the policy SHADOW_TOPIC of the source."""
+    if arguments.get("role") is None:
+        return
+    why = refusal(runtime.scenario, arguments["role"], SHADOW_TOPIC, source)
+    if why is not None:
+        raise CommandError("403", why, "give the role shadowTopicPolicy for this topic: produce and consume do not bring it")
 
 
 def _write_list(runtime: Runtime, cluster: Cluster, base: str, names: tuple[str, ...], begin) -> None:
@@ -65,7 +61,7 @@ def _write_list(runtime: Runtime, cluster: Cluster, base: str, names: tuple[str,
     cause = begin(code="204")
     runtime.shadow_lists[cluster.name, base] = ShadowList(names, runtime.now_us + runtime.option("shadowMetadataLatency"))
     seq = runtime.note("shadow.topics-set", cause, cluster.number, base, len(names), ", ".join(names))
-    for topic in _parts(cluster, base):
+    for topic in cluster.parts(base):
         if topic.loaded:
             topic.shadows.check_replication(seq)
             topic.shadows.begin_policy_check()
@@ -99,114 +95,57 @@ def get_list(runtime, arguments, begin) -> None:
     begin(code="200", answer=list(runtime.shadow_lists.get((cluster.name, base), NO_SHADOWS).names))
 
 
-# --- a client's single send
+# --- the shadow topics themselves
 
 
-def send(runtime, arguments, begin) -> None:
-    """producer.send: the broker's answer is the command's."""
-    producer = runtime.producers[arguments["producer"]]
-    if producer.state not in ("running", "paused"):
-        raise CommandError("wrong-state", f"{producer.name} is {producer.state}", "send needs it running or paused")
-    topic, position = _sent_to(runtime, producer, arguments), arguments.get("position")
-    if producer.forbidden:
-        raise CommandError("NotAuthorized", producer.forbidden, "give its role produce for this topic")
-    if topic.refuses is not None and topic.source is None:
-        raise CommandError(NOT_ALLOWED, f"{topic.name} takes no more messages: {topic.refuses}", "send to a topic that is open")
-    if topic.source is None and position is not None:
-        raise CommandError(NOT_ALLOWED, "Only shadow topic supports sending messages with messageId", "send without a position")
-    if topic.source is not None and position is None:
-        raise CommandError(NOT_ALLOWED, "Cannot send messages to a shadow topic", f"send to its source, {topic.source.name}")
-    cause = begin()
-    if position is None:
-        producer.publish(cause, topic.name)
-        producer.flush_batches(cause)
-    else:
-        topic.add(parse_position(position), cause)
+def create(runtime, arguments, begin) -> None:
+    """shadow.create: a topic with the property PULSAR.SHADOW_SOURCE, with as many partitions as the source has now; nobody feeds it yet."""
+    cluster = cluster_up(runtime, arguments["cluster"])
+    shadow, source = _named(arguments["topic"]), _named(arguments["source"])
+    _permitted(runtime, arguments, source.name)
+    if not shadow.persistent or not source.persistent:
+        raise CommandError("412", "Source topic and shadow topic must be persistent", "name persistent topics")
+    if not source.names_in(cluster):
+        raise CommandError("404", f"source topic {arguments['source']} does not exist in {cluster.name}", "create it first")
+    if shadow.names_in(cluster):
+        raise CommandError("409", "This topic already exists", "delete it first, or choose another name")
+    spec = runtime.scenario.topics.get(shadow.name)
+    if spec is None or spec.shadow_of != source.name or cluster.name not in spec.clusters:
+        raise CommandError("not-declared", f"the scenario does not declare {shadow.name} as a shadow of {source.name} in {cluster.name}",
+                           f"topics: {shadow.name}: {{clusters: [{cluster.name}], shadowOf: {source.name}, exists: {{}}}}")  # fmt: skip
+    catalogue.create(cluster, shadow.name, cluster.shape(source.name), "command", begin(code="204"))
 
 
-def _sent_to(runtime: Runtime, producer, arguments: dict) -> Topic:
-    cluster = cluster_up(runtime, producer.cluster_name)
-    parts = _parts(cluster, producer.spec.topic)
-    found = [topic for topic in parts if topic.partition == (-1 if len(parts) == 1 and parts[0].partition < 0 else arguments.get("partition", 0))]
-    if not found or not found[0].loaded:
-        raise CommandError("no-topic", f"{producer.spec.topic} is not at a broker of {cluster.name}", "wait until it is loaded, or name a partition that is there")
-    return found[0]
+def delete(runtime, arguments, begin) -> None:
+    """shadow.delete: the topic with its subscriptions; the ledgers are the source's. It is refused while somebody uses it, unless forced."""
+    cluster = cluster_up(runtime, arguments["cluster"])
+    shadow = _named(arguments["topic"])
+    spec = runtime.scenario.topics.get(shadow.name)
+    if not shadow.names_in(cluster) or spec.shadow_of is None:
+        raise CommandError("404", f"{cluster.name} has no shadow topic {arguments['topic']}", "name a shadow topic that is there")
+    _permitted(runtime, arguments, spec.shadow_of)
+    parts = cluster.parts(shadow.name)
+    readers = sum(len(subscription.dispatcher.sessions) for topic in parts for subscription in topic.subscriptions.values())
+    fed = sum(topic.fed_now for topic in parts)
+    if not arguments["force"] and (fed or readers):
+        raise CommandError("412", f"Topic {shadow.name} has {fed} replicators and {readers} consumers connected", f"take it off the list of {spec.shadow_of} and stop its consumers, or force")
+    catalogue.delete(cluster, shadow.name, "forced" if arguments["force"] else "command", begin(code="204"))
 
 
-# --- a topic's life at its broker
-
-
-def crash(runtime, arguments, begin) -> None:
-    """topic.crash: not closed cleanly; loaded again after the downtime."""
-    topics = [topic for topic in topics_of(runtime, arguments["cluster"], arguments["topic"]) if topic.loaded]
-    if not topics:
-        raise CommandError("not-loaded", f"{arguments['topic']} is at no broker of {arguments['cluster']}", "wait until it is loaded again")
-    cause = begin()
-    for topic in topics:
-        topic.unload("crash", cause, clean=False)
-        if arguments["downtime_us"]:
-            runtime.schedule(runtime.now_us + arguments["downtime_us"], topic.rank, topic, "load_again", (topic.epoch, cause))
-        else:
-            topic.load(cause)
-
-
-def terminate(runtime, arguments, begin) -> None:
-    """topic.terminate: it takes no more messages."""
-    topics = topics_of(runtime, arguments["cluster"], arguments["topic"])
-    if topics[0].source is not None:
-        raise CommandError(NOT_ALLOWED, "Terminate is not allowed on shadow topic.", f"terminate its source, {topics[0].source.base}")
-    if any(topic.terminated for topic in topics):
-        raise CommandError("terminated", f"{arguments['topic']} is terminated already", "it stays so")
-    if any(topic.replicators for topic in topics):
-        raise CommandError("replicates", f"{arguments['topic']} replicates to other clusters", "take them off its replication list first")
-    if not all(topic.loaded for topic in topics):
-        raise CommandError("not-loaded", f"{arguments['topic']} is at no broker of {arguments['cluster']}", "wait until it is loaded")
-    cause = begin()
-    for topic in topics:
-        topic.terminate(cause)
-
-
-def truncate(runtime, arguments, begin) -> None:
-    """topic.truncate: every cursor to the end, then all ledgers but the open one go."""
-    topics = topics_of(runtime, arguments["cluster"], arguments["topic"])
-    _writes_ledgers(topics, "truncated")
-    cause = begin()
-    for topic in topics:
-        for subscription in topic.subscriptions.values():
-            last = topic.log.length - 1
-            if last > subscription.cursor.mark_delete:
-                upkeep.pass_over(subscription, last, "message.skipped", cause, "truncate")
-                subscription.acknowledge_up_to(last, "clear", cause)
-        for replicator in topic.replicators.values():
-            upkeep.clear_replication(replicator, cause)
-        upkeep.delete_ledgers(topic, topic.log.ledgers[:-1], cause)
-
-
-def offload(runtime, arguments, begin) -> None:
-    """topic.offload: its closed ledgers, all at once."""
-    topics = topics_of(runtime, arguments["cluster"], arguments["topic"])
-    _writes_ledgers(topics, "offloaded")
-    driver = driver_of(topics[0])
-    if driver == NO_DRIVER:
-        raise CommandError("412", f"{arguments['topic']} has no offload driver", "set managedLedgerOffloadDriver for it")
-    cause = begin()
-    for topic in topics:
-        if topic.shadows.storage.offload(topic.log.ledgers[:-1], driver, arguments["deleteFromBookies"], cause):
-            topic.shadows.ledgers_changed(cause)
-
-
-def _writes_ledgers(topics: list[Topic], what: str) -> None:
-    if topics[0].source is not None:
-        raise CommandError(NOT_ALLOWED, f"a shadow topic's ledgers are its source's: it cannot be {what}", f"name {topics[0].source.base}")
+def get_source(runtime, arguments, begin) -> None:
+    """shadow.source: which topic a shadow reads (get-shadow-source)."""
+    cluster = cluster_up(runtime, arguments["cluster"])
+    topic = _named(arguments["topic"])
+    if not topic.names_in(cluster):
+        raise CommandError("404", f"topic {arguments['topic']} does not exist in {cluster.name}", "name a topic that is there")
+    begin(code="200", answer=runtime.scenario.topics[topic.name].shadow_of)
 
 
 HANDLERS = {
+    "shadow.create": create,
+    "shadow.delete": delete,
+    "shadow.source": get_source,
     "shadow.set": set_list,
     "shadow.list": get_list,
     "shadow.remove": remove_list,
-    "producer.send": send,
-    "topic.crash": crash,
-    "topic.terminate": terminate,
-    "topic.truncate": truncate,
-    "topic.offload": offload,
 }

@@ -104,6 +104,9 @@ class ShadowSource:
     def loaded(self, cause: int, first: bool) -> None:
         """A broker took the topic: non-durable cursors begin anew at the end of the log."""
         self.stopped_us = None
+        for shadow in self.shadows():
+            if shadow.waits_for_source:
+                shadow.load(cause)
         self.check_replication(cause, first)
         self.begin_policy_check()
 

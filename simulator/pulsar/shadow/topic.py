@@ -41,6 +41,8 @@ class ShadowTopic(Topic):
         source.count_reads()
         self.queued: deque[tuple[tuple[int, int], int, Waiting]] = deque()  # (position, cause, who) beyond the last ledger known
         self.queued_ever = 0
+        self.fresh = True  # created, and not loaded yet
+        self.waits_for_source = False
         self.seen_version = -1
         self.refresh_due = False
         self.confirmed_reads = 0  # questions to the bookies how far the open ledger goes
@@ -60,6 +62,24 @@ class ShadowTopic(Topic):
 
     # --- life
 
+    def load(self, cause: int, first: bool = False) -> None:
+        """A broker takes the topic, if its source is there: a topic without ledgers cannot be opened."""
+        self.waits_for_source = self.cluster.topics.get(self.source.name) is not self.source
+        if self.waits_for_source:
+            self.loaded = False
+            self.runtime.note("shadow.load-failed", cause, self.cluster.number, self.number, self.source.name)
+            return
+        super().load(cause, first)
+
+    def forget(self, cause: int) -> None:
+        """The shadow is deleted: nothing is stored, so nothing goes but what it knew (or, as a hazard, what it shares)."""
+        self.runtime.note("shadow.deleted", cause, self.cluster.number, self.number)
+        if self.runtime.option("shadowDeletesSharedLedgers"):
+            for ledger in self.source.log.ledgers:
+                self.source.shadows.storage.delete(ledger, self.name, cause)
+        self.fresh = True
+        self.lost.clear()
+
     def unload(self, reason: str, cause: int, clean: bool = True) -> None:
         """Leave the broker: the watch ends, what waits for a ledger is forgotten, the source's replicator loses its connection."""
         if not self.loaded:
@@ -77,7 +97,8 @@ class ShadowTopic(Topic):
 
     def _open_ledger(self, cause: int) -> None:
         """A load: read the source's ledgers; the last is opened for reading, without recovery."""
-        if self.epoch == 1:
+        if self.fresh:
+            self.fresh = False
             self.runtime.note("shadow.created", cause, self.cluster.number, self.number, self.source.name)
         self.log.current = None
         self.refresh_due = False
@@ -111,8 +132,8 @@ class ShadowTopic(Topic):
         seq = self.runtime.note("shadow.ledgers-read", cause, self.cluster.number, self.number, log.current.id, len(log.ledgers))
         if log.current is not opened_before:
             self.confirm(log.last_of_nonempty(self.source.shadows.entries_confirmed()), reason, seq)
-            for subscription in self.subscriptions.values():
-                if self.loaded and reason == "metadata":
+            for subscription in self.subscriptions.values():  # nobody has read into the new ledger yet
+                if reason == "metadata" and subscription.cursor.mark_delete == log.current.first_index - 1 == log.length - 1:
                     subscription.ledger_rolled_over(log.current.id, seq)
             self._go_on_with_queued()
         elif self.source.terminated:
@@ -201,6 +222,12 @@ class ShadowTopic(Topic):
             self.wait_for_more()
 
     # --- what is not seen yet, and what is saved
+
+    @property
+    def fed_now(self) -> bool:
+        """Whether its source's replicator is connected to it."""
+        replicator = self.source.shadows.replicators.get(self.name)
+        return replicator is not None and replicator.state == "started"
 
     @property
     def behind_entries(self) -> int:

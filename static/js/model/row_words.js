@@ -121,6 +121,7 @@ export const ROW_WORDS = {
   "failover.started": (row) => [h(`${row.subscription} moves from ${row.cluster} to ${row.peer}`), ` (${row.reason})`],
   "failover.finished": (row) => [`consumers of ${row.subscription} have subscribed in `, b(row.peer)],
   "shadow.created": (row) => [b(row.topic), ` is there, a shadow of ${row.reason} in ${row.cluster}`],
+  "shadow.load-failed": (row) => [h(`shadow ${row.topic} cannot be opened`), `: ${row.reason} is not there`],
   "shadow.deleted": (row) => [h(`shadow ${row.topic} deleted`), ` in ${row.cluster}`],
   "shadow.topics-set": (row) => [b(row.topic), row.count ? ` feeds ${row.detail}` : " feeds no shadow topic any more"],
   "shadow.replicator-created": (row) => [`${row.reason} feeds `, b(row.topic), ` from now on, with what comes after ${at(row)}`],
