@@ -239,6 +239,7 @@ def grow(runtime, arguments, begin) -> None:
     clusters = [cluster for cluster in runtime.clusters.values() if base in cluster.partitioned]
     for cluster in clusters:
         cluster.partitioned[base] = wanted
+        runtime.note("topic.partitions-changed", cause, cluster.number, None, base, wanted, "command")
     new = [(cluster, f"{base}-partition-{number}", number) for number in range(wanted) for cluster in clusters]
     added = [cluster.add_topic(base, name, number) for cluster, name, number in new if name not in cluster.topics]
     for topic in added:
