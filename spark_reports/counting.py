@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_reports.facts import Facts
 from spark_reports.local import made_local
 from spark_reports.read import control_rows
-from spark_reports.transforms import causes, cursors, dedup, deliveries, failovers, fates, parties, subscriptions
+from spark_reports.transforms import causes, cursors, dedup, deliveries, failovers, fates, parties, subscriptions, sync
 
 PLAIN = (
     "duplicates", "extra_deliveries", "redeliveries", "lost", "lost_recovered", "stranded", "stranded_unprocessed", "stranded_returned",
@@ -71,10 +71,14 @@ class Counting:
 
     def find_causes(self) -> None:
         """Every duplicate explained."""
-        known = self.local(self._parties())
+        known = self._parties()
         copies = causes.copies(self.rows, self.duplicates, self.local(cursors.forgettings(self.control)), self.marks)
         went_back = causes.went_back(self.duplicates, self.local(cursors.backward_steps(self.marks)))
-        self.explained = self.keep(causes.explained(self.duplicates, copies, went_back, known))
+        said = sync.nothing_said(self.duplicates)
+        if self.facts.synchronised:
+            forgotten, told = self.local(sync.forgettings(self.control)), self.local(sync.tellings(self.control, known, self.marks))
+            said = sync.said(self.rows, self.duplicates, told, forgotten, self.local(sync.limits(self.rows, forgotten)))
+        self.explained = self.keep(causes.explained(self.duplicates, copies, went_back, said, known))
         self.cause_figures = causes.cause_counts(self.explained).collect()
         self.origin_figures = causes.origin_counts(self.explained).collect()
 
@@ -83,10 +87,13 @@ class Counting:
         met = self.local(parties.with_marks(self.local(parties.parties(self.duplicates, self.failovers, self.ends)), self.marks))
         remotes = self.local(parties.remotes(rows, met, facts.sites))
         replication = self.local(parties.replication(rows, met, facts.sites, remotes, facts.links))
-        thresholds = (replication, parties.updates(rows, met), parties.snapshots(rows, met), parties.attempts(self.rows, rows, met, replication))
+        thresholds = (
+            replication, parties.updates(rows, met), parties.snapshots(rows, met), parties.attempts(self.rows, rows, met, replication),
+            sync.told(rows, met, self.marks, facts.subscriptions) if facts.synchronised else sync.nothing_told(met),
+        )  # fmt: skip
         for frame in thresholds:
             met = met.join(self.local(frame), key, "left")
-        return met
+        return self.local(met)
 
     def settle_messages(self) -> None:
         """What became of every message."""
@@ -121,7 +128,8 @@ class Counting:
         for row in sorted(self.failovers.collect(), key=lambda row: (row.run, row.failover_seq)):
             key = (row.run, row.failover_seq)
             told = {name: value for frame in counted for name, value in frame.get(key, {}).items()}
-            found.setdefault(row.run, []).append(_figure(row, told, by_cause.get(key, {}), ended.get((*key, row.source), row.failover_us)))
+            family = self.facts.families[row.run]
+            found.setdefault(row.run, []).append(_figure(row, told, causes.causes_of(family), by_cause.get(key, {}), ended.get((*key, row.source), row.failover_us)))
         return found
 
     def subscription_figures(self) -> dict[int, dict[str, dict[str, dict[str, Any]]]]:
@@ -141,7 +149,7 @@ def _by_failover(rows: list[Any]) -> dict[tuple[int, int], dict[str, Any]]:
     return {(row.run, row.failover_seq): row.asDict() for row in rows}
 
 
-def _figure(row: Any, told: dict[str, Any], by_cause: dict[str, int], source_ended_us: int) -> dict[str, Any]:
+def _figure(row: Any, told: dict[str, Any], names: tuple[str, ...], by_cause: dict[str, int], source_ended_us: int) -> dict[str, Any]:
     first_us = told.get("first_delivery_us")
     return {
         "failover_seq": row.failover_seq,
@@ -154,7 +162,7 @@ def _figure(row: Any, told: dict[str, Any], by_cause: dict[str, int], source_end
         "source_ended_us": source_ended_us,
         **{name: told.get(name) or 0 for name in PLAIN},
         "lost_by_cause": {name: told.get(f"lost_{name}") or 0 for name in fates.LOST_CAUSES},
-        "by_cause": {name: by_cause.get(name, 0) for name in causes.CAUSES},
+        "by_cause": {name: by_cause.get(name, 0) for name in names},
         "dedup_window": {"messages": told.get("dedup_messages") or 0, "us": told.get("dedup_us") or 0},
         "outage_us": None if first_us is None else first_us - source_ended_us,
         "first_delivery_us": first_us,

@@ -12,7 +12,6 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from simulator import load_scenario
-from simulator.trace.files import TraceFileError
 from spark_reports.local import from_rows
 from spark_reports.read import TraceInput
 from spark_reports.schemas import LINKS, RUNS, SITES, SUBSCRIPTIONS
@@ -21,23 +20,19 @@ from spark_reports.transforms.parties import FEATURE
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The frames of schemas RUNS, SITES, LINKS and SUBSCRIPTIONS."""
+    """The frames of schemas RUNS, SITES, LINKS and SUBSCRIPTIONS, and by run the family, which decides the causes that are told."""
 
     runs: DataFrame
     sites: DataFrame
     links: DataFrame
     subscriptions: DataFrame
+    families: dict[int, str]
+    synchronised: bool  # whether any subscription of any run has acknowledgement-state sync
 
 
 def scenarios_of(inputs: Sequence[TraceInput]) -> list[Any]:
-    """The scenario of each trace, as its file carries it. Raises TraceFileError for one whose causes Spark does not count yet."""
-    scenarios = [load_scenario(entry.meta["scenario"]) for entry in inputs]
-    for entry, scenario in zip(inputs, scenarios, strict=True):
-        for spec in scenario.subscriptions.values():
-            if spec.acknowledgement_sync != "none":
-                raise TraceFileError(f"{entry.path.name}: {spec.name} synchronises its acknowledgements, and the report does not count the causes of "
-                                     "that yet; the lab's page and `simulate --json` do")  # fmt: skip
-    return scenarios
+    """The scenario of each trace, as its file carries it."""
+    return [load_scenario(entry.meta["scenario"]) for entry in inputs]
 
 
 def facts_of(spark: SparkSession, inputs: Sequence[TraceInput], scenarios: Sequence[Any]) -> Facts:
@@ -48,9 +43,11 @@ def facts_of(spark: SparkSession, inputs: Sequence[TraceInput], scenarios: Seque
         for topic in scenario.topics.values():
             sites += [(entry.run, topic.name, cluster, _enabled(scenario, cluster)) for cluster in topic.clusters]
         links += [(entry.run, source, target, link.latency.nominal_us) for (source, target), link in scenario.links.items()]
-        subscriptions += [(entry.run, spec.name, spec.topic) for spec in scenario.subscriptions.values()]
+        subscriptions += [(entry.run, spec.name, spec.topic, spec.acknowledgement_sync != "none") for spec in scenario.subscriptions.values()]
     return Facts(
-        from_rows(spark, runs, RUNS), from_rows(spark, sites, SITES), from_rows(spark, links, LINKS), from_rows(spark, subscriptions, SUBSCRIPTIONS)
+        from_rows(spark, runs, RUNS), from_rows(spark, sites, SITES), from_rows(spark, links, LINKS), from_rows(spark, subscriptions, SUBSCRIPTIONS),
+        {entry.run: scenario.family for entry, scenario in zip(inputs, scenarios, strict=True)},
+        any(row[3] for row in subscriptions),
     )  # fmt: skip
 
 

@@ -54,9 +54,10 @@ SUBSCRIPTIONS = StructType(
         StructField("run", LongType(), False),
         StructField("subscription", StringType(), False),
         StructField("topic", StringType(), False),
+        StructField("synchronises", BooleanType(), False),
     ]
 )
-"""A subscription and its topic, as the scenario names them."""
+"""A subscription and its topic, as the scenario names them, and whether clusters tell each other its acknowledgements."""
 
 FILES = StructType([StructField("uri", StringType(), False), StructField("run", LongType(), False)])
 """Which trace file is which run."""

@@ -22,6 +22,7 @@ FAMILY_WORDS = {
     "replicated-subscriptions": "Pulsar ties positions of different regions together with snapshots, and moves the standby's cursor when the active one has passed them.",
     "topic-creation": "Each cluster has topics, policies and schemas of its own; a replicator asks the other side before it starts, and is told no, for ever if need be.",
     "shadow-topics": "A shadow topic has subscriptions of its own on the ledgers of another topic: no copy, no writing, another broker (PIP-180).",
+    "tenant-migration": "A tenant moves to another cluster: its data is replicated, what its consumers have acknowledged is told by the positions that messages had at home, and its clients follow.",
 }
 """What a family's mechanism is, in one sentence; a family without one stands by its name."""
 
@@ -52,6 +53,7 @@ def _shown(scenario: Any) -> dict[str, Any]:
         "watch": scenario.watch,
         "until_us": scenario.until_us,
         "seed": scenario.seed,
+        "compared": bool(scenario.compare),
         "fails_over": any(command.do == "subscription.fail-over" for command in scenario.commands),
         "picture": picture_of(scenario),
     }

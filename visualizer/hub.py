@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Coroutine
 from typing import Any
 
 from visualizer.casting import Casting
+from visualizer.comparisons.running import Comparisons
 from visualizer.definitions import scenario_of
 from visualizer.exchange import Exchange
 from visualizer.models import Lab
@@ -53,6 +54,7 @@ class Hub:
         self.rooms: dict[str, Room] = {}
         self.pump = Pump(self._engine_failed)
         self.studies = Studies(self.pump)
+        self.comparisons = Comparisons(self.pump)
         self._casting = Casting(self)
         self._starting: asyncio.Task[None] | None = None
         self._opening: dict[str, asyncio.Lock] = {}

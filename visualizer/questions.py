@@ -30,14 +30,14 @@ View = Callable[..., Awaitable[HttpResponse]]
 
 def refusal(refused: Refused) -> HttpResponse:
     body = {"code": refused.code, "error": refused.error, "hint": refused.hint}
-    return _json(json.dumps(body), status=STATUS.get(refused.code, 400))
+    return json_answer(json.dumps(body), status=STATUS.get(refused.code, 400))
 
 
-def _json(text: str, status: int = 200) -> HttpResponse:
+def json_answer(text: str, status: int = 200) -> HttpResponse:
     return HttpResponse(text, status=status, content_type="application/json", headers={"Cache-Control": "no-store"})
 
 
-def _answers(view: View) -> View:
+def answers(view: View) -> View:
     """A GET whose refusals are answered in words."""
 
     @require_GET
@@ -51,7 +51,7 @@ def _answers(view: View) -> View:
     return answering
 
 
-def _number(request: HttpRequest, name: str, default: int | None, highest: int = LATEST_US) -> int | None:
+def whole_number(request: HttpRequest, name: str, default: int | None, highest: int = LATEST_US) -> int | None:
     text = request.GET.get(name, "")
     if not text:
         return default
@@ -60,108 +60,108 @@ def _number(request: HttpRequest, name: str, default: int | None, highest: int =
     return int(text)
 
 
-@_answers
+@answers
 async def rows(request: HttpRequest, lab_id: str) -> HttpResponse:
-    return _json(
+    return json_answer(
         await current_hub().ask(
             lab_id,
             "rows",
-            first=_number(request, "first", 0),
-            last=_number(request, "last", None),
+            first=whole_number(request, "first", 0),
+            last=whole_number(request, "last", None),
             control=request.GET.get("control", "") not in ("", "0"),
-            limit=max(1, _number(request, "limit", 500, ROWS_LIMIT) or 1),
+            limit=max(1, whole_number(request, "limit", 500, ROWS_LIMIT) or 1),
         )
     )
 
 
-@_answers
+@answers
 async def row(request: HttpRequest, lab_id: str, seq: int) -> HttpResponse:
-    return _json(await current_hub().ask(lab_id, "row", seq=seq))
+    return json_answer(await current_hub().ask(lab_id, "row", seq=seq))
 
 
-@_answers
+@answers
 async def cone(request: HttpRequest, lab_id: str) -> HttpResponse:
     """Of a row (`?seq=`), a message (`?producer=&number=`) or a marker (`?marker=`)."""
     producer = request.GET.get("producer") or None
-    number, seq, one = (_number(request, name, None) for name in ("number", "seq", "marker"))
+    number, seq, one = (whole_number(request, name, None) for name in ("number", "seq", "marker"))
     if sum((seq is not None, one is not None, producer is not None and number is not None)) != 1:
         raise Refused("bad-argument", "A cone is asked for without a row, message or marker, or with several.", "Give seq, or producer and number, or marker.")
-    return _json(await current_hub().ask(lab_id, "cone", seq=seq, producer=producer, number=number, marker=one))
+    return json_answer(await current_hub().ask(lab_id, "cone", seq=seq, producer=producer, number=number, marker=one))
 
 
-@_answers
+@answers
 async def passages(request: HttpRequest, lab_id: str) -> HttpResponse:
-    from_us, to_us = _number(request, "from_us", 0) or 0, _number(request, "to_us", LATEST_US) or 0
+    from_us, to_us = whole_number(request, "from_us", 0) or 0, whole_number(request, "to_us", LATEST_US) or 0
     if to_us <= from_us:
         raise Refused("bad-argument", f"The window ends at {to_us} and begins at {from_us}.", "to_us must be later than from_us.")
-    return _json(await current_hub().ask(lab_id, "passages", from_us=from_us, to_us=to_us))
+    return json_answer(await current_hub().ask(lab_id, "passages", from_us=from_us, to_us=to_us))
 
 
-@_answers
+@answers
 async def landmarks(request: HttpRequest, lab_id: str) -> HttpResponse:
-    return _json(await current_hub().ask(lab_id, "landmarks"))
+    return json_answer(await current_hub().ask(lab_id, "landmarks"))
 
 
-@_answers
+@answers
 async def marker(request: HttpRequest, lab_id: str, number: int) -> HttpResponse:
-    return _json(await current_hub().ask(lab_id, "marker", number=number))
+    return json_answer(await current_hub().ask(lab_id, "marker", number=number))
 
 
-@_answers
+@answers
 async def summary(request: HttpRequest, lab_id: str) -> HttpResponse:
-    return _json(await current_hub().ask(lab_id, "summary"))
+    return json_answer(await current_hub().ask(lab_id, "summary"))
 
 
-@_answers
+@answers
 async def inputs(request: HttpRequest, lab_id: str) -> HttpResponse:
-    return _json(await current_hub().ask(lab_id, "inputs"))
+    return json_answer(await current_hub().ask(lab_id, "inputs"))
 
 
-@_answers
+@answers
 async def admin(request: HttpRequest, lab_id: str, tool: str, cluster: str, topic: str) -> HttpResponse:
-    return _json(await current_hub().ask(lab_id, "admin", tool=tool, cluster=cluster, topic=topic))
+    return json_answer(await current_hub().ask(lab_id, "admin", tool=tool, cluster=cluster, topic=topic))
 
 
-@_answers
+@answers
 async def tile(request: HttpRequest, lab_id: str, branch: int, cluster: str, topic: str, level: int, index: int) -> HttpResponse:
     """`?version=` only names the answer for the browser's cache: the page changes it while a tile still grows."""
     if level > HIGHEST_LEVEL:
         raise Refused("bad-argument", f"There is no level {level}.", f"Levels are 0 to {HIGHEST_LEVEL}.")
     text = await current_hub().ask(lab_id, "tile", branch=branch, cluster=cluster, topic=topic, level=level, index=index)
-    response = _json(text)
+    response = json_answer(text)
     if '"full":true' in text:  # names hold no quotes, so this is the field
         response.headers["Cache-Control"] = KEPT_FOR_EVER
     return response
 
 
-@_answers
+@answers
 async def why_twice(request: HttpRequest, lab_id: str) -> HttpResponse:
-    return _json(await current_hub().ask(lab_id, "why-twice"))
+    return json_answer(await current_hub().ask(lab_id, "why-twice"))
 
 
-@_answers
+@answers
 async def messages(request: HttpRequest, lab_id: str, failover: int, kind: str) -> HttpResponse:
     """A page of a failover's messages: `?cause=&first=&limit=`."""
-    first, limit = _number(request, "first", 0), max(1, _number(request, "limit", 50, MESSAGES_LIMIT) or 1)
-    return _json(await current_hub().ask(lab_id, "messages", failover=failover, kind=kind, cause=request.GET.get("cause", ""), first=first, limit=limit))
+    first, limit = whole_number(request, "first", 0), max(1, whole_number(request, "limit", 50, MESSAGES_LIMIT) or 1)
+    return json_answer(await current_hub().ask(lab_id, "messages", failover=failover, kind=kind, cause=request.GET.get("cause", ""), first=first, limit=limit))
 
 
-@_answers
+@answers
 async def story(request: HttpRequest, lab_id: str, failover: int, kind: str) -> HttpResponse:
     """Of the message at `?place=` of the list, or of `?producer=&number=`."""
-    place, number, producer = _number(request, "place", None), _number(request, "number", None), request.GET.get("producer") or None
+    place, number, producer = whole_number(request, "place", None), whole_number(request, "number", None), request.GET.get("producer") or None
     if (place is None) == (producer is None or number is None):
         raise Refused("bad-argument", "A story is asked for without a message, or with two.", "Give place, or producer and number.")
-    return _json(await current_hub().ask(lab_id, "story", failover=failover, kind=kind, place=place, producer=producer, number=number))
+    return json_answer(await current_hub().ask(lab_id, "story", failover=failover, kind=kind, place=place, producer=producer, number=number))
 
 
-@_answers
+@answers
 async def what_if(request: HttpRequest, lab_id: str) -> HttpResponse:
     """The first one begins the runs; each tells how far they are."""
-    return _json(await current_hub().ask(lab_id, "what-if"))
+    return json_answer(await current_hub().ask(lab_id, "what-if"))
 
 
-@_answers
+@answers
 async def forecast(request: HttpRequest, lab_id: str, subscription: str, topic: str) -> HttpResponse:
     """`?after_us=` leaves out the points that the page has."""
-    return _json(await current_hub().ask(lab_id, "forecast", subscription=subscription, topic=topic, after_us=_number(request, "after_us", 0) or 0))
+    return json_answer(await current_hub().ask(lab_id, "forecast", subscription=subscription, topic=topic, after_us=whole_number(request, "after_us", 0) or 0))

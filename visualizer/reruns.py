@@ -30,9 +30,10 @@ STUDIES_KEPT = 4
 class Study:
     """The variants of one run. The pump drives it (`visualizer.pump.Turns`)."""
 
-    def __init__(self, lab_id: str, seed: int, until_us: int, listed: list[Variant], ended: Callable[[Study], None]) -> None:
+    def __init__(self, lab_id: str, seed: int, until_us: int, listed: list[Variant], ended: Callable[[Study], None], told: Callable[[Rerun], dict[str, Any]] = Rerun.outcome) -> None:
         self.lab_id = lab_id
         self._ended = ended
+        self._told = told
         self.seed, self.until_us = seed, until_us
         self.of = len(listed)
         self.outcomes: list[dict[str, Any]] = []
@@ -60,7 +61,7 @@ class Study:
         if self._rerun is None:
             self.blocked_on = in_thread(lambda: Rerun(self._left[0], self.seed, self.until_us, ROWS_MAX)).until
         elif not self._rerun.step(self._size.take()):
-            self.blocked_on = in_thread(self._rerun.outcome).until
+            self.blocked_on = in_thread(lambda: self._told(self._rerun)).until
         return True
 
     def due_s(self, now_s: float) -> float | None:

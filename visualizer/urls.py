@@ -3,6 +3,7 @@
 from django.urls import path
 
 from visualizer import gallery, mine, questions, views
+from visualizer.comparisons import views as comparisons
 from visualizer.setups import views as setups
 
 app_name = "visualizer"
@@ -13,6 +14,10 @@ urlpatterns = [
     path("my-set-up/", setups.set_up_page, name="set-up"),
     path("my-set-up/scenario.json", setups.scenario_of_form, name="scenario-of-form"),
     path("my-set-up/check/", setups.scenario_of_text, name="scenario-of-text"),
+    path("compare/<slug:name>/", comparisons.comparison_page, name="comparison"),
+    path("compare/<slug:name>/columns.json", comparisons.comparison, name="comparison-data"),
+    path("labs/<slug:lab_id>/compare/", comparisons.lab_comparison_page, name="lab-comparison"),
+    path("labs/<slug:lab_id>/compare/columns.json", comparisons.lab_comparison, name="lab-comparison-data"),
     path("labs/", views.labs, name="labs"),
     path("labs/mine/", mine.listed, name="my-labs"),
     path("labs/<slug:lab_id>/", views.lab_page, name="lab"),

@@ -33,7 +33,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     Strategy("snapshots", "Snapshots (PIP-33)", "Now and then markers in the topic tie positions together, and the mark-delete is told by them.", True, False),
     Strategy(
         "acknowledgement-sync", "Acknowledgement-state sync",
-        "Mark-delete and single acknowledgements are told beside the topic, by the positions that messages had where they were published.", False, True,
+        "Mark-delete and single acknowledgements are told beside the topic, by the positions that messages had at home.", False, True,
     ),
 )  # fmt: skip
 STRATEGY_NAMES = tuple(strategy.name for strategy in STRATEGIES)

@@ -15,6 +15,8 @@ CAUSES: dict[str, tuple[str, str]] = {
     "cursor_went_back": ("The cursor went back", "{to} had already passed these messages and fell back: a reset, or a crash that forgot recent acknowledgements."),
     "ack_not_registered": ("The acknowledgement had not arrived", "The application had acknowledged, and {x}'s broker had not heard of it in time."),
     "not_in_target_yet": ("Not in {to} yet", "They reached {to} only after the consumers had moved; no snapshot could have covered them."),
+    "sync_in_flight": ("The news was on its way", "{x} had sent a request that says they are acknowledged; {to} had not taken it in when it sent them out."),
+    "after_last_sync": ("Newer than the last sync", "{x}'s broker took note of their acknowledgements after it had last told {to} what is acknowledged."),
     "ack_hole": ("Held back by an unacknowledged message", "Only the mark-delete is replicated. At {x} it had stopped below these, at a message that was not acknowledged."),
     "update_in_flight": ("The update was still on its way", "{x} had written an update that covers them; {to} had not applied it when they were delivered."),
     "snapshot_evicted": ("The snapshot had been thrown out", "A usable snapshot covered them, and the cache rule had removed it."),
@@ -71,6 +73,10 @@ _EVENTS: dict[str, str] = {
     "snapshot.completed": "snapshot S{snapshot} complete at {cluster}, up to {ledger}:{entry}",
     "snapshot.evicted": "snapshot S{snapshot} leaves the cache of {subscription} at {cluster}: {reason}",
     "update.position": "{cluster} writes an update: {peer} may go to {to_ledger}:{to_entry}",
+    "acknowledgements.sent": "{cluster} tells {peer} what {subscription} has acknowledged: up to {ledger}:{entry}, and {count} more one by one",
+    "acknowledgements.applied": "{cluster} knows what {subscription} has acknowledged in {peer}",
+    "acknowledgements.lost": "what {cluster} told {peer} about {subscription} is lost",
+    "message.filtered": "passed over at {cluster}: acknowledged in {peer}",
     "update.applied": "{cluster} applies {peer}'s update, to {to_ledger}:{to_entry}",
 }
 

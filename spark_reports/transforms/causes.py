@@ -21,6 +21,8 @@ CAUSES = (
     "cursor_went_back",
     "ack_not_registered",
     "not_in_target_yet",
+    "sync_in_flight",
+    "after_last_sync",
     "ack_hole",
     "update_in_flight",
     "snapshot_evicted",
@@ -28,7 +30,15 @@ CAUSES = (
     "snapshot_incomplete",
     "after_newest_snapshot",
 )
+SYNC_CAUSES = ("sync_in_flight", "after_last_sync")
+"""Of subscriptions with acknowledgement-state sync only, and told of runs whose family may have such."""
+SYNC_FAMILY = "tenant-migration"
 DUPLICATE = [*FAILOVER, "producer", "sequence_id"]
+
+
+def causes_of(family: str) -> tuple[str, ...]:
+    """The causes of a family's table, in their order."""
+    return tuple(name for name in CAUSES if family == SYNC_FAMILY or name not in SYNC_CAUSES)
 
 
 def duplicates(judged: DataFrame, ends: DataFrame) -> DataFrame:
@@ -96,15 +106,16 @@ def went_back(duplicates: DataFrame, backward_steps: DataFrame) -> DataFrame:
     return fell.groupBy(*DUPLICATE).agg(F.max("back_seq").alias("back_seq")).select(*DUPLICATE, "back_seq")
 
 
-def explained(duplicates: DataFrame, copies: DataFrame, went_back: DataFrame, parties: DataFrame) -> DataFrame:
+def explained(duplicates: DataFrame, copies: DataFrame, went_back: DataFrame, said: DataFrame, parties: DataFrame) -> DataFrame:
     """Each duplicate with `cause`, and `evidence_seq`, the row (beside delivery and acknowledgement) that the cause rests on.
 
-    `parties` holds every threshold of `transforms.parties`.
+    `said` is of `transforms.sync`; `parties` holds every threshold of `transforms.parties` and what `sync.told` adds.
     """
     known = parties.select(*PARTY, *_THRESHOLDS).withColumnRenamed("x", "ack_cluster")
     all_told = (
         duplicates.join(copies, DUPLICATE, "left")
         .join(went_back, DUPLICATE, "left")
+        .join(said, DUPLICATE, "left")
         .join(F.broadcast(known), [*FAILOVER, "topic", "ack_cluster"], "left")
     )
     holds = _conditions()
@@ -121,7 +132,7 @@ def explained(duplicates: DataFrame, copies: DataFrame, went_back: DataFrame, pa
 
 _THRESHOLDS = (
     "mark_x", "mark_x_seq", "mark_b", "missing_at_target", "replicated", "reach_us", "late_update", "late_update_seq", "prompt_update",
-    "evicted_snapshot", "evicted_seq", "unused_snapshot", "unused_seq", "attempt_us", "attempt_seq",
+    "evicted_snapshot", "evicted_seq", "unused_snapshot", "unused_seq", "attempt_us", "attempt_seq", "synchronises", "told_mark", "newest_request_seq",
 )  # fmt: skip
 
 
@@ -130,15 +141,19 @@ def _conditions() -> dict[str, Column]:
     p = F.col("place")
     passed_at_x = F.coalesce(F.col("mark_x") >= F.col("ack_place"), F.lit(False))
     dispatched = F.coalesce(F.col("mark_b") >= p, F.lit(False))
+    synchronises = F.coalesce("synchronises", F.lit(False))
+    said = F.col("said_seq").isNotNull() | F.coalesce(F.col("told_mark") >= F.col("ack_place"), F.lit(False))
     return {
         "resent_copy": F.col("earlier_copy_seq").isNotNull(),
         "subscription_missing": F.col("missing_at_target"),
-        "not_replicated": ~own & ~F.col("replicated"),
+        "not_replicated": ~own & ~F.col("replicated") & ~synchronises,
         "cursor_went_back": F.col("back_seq").isNotNull()
         | F.coalesce("forgotten_at_b", F.lit(False))
         | (own & F.col("registered_at_b_seq").isNotNull()),
         "ack_not_registered": ~(F.coalesce("registered_at_x", F.lit(False)) | (~own & passed_at_x)),
         "not_in_target_yet": F.col("stored_seq") > F.col("failover_seq"),
+        "sync_in_flight": synchronises & said,
+        "after_last_sync": synchronises,
         "ack_hole": ~passed_at_x,
         "update_in_flight": (p <= F.col("late_update")) | (dispatched & (p <= F.col("prompt_update"))),
         "snapshot_evicted": p <= F.col("evicted_snapshot"),
@@ -155,6 +170,8 @@ def _evidence() -> dict[str, Column]:
         "cursor_went_back": F.coalesce("back_seq", "registered_at_b_seq"),
         "ack_not_registered": F.col("ended_seq"),
         "not_in_target_yet": F.col("stored_seq"),
+        "sync_in_flight": F.coalesce("said_seq", "newest_request_seq"),
+        "after_last_sync": F.coalesce("newest_request_seq", "ended_seq"),
         "ack_hole": F.col("mark_x_seq"),
         "update_in_flight": F.col("late_update_seq"),
         "snapshot_evicted": F.col("evicted_seq"),

@@ -3,24 +3,50 @@
 from __future__ import annotations
 
 import inspect
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from simulator import World, scenario_names
+from simulator import World, load_scenario, scenario_names
+from simulator.comparison import STRATEGIES, under
 from simulator.trace.files import write_trace
 from spark_reports.counting import Counting
 from spark_reports.facts import facts_of
 from spark_reports.read import TraceInput, find_traces, trace_rows
+from tests.simulator.engine_runs import run as run_text
 from tests.simulator.random_scenarios import random_scenario
+from tests.simulator.test_acknowledgement_sync import MOVE, body
+from tests.simulator.plain_sync_recount import sync_causes
 from tests.simulator import test_counting_cases, test_counting_causes, trace_builder
 from tests.spark_reports.conftest import run_scenario, write_run
 from tests.spark_reports.plain_recount import recount
 
+COMPARED = [name for name in scenario_names() if load_scenario(name).compare]
+
 RANDOM_SEEDS = range(40)
 """About a third of them fail over."""
+
+_PUBLISHES = "p: {topic: t, cluster: a, start: 1ms, every: 2500us, count: 700}"
+_HOLES = "processing: 500us, hold: {messages: [p/5, p/201, p/330], for: 1h}"
+_FORGETS = (
+    "  - {at: 1200ms, do: link.slow, link: a -> b, latency: 5s}\n  - {at: 1550ms, do: client.close, client: c1}\n"
+    "  - {at: 1600ms, do: cluster.crash, cluster: a}\n  - {at: 2s, do: cluster.restart, cluster: a}\n"
+)
+_ONCE = "  - {at: 500ms, do: subscription.sync-acknowledgements, subscription: s, from: a, to: b}\n  - {at: 2500ms, do: subscription.sync-acknowledgements, subscription: s, from: a, to: b}\n"
+_RESET = "  - {at: 1600ms, do: client.close, client: c1}\n  - {at: 1700ms, do: subscription.reset, subscription: s, cluster: a, position: earliest}\n"
+_PLANNED = "  - {at: 2900ms, do: subscription.fail-over, subscription: s, from: a, to: b, mode: planned}\n"
+SYNC_TEXTS = {
+    "sync-in-flight": body(_PUBLISHES, "processing: 500us", commands=MOVE.replace("2s", "1520ms")),
+    "sync-far-away": body(_PUBLISHES, _HOLES).replace("40ms", "700ms"),
+    "sync-batches": body(_PUBLISHES.replace("700", "700, batch: 5"), _HOLES, settings="acknowledgmentAtBatchIndexLevelEnabled: true").replace("40ms", "700ms"),
+    "sync-partitions": body(_PUBLISHES.replace("700", "700, keys: 9"), _HOLES, partitions=3).replace("40ms", "700ms"),
+    "sync-forgotten": body(_PUBLISHES, _HOLES, commands=_FORGETS + _PLANNED.replace("2900", "2200")),
+    "sync-what-survived": body(_PUBLISHES, _HOLES, "once", commands=_FORGETS + _ONCE + _PLANNED),
+    "sync-few-survived": body(_PUBLISHES, _HOLES, "once", commands=_FORGETS + _ONCE + _PLANNED, settings="managedLedgerMaxUnackedRangesToPersist: 200, managedLedgerMaxEntriesPerLedger: 60, managedLedgerMinLedgerRolloverTimeMinutes: 0"),
+    "sync-reset": body(_PUBLISHES, _HOLES, commands=_RESET + _PLANNED),
+}
+"""Runs of acknowledgement-state sync whose requests are late, lost, forgotten or taken back."""
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]
 
@@ -32,13 +58,13 @@ def counted_by_spark(spark: Any, inputs: list[TraceInput], scenarios: list[Any])
 
 @pytest.fixture(scope="module")
 def worlds() -> dict[str, World]:
-    """Every built-in scenario, and random ones, whose people and faults do what no scenario of ours thought of."""
-    return {name: run_scenario(name) for name in scenario_names()} | {f"random-{seed}": run_scenario(of_the_counted_family(random_scenario(seed))) for seed in RANDOM_SEEDS}
-
-
-def of_the_counted_family(text: str) -> str:
-    """Reports count replicated subscriptions; runs that synchronise acknowledgements they refuse (`spark_reports.facts`)."""
-    return re.sub(r", acknowledgementSync: \w+", "", text).replace("family: tenant-migration", "family: replicated-subscriptions")
+    """Every built-in scenario, those with a comparison under each strategy, and random ones, whose people and faults do what no scenario of ours thought of."""
+    made = {name: run_scenario(name) for name in scenario_names()} | {f"random-{seed}": run_scenario(random_scenario(seed)) for seed in RANDOM_SEEDS}
+    for name in COMPARED:
+        for strategy in STRATEGIES:
+            world = made[f"{name}-{strategy.name}"] = World.from_scenario(under(load_scenario(name), strategy), rows_max=None)
+            world.run()
+    return made | {name: run_text(text, until="8s", family="tenant-migration") for name, text in SYNC_TEXTS.items()}
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +114,18 @@ def test_the_headline_of_every_scenario_is_the_plain_recounts(library: Any, worl
     assert sum(failover["duplicates"] for told in failovers.values() for failover in told) > 100
 
 
+def test_the_causes_of_sync_are_those_of_an_account_in_sets(library: Any, worlds: dict[str, World]) -> None:
+    failovers, _ = library
+    found, seen = [], {"sync_in_flight": 0, "after_last_sync": 0}
+    for name, world in worlds.items():
+        for ours, theirs in zip(failovers[name], sync_causes(world.trace, world.counted().failovers), strict=True):
+            counts = {cause: ours["by_cause"].get(cause, 0) for cause in theirs}
+            found += differences(f"{name} at {ours['at_us']}", theirs, counts)
+            seen = {cause: seen[cause] + theirs[cause] for cause in seen}
+    assert not found, "\n".join(found)
+    assert min(seen.values()) > 20, seen
+
+
 def worked_cases(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any, Any, list[Any]]]:
     """(name, trace, scenario, failovers) of every worked case: what the counting's own tests count."""
     seen: list[tuple[str, Any, Any, list[Any]]] = []
@@ -95,7 +133,7 @@ def worked_cases(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any, Any, l
 
     def recording(trace: Any, scenario: Any, *more: Any) -> Any:
         counted = count_run(trace, scenario, *more)  # a case about contradictions raises here, and is none for Spark
-        if scenario.family == "replicated-subscriptions":
+        if scenario.family in ("replicated-subscriptions", "tenant-migration"):
             seen.append((current[0], trace, scenario, counted.failovers))
         return counted
 

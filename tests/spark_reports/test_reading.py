@@ -34,15 +34,6 @@ def test_directories_and_files_are_found_once_and_numbered(trace: Path) -> None:
     assert found[0].meta["rows"] > 100
 
 
-def test_acknowledgement_sync_is_refused_in_words_rather_than_counted_wrong(tmp_path: Path) -> None:
-    text = Path("docs/scenario-example.yaml").read_text().replace("replicateSubscriptionState: true", "acknowledgementSync: periodic").replace("replicated-subscriptions", "tenant-migration")
-    world = World.open(text)
-    world.run(1_000_000)
-    found = find_traces([write_run(world, tmp_path / "run.parquet")])
-    with pytest.raises(TraceFileError, match="billing synchronises its acknowledgements"):
-        scenarios_of(found)
-
-
 def test_what_is_missing_is_said_in_words(tmp_path: Path) -> None:
     with pytest.raises(TraceFileError, match="no such file or directory"):
         find_traces([tmp_path / "nowhere"])

@@ -23,7 +23,8 @@ function make(section, { document, window, requests, base, getState, say, wake }
   section.classList.add("what-if");
   const status = element(document, "p.quiet", { role: "status" });
   const content = element(document, "div", {});
-  section.replaceChildren(content, status);
+  const beside = element(document, "p.quiet", {}, [element(document, "a", { href: `${base}compare/`, text: "This run under three strategies, side by side" })]);
+  section.replaceChildren(content, status, beside);
   let answer = null;
   let chosen = null;
   let key = "";

@@ -1,0 +1,148 @@
+/**
+ * A comparison as the page holds it: for each strategy the messages of one failover, and what is true of them at an instant.
+ * Pure; instants are µs, -1 is never. The server's columns are whole runs, so any instant can be asked for.
+ */
+
+/** States of a message's cell, the later covers the earlier. */
+export const CELL = { absent: 0, there: 1, done: 2 };
+
+/**
+ * @typedef {object} Column one strategy
+ * @property {string} strategy
+ * @property {string} title
+ * @property {string} says
+ * @property {object} followed what the server told of the failover
+ * @property {number} total messages
+ * @property {Object<string, number[]>} sorted instants in order: stored, acknowledged, untold, told, twice, redelivered
+ * @property {Map<string, number[]>} causes by cause the instants of its duplicates, in order
+ */
+
+/** @returns {Column[] | null} columns of the failover at a place; null when the runs have none there */
+export function columnsOf(told, place) {
+  if (told.columns.some((column) => !column.followed[place])) return null;
+  return told.columns.map((column) => columnOf(column, column.followed[place]));
+}
+
+function columnOf(column, followed) {
+  const messages = followed.messages ?? nothing();
+  const { acknowledged_us, known_us, stored_us, delivered_us, delivery, cause } = messages;
+  const causes = new Map(Object.keys(column.failovers[0]?.by_cause ?? {}).map((name) => [name, []]));
+  const sorted = { stored: inOrder(stored_us), acknowledged: inOrder(acknowledged_us), told: [], twice: [], redelivered: [] };
+  for (let at = 0; at < acknowledged_us.length; at++) {
+    if (acknowledged_us[at] >= 0 && known_us[at] >= 0) sorted.told.push(Math.max(acknowledged_us[at], known_us[at]));
+    if (delivery[at] === "twice") {
+      sorted.twice.push(delivered_us[at]);
+      causes.get(cause[at])?.push(delivered_us[at]);
+    }
+    if (delivery[at] === "redelivered") sorted.redelivered.push(delivered_us[at]);
+  }
+  for (const list of [sorted.told, sorted.twice, sorted.redelivered, ...causes.values()]) list.sort((a, b) => a - b);
+  return { strategy: column.strategy, title: column.title, says: column.says, text: column.text, costs: column.costs, followed, total: stored_us.length, sorted, causes };
+}
+
+const nothing = () => ({ stored_us: [], at_source_us: [], at_target_us: [], acknowledged_us: [], known_us: [], delivered_us: [], delivery: [], cause: [], lost: [], origin: [] });
+
+const inOrder = (instants) => instants.filter((at_us) => at_us >= 0).sort((a, b) => a - b);
+
+/** @returns {number} how many of the sorted instants are at or before `at_us` */
+export function reached(sorted, at_us) {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] <= at_us) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** What stands at an instant: counts of messages, and duplicates by cause so far. */
+export function standing(column, at_us) {
+  const { sorted } = column;
+  const acknowledged = reached(sorted.acknowledged, at_us);
+  const move_us = column.followed.at_us;
+  const told = reached(sorted.told, Math.min(at_us, move_us)); // later it is the target's own consumers who acknowledge
+  return {
+    moved: at_us >= move_us,
+    stored: reached(sorted.stored, at_us),
+    acknowledged,
+    told,
+    untold: acknowledged - told,
+    twice: reached(sorted.twice, at_us),
+    redelivered: reached(sorted.redelivered, at_us),
+    causes: new Map([...column.causes].map(([name, instants]) => [name, reached(instants, at_us)])),
+  };
+}
+
+/** The number in large type: what a move would bring twice, then what it has brought. */
+export const figureOf = (now) => (now.moved ? now.twice : now.untold);
+
+/** Causes that any column counts in the end, in the order of decision. */
+export function causesOf(columns) {
+  const names = [...columns[0].causes.keys()];
+  return names.filter((name) => columns.some((column) => column.causes.get(name)?.length));
+}
+
+/** The highest that any column's figure gets, for one scale in all of them. */
+export function highestFigure(columns) {
+  let most = 1;
+  for (const column of columns) for (const at_us of [column.followed.at_us - 1, Number.MAX_SAFE_INTEGER]) most = Math.max(most, figureOf(standing(column, at_us)));
+  for (const column of columns) for (const at_us of column.sorted.acknowledged) if (at_us < column.followed.at_us) most = Math.max(most, standing(column, at_us).untold);
+  return most;
+}
+
+/** A message's cell in the source's or target's log. */
+export function cellAt(messages, at, at_us, in_target) {
+  const arrived_us = in_target ? messages.at_target_us[at] : messages.at_source_us[at];
+  if (arrived_us < 0 || arrived_us > at_us) return CELL.absent;
+  const acknowledged = by(messages.acknowledged_us[at], at_us);
+  if (!in_target) return acknowledged ? CELL.done : CELL.there;
+  return acknowledged && (by(messages.known_us[at], at_us) || by(messages.delivered_us[at], at_us)) ? CELL.done : CELL.there;
+}
+
+const by = (instant_us, at_us) => instant_us >= 0 && instant_us <= at_us;
+
+/** @returns {"" | "would" | "has"} whether a message would come twice at the target, or has */
+export function twiceAt(messages, at, at_us, moved) {
+  if (messages.delivery[at] === "twice" && by(messages.delivered_us[at], at_us)) return "has";
+  if (moved) return messages.delivery[at] === "twice" && by(messages.at_target_us[at], at_us) ? "would" : "";
+  const there = by(messages.at_target_us[at], at_us);
+  return there && by(messages.acknowledged_us[at], at_us) && !by(messages.known_us[at], at_us) ? "would" : "";
+}
+
+/** Wider gaps are no holes: there something else goes on. */
+const HOLE_MOST = 3;
+
+/** @returns {number} the oldest message that is not acknowledged, in a small gap among messages that are; -1 for none */
+export function holeAt(messages, at_us, in_target) {
+  let hole = -1;
+  let wide = 0;
+  for (let at = 0; at < messages.stored_us.length && messages.stored_us[at] <= at_us; at++) {
+    const state = cellAt(messages, at, at_us, in_target);
+    if (state === CELL.done && wide > 0 && wide <= HOLE_MOST) return hole;
+    if (state === CELL.done) wide = 0;
+    if (state === CELL.there && wide++ === 0) hole = at;
+  }
+  return -1;
+}
+
+/** What is between the clusters at an instant: kind, from, how far (0 to 1), lost. One that never arrives stands at the beginning of its way. */
+export function passagesAt(followed, at_us) {
+  const found = [];
+  for (const passage of followed.passages) {
+    if (passage.left_us > at_us || (passage.arrived_us !== null && passage.arrived_us < at_us)) continue;
+    const way = passage.arrived_us === null ? 0.08 : (at_us - passage.left_us) / Math.max(1, passage.arrived_us - passage.left_us);
+    found.push({ kind: passage.kind, from: passage.from, left_us: passage.left_us, way, lost: passage.lost });
+  }
+  return found;
+}
+
+/** Instants that are worth a step: the move, faults, and what the columns heard. In order, each once. */
+export function stepsOf(columns) {
+  const found = columns.flatMap(({ followed }) => [
+    followed.at_us,
+    ...followed.faults.map((fault) => fault.at_us),
+    ...followed.passages.flatMap((passage) => [passage.left_us, ...(passage.arrived_us === null ? [] : [passage.arrived_us])]),
+  ]);
+  return [...new Set(found)].sort((a, b) => a - b);
+}

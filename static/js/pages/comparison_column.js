@@ -1,0 +1,51 @@
+/** One column of a comparison: its figure, its picture with the same in words, its curve, and the way to the whole lab. */
+
+import { figureOf, standing } from "../model/comparison.js";
+import { counted, whole } from "../model/format.js";
+import { paintCurve } from "../render/comparison_curve.js";
+import { paintLanes } from "../render/comparison_lanes.js";
+import { required, setText } from "../render/dom.js";
+
+/**
+ * @param {{root: HTMLElement}} page
+ * @param {import("../model/comparison.js").Column} column
+ * @param {{most: number, open: (column: object) => void}} given most: messages that a picture's width holds
+ */
+export function makeColumn({ root }, column, { most, open }) {
+  const section = required(root, `[data-column="${column.strategy}"]`);
+  const [figure, lanes, words, curve] = ["figure", "lanes", "words", "curve"].map((name) => required(section, `[data-part=${name}]`));
+  const number = required(figure, "b");
+  const unit = required(figure, "span");
+  const button = required(section, "[data-act=open]");
+  const { from, to } = column.followed;
+  const clusters = [...new Set([...column.followed.messages.origin, from, to])].sort();
+  button.hidden = !column.text;
+  button.onclick = () => open(column);
+
+  return {
+    paint(given) {
+      const now = standing(column, given.at_us);
+      const twice = figureOf(now);
+      setText(number, whole(twice));
+      setText(unit, now.moved ? "came twice" : "would come twice");
+      figure.className = `figure ${twice === 0 ? "" : now.moved ? "has" : "would"}`;
+      const width = section.clientWidth;
+      paintLanes(lanes, column, { ...given, width, most, clusters });
+      if (curve.offsetParent) paintCurve(curve, column, { ...given, width });
+    },
+    write(at_us) {
+      const said = wordsOf(column, at_us);
+      setText(words, said);
+      lanes.setAttribute("aria-label", `${column.title}: ${said}`);
+    },
+  };
+}
+
+/** The picture in a sentence or two. */
+export function wordsOf(column, at_us) {
+  const { from, to } = column.followed;
+  const now = standing(column, at_us);
+  const known = `${counted(now.acknowledged, "message is", "messages are")} acknowledged, ${to} ${now.moved ? "knew at the move" : "knows"} of ${whole(now.told)}.`;
+  if (!now.moved) return `${known} A move from ${from} now would bring ${whole(now.untold)} twice.`;
+  return `${known} Since the move ${counted(now.twice, "message came", "messages came")} twice${now.redelivered ? `, ${whole(now.redelivered)} again that had not been acknowledged` : ""}.`;
+}

@@ -1,0 +1,51 @@
+/** The sentence above the columns and the table below them: the same figures in words and numbers, at the instant shown. */
+
+import { causesOf, figureOf, standing } from "../model/comparison.js";
+import { causeWords } from "../model/cause_words.js";
+import { bytes, seconds, whole } from "../model/format.js";
+import { element, putParts, required, setText } from "../render/dom.js";
+
+export function makeNumbers({ document, root }, columns) {
+  const table = required(root, "[data-part=table]");
+  const sentence = required(root, "[data-part=sentence]");
+  const causes = causesOf(columns);
+  const { subscription, from, to, at_us: move_us } = columns[0].followed;
+  const rows = [
+    row("acknowledged", "", (now) => now.acknowledged),
+    row(`known in ${to}, up to the move`, "", (now) => now.told),
+    row("would come twice", "", (now) => (now.moved ? null : now.untold)),
+    row("came twice", "harm", (now) => (now.moved ? now.twice : null)),
+    ...causes.map((cause) => row(causeWords(cause), "cause", (now) => (now.moved ? now.causes.get(cause) : null))),
+    row("came again, not acknowledged before", "", (now) => (now.moved ? now.redelivered : null)),
+    row("lost, in the whole run", "", (now, column) => (now.moved ? column.followed.messages.lost.filter(Boolean).length : null)),
+    row("markers in the logs, in the whole run", "", (now, column) => `${whole(column.costs.marker_entries)}, ${bytes(column.costs.marker_bytes)}`),
+    row("requests, in the whole run", "", (now, column) => `${whole(column.costs.requests)}, ${bytes(column.costs.request_bytes)}`),
+  ];
+  const head = element(document, "tr", {}, [element(document, "td", {}), ...columns.map((column) => element(document, "th", { scope: "col", text: column.title }))]);
+  table.replaceChildren(element(document, "thead", {}, [head]), element(document, "tbody", {}, rows.map((one) => one.line)));
+
+  function row(words, kind, valueOf) {
+    const cells = columns.map(() => element(document, "td", {}));
+    const line = element(document, kind ? `tr.${kind}` : "tr", {}, [element(document, "th", { scope: "row", text: words }), ...cells]);
+    return { line, cells, valueOf };
+  }
+
+  return {
+    write(at_us) {
+      const now = columns.map((column) => standing(column, at_us));
+      for (const { cells, valueOf } of rows) {
+        cells.forEach((cell, at) => {
+          const value = valueOf(now[at], columns[at]);
+          setText(cell, value === null ? "–" : typeof value === "number" ? whole(value) : value);
+        });
+      }
+      putParts(document, sentence, sentenceOf(now));
+    },
+  };
+
+  function sentenceOf(now) {
+    const figures = now.flatMap((one, at) => [at === 0 ? "" : at === now.length - 1 ? " or " : ", ", { [one.moved ? "harm" : "strong"]: whole(figureOf(one)) }]);
+    if (!now[0].moved) return [`If ${subscription} moved from ${from} to ${to} now, `, ...figures, " messages would come twice."];
+    return [`Since the move to ${to} at ${seconds(move_us, 1)} s, `, ...figures, ` messages of ${subscription} came twice.`];
+  }
+}

@@ -1,0 +1,154 @@
+"""Three strategies side by side, in a real browser: one clock for all columns, by pointer and key; words that say what the pictures show; the way to a lab."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from script.support.browsing import wait_until
+from script.support.temporary_site import Site
+from tests.browser.conftest import WIDE, note_troubles
+from tests.browser.test_access import findings
+
+HOLE = "strategies-delayed-message"
+COLUMNS = ("Local subscription", "Snapshots (PIP-33)", "Acknowledgement-state sync")
+
+
+@pytest.fixture
+def opened(browser: Browser, site: Site) -> Iterator[Any]:
+    """Opens the page; nothing may go wrong on it."""
+    troubles: list[str] = []
+    contexts = []
+
+    def open_page(name: str = HOLE, query: str = "", **options: Any) -> Page:
+        context = browser.new_context(**{"viewport": WIDE, **options})
+        contexts.append(context)
+        page = context.new_page()
+        note_troubles(page, site.address, troubles)
+        page.goto(f"{site.address}/compare/{name}/{query}")
+        wait_until(page, "() => (globalThis.failoverComparison?.getState().columns.length ?? 0) > 0")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+def seek(page: Page, at_us: int) -> None:
+    page.evaluate("at_us => globalThis.failoverComparison.seek(at_us)", at_us)
+
+
+def state(page: Page, what: str) -> Any:
+    return page.evaluate(f"() => globalThis.failoverComparison.getState().{what}")
+
+
+def figures(page: Page) -> list[str]:
+    return [page.get_by_role("region", name=name, exact=True).locator(".figure").inner_text().replace("\n", " ") for name in COLUMNS]
+
+
+def test_one_clock_steers_all_columns_and_they_count_up(opened):
+    page = opened()
+    page.keyboard.press(" ")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    wait_until(page, "() => globalThis.failoverComparison.getState().at_us > 400000")
+    page.keyboard.press(" ")
+    assert state(page, "playing") is False
+    seek(page, 4_020_000)
+    expect(page.get_by_role("heading", level=1)).to_have_text("If billing moved from blue to green now, 39, 29 or 10 messages would come twice.")
+    assert figures(page) == ["39 would come twice", "29 would come twice", "10 would come twice"]
+    seek(page, 8_000_000)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Since the move to green at 5.9 s, 58, 48 or 9 messages of billing came twice.")
+    assert figures(page) == ["58 came twice", "48 came twice", "9 came twice"]
+
+
+def test_the_columns_say_in_words_and_numbers_what_they_draw(opened):
+    page = opened()
+    seek(page, 8_000_000)
+    picture = page.get_by_role("img", name=re.compile("^Acknowledgement-state sync: .*green knew at the move of 49. Since the move 9 messages came twice"))
+    expect(picture).to_be_visible()
+    table = page.get_by_role("table")
+    expect(table.get_by_role("row", name=re.compile("^behind an unacknowledged message 0 43 0$"))).to_be_visible()
+    expect(table.get_by_role("row", name=re.compile("^came twice 58 48 9$"))).to_be_visible()
+    expect(table.get_by_role("row", name=re.compile("^acknowledged after the last sync 0 0 9$"))).to_be_visible()
+    seek(page, 1_000_000)
+    expect(table.get_by_role("row", name=re.compile("^came twice – – –$"))).to_be_visible()
+
+
+def test_speed_scrub_and_steps_by_key(opened):
+    page = opened()
+    page.keyboard.press(".")
+    assert state(page, "speed") == 2
+    page.keyboard.press(",")
+    page.keyboard.press(",")
+    assert state(page, "speed") == 0.5
+    page.get_by_label("Speed").select_option(label="×5")
+    assert state(page, "speed") == 5
+    slider = page.get_by_role("slider", name="Instant")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert round(state(page, "at_us")) == 200_000
+    expect(slider).to_have_attribute("aria-valuetext", "0.200 seconds")
+    slider.evaluate("node => node.blur()")
+    seek(page, 0)
+    page.keyboard.press("ArrowRight")
+    first = state(page, "at_us")
+    page.keyboard.press("ArrowRight")
+    assert 0 < first < state(page, "at_us"), "from one marker, request or move to the next"
+    page.keyboard.press("ArrowLeft")
+    assert state(page, "at_us") == first
+
+
+def test_it_ends_and_begins_again(opened):
+    page = opened()
+    seek(page, state(page, "end_us") - 100)
+    page.keyboard.press(" ")
+    expect(page.get_by_role("button", name="Again")).to_be_visible()
+    page.get_by_role("button", name="Again").click()
+    wait_until(page, "() => globalThis.failoverComparison.getState().at_us < 3000000 && globalThis.failoverComparison.getState().playing")
+
+
+def test_a_column_opens_as_a_lab_at_the_instant_shown(opened):
+    page = opened()
+    seek(page, 4_000_000)
+    page.get_by_role("region", name=COLUMNS[1], exact=True).get_by_role("button", name="Open as a lab at this instant").click()
+    wait_until(page, "() => Boolean(globalThis.failoverLab?.getState().view)")
+    assert page.evaluate("() => globalThis.failoverLab.getState().at_us") == 4_000_000
+    assert "Snapshots (PIP-33)" in page.title() or page.get_by_text("Snapshots (PIP-33)").count()
+
+
+def test_a_run_in_which_nobody_moves_says_so(browser, site):
+    page = browser.new_page()
+    page.goto(f"{site.address}/compare/two-regions/")
+    expect(page.get_by_role("alert")).to_contain_text("Nobody moves in this run, so there is nothing to compare.", timeout=30_000)
+    page.close()
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_finds_nothing_serious_and_nothing_lies_beyond_the_page(opened, look, width):
+    page = opened(query=f"?theme={look}", viewport={"width": width, "height": 844}, reduced_motion="reduce")
+    for at_us in (4_020_000, 8_000_000):
+        seek(page, at_us)
+        page.wait_for_timeout(200)
+        assert findings(page) == []
+        assert page.evaluate("() => document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_less_motion_moves_in_steps(opened):
+    page = opened(reduced_motion="reduce")
+    page.keyboard.press(" ")
+    wait_until(page, "() => globalThis.failoverComparison.getState().at_us > 700000")
+    assert page.locator("[data-part=clock]").inner_text() in ("0.500 s", "1.000 s", "1.500 s")
+
+
+def test_a_frame_costs_little_script(opened):
+    page = opened("strategies-backlog")
+    page.keyboard.press(" ")
+    wait_until(page, "() => globalThis.failoverComparison.times_ms.length > 40")
+    times = sorted(page.evaluate("() => globalThis.failoverComparison.times_ms"))
+    assert times[len(times) // 2] < 16, times

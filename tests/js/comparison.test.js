@@ -1,0 +1,117 @@
+/** A comparison's columns at any instant: counts, cells, what would come twice and what has, what is on its way; and the page's own clock. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { CELL, causesOf, cellAt, columnsOf, figureOf, highestFigure, holeAt, passagesAt, reached, standing, stepsOf, twiceAt } from "../../static/js/model/comparison.js";
+import { atSpeed, clockUpTo, paused, played, settled, shown, soughtTo } from "../../static/js/playback/own_clock.js";
+
+const messages = {
+  producer: ["p", "p", "p", "p"],
+  sequence_id: [0, 1, 2, 3],
+  origin: ["a", "a", "a", "a"],
+  stored_us: [10, 20, 30, 40],
+  at_source_us: [10, 20, 30, 40],
+  at_target_us: [15, 25, 35, 120],
+  acknowledged_us: [12, 130, 32, 42],
+  known_us: [50, -1, -1, -1],
+  delivered_us: [-1, 105, 110, 125],
+  delivery: ["", "redelivered", "twice", "twice"],
+  cause: ["", "", "after_last_sync", "not_in_target_yet"],
+  lost: [false, false, false, false],
+};
+const passages = [
+  { kind: "request", from: "a", left_us: 40, arrived_us: 50, lost: false },
+  { kind: "snapshot_request", from: "a", left_us: 60, arrived_us: null, lost: false },
+];
+const told = {
+  columns: ["local", "acknowledgement-sync"].map((strategy) => ({
+    strategy, title: strategy, says: "", text: "x", costs: {}, until_us: 200,
+    failovers: [{ by_cause: { ack_hole: 0, not_in_target_yet: 1, after_last_sync: 1 } }],
+    followed: [{ subscription: "s", from: "a", to: "b", at_us: 100, closed_us: null, messages, passages, faults: [{ type: "link.cut", cluster: "a", peer: "b", at_us: 70 }] }],
+  })),
+};
+const [column] = columnsOf(told, 0);
+
+test("instants are counted where they are reached", () => {
+  assert.deepEqual([-1, 9, 10, 45, 1e9].map((at_us) => reached(column.sorted.stored, at_us)), [0, 0, 1, 4, 4]);
+});
+
+test("before the move: acknowledged and not known would come twice", () => {
+  assert.deepEqual([12, 42, 50].map((at_us) => standing(column, at_us).untold), [1, 3, 2]);
+  assert.equal(figureOf(standing(column, 99)), 2);
+});
+
+test("from the move on what has come twice is counted, by cause", () => {
+  assert.equal(figureOf(standing(column, 100)), 0);
+  const late = standing(column, 125);
+  assert.deepEqual([late.twice, late.redelivered, late.told], [2, 1, 1]);
+  assert.deepEqual(Object.fromEntries(standing(column, 110).causes), { ack_hole: 0, not_in_target_yet: 0, after_last_sync: 1 });
+  assert.deepEqual(causesOf([column]), ["not_in_target_yet", "after_last_sync"]);
+});
+
+test("the scale holds the highest figure of any instant", () => {
+  assert.equal(highestFigure([column]), 3);
+});
+
+test("a cell recedes where its cluster counts it as acknowledged", () => {
+  assert.equal(cellAt(messages, 0, 9, false), CELL.absent);
+  assert.equal(cellAt(messages, 0, 12, false), CELL.done);
+  assert.equal(cellAt(messages, 0, 49, true), CELL.there);
+  assert.equal(cellAt(messages, 0, 50, true), CELL.done);
+  assert.equal(cellAt(messages, 2, 110, true), CELL.done, "delivered again and acknowledged before");
+  assert.equal(cellAt(messages, 1, 120, true), CELL.there, "delivered, not yet acknowledged");
+});
+
+test("what would come twice, and what has", () => {
+  assert.equal(twiceAt(messages, 2, 34, false), "", "not there yet");
+  assert.equal(twiceAt(messages, 2, 35, false), "would");
+  assert.equal(twiceAt(messages, 0, 50, false), "", "known");
+  assert.equal(twiceAt(messages, 2, 110, true), "has");
+  assert.equal(twiceAt(messages, 3, 121, true), "would");
+  assert.equal(twiceAt(messages, 1, 121, true), "", "not acknowledged before");
+});
+
+test("a small gap among acknowledged messages is a hole", () => {
+  assert.equal(holeAt(messages, 31, false), -1);
+  assert.equal(holeAt(messages, 32, false), 1);
+});
+
+test("what travels stands where it is on its way", () => {
+  assert.deepEqual(passagesAt(column.followed, 45), [{ kind: "request", from: "a", left_us: 40, way: 0.5, lost: false }]);
+  assert.equal(passagesAt(column.followed, 51).length, 0);
+  assert.ok(passagesAt(column.followed, 199)[0].way < 0.2, "what never arrives waits at the beginning");
+});
+
+test("steps go through moves, faults and what travels", () => {
+  assert.deepEqual(stepsOf([column]), [40, 50, 60, 70, 100]);
+});
+
+test("a failover that is missing under a strategy is no comparison", () => {
+  assert.equal(columnsOf(told, 1), null);
+});
+
+test("too many messages are columns without a picture", () => {
+  const bare = { columns: told.columns.map((one) => ({ ...one, followed: [{ ...one.followed[0], messages: null }] })) };
+  assert.equal(columnsOf(bare, 0)[0].total, 0);
+});
+
+// --- the page's own clock
+
+test("the clock runs at its speed, stops at the end and begins again", () => {
+  let clock = played(clockUpTo(1_000_000, 2), 100);
+  assert.equal(shown(clock, 350), 500_000);
+  assert.equal(shown(clock, 9_999), 1_000_000);
+  clock = settled(clock, 9_999);
+  assert.deepEqual([clock.playing, clock.at_us], [false, 1_000_000]);
+  assert.equal(shown(played(clock, 0), 0), 0);
+});
+
+test("speed and seek change nothing but the rate and the place", () => {
+  let clock = played(clockUpTo(1_000_000, 1), 0);
+  clock = atSpeed(clock, 0.1, 100);
+  assert.equal(shown(clock, 200), 110_000);
+  clock = soughtTo(clock, 700_000, 200);
+  assert.equal(shown(clock, 300), 710_000);
+  assert.equal(shown(paused(clock, 300), 9_000), 710_000);
+  assert.equal(soughtTo(clock, -5, 0).at_us, 0);
+});

@@ -1,0 +1,104 @@
+"""Comparisons on the site: the page, the runs beside the labs, the columns, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.test import AsyncClient, Client
+
+from simulator.comparison import STRATEGY_NAMES
+from simulator.headless import compare
+from tests.visualizer.pages import Page
+from visualizer.comparisons import running
+from visualizer.hub import current_hub
+
+PERIOD = "strategies-between-snapshots"
+
+
+async def columns(address: str) -> dict[str, Any]:
+    """Asks as the page does, until the runs are done."""
+    client = AsyncClient()
+    for _ in range(600):
+        answer = await client.get(address)
+        told = answer.json()
+        assert answer.status_code == 200, told
+        if told["state"] != "running":
+            return told
+        assert "columns" not in told and told["of"] == 3
+        await asyncio.sleep(0.02)
+    raise AssertionError("the runs did not end")
+
+
+@pytest.mark.django_db
+def test_the_page_says_what_is_compared_and_not_how_it_comes_out() -> None:
+    answer = Client().get(f"/compare/{PERIOD}/")
+    text = answer.content.decode()
+    assert answer.status_code == 200
+    assert "Local subscription" in text and "Snapshots (PIP-33)" in text and "Acknowledgement-state sync" in text
+    assert f'data-address="/compare/{PERIOD}/columns.json?seed=1"' in text and f"simulate {PERIOD} --compare" in text
+    assert "duplicates" not in text
+    assert f'href="/compare/{PERIOD}/"' in Client().get("/").content.decode()
+    assert Client().get("/compare/etc/").status_code == 404
+    assert Client().get(f"/compare/{PERIOD}/?seed=x").status_code == 400
+    assert Client().get("/labs/none/compare/").status_code == 404
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_the_columns_are_the_command_lines_figures(hub: Any) -> None:
+    out = StringIO()
+    compare(PERIOD, out, StringIO(), as_json=True, seed=7)
+    wanted = json.loads(out.getvalue())["comparison"]
+    told = await columns(f"/compare/{PERIOD}/columns.json?seed=7")
+    assert [column["strategy"] for column in told["columns"]] == list(STRATEGY_NAMES)
+    for column, entry in zip(told["columns"], wanted, strict=True):
+        assert {name: column[name] for name in entry} == entry
+        assert len(column["followed"][0]["messages"]["producer"]) == 60 and column["text"].startswith("format: 1")
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_who_asks_again_sees_the_same_runs(hub: Any) -> None:
+    first = await columns(f"/compare/{PERIOD}/columns.json")
+    assert (await AsyncClient().get(f"/compare/{PERIOD}/columns.json")).json() == first, "at once"
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_lab_is_compared_as_it_ran(hub: Any) -> None:
+    from asgiref.sync import sync_to_async
+
+    from visualizer.definitions import new_lab
+
+    made = await sync_to_async(new_lab)({"scenario": PERIOD})
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await page.command(do="link.slow", link="blue -> green", latency="900ms")
+    await page.close()
+    plain = await columns(f"/compare/{PERIOD}/columns.json")
+    told = await columns(f"/labs/{made.lab.pk}/compare/columns.json")
+    assert told["columns"][0]["followed"][0]["messages"]["at_target_us"] != plain["columns"][0]["followed"][0]["messages"]["at_target_us"], "the slow link is part of it"
+    assert told["columns"][0]["text"] is None, "commands by hand are not in the scenario's text"
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_too_many_at_once_are_refused_in_words(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "RUNNING", 0)
+    answer = await AsyncClient().get(f"/compare/{PERIOD}/columns.json")
+    assert answer.status_code == 503 and answer.json()["code"] == "too-many"
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_only_the_newest_are_kept(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "KEPT", 1)
+    await columns(f"/compare/{PERIOD}/columns.json?seed=1")
+    await columns(f"/compare/{PERIOD}/columns.json?seed=2")
+    assert len(current_hub().comparisons._studies) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_our_own_bug_in_a_run_is_said(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("visualizer.reruns.Rerun.step", lambda self, events: 1 // 0)
+    told = await columns(f"/compare/{PERIOD}/columns.json?seed=3")
+    assert told["state"] == "failed" and "ZeroDivisionError" in told["words"]

@@ -1,0 +1,1 @@
+"""One run under every strategy, drawn in columns on one clock."""

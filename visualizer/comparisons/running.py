@@ -1,0 +1,77 @@
+"""This process's comparisons: the runs of every strategy, one after the other, in the pump's slices.
+
+Rules: a comparison is named by its inputs, so whoever asks again, or beside, sees the same one; the newest few are kept. What a
+page draws is whole and final: the browser plays it, and the server has nothing more to do with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import OrderedDict
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from simulator import ENGINE_VERSION
+from simulator.comparison import STRATEGIES, column, strategy_runs
+from visualizer.pump import Pump
+from visualizer.reruns import Study
+from visualizer.wire import Refused
+
+KEPT = 20
+"""Comparisons that are kept, running or done: up to a few megabytes each."""
+
+RUNNING = 4
+"""At once; each takes turns among the labs like one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is compared: a scenario, its seed, the commands given by hand, and where it ends."""
+
+    title: str
+    scenario: Any
+    seed: int
+    commands: list[dict[str, Any]]
+    until_us: int
+
+    @property
+    def key(self) -> str:
+        text = json.dumps([ENGINE_VERSION, self.scenario.canonical_text, self.seed, self.commands, self.until_us])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Comparisons:
+    def __init__(self, pump: Pump) -> None:
+        self._pump = pump
+        self._studies: OrderedDict[str, Study] = OrderedDict()
+        self._numbers = count(1)
+
+    def of(self, source: Source) -> Study:
+        """The study of these inputs, begun when it is new. Raises Refused when too many run."""
+        study = self._studies.get(source.key)
+        if study is None:
+            study = self._begin(source)
+        self._studies.move_to_end(source.key)
+        return study
+
+    def _begin(self, source: Source) -> Study:
+        if sum(study.state == "running" for study in self._studies.values()) >= RUNNING:
+            raise Refused("too-many", f"{RUNNING} comparisons are being run already.", "Try again in a minute.")
+        runs = strategy_runs(source.scenario, source.commands)
+        study = Study(f"comparison {next(self._numbers)}", source.seed, source.until_us, runs, self._pump.remove, column)
+        self._studies[source.key] = study
+        while len(self._studies) > KEPT:
+            self._pump.remove(self._studies.popitem(last=False)[1])
+        self._pump.add(study)
+        return study
+
+
+def told(study: Study) -> dict[str, Any]:
+    """What the page is told: how far it is; when it is done, the columns, in the order of the strategies."""
+    progress = {"state": study.state, "running": study.running, "done": len(study.outcomes), "of": study.of, "words": study.words}
+    if study.state != "done":
+        return progress
+    titles = {strategy.name: {"title": strategy.title, "says": strategy.says} for strategy in STRATEGIES}
+    return {**progress, "columns": [{**titles[outcome["strategy"]], **outcome} for outcome in study.outcomes]}

@@ -1,0 +1,78 @@
+"""The page of a comparison, of a built-in scenario or of a lab as it ran, and what it draws.
+
+Rules: GET only; the page's address is the comparison: nothing is stored.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from simulator import scenario_names
+from simulator.comparison import STRATEGIES
+from visualizer.comparisons.running import Source, told
+from visualizer.definitions import SEED_LIMIT, builtin_scenario, read_scenario, scenario_of
+from visualizer.hub import current_hub
+from visualizer.models import Lab
+from visualizer.questions import answers, json_answer, refusal, whole_number
+from visualizer.wire import Refused
+
+
+@require_GET
+def comparison_page(request: HttpRequest, name: str) -> HttpResponse:
+    """`?seed=` another seed than the scenario's."""
+    try:
+        scenario = _builtin(name, whole_number(request, "seed", None, SEED_LIMIT))
+    except Refused as refused:
+        return refusal(refused)
+    data = reverse("visualizer:comparison-data", args=[name])
+    return _page(request, scenario.title, scenario, f"{data}?seed={scenario.seed}", "")
+
+
+@require_GET
+def lab_comparison_page(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """A lab as it has run, every command given by hand included."""
+    lab = Lab.objects.filter(pk=lab_id).first()
+    if lab is None:
+        return render(request, "visualizer/no_such_lab.html", status=404)
+    return _page(request, lab.title, read_scenario(lab.scenario_text, lab.seed), reverse("visualizer:lab-comparison-data", args=[lab_id]), reverse("visualizer:lab", args=[lab_id]))
+
+
+def _page(request: HttpRequest, title: str, scenario: Any, data: str, lab: str) -> HttpResponse:
+    strategies = [{"name": one.name, "title": one.title, "says": one.says} for one in STRATEGIES]
+    shown = {"title": title, "about": scenario.about, "watch": scenario.watch, "seed": scenario.seed, "name": scenario.name, "data": data, "lab": lab, "strategies": strategies}
+    return render(request, "visualizer/comparison.html", shown)
+
+
+@answers
+async def comparison(request: HttpRequest, name: str) -> HttpResponse:
+    """The first one begins the runs; each tells how far they are; the last brings the columns."""
+    scenario = await sync_to_async(_builtin, thread_sensitive=False)(name, whole_number(request, "seed", None, SEED_LIMIT))
+    return await _answer(Source(scenario.title, scenario, scenario.seed, [], scenario.until_us))
+
+
+@answers
+async def lab_comparison(request: HttpRequest, lab_id: str) -> HttpResponse:
+    inputs = json.loads(await current_hub().ask(lab_id, "inputs"))
+    lab = await Lab.objects.aget(pk=lab_id)
+    scenario = await scenario_of(lab.scenario_text, lab.seed)
+    return await _answer(Source(lab.title, scenario, scenario.seed, inputs["commands"], max(scenario.until_us, inputs["until_us"])))
+
+
+async def _answer(source: Source) -> HttpResponse:
+    hub = current_hub()
+    await hub.start()
+    study = hub.comparisons.of(source)
+    return json_answer(await sync_to_async(lambda: json.dumps(told(study), separators=(",", ":")), thread_sensitive=False)())
+
+
+def _builtin(name: str, seed: int | None) -> Any:
+    if name not in scenario_names():
+        raise Refused("not-found", f"There is no built-in scenario {name[:60]!r}.", "Names stand on the gallery's cards.")
+    return builtin_scenario(name, seed)
