@@ -20,9 +20,9 @@ from visualizer.wire import Refused
 
 FAMILY_WORDS = {
     "replicated-subscriptions": "Pulsar ties positions of different regions together with snapshots, and moves the standby's cursor when the active one has passed them.",
+    "tenant-migration": "A tenant moves to another cluster: its data is replicated, what its consumers have acknowledged is told by the positions that messages had at home, and its clients follow.",
     "topic-creation": "Each cluster has topics, policies and schemas of its own; a replicator asks the other side before it starts, and is told no, for ever if need be.",
     "shadow-topics": "A shadow topic has subscriptions of its own on the ledgers of another topic: no copy, no writing, another broker (PIP-180).",
-    "tenant-migration": "A tenant moves to another cluster: its data is replicated, what its consumers have acknowledged is told by the positions that messages had at home, and its clients follow.",
 }
 """What a family's mechanism is, in one sentence; a family without one stands by its name."""
 
@@ -40,8 +40,11 @@ def gallery(request: HttpRequest) -> HttpResponse:
     return render(request, "visualizer/gallery.html", {"scenarios": shown, "families": sections, "first": FIRST[0]})
 
 
-def _place(scenario: Any) -> tuple[int, str]:
-    return (FIRST.index(scenario.name) if scenario.name in FIRST else len(FIRST), scenario.title.lower())
+def _place(scenario: Any) -> tuple[int, str, int, str]:
+    """Families in the order of their words, those without after them by name; in each where a newcomer begins, then by title."""
+    families = list(FAMILY_WORDS)
+    family = families.index(scenario.family) if scenario.family in families else len(families)
+    return (family, scenario.family, FIRST.index(scenario.name) if scenario.name in FIRST else len(FIRST), scenario.title.lower())
 
 
 def _shown(scenario: Any) -> dict[str, Any]:
