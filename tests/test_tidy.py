@@ -62,7 +62,7 @@ MAY_IMPORT_INSIDE_SIMULATOR = {
     **{protocol: (protocol, "system", "counting", "markers", "log", "kernel", "trace", "schemas", "scenarios") for protocol in PROTOCOLS},
 }
 
-FRONT_DOOR = ("simulator", "simulator.headless", "simulator.what_if", "simulator.comparison", "simulator.story", "simulator.trace.registry", "simulator.trace.files", "simulator.scenarios.settings")
+FRONT_DOOR = ("simulator", "simulator.headless", "simulator.what_if", "simulator.comparison", "simulator.story", "simulator.creation_view", "simulator.trace.registry", "simulator.trace.files", "simulator.scenarios.settings")
 """What rooms outside may import of the simulator: the front door, and the declared vocabularies."""
 
 ELSEWHERE_NEVER = {

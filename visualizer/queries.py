@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from simulator import ENGINE_VERSION
+from simulator.creation_view import look, starts
 from visualizer import stories
 from visualizer.cone import cone
 from visualizer.passages import landmarks, passages
@@ -98,6 +99,20 @@ def require_topic(session: Session, cluster: str, topic: str) -> None:
 COUNTED = frozenset({"summary", "inputs", "why-twice", "messages", "story"})
 """What may take seconds in a long run: the page says so meanwhile."""
 
+def creation(session: Session, of: str | None) -> Work:
+    """Each cluster's namespaces and topics, every replicator's start; of one (`from/to/topic`) how its starts went so far."""
+    world = session.world
+    told = look(world)
+    yield None
+    if of is None:
+        return {**told, "starts": None}
+    known = {f"{one['from']}/{one['to']}/{one['topic']}": one for one in told["replicators"]}
+    if of not in known:
+        raise Refused("not-found", f"There is no replicator {of[:80]!r}.", f"Replicators are {', '.join(known) or 'none'}; write from/to/topic.")
+    one = known[of]
+    return {**told, "starts": {"of": of, **(yield in_thread(lambda: starts(world, one["from"], one["to"], one["topic"])))}}
+
+
 ANSWERS: dict[str, Callable[..., Work]] = {
     "rows": rows,
     "row": row,
@@ -114,4 +129,5 @@ ANSWERS: dict[str, Callable[..., Work]] = {
     "story": stories.story,
     "what-if": stories.what_if,
     "forecast": stories.forecast,
+    "creation": creation,
 }

@@ -162,6 +162,12 @@ async def what_if(request: HttpRequest, lab_id: str) -> HttpResponse:
 
 
 @answers
+async def creation(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """`?of=us/eu/orders` also tells how the replicators us -> eu of orders began so far."""
+    return json_answer(await current_hub().ask(lab_id, "creation", of=request.GET.get("of") or None))
+
+
+@answers
 async def forecast(request: HttpRequest, lab_id: str, subscription: str, topic: str) -> HttpResponse:
     """`?after_us=` leaves out the points that the page has."""
     return json_answer(await current_hub().ask(lab_id, "forecast", subscription=subscription, topic=topic, after_us=whole_number(request, "after_us", 0) or 0))

@@ -60,6 +60,7 @@ class Replicator:
         self.removed = False
         self.started_us = 0
         self.start_seq = NULL  # the row that asked for the start under way
+        self.next_try_us: int | None = None  # when the backoff under way is over
         self.failed_starts = 0  # over the run; `retries` is the backoff's own count
         self.last_error: str | None = None  # what keeps it from replicating now
         self.schemas = ReplicatedSchemas()
@@ -119,7 +120,8 @@ class Replicator:
         wait_us += draw(self.stream, self.runtime.now_us) % (spread + 1) - spread // 2
         self.retries += 1
         self.failed_starts += 1
-        self.runtime.schedule(self.runtime.now_us + wait_us, self.rank, self, "retry_now", self.connection)
+        self.next_try_us = self.runtime.now_us + wait_us
+        self.runtime.schedule(self.next_try_us, self.rank, self, "retry_now", self.connection)
         return wait_us
 
     def fail_start(self, why: str) -> int:

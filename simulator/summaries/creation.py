@@ -34,7 +34,7 @@ def _of_cluster(runtime: Runtime, name: str) -> dict[str, dict[str, Any]]:
     for of_peer in found.values():
         for one in of_peer.values():
             if "state" not in one:
-                one.update(_together(list(one["partitions"].values())))
+                one.update(together(list(one["partitions"].values())))
     return {peer: found[peer] for peer in sorted(found)}
 
 
@@ -49,8 +49,8 @@ def _figures(replicator: Replicator) -> dict[str, Any]:
     }
 
 
-def _together(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Partitions as one: the first state that is not "started", and the first error."""
+def together(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Partitions as one, as pulsar-admin adds them up; the first state that is not "started", and the first error."""
     states = [part["state"] for part in parts]
     return {
         "state": next((state for state in states if state != "started"), "started"),

@@ -1,4 +1,5 @@
 import { ADMIN_PANEL } from "./admin_panel.js";
+import { CREATION } from "./creation_panel.js";
 import { FORECAST } from "./forecast_panel.js";
 import { WHY_TWICE } from "./story_panel.js";
 import { WHAT_IF } from "./what_if_panel.js";
@@ -20,4 +21,4 @@ import { WHAT_IF } from "./what_if_panel.js";
  */
 
 /** @type {Panel[]} */
-export const PANELS = [WHY_TWICE, WHAT_IF, FORECAST, ADMIN_PANEL];
+export const PANELS = [WHY_TWICE, WHAT_IF, FORECAST, CREATION, ADMIN_PANEL];

@@ -1,0 +1,59 @@
+/** “Topics and policies”: who stands still and in which words, what differs between clusters, refusals as a line that climbs. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { climbing, headline, nextTry, partsOf, shapeWords, sideBySide, standingOf, topicsOf } from "../../static/js/model/creation.js";
+
+const part = (more) => ({ connected: true, last_error: null, delay_s: 0, replication_backlog: 0, next_try_us: null, ...more });
+const start = (more, parts = [part(more)]) => ({ from: "us", to: "eu", topic: "orders", ...part(more), parts });
+const plain = (parts) => parts.map((one) => (typeof one === "string" ? one : (one.strong ?? one.harm))).join("");
+const REFUSED = { connected: false, last_error: "different", replication_backlog: 70 };
+
+test("what a replicator is doing", () => {
+  assert.equal(standingOf(part({})), "runs");
+  assert.equal(standingOf(part({ last_error: "a schema" })), "stopped");
+  assert.equal(standingOf(part(REFUSED)), "refused");
+  assert.equal(standingOf(part({ connected: false })), "starting");
+});
+
+test("the sentence says who stands still, how much waits, and that the delay is calm", () => {
+  assert.equal(plain(headline([])), "No topic replicates to another cluster now.");
+  assert.equal(plain(headline([start({})])), "The only replicator runs: it found the same topic on the other side.");
+  assert.equal(plain(headline([start({}), start({})])), "All 2 replicators run: each found the same topic on the other side.");
+  assert.equal(plain(headline([start(REFUSED)])), "The only replicator does not replicate; 70 messages wait, and the delay that dashboards show is 0.");
+  assert.equal(plain(headline([start(REFUSED), start({}), start({ ...REFUSED, replication_backlog: 1 })])), "2 of 3 replicators do not replicate; 71 messages wait, and the delay that dashboards show is 0.");
+  assert.equal(plain(headline([start({ ...REFUSED, replication_backlog: 0 }), start({})])), "1 of 2 replicators does not replicate; nothing waits for it yet.");
+  assert.equal(plain(headline([start({ ...REFUSED, replication_backlog: 1, delay_s: 4 })])), "The only replicator does not replicate; 1 message waits.");
+});
+
+test("partitions are named only when they differ", () => {
+  assert.equal(partsOf(start(REFUSED)), "");
+  assert.equal(partsOf(start(REFUSED, [part(REFUSED), part({}), part(REFUSED)])), "2 of 3 partitions");
+  assert.equal(partsOf(start(REFUSED, [part(REFUSED), part(REFUSED)])), "");
+});
+
+test("the next try", () => {
+  assert.equal(nextTry(start({ next_try_us: 5_000_000 }), 3_800_000), "asks again in 1.2 s");
+  assert.equal(nextTry(start({ next_try_us: 5 }), 9), "asks now");
+  assert.equal(nextTry(start({}), 9), "");
+});
+
+test("policies side by side, with a namespace that one cluster lacks", () => {
+  const clusters = { us: { namespaces: { "a/b": { replicationClusters: "[us, eu]", strategy: "FULL" } }, topics: {} }, eu: { namespaces: { "a/b": { replicationClusters: "[eu]", strategy: "FULL" }, "c/d": { strategy: "FULL" } }, topics: {} } };
+  const [first, second] = sideBySide(clusters);
+  assert.deepEqual(first.policies.map(({ policy, differs }) => [policy, differs]), [["replicationClusters", true], ["strategy", false]]);
+  assert.deepEqual(second.policies, [{ policy: "strategy", values: [null, "FULL"], differs: true }]);
+});
+
+test("topics differ when both sides have them in other shapes", () => {
+  const here = (partitions) => ({ partitions, logs_only: [], namespace: "a/b", schemas: [], list: ["us"], list_of: "namespace" });
+  const clusters = { us: { topics: { x: here(2), y: here(0), z: here(2) } }, eu: { topics: { x: here(3), y: here(null), z: here(2) } } };
+  assert.deepEqual(topicsOf(clusters).map(({ topic, differs }) => [topic, differs]), [["x", true], ["y", false], ["z", false]]);
+  assert.equal(shapeWords(here(null)), "not here");
+  assert.equal(shapeWords(here(0)), "one log, not partitioned");
+  assert.equal(shapeWords({ partitions: 0, logs_only: ["x-partition-0", "x-partition-1"] }), "one log, not partitioned, beside 2 logs named like partitions");
+});
+
+test("refusals climb one by one, up to now", () => {
+  assert.deepEqual(climbing({ at_us: [1_000_000, 3_000_000] }, 9_000_000), { x: [0, 1, 3, 9], y: [0, 1, 2, 2] });
+});

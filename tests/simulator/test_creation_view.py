@@ -1,0 +1,66 @@
+"""What the page is shown of topic creation: shapes, policies, starts; looking changes nothing, and the curves agree with the rows."""
+
+import json
+
+import pytest
+
+from simulator import World, scenario_names
+from simulator.creation_view import POINTS_MAX, look, starts
+from tests.simulator.creation_runs import SCHEMAS, opened, replicator
+from tests.simulator.engine_runs import SECOND, do, rows
+
+PRODUCER = "producers: {p: {topic: t, cluster: r1, every: 100ms, start: 50ms}}"
+
+
+def test_both_sides_with_their_policies_and_topics():
+    world = opened(exists="{r1: 2, r2: 3}", overrides="isAllowAutoUpdateSchema: false, changeEventsPartitions: 1", policies="allowAutoTopicCreation: false,")
+    world.run(SECOND)
+    told = look(world)
+    here, there = (told["clusters"][name] for name in ("r1", "r2"))
+    assert here["topics"]["t"] | {"list": None} == {"namespace": "shop/orders", "partitions": 2, "logs_only": [], "schemas": [], "list": None, "list_of": "namespace"}
+    assert there["topics"]["t"]["partitions"] == 3 and here["namespaces"]["shop/orders"]["replicationClusters"] == "[r1, r2]"
+    assert there["namespaces"]["shop/orders"]["autoUpdateSchema"] == "replicators only" and here["namespaces"]["shop/orders"]["autoTopicCreation"] == "not allowed"
+    assert there["namespaces"]["shop/orders"]["__change_events"] == "1 partitions"
+    one = told["replicators"][0]
+    assert {name: one[name] for name in replicator(world) if name != "partitions"} == {name: value for name, value in replicator(world).items() if name != "partitions"}
+    assert SECOND < one["next_try_us"] < 2 * SECOND and len(one["parts"]) == 2
+
+
+def test_logs_that_are_only_named_like_partitions():
+    world = opened(exists="{r1: 2}", options="replicationTopicCreation: before, topicConsistencyCheck: false")
+    world.run(SECOND)
+    assert look(world)["clusters"]["r2"]["topics"]["t"] | {"list": None} == {
+        "namespace": "shop/orders", "partitions": None, "logs_only": ["t-partition-0", "t-partition-1"], "schemas": [], "list": None, "list_of": "namespace"}  # fmt: skip
+
+
+def test_refusals_and_what_waits_over_time():
+    world = opened(exists="{r1: 2, r2: 3}", clients=PRODUCER)
+    world.run(10 * SECOND)
+    told = starts(world, "r1", "r2", "t")
+    assert told["refused"]["at_us"] == [row["at_us"] for row in rows(world, "replicator.start-refused")]
+    assert told["waiting"]["messages"][-1] == replicator(world)["replication_backlog"] == 100
+    do(world, "topic.update-partitions", cluster="r1", topic="t", partitions=3)
+    world.run(30 * SECOND)
+    told = starts(world, "r1", "r2", "t")
+    assert replicator(world)["connected"] and max(told["waiting"]["messages"]) > 100 and told["waiting"]["messages"][-1] <= 1
+    assert len(told["waiting"]["at_us"]) == POINTS_MAX
+
+
+def test_a_schema_that_stops_is_told_too():
+    world = opened(clients=PRODUCER.replace("50ms}", "50ms, schema: v1}"), schemas=SCHEMAS, overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false")
+    world.run(2 * SECOND)
+    assert starts(world, "r1", "r2", "t")["refused"]["why"] == ["Schema not found and schema auto updating is disabled."]
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_looking_at_any_scenario_changes_nothing(name):
+    world, other = World.open(name), World.open(name)
+    until_us = min(world.scenario.until_us, 3 * SECOND)
+    for at_us in (0, until_us // 2, until_us):
+        world.run(at_us)
+        told = look(world)
+        json.dumps(told)
+        for one in told["replicators"]:
+            json.dumps(starts(world, one["from"], one["to"], one["topic"]))
+    other.run(until_us)
+    assert world.digest() == other.digest() and world.summary() == other.summary()
