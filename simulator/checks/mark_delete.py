@@ -1,4 +1,4 @@
-"""Mark-delete moves back only by a reset or by recovery to its persisted value.
+"""Mark-delete moves back only by a reset, by recovery to its persisted value, or to the last entry that its topic knows of.
 
 A cursor counts as persisted where it is created: its creation is a write of its own. A recovery is held to the persisted
 value also where it does not go back; only "before the first entry" may be another ledger's, since empty ledgers are dropped.
@@ -19,7 +19,7 @@ from simulator.checks.stretch import Stretch, position_words
 class MarkDelete(Check):
     """Follows every cursor by its rows."""
 
-    claim = "Mark-delete moves back only by a reset or by recovery to its persisted value."
+    claim = "Mark-delete moves back only by a reset, by recovery to its persisted value, or to the last entry that its topic knows of."
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Moves back for another reason, and recoveries to something else than was persisted."""
@@ -35,7 +35,7 @@ class MarkDelete(Check):
     def _fault(self, stretch: Stretch, cursor: Cursor, at: int, before: int) -> str | None:
         """What is wrong with its `at`-th row of the stretch, which moved it back, in words."""
         reason = stretch.name(int(cursor.reasons[at])) if cursor.kinds[at] == MOVED else "recovery"
-        if reason == "reset":
+        if reason in ("reset", "ahead-of-last"):
             return None
         to = int(cursor.places[at])
         if reason != "recovery":

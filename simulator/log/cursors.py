@@ -190,6 +190,11 @@ class Cursor:
         return run_end(self._deleted, index) + 1
 
     @property
+    def last_acknowledged(self) -> int:
+        """The highest index that is acknowledged."""
+        return self._deleted.max() if self._deleted_count else self.mark_delete
+
+    @property
     def deleted_count(self) -> int:
         """Entries above mark_delete that are individually acknowledged."""
         return self._deleted_count
@@ -249,6 +254,10 @@ class Cursor:
         self._batches = dict(batches)
         self._ranges_total = -1
         self.dirty = False
+
+    def set_back(self, index: int) -> None:
+        """Puts a mark-delete that is ahead of `index` there; what is individually acknowledged stays."""
+        self.mark_delete = min(self.mark_delete, index)
 
     @property
     def persisted_mark_delete(self) -> int:

@@ -87,8 +87,8 @@ def _reset_target(subscription: Subscription, arguments: dict) -> int:
     position = arguments["position"]
     if position in ("earliest", "latest"):
         return log.first_kept - 1 if position == "earliest" else log.length - 1
-    ledger, entry = parse_position(position)  # the entry before it, or, where there is none such, the last one below
-    return max(log.index_of(ledger, max(entry - 1, -1)), log.first_kept - 1)
+    ledger, entry = parse_position(position)  # the entry before it, or, where there is none such, the last one below that is seen here
+    return min(max(log.index_of(ledger, max(entry - 1, -1)), log.first_kept - 1), log.length - 1)
 
 
 def skip(runtime, arguments, begin) -> None:

@@ -44,7 +44,7 @@ class Dispatcher:
 
     def rewind(self) -> None:
         """Read position to the first entry after the mark-delete."""
-        self.check_below = max(self.check_below, self.topic.log.length)
+        self.check_below = max(self.check_below, self.topic.log.length, self.subscription.cursor.last_acknowledged + 1)  # a shadow may see less than is acked
         self.read_index = max(self.subscription.cursor.mark_delete + 1, self.topic.log.first_kept)
 
     def disconnect_all(self, reason: str, cause: int) -> None:
@@ -62,16 +62,16 @@ class Dispatcher:
             self.read_index = index + 1
             if index < self.check_below and cursor.is_acknowledged(index):
                 continue
+            if reads is not None and not reads.take(index):
+                self.read_index = index  # nothing holds it: reading waits here
+                return None
             record = log.records[index]
             if record < 0:
                 self.subscription.filter_marker(index, self.runtime.markers[-record - 1], cause)
             elif synced and self.subscription.filter_acknowledged(index, record, cause):
                 continue
             elif not self.postpones or not self.postponed(index, record):
-                if reads is None or reads.take(index):
-                    return index
-                self.read_index = index  # nothing holds it: reading waits here
-                return None
+                return index
         if reads is not None:
             reads.reached_end()
         return None

@@ -288,13 +288,20 @@ class Subscription:
             self.persist(cause)
 
     def recover(self, cause: int) -> None:
-        """The topic was loaded: the cursor stands where it was persisted."""
+        """The topic was loaded: the cursor stands where it was persisted, but never ahead of the last entry that the topic knows of.
+
+        Only a shadow can know of fewer than before: what was acknowledged beyond is delivered again.
+        """
         topic, before = self.topic, self.cursor.mark_delete
         self.cursor.recover()
         seq = self.runtime.note("cursor.recovered", cause, topic.cluster.number, topic.number, self.number,
                                 *self.position_of(self.cursor.mark_delete), self.cursor.deleted_count)  # fmt: skip
         if self.cursor.mark_delete != before:
             seq = self.note_moved(before, "recovery", seq)
+        ahead, last = self.cursor.mark_delete, topic.log.length - 1
+        if ahead > last:
+            self.cursor.set_back(last)
+            seq = self.note_moved(ahead, "ahead-of-last", seq)
         self.dispatcher.restart_reading(seq)
 
     @property

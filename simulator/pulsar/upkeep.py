@@ -98,7 +98,7 @@ def drop_everything(topic: Topic, cause: int) -> None:
 
 
 def _without_retained(topic: Topic, ledgers: list) -> list:
-    """Those at the front whose retention time is over or that are above the size quota."""
+    """Those at the front whose retention time is over, or without which the size quota is still filled (PR 20898 quotes the rule)."""
     minutes = topic.cluster.setting("defaultRetentionTimeInMinutes", topic)
     megabytes = topic.cluster.setting("defaultRetentionSizeInMB", topic)
     if minutes == -1 and megabytes == -1:
@@ -107,7 +107,7 @@ def _without_retained(topic: Topic, ledgers: list) -> list:
     let_go = []
     for ledger in ledgers:
         over_time = minutes != -1 and topic.runtime.now_us - (ledger.closed_us or 0) >= minutes * _MINUTE_US
-        over_size = megabytes != -1 and size_bytes > megabytes * _MEGABYTE
+        over_size = megabytes != -1 and size_bytes - ledger.size_bytes >= megabytes * _MEGABYTE
         if not (over_time or over_size):
             break
         let_go.append(ledger)

@@ -132,7 +132,7 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ("subscription.created", ("cluster", "topic", "subscription", "ledger", "entry", "reason", "count"), "control", "cursor opened with this mark-delete (reason: consumer, update, command, acknowledgement-sync, migration); count 1 when replicated"),
     ("subscription.deleted", ("cluster", "topic", "subscription"), "control", "the subscription is gone in this cluster"),
     ("subscription.replication-switched", ("cluster", "topic", "subscription", "count"), "control", "replicated state switched on (1) or off (0)"),
-    ("cursor.moved", ("cluster", "topic", "subscription", "ledger", "entry", "to_ledger", "to_entry", "reason"), "control", "mark-delete moved (reason: acknowledgement, update, reset, skip, clear, expiry, recovery, rollover, trim)"),
+    ("cursor.moved", ("cluster", "topic", "subscription", "ledger", "entry", "to_ledger", "to_entry", "reason"), "control", "mark-delete moved (reason: acknowledgement, update, reset, skip, clear, expiry, recovery, ahead-of-last, rollover, trim)"),
     ("cursor.persisted", ("cluster", "topic", "subscription", "ledger", "entry", "count"), "data", "mark-delete and count individually deleted entries would now survive a crash"),
     ("cursor.recovered", ("cluster", "topic", "subscription", "ledger", "entry", "count"), "control", "reopened with the persisted mark-delete and count individually deleted entries"),
     ("consumer.connected", ("cluster", "topic", "subscription", "client"), "control", "a consumer subscribed"),

@@ -139,11 +139,11 @@ def test_retention_by_time(policy, at_119_s, at_4_min, at_7_min):
 
 
 def test_retention_by_size():
-    # 30 ledgers of ten entries of 100 KB are 30 MB; a quota of 10 MB (10,485,760) keeps the newest that fit: what is left
-    # after a deletion is at most the quota, so entries 200-299 (10 MB) stay and with 190-199 it would be above.
+    # 30 ledgers of ten entries of 100 KB are 30 MB; a ledger goes when what is left fills the quota of 10 MB (10,485,760) all
+    # the same: without 190-199 there would be 10 MB, which does not, so 11 MB stay.
     policy = "defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: 10"
     world = run(body(f"{LEDGERS_OF_TEN}, {policy}", "start: 10ms, every: 10ms, count: 300, size: 100KB"), until="3m")
-    assert topic(world, "a")["first_kept"] == 200
+    assert topic(world, "a")["first_kept"] == 190
 
 
 # --- expiry (design: message TTL)

@@ -63,13 +63,17 @@ class ShadowTopic(Topic):
     # --- life
 
     def load(self, cause: int, first: bool = False) -> None:
-        """A broker takes the topic, if its source is there: a topic without ledgers cannot be opened."""
+        """A broker takes the topic, if its source is there: a topic without ledgers cannot be opened.
+
+        Cursors leave what was deleted meanwhile when they are back where they were persisted.
+        """
         self.waits_for_source = self.cluster.topics.get(self.source.name) is not self.source
         if self.waits_for_source:
             self.loaded = False
             self.runtime.note("shadow.load-failed", cause, self.cluster.number, self.number, self.source.name)
             return
         super().load(cause, first)
+        self._leave_deleted(self.loaded_seq)
 
     def forget(self, cause: int) -> None:
         """The shadow is deleted: nothing is stored, so nothing goes but what it knew (or, as a hazard, what it shares)."""
@@ -138,9 +142,13 @@ class ShadowTopic(Topic):
             self._go_on_with_queued()
         elif self.source.terminated:
             self.confirm(self.source.log.last_confirmed, "terminated", seq)
-        first_index = log.ledgers[0].first_index
-        if first_index > log.first_kept:
-            losses.push_cursors(self, first_index, seq)
+        if reason != "load":
+            self._leave_deleted(seq)
+
+    def _leave_deleted(self, cause: int) -> None:
+        first_index = self.log.ledgers[0].first_index if self.log.ledgers else 0
+        if first_index > self.log.first_kept:
+            losses.push_cursors(self, first_index, cause)
 
     # --- the last confirmed entry
 

@@ -1,0 +1,153 @@
+"""Shadow topics where they were found wrong by reading Pulsar's own code and tests: cursors over loads, crashes and resets; reading; retention.
+
+Each expectation was written down before the run, from the source that its comment names.
+"""
+
+from simulator import World
+from tests.simulator.engine_runs import do, open_world, positions, rows
+
+SMALL = "settings: {managedLedgerMaxEntriesPerLedger: 5, managedLedgerMinLedgerRolloverTimeMinutes: 0}\n"
+HEAD = """
+clusters: {a: {firstLedger: 10}}
+topics: {t: {clusters: [a]}, x: {clusters: [a], shadowOf: t}}
+subscriptions: {b: {topic: t}, s: {topic: x, initialPosition: Earliest, type: Shared}}
+"""
+FED = "producers: {p: {topic: t, cluster: a, start: 50ms, every: 10ms, count: 23}, q: {topic: t, cluster: a}, f: {topic: x, cluster: a}}\n"
+EAGER = "consumers: {c: {subscription: s, cluster: a, acknowledgmentGroupTime: 0s}}\n"
+
+
+def shadowed(body: str, until: str = "10s") -> World:
+    return open_world(body, until, family="shadow-topics")
+
+
+def at(world: World, milliseconds: float) -> dict:
+    """Run to an instant; the shadow's subscription there."""
+    world.run(int(milliseconds * 1000))
+    return world.summary()["subscriptions"]["s"]["a"]
+
+
+def hold(world: World, *numbers: int) -> None:
+    """Keep ledgers at the source, and these messages with the consumer."""
+    at(world, 1)
+    do(world, "subscription.create", subscription="b", cluster="a", initialPosition="Earliest")
+    do(world, "consumer.hold", consumer="c", messages=[f"p/{number}" for number in numbers])
+
+
+def seen_in(world: World) -> list[str]:
+    return positions(rows(world, "message.delivered", subscription="s"))
+
+
+# --- cursors over a load
+
+
+def test_a_cursor_is_not_ahead_of_what_a_reloaded_shadow_sees():
+    # ManagedCursorImpl.recoveredCursor: a position ahead of the ledger's last one is put back to that. A shadow that is loaded
+    # anew sees nothing of the open ledger, so all that was acknowledged of it comes again with the next position.
+    world = shadowed(HEAD + FED + EAGER)
+    assert at(world, 500)["mark_delete"] == "10:22"
+    do(world, "topic.unload", cluster="a", topic="x")
+    assert at(world, 501)["mark_delete"] == "10:-1" and world.summary()["shadows"]["x"]["last_confirmed"] == "10:-1"
+    do(world, "producer.publish", producer="q")
+    after = at(world, 2_000)
+    assert (after["delivered"], after["repeated"], after["mark_delete"]) == (23 + 24, 23, "10:23")
+    assert [row["reason"] for row in rows(world, "cursor.moved", to_entry=-1)] == ["ahead-of-last"]
+    assert world.summary()["violations"] == []
+
+
+def test_a_cursor_stays_where_explicit_lac_tells_the_reloaded_shadow_enough():
+    world = shadowed("settings: {bookkeeperExplicitLacIntervalInMills: 100}\n" + HEAD + FED + EAGER)
+    at(world, 500)
+    do(world, "topic.unload", cluster="a", topic="x")
+    assert at(world, 501)["mark_delete"] == "10:22"
+    do(world, "producer.publish", producer="q")
+    assert at(world, 2_000)["repeated"] == 0
+
+
+def test_single_acknowledgements_stay_when_a_cursor_is_put_back():
+    # Of a recovered cursor only the mark-delete is put back: p/3 and p/4 were acknowledged above a hole and do not come again.
+    world = shadowed(HEAD + FED + EAGER)
+    hold(world, 2)
+    assert at(world, 95)["individually_deleted"] == "[(10:2..10:4]]"
+    do(world, "topic.unload", cluster="a", topic="x")
+    assert (at(world, 96)["mark_delete"], at(world, 96)["individually_deleted"]) == ("10:-1", "[(10:2..10:4]]")
+    at(world, 2_000)
+    assert [seen_in(world).count(f"10:{entry}") for entry in range(6)] == [2, 2, 2, 1, 1, 1]
+
+
+# --- what the source deletes while the shadow is away
+
+
+def test_a_crash_forgets_what_was_not_persisted_also_where_ledgers_went():
+    # Cursor writes are limited to one a second: p/0 was persisted, the acks of 10 to 15 were not. Ledgers 10 to 14 are deleted
+    # while the shadow is away; of the last ledger's entries the recovered cursor knows nothing.
+    world = shadowed(SMALL + HEAD + FED + EAGER)
+    hold(world, 1, 7, 9, 16, 21)
+    at(world, 500)
+    do(world, "topic.crash", cluster="a", topic="x", downtime="1s")
+    at(world, 800)
+    do(world, "topic.truncate", cluster="a", topic="t")
+    after = at(world, 1_501)
+    assert (after["mark_delete"], after["individually_deleted"]) == ("15:-1", "[]")
+    assert [row["sequence_id"] for row in rows(world, "message.lost")] == [1, 7, 9, 16]
+    do(world, "producer.publish", producer="q")
+    at(world, 5_000)
+    assert seen_in(world)[20:] == ["15:0", "15:1", "15:2", "15:0", "15:1", "15:2", "15:3"]
+    assert world.summary()["violations"] == []
+
+
+def test_a_clean_unload_keeps_single_acknowledgements_of_what_is_left():
+    world = shadowed(SMALL + HEAD + FED + EAGER)
+    hold(world, 1, 7, 9, 16, 21)
+    at(world, 500)
+    do(world, "topic.unload", cluster="a", topic="x")
+    do(world, "topic.truncate", cluster="a", topic="t")
+    after = at(world, 2_000)
+    assert (after["mark_delete"], after["individually_deleted"]) == ("15:0", "[(15:1..15:2]]")
+    assert world.summary()["shadows"]["x"]["lost_by_subscription"] == {"s": 4}
+
+
+def test_a_pushed_cursor_stands_before_the_first_ledger_that_is_left():
+    # ManagedLedgerImpl.advanceCursorsIfNecessary: the mark-delete becomes `<first ledger kept>:-1`.
+    world = shadowed(SMALL + HEAD + FED + "consumers: {c: {subscription: s, cluster: a, processing: 10s, receiverQueueSize: 1}}\n")
+    hold(world, 0)
+    at(world, 500)
+    do(world, "topic.truncate", cluster="a", topic="t")
+    assert at(world, 600)["mark_delete"] == "14:-1"  # its own cursor ledger was not written yet: ids 10 to 14
+    assert world.summary()["shadows"]["x"]["lost_by_subscription"] == {"s": 20}
+
+
+# --- a reset of a shadow's cursor
+
+
+def test_a_reset_goes_no_further_than_the_shadow_sees():
+    # ManagedCursorImpl.asyncResetCursor: a position that is not valid yet becomes the one after the last confirmed entry.
+    world = shadowed(HEAD.replace("shadowOf: t", "shadowOf: t, shadowReplication: false") + FED + EAGER)
+    at(world, 400)
+    do(world, "producer.send", producer="f", position="10:3")
+    at(world, 410)
+    do(world, "subscription.reset", subscription="s", cluster="a", position="10:8")
+    assert at(world, 411)["mark_delete"] == "10:3"
+    do(world, "producer.send", producer="f", position="10:9")
+    at(world, 1_000)
+    assert seen_in(world) == [f"10:{entry}" for entry in range(10)]
+
+
+# --- reading
+
+
+def test_markers_are_read_like_messages():
+    # A replicated subscription of the source writes markers; a shadow's broker reads each from the bookies before it passes over it.
+    world = shadowed("""
+clusters: {a: {firstLedger: 10}, b: {firstLedger: 500}}
+links: {a <-> b: {latency: 20ms}}
+topics: {t: {clusters: [a, b]}, x: {clusters: [a], shadowOf: t}}
+producers: {p: {topic: t, cluster: a, start: 50ms, every: 100ms, count: 30}, r: {topic: t, cluster: b, start: 55ms, every: 100ms, count: 30}}
+subscriptions: {b: {topic: t, replicateSubscriptionState: true}, s: {topic: x, initialPosition: Earliest}}
+consumers: {b1: {subscription: b, cluster: a}, c: {subscription: s, cluster: a}}
+""")
+    after = at(world, 10_000)
+    source, shadow = world.summary()["clusters"]["a"]["topics"]["t"], world.summary()["shadows"]["x"]
+    markers = sum(source["markers"].values())
+    assert markers > 5 and after["delivered"] == 60 and after["backlog"] == 0
+    assert shadow["last_confirmed"] == source["last_position"] and shadow["replicator"]["messages_out"] == 60 + markers
+    assert shadow["reads"]["bookies"] == 60 + markers
