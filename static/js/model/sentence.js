@@ -4,6 +4,7 @@
  */
 
 import { counted, whole } from "./format.js";
+import { shadowSentence } from "./shadows.js";
 
 /** @typedef {string | {strong: string} | {harm: string} | {soft: string} | {pick: string, choices: string[]}} Part */
 
@@ -16,7 +17,7 @@ export function sentenceOf(state, watched) {
   if (!state.view || !watched) return ["Connecting…"];
   const over = latestFailover(state, watched.subscription);
   if (over) return afterwards(state, over);
-  return forecastSentence(state, watched) ?? quiet(state, watched);
+  return forecastSentence(state, watched) ?? shadowSentence(state, watched) ?? quiet(state, watched);
 }
 
 /** @returns {object | null} the newest failover of the subscription so far */

@@ -1,6 +1,7 @@
 import { ADMIN_PANEL } from "./admin_panel.js";
 import { CREATION } from "./creation_panel.js";
 import { FORECAST } from "./forecast_panel.js";
+import { SHADOWS } from "./shadow_panel.js";
 import { WHY_TWICE } from "./story_panel.js";
 import { WHAT_IF } from "./what_if_panel.js";
 
@@ -11,6 +12,7 @@ import { WHAT_IF } from "./what_if_panel.js";
  * @typedef {object} Panel
  * @property {string} name for addresses (`?panel=name`) and tests, in words-with-hyphens
  * @property {string} title on the tab
+ * @property {string} [family] of scenarios that it is about: there it is shown first
  * @property {(section: HTMLElement, parts: import("./panels.js").PanelParts) => PanelView} make called once, when it is first shown
  */
 /**
@@ -21,4 +23,4 @@ import { WHAT_IF } from "./what_if_panel.js";
  */
 
 /** @type {Panel[]} */
-export const PANELS = [WHY_TWICE, WHAT_IF, FORECAST, CREATION, ADMIN_PANEL];
+export const PANELS = [WHY_TWICE, WHAT_IF, FORECAST, CREATION, SHADOWS, ADMIN_PANEL];

@@ -48,7 +48,8 @@ export function makePanels(root, panels, parts, onShow) {
   for (const [name, { tab }] of held) tab.addEventListener("click", () => show(name));
   strip.addEventListener("keydown", onKey);
   const asked = new URLSearchParams(window.location.search).get("panel");
-  if (held.has(asked)) choose(asked); // the page is still being put together: its first drawing shows it
+  let decided = held.has(asked);
+  if (decided) choose(asked); // the page is still being put together: its first drawing shows it
 
   function choose(name) {
     const before = held.get(shown);
@@ -66,7 +67,16 @@ export function makePanels(root, panels, parts, onShow) {
     next.view ??= next.panel?.make(next.section, parts) ?? null;
   }
 
+  /** What a family of scenarios is about is shown first, unless somebody wants something else. */
+  function decide({ welcome }) {
+    if (decided || !welcome) return;
+    decided = true;
+    const own = panels.find(({ family }) => family && family === welcome.family);
+    if (own) choose(own.name);
+  }
+
   function show(name) {
+    decided = true;
     choose(name);
     onShow();
   }
@@ -95,6 +105,9 @@ export function makePanels(root, panels, parts, onShow) {
         time.section.focus();
       },
     },
-    update: (state, watched, given) => held.get(shown).view?.update(state, watched, given),
+    update: (state, watched, given) => {
+      decide(state);
+      held.get(shown).view?.update(state, watched, given);
+    },
   };
 }

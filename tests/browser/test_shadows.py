@@ -1,0 +1,67 @@
+"""“Shadows” as a person uses it: the tab that a shadow scenario opens with, the drawing, the figures, the sentence; other labs have nothing to show."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+
+@pytest.fixture
+def open_lab(make_lab):
+    opened = []
+
+    def open_one(scenario, query=""):
+        opened.append(make_lab(scenario).open(query))
+        return opened[-1]
+
+    yield open_one
+    assert [lab.troubles for lab in opened] == [[]] * len(opened)
+
+
+def panel_of(lab):
+    return lab.page.get_by_role("tabpanel", name="Shadows")
+
+
+def test_a_shadow_scenario_opens_with_its_shadows_and_says_what_it_is_about(open_lab):
+    lab = open_lab("shadow-retention-loss")
+    expect(lab.page.get_by_role("tab", name="Shadows")).to_have_attribute("aria-selected", "true")
+    lab.seek(4_400_000)
+    expect(lab.page.locator(".sentence, h1").first).to_contain_text("orders-audit has lost 36 messages")
+    figures = panel_of(lab).locator("tbody tr")
+    expect(figures).to_have_count(2)
+    expect(figures.nth(1)).to_contain_text("36 messages")
+    expect(panel_of(lab).locator(".says")).to_contain_text("4 entries in 1 ledger serve 2 topics")
+    assert panel_of(lab).locator(".deleted").count() == 1 and panel_of(lab).locator(".pin").count() == 2
+
+
+def test_what_is_not_seen_is_drawn_dashed_until_it_is(open_lab):
+    lab = open_lab("shadow-source-unload")
+    lab.seek(2_290_000)
+    expect(panel_of(lab).locator("tbody tr").nth(1)).to_contain_text("23, for 2.2 s")
+    assert panel_of(lab).locator(".unseen").count() == 1
+    lab.seek(2_400_000)
+    expect(panel_of(lab).locator("tbody tr").nth(1)).to_contain_text("nothing")
+    assert panel_of(lab).locator(".unseen").count() == 0
+
+
+def test_reads_by_place_are_the_engines(open_lab):
+    lab = open_lab("shadow-two-audiences")
+    lab.seek(5_000_000)
+    rows = panel_of(lab).locator("tbody tr")
+    expect(rows.nth(0)).to_contain_text("120 broker's cache")
+    expect(rows.nth(1)).to_contain_text("40 bookies")
+    expect(rows.nth(2)).to_contain_text("40 broker's cache, 40 bookies")
+
+
+def test_a_chosen_shadow_topic_shows_its_lane_and_the_same_panel(open_lab):
+    lab = open_lab("shadow-two-audiences")
+    lab.seek(3_000_000)
+    lab.page.get_by_label("topic").first.select_option("orders-screens")
+    expect(panel_of(lab).locator("tbody tr")).to_have_count(3)
+
+
+def test_a_lab_without_shadows_opens_with_time_and_the_tab_says_what_is_missing(open_lab):
+    lab = open_lab("two-regions")
+    expect(lab.page.get_by_role("tab", name="Time")).to_have_attribute("aria-selected", "true")
+    lab.page.get_by_role("tab", name="Shadows").click()
+    expect(panel_of(lab)).to_contain_text("No topic here has a shadow")

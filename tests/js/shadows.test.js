@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { fedBy, readsInAll, savedBytes, sharedLedgers, shadowSentence, sourceWatched, sourcesOf } from "../../static/js/model/shadows.js";
+
+const reads = (cache, bookies) => ({ cache, bookies, offload: 0, bookie_bytes: bookies * 100 });
+const subscription = (mark_delete_index, backlog, ranges = []) => ({ mark_delete_index, backlog, ranges });
+const shadow = (more) => ({ source: "orders", loaded: true, behind_entries: 0, stale_us: 0, saved_bytes: 400, queued_adds: 0, lost: {}, unreadable: null, replicator: { state: "started", backlog: 0 }, reads: reads(0, 4), source_reads: reads(8, 0), ...more });
+
+function lab({ audit = {}, screens = null } = {}) {
+  const topics = {
+    orders: { length: 14, first_kept: 10, last_position: "9:3", ledgers: [[8, 10, 2], [9, 12, 2]], subscriptions: { billing: subscription(13, 0) } },
+    "orders-audit": { length: 14, first_kept: 10, last_position: "9:3", ledgers: [], subscriptions: { audit: subscription(9, 4, [[11, 12]]) }, shadow: shadow(audit) },
+    other: { length: 3, first_kept: 0, last_position: "7:2", ledgers: [[7, 0, 3]], subscriptions: {} },
+  };
+  if (screens) topics["orders-screens"] = { length: 12, first_kept: 10, last_position: "8:1", ledgers: [], subscriptions: {}, shadow: shadow(screens) };
+  return { view: { clusters: { eu: { topics }, us: { topics: {} } } } };
+}
+
+const watched = (topic) => ({ topic, clusters: ["eu", "us"] });
+
+test("sources are those that have shadows", () => {
+  assert.deepEqual(sourcesOf(lab()), [["eu", "orders"]]);
+  assert.deepEqual(sourcesOf({ view: { clusters: {} } }), []);
+});
+
+test("what is watched decides: the source itself, or the topic whose shadow it is, else the first", () => {
+  for (const topic of ["orders", "orders-audit", "other"]) assert.deepEqual(sourceWatched(lab(), watched(topic)), ["eu", "orders"]);
+  assert.equal(sourceWatched({ view: { clusters: {} } }, watched("orders")), null);
+});
+
+test("one set of ledgers, the source first, each reader with its own end and cursors", () => {
+  const shared = sharedLedgers(lab({ screens: { behind_entries: 2, stale_us: 500 } }), ["eu", "orders"]);
+  assert.deepEqual(shared.ledgers.map(({ id, first, end, open }) => [id, first, end, open]), [[8, 10, 12, false], [9, 12, 14, true]]);
+  assert.deepEqual(shared.readers.map(({ name, is_source, seen_to }) => [name, is_source, seen_to]), [["orders", true, 14], ["orders-audit", false, 14], ["orders-screens", false, 12]]);
+  assert.deepEqual(shared.readers[1].cursors, [{ name: "audit", mark: 10, ranges: [[11, 12]], backlog: 4, lost: 0 }]);
+  assert.equal(savedBytes(shared), 800);
+  assert.equal(readsInAll(shared.readers[0]), 8);
+  assert.equal(sharedLedgers(lab(), ["eu", "gone"]), null);
+});
+
+test("what feeds a shadow, in words", () => {
+  const of = (more) => fedBy(sharedLedgers(lab({ audit: more }), ["eu", "orders"]).readers[1]);
+  assert.equal(of({}), "told of every entry");
+  assert.equal(of({ loaded: false }), "at no broker");
+  assert.equal(of({ replicator: null }), "nobody tells it");
+  assert.equal(of({ replicator: { state: "disconnected", backlog: 3 } }), "not told now, 3 wait");
+});
+
+test("the sentence says the worst: a loss before what is not seen, before what is saved", () => {
+  const words = (more) => shadowSentence(lab(more), watched("orders")).map((part) => part.strong ?? part.harm ?? part.soft ?? part).join("");
+  assert.match(words({}), /orders and 1 shadow share one set of ledgers\. 400 B saved\./);
+  assert.match(words({ audit: { behind_entries: 4, stale_us: 9 } }), /orders-audit does not see 4 entries\./);
+  assert.match(words({ audit: { lost: { audit: 7 }, behind_entries: 4, stale_us: 9 } }), /orders-audit has lost 7 messages\./);
+  assert.equal(shadowSentence({ view: { clusters: {} } }, watched("orders")), null);
+});
