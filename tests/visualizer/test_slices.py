@@ -142,6 +142,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "story": {"failover": 0, "kind": "stranded", "place": 0, "producer": None, "number": None},
     "what-if": {},
     "forecast": {"subscription": "billing", "topic": "orders", "after_us": 0},
+    "creation": {"of": "a/b/orders"},
 }
 
 
