@@ -110,10 +110,11 @@ def _soonest(parts: list[dict[str, Any]]) -> int | None:
 def starts(world: World, source: str, target: str, topic: str) -> dict[str, Any]:
     """How one topic's replicators source -> target began so far: refusals one by one, and messages that wait, over time.
 
-    {"refused": {"at_us", "partition", "why"}, "waiting": {"at_us", "messages"} or null}. Waiting counts messages of the source that
-    were stored there since the cursor opened and are not stored at the target.
+    {"refused": {"at_us", "log", "why"}, "curve": {"at_us", "waiting", "delay_us"} or null}. Waiting are messages of the source that
+    were stored there since the cursor opened and are not stored at the target; delay_us is the age of the oldest one on the wire, of
+    which replicationDelayInSeconds is the whole seconds.
     """
-    return {"refused": _refused(world, source, target, topic), "waiting": _waiting(world, source, target, topic)}
+    return {"refused": _refused(world, source, target, topic), "curve": _curve(world, source, target, topic)}
 
 
 def _refused(world: World, source: str, target: str, base: str) -> dict[str, list]:
@@ -126,20 +127,56 @@ def _base(name: str, base: str) -> bool:
     return name == base or name.startswith(f"{base}-partition-") and name.rpartition("-")[2].isdigit()
 
 
-def _waiting(world: World, source: str, target: str, base: str) -> dict[str, list[int]] | None:
+def _curve(world: World, source: str, target: str, base: str) -> dict[str, list[int]] | None:
     if world.seq > CURVE_ROWS_MAX:
         return None
     trace = world.trace
     columns = trace.columns(0, world.seq, names=("type", "at_us", "cluster", "peer", "topic"))
     logs = [number for number, name in enumerate(trace.names) if _base(name, base)]
+    mine = np.flatnonzero(np.isin(columns["topic"], logs))
+    rows = {name: column[mine] for name, column in columns.items()}
+    rows["seq"] = mine
     here, there = trace.number(source), trace.number(target)
-    mine = np.isin(columns["topic"], logs)
-    stored = mine & (columns["type"] == CODE["message.stored"])
-    opened = np.flatnonzero(mine & (columns["type"] == CODE["replicator.created"]) & (columns["cluster"] == here) & (columns["peer"] == there))
-    begun = int(opened[0]) if len(opened) else world.seq
-    since = np.arange(world.seq) >= begun
-    published = np.sort(columns["at_us"][stored & since & (columns["cluster"] == here) & (columns["peer"] == NULL)])
-    arrived = np.sort(columns["at_us"][stored & since & (columns["cluster"] == there) & (columns["peer"] == here)])
     points = np.unique(np.linspace(0, world.now_us, POINTS_MAX, dtype=np.int64))
-    waiting = np.searchsorted(published, points, side="right") - np.searchsorted(arrived, points, side="right")
-    return {"at_us": points.tolist(), "messages": np.maximum(waiting, 0).tolist()}
+    delays = [_delay(_of_log(rows, log), here, there, world.now_us, points) for log in logs]
+    return {"at_us": points.tolist(), "waiting": _waiting(rows, here, there, points).tolist(), "delay_us": np.max([np.zeros_like(points), *delays], axis=0).tolist()}
+
+
+def _of_log(rows: dict[str, np.ndarray], log: int) -> dict[str, np.ndarray]:
+    chosen = rows["topic"] == log
+    return {name: column[chosen] for name, column in rows.items()}
+
+
+def _at(rows: dict[str, np.ndarray], event: str, cluster: int, peer: int) -> np.ndarray:
+    """Instants of an event between two clusters."""
+    return rows["at_us"][(rows["type"] == CODE[event]) & (rows["cluster"] == cluster) & (rows["peer"] == peer)]
+
+
+def _waiting(rows: dict[str, np.ndarray], here: int, there: int, points: np.ndarray) -> np.ndarray:
+    opened = np.flatnonzero((rows["type"] == CODE["replicator.created"]) & (rows["cluster"] == here) & (rows["peer"] == there))
+    if not len(opened):
+        return np.zeros_like(points)
+    since = {name: column[int(opened[0]) :] for name, column in rows.items()}
+    published, arrived = _at(since, "message.stored", here, NULL), _at(since, "message.stored", there, here)
+    return np.maximum(np.searchsorted(published, points, side="right") - np.searchsorted(arrived, points, side="right"), 0)
+
+
+def _delay(rows: dict[str, np.ndarray], here: int, there: int, now_us: int, points: np.ndarray) -> np.ndarray:
+    """Age of the oldest message on one log's wire. Order is kept on a connection, so its n-th message sent is the n-th to arrive; what
+    has not arrived when it breaks is on no wire any more."""
+    breaks = np.sort(np.concatenate((_at(rows, "replicator.disconnected", here, there), _at(rows, "replicator.removed", here, there), [now_us + 1])))
+    sent = _at(rows, "message.replicated", here, there)
+    arrived = np.sort(np.concatenate((_at(rows, "message.stored", there, here), _at(rows, "message.deduplicated", there, here))))
+    starts, ends, begun = [], [], 0
+    for broken in breaks.tolist():
+        mine = sent[(sent >= begun) & (sent < broken)]
+        came = arrived[(arrived >= begun) & (arrived <= broken)][: len(mine)]
+        starts.append(mine)
+        ends.append(np.concatenate((came, np.full(len(mine) - len(came), broken))))
+        begun = broken
+    start, end = np.concatenate(starts), np.concatenate(ends)
+    oldest = np.searchsorted(end, points, side="right")
+    on_wire = oldest < len(start)
+    age = np.zeros_like(points)
+    age[on_wire] = points[on_wire] - start[oldest[on_wire]]
+    return np.maximum(age, 0)

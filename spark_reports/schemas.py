@@ -90,3 +90,13 @@ STEPS = StructType(
     + [StructField(name, LongType(), False) for name in ("low", "high", "covered_bin")]
 )
 """Which places of the target's log its mark-delete first covers in which bin: those above `low` up to `high`."""
+
+STARTS = StructType(
+    [StructField("run", LongType(), False)]
+    + [StructField(name, StringType(), False) for name in ("cluster", "peer", "topic", "base")]
+    + [StructField("created_seq", LongType(), False)]
+)
+"""A replicator, one for each log and peer, and the row that opened its cursor."""
+
+BINS = StructType([StructField("run", LongType(), False), StructField("bin_us", LongType(), False)])
+"""The width of a run's bins."""

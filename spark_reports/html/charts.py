@@ -29,14 +29,14 @@ def region_colour(cluster: str | None, clusters: list[str]) -> str:
     return GREY if number is None else f"var(--origin-{number})"
 
 
-def _layout(height: int, **more: Any) -> dict[str, Any]:
+def layout(height: int, **more: Any) -> dict[str, Any]:
     return {
         "height": height, "margin": {"l": 56, "r": 12, "t": 44, "b": 34}, "font": FONT, "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
         "showlegend": True, "legend": {"orientation": "h", "x": 0, "y": 1.1, "yanchor": "bottom", "font": {"size": 11}}, "hovermode": "x unified", "bargap": 0, **more,
     }  # fmt: skip
 
 
-def _axis(title: str = "", **more: Any) -> dict[str, Any]:
+def axis(title: str = "", **more: Any) -> dict[str, Any]:
     return {"title": {"text": title, "font": {"size": 11}}, "gridcolor": LINE, "zeroline": False, "linecolor": GREY, "ticks": "outside", "tickcolor": LINE, **more}
 
 
@@ -72,10 +72,10 @@ def timeline(failover: dict[str, Any], clusters: list[str]) -> dict[str, Any]:
                    "fill": "tozeroy", "fillcolor": HARM_VEIL, "name": "twice, if they moved; then still to come", "yaxis": "y3"})  # fmt: skip
     shapes, notes = _instants(failover)
     span = [zoom["from_us"] / 1e6, zoom["to_us"] / 1e6]
-    layout = _layout(
+    layout = layout(
         360, barmode="stack", shapes=shapes, annotations=notes,
-        xaxis=_axis(ticksuffix=" s", range=span, anchor="y3"), yaxis=_axis(rows[0], domain=[0.72, 0.98], **_whole(told, rows[0])),
-        yaxis2=_axis(rows[1], domain=[0.42, 0.68], **_whole(told, rows[1])), yaxis3=_axis("twice", domain=[0, 0.36], nticks=4, rangemode="tozero"),
+        xaxis=axis(ticksuffix=" s", range=span, anchor="y3"), yaxis=axis(rows[0], domain=[0.72, 0.98], **_whole(told, rows[0])),
+        yaxis2=axis(rows[1], domain=[0.42, 0.68], **_whole(told, rows[1])), yaxis3=axis("twice", domain=[0, 0.36], nticks=4, rangemode="tozero"),
     )  # fmt: skip
     return {"data": traces, "layout": layout}
 
@@ -111,7 +111,7 @@ def positions(failover: dict[str, Any]) -> dict[str, Any]:
     """For each cluster the end of its log (grey) and its mark-delete (black) over time, on one scale."""
     told = failover["series"]["positions"]
     clusters = sorted(told, key=lambda name: (name != failover["from"], name != failover["to"], name))
-    traces, layout = [], _layout(240)
+    traces, layout = [], layout(240)
     shapes, notes = [], []
     share = 1 / max(1, len(clusters))
     for number, cluster in enumerate(clusters, start=1):
@@ -122,8 +122,8 @@ def positions(failover: dict[str, Any]) -> dict[str, Any]:
             if kind == "end":
                 traces.append({"type": "scatter", "mode": "lines", **_points(_floor(told[cluster])), "line": {"width": 0, "shape": "hv"}, "xaxis": f"x{suffix}", "yaxis": f"y{suffix}",
                                "showlegend": False, "hoverinfo": "skip", "fill": "tonexty", "fillcolor": HARM_VEIL})  # fmt: skip
-        layout[f"xaxis{suffix}"] = _axis(ticksuffix=" s", nticks=4, tickangle=0, domain=[(number - 1) * share, number * share - 0.045], anchor=f"y{suffix}")
-        layout[f"yaxis{suffix}"] = _axis(anchor=f"x{suffix}", nticks=4, rangemode="tozero")
+        layout[f"xaxis{suffix}"] = axis(ticksuffix=" s", nticks=4, tickangle=0, domain=[(number - 1) * share, number * share - 0.045], anchor=f"y{suffix}")
+        layout[f"yaxis{suffix}"] = axis(anchor=f"x{suffix}", nticks=4, rangemode="tozero")
         at = failover["at_us"] / 1e6
         shapes.append({"type": "line", "xref": f"x{suffix}", "yref": f"y{suffix} domain", "x0": at, "x1": at, "y0": 0, "y1": 1, "line": {"color": HARM, "width": 1.3, "dash": "dot"}})
         notes.append({"xref": f"x{suffix} domain", "yref": f"y{suffix} domain", "x": 0, "y": 1.02, "yanchor": "bottom", "xanchor": "left", "text": f"<b>{cluster}</b>", "showarrow": False,
@@ -139,4 +139,4 @@ def lag(failover: dict[str, Any]) -> dict[str, Any]:
     points = failover["series"]["lag"]
     shapes, notes = _instants(failover)
     trace = {"type": "scatter", "mode": "lines", "x": [x for x, _ in points], "y": [y for _, y in points], "line": {"color": PROTOCOL, "width": 1.8, "shape": "hv"}, "name": "sync lag"}
-    return {"data": [trace], "layout": _layout(240, showlegend=False, shapes=shapes, annotations=notes, xaxis=_axis(ticksuffix=" s"), yaxis=_axis("seconds", rangemode="tozero"))}
+    return {"data": [trace], "layout": layout(240, showlegend=False, shapes=shapes, annotations=notes, xaxis=axis(ticksuffix=" s"), yaxis=axis("seconds", rangemode="tozero"))}

@@ -77,6 +77,16 @@ _EVENTS: dict[str, str] = {
     "acknowledgements.applied": "{cluster} knows what {subscription} has acknowledged in {peer}",
     "acknowledgements.lost": "what {cluster} told {peer} about {subscription} is lost",
     "message.filtered": "passed over at {cluster}: acknowledged in {peer}",
+    "command.refused": "{reason} is refused: {detail}",
+    "namespace.created": "namespace {detail} is created in {cluster}",
+    "policy.changed": "{reason} changes in {cluster}, {detail}",
+    "topic.created": "{topic} is created in {cluster} with {count} partitions ({reason})",
+    "topic.creation-refused": "{cluster} does not create {topic}: {detail}",
+    "topic.partitions-changed": "{topic} has {count} partitions in {cluster} ({reason})",
+    "topic.deleted": "{topic} is deleted in {cluster} ({reason})",
+    "schema.registered": "{topic} in {cluster} has schema version {count}, {detail}, brought by a {reason}",
+    "schema.refused": "{topic} in {cluster} refuses a schema, {detail}",
+    "schema.deleted": "the {count} schemas of {topic} in {cluster} are deleted",
     "update.applied": "{cluster} applies {peer}'s update, to {to_ledger}:{to_entry}",
 }
 

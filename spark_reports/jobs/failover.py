@@ -15,7 +15,7 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from spark_reports import assemble, publish, timelines, what_if
+from spark_reports import assemble, creation, publish, timelines, what_if
 from spark_reports.counting import Counting
 from spark_reports.facts import facts_of, scenarios_of
 from spark_reports.html.page import DETAILED_MOST
@@ -100,6 +100,8 @@ class FailoverReport:
         totals = protocol.snapshot_totals(snapshots, control).collect()
         before = protocol.snapshots_before(snapshots, control, self.told_failovers, SNAPSHOTS_SHOWN).collect()
         assemble.add_protocol(self.runs, totals, before, protocol.marker_costs(self.rows).collect())
+
+        creation.add_creation(self.spark, self.runs, control, self.rows)
 
     def _draw(self) -> None:
         timelines.add_series(self.spark, self.counting, self.told_rows, self.runs, self.told)

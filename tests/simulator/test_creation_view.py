@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from simulator import World, scenario_names
+from simulator import World, load_scenario_text, scenario_names
 from simulator.creation_view import POINTS_MAX, look, starts
 from tests.simulator.creation_runs import SCHEMAS, opened, replicator
 from tests.simulator.engine_runs import SECOND, do, rows
@@ -38,12 +38,28 @@ def test_refusals_and_what_waits_over_time():
     world.run(10 * SECOND)
     told = starts(world, "r1", "r2", "t")
     assert told["refused"]["at_us"] == [row["at_us"] for row in rows(world, "replicator.start-refused")]
-    assert told["waiting"]["messages"][-1] == replicator(world)["replication_backlog"] == 100
+    assert told["curve"]["waiting"][-1] == replicator(world)["replication_backlog"] == 100
+    assert set(told["curve"]["delay_us"]) == {0}, "nothing is on the wire"
     do(world, "topic.update-partitions", cluster="r1", topic="t", partitions=3)
     world.run(30 * SECOND)
     told = starts(world, "r1", "r2", "t")
-    assert replicator(world)["connected"] and max(told["waiting"]["messages"]) > 100 and told["waiting"]["messages"][-1] <= 1
-    assert len(told["waiting"]["at_us"]) == POINTS_MAX
+    assert replicator(world)["connected"] and max(told["curve"]["waiting"]) > 100 and told["curve"]["waiting"][-1] <= 1
+    assert len(told["curve"]["at_us"]) == POINTS_MAX
+
+
+def test_the_delay_over_time_is_what_the_broker_said_at_each_instant():
+    text = opened(clients=PRODUCER, exists="{r1: 2, r2: 2}").scenario.canonical_text.replace("r1 -> r2: {latency: 10ms}", "r1 -> r2: {latency: 2500ms}")
+    world = World.from_scenario(load_scenario_text(text))
+    world.run(6 * SECOND)
+    do(world, "link.cut", link="r1 -> r2")
+    world.run(8 * SECOND)
+    do(world, "link.heal", link="r1 -> r2")
+    world.run(20 * SECOND)
+    curve = starts(world, "r1", "r2", "t")["curve"]
+    assert max(curve["delay_us"]) > SECOND and 0 in curve["delay_us"]
+    for at_us, delay_us in list(zip(curve["at_us"], curve["delay_us"], strict=True))[::9]:
+        world.seek(at_us)
+        assert replicator(world)["delay_s"] == delay_us // SECOND, at_us
 
 
 def test_a_schema_that_stops_is_told_too():

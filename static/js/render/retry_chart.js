@@ -31,16 +31,15 @@ export function makeRetryChart(element, plotly) {
 }
 
 function stripsOf({ one, starts, now_us }, theme) {
-  const until = now_us / 1e6;
-  const climb = climbing(starts.refused, now_us);
-  const waiting = starts.waiting ?? { at_us: [], messages: [] };
-  const strips = [
-    { title: "starts refused so far", ...climb, colour: theme.ink.harm, shape: "hv", unit: "refused", theme },
-    { title: `messages that wait in ${one.from}`, x: waiting.at_us.map((us) => us / 1e6), y: waiting.messages, colour: theme.ink.proto, shape: "linear", unit: "waiting", theme },
+  const strips = [{ title: "starts refused so far", ...climbing(starts.refused, now_us), colour: theme.ink.harm, shape: "hv", unit: "refused", theme }];
+  if (!starts.curve) return strips; // a very long run: only what was refused is told
+  const x = starts.curve.at_us.map((us) => us / 1e6);
+  const delay = starts.curve.delay_us.map((us) => Math.floor(us / 1e6)); // as a broker prints it: whole seconds
+  return [
+    ...strips,
+    { title: `messages that wait in ${one.from}`, x, y: starts.curve.waiting, colour: theme.ink.proto, shape: "linear", unit: "waiting", theme },
+    { title: "replicationDelayInSeconds, as a dashboard shows it", x, y: delay, colour: theme.ink.ink3, shape: "hv", unit: "s", theme },
   ];
-  // The delay is the age of the oldest entry on the wire: 0 whenever nothing is. What it was before, while things ran, is not kept.
-  if (!one.connected || one.last_error) strips.push({ title: "replicationDelayInSeconds, as a dashboard shows it", x: [0, until], y: [one.delay_s, one.delay_s], colour: theme.ink.ink3, shape: "linear", unit: "s", theme });
-  return strips;
 }
 
 const axisOf = (at) => (at === 0 ? "" : String(at + 1));
@@ -77,6 +76,6 @@ function scaleOf(values) {
 
 /** @returns {string} the chart for who does not see it */
 export function retryWords(one, starts) {
-  const waits = starts.waiting ? `; ${counted(starts.waiting.messages.at(-1) ?? 0, "message")} wait now` : "";
+  const waits = starts.curve ? `; ${counted(starts.curve.waiting.at(-1) ?? 0, "message")} wait now` : "";
   return `${one.from} to ${one.to}, ${one.topic}: ${counted(starts.refused.at_us.length, "start")} refused so far${waits}; the delay shown is ${one.delay_s} s.`;
 }

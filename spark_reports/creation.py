@@ -1,0 +1,89 @@
+"""`creation` of a report's run: its replicators' starts, what waited, and what was created or refused; plain values for `report.json`.
+
+Rules: only small rows come to the driver: one a replicator, bin and refusal told. A run whose replicators all began at once and that
+created nothing has no such part (None).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from spark_reports.local import from_rows
+from spark_reports.schemas import BINS, STARTS
+from spark_reports.transforms import creation
+from spark_reports.transforms.places import is_type
+
+BINS_MOST = 160
+REFUSALS_MOST = 2_000
+HAPPENED_MOST = 60
+ENDS = {"replicator.started": "replicates", "replicator.start-refused": "does not start", "replicator.stopped": "connected, but stopped", "replicator.removed": "taken off the list"}
+"""What a replicator is at the end, by its last row; else it looks for its connection."""
+
+
+def add_creation(spark: Any, runs: list[dict[str, Any]], control: Any, rows: Any) -> None:
+    """Give every run its part."""
+    for run in runs:
+        run["creation"] = None
+    if not control.filter(is_type("replicator.start-refused", "replicator.stopped", *creation.HAPPENED)).head(1):
+        return
+    started = creation.starts(control).collect()
+    troubled = [row for row in started if row.refused and row.created_seq is not None]
+    refusals = creation.refusals(control).orderBy("run", "at_us").limit(REFUSALS_MOST).collect()
+    happened = creation.happened(control).orderBy("run", "seq").collect()
+    widths = {run["run"]: max(1, run["until_us"] // BINS_MOST + 1) for run in runs}
+    flows = _flows(spark, rows, troubled, widths) if troubled else {}
+    for run in runs:
+        mine = [row for row in started if row.run == run["run"]]
+        told = [_words_apart(row) for row in happened if row.run == run["run"]]
+        if told or any(row.refused for row in mine):
+            run["creation"] = {
+                "replicators": _replicators(mine, flows, [row for row in refusals if row.run == run["run"]], widths[run["run"]], run["until_us"]),
+                "happened": told[:HAPPENED_MOST], "happened_of": len(told),
+            }  # fmt: skip
+
+
+def _words_apart(row: Any) -> dict[str, Any]:
+    return {name: value for name, value in row.asDict().items() if value is not None}
+
+
+def _flows(spark: Any, rows: Any, troubled: list[Any], widths: dict[int, int]) -> dict[tuple, dict[int, tuple[int, int]]]:
+    logs = from_rows(spark, [(row.run, row.cluster, row.peer, row.topic, row.base, row.created_seq) for row in troubled], STARTS)
+    flows: dict[tuple, dict[int, tuple[int, int]]] = defaultdict(dict)
+    for row in creation.waiting(rows, logs, from_rows(spark, sorted(widths.items()), BINS)).collect():
+        flows[row.run, row.cluster, row.peer, row.base][row.bin] = (row.came, row.left)
+    return flows
+
+
+def _replicators(started: list[Any], flows: dict, refusals: list[Any], bin_us: int, until_us: int) -> list[dict[str, Any]]:
+    """One object a topic and direction: its logs together."""
+    together: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
+    for row in started:
+        together[row.cluster, row.peer, row.base].append(row)
+    told = []
+    for (source, target, base), rows in sorted(together.items()):
+        rows.sort(key=lambda row: row.topic)
+        last = next((row for row in rows if row.last not in ("replicator.started", "replicator.removed")), rows[0])
+        curve = _curve(flows.get((rows[0].run, source, target, base), {}), bin_us, until_us)
+        still = [row for row in rows if row.last in ("replicator.start-refused", "replicator.stopped")]
+        told.append({
+            "from": source, "to": target, "topic": base, "end": ENDS.get(last.last, "looks for its connection"), "logs": len(rows), "logs_still": len(still),
+            "refused": sum(row.refused for row in rows), "first_refused_us": min((row.first_refused_us for row in rows if row.first_refused_us is not None), default=None),
+            "words": next((row.words for row in (*still, *rows) if row.words), None),
+            "waiting": curve["messages"][-1] if curve else 0, "curve": curve,
+            "refused_at_us": [row.at_us for row in refusals if (row.cluster, row.peer, row.base) == (source, target, base)],
+        })  # fmt: skip
+    return told
+
+
+def _curve(flow: dict[int, tuple[int, int]], bin_us: int, until_us: int) -> dict[str, list[int]] | None:
+    """Messages that wait at the end of each bin."""
+    if not flow:
+        return None
+    waiting, instants, messages = 0, [0], [0]
+    for number in range(until_us // bin_us + 1):
+        came, left = flow.get(number, (0, 0))
+        waiting += came - left
+        instants.append(min((number + 1) * bin_us, until_us))
+        messages.append(waiting)
+    return {"at_us": instants, "messages": messages}

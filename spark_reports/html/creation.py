@@ -1,0 +1,94 @@
+"""The report's part about topic creation: who did not replicate and why, what waited while the delay was 0, what was created or refused."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from spark_reports.html.charts import HARM, PROTOCOL, axis, layout
+from spark_reports.html.parts import section, table
+from spark_reports.html.words import event_words, number, plural, seconds
+
+STILL = ("does not start", "connected, but stopped", "looks for its connection")
+
+
+def headline(run: dict[str, Any]) -> str | None:
+    """The sentence of a run without a failover, when it is about replicators; None when there is nothing to say."""
+    told = run.get("creation")
+    if told is None:
+        return None
+    ever = [one for one in told["replicators"] if one["refused"]]
+    still = [one for one in told["replicators"] if one["end"] in STILL]
+    if still:
+        one = max(still, key=lambda other: other["waiting"])
+        waits = f'<span class="harm">{plural(one["waiting"], "message waits", "messages wait")}</span>' if one["waiting"] else "nothing waits yet"
+        others = f" {plural(len(still) - 1, 'other replicator does', 'other replicators do')} not replicate either." if len(still) > 1 else ""
+        says = f"{escape(one['from'])} does not replicate {escape(one['topic'])} to {escape(one['to'])}: {waits}.{others}"
+    elif ever:
+        says = f"Every replicator runs at the end; {plural(sum(one['refused'] for one in ever), 'start', 'starts')} came to nothing before."
+    else:
+        says = "Every replicator began at once."
+    return f'<h1>{says}</h1><p class="dek">{escape(run["title"])}: nobody failed over in this run.</p>'
+
+
+def sections(run: dict[str, Any], chart: str) -> str:
+    """All that is told of a run; "" when there is nothing. `chart` names the place of the curves."""
+    told = run.get("creation")
+    if told is None:
+        return ""
+    parts = [_replicators(told["replicators"])]
+    if drawn(run):
+        says = "Refused starts climb and messages wait. replicationDelayInSeconds, which dashboards show, is the age of the oldest entry on the wire: a replicator that does not send has none, and shows 0."
+        parts.append(f'<section><h2>Refused starts, and what waited</h2><p>{says}</p><figure><div class="chart tall" data-chart="{chart}" role="img" aria-label="{escape(_words(told))}"></div></figure></section>')
+    return "".join([*parts, _happened(told)])
+
+
+def drawn(run: dict[str, Any]) -> bool:
+    """Whether there is a curve to draw."""
+    told = run.get("creation")
+    return told is not None and any(one["refused_at_us"] for one in told["replicators"])
+
+
+def _words(told: dict[str, Any]) -> str:
+    return "; ".join(f"{one['from']} to {one['to']}, {one['topic']}: {one['refused']} refused, {one['waiting']} wait at the end" for one in told["replicators"] if one["refused"])
+
+
+def _replicators(told: list[dict[str, Any]]) -> str:
+    if not told:
+        return ""
+    rows = [
+        [
+            f"{escape(one['from'])} → {escape(one['to'])}", escape(one["topic"]), escape(one["end"]) + (f" ({one['logs_still']} of {one['logs']} partitions)" if 0 < one["logs_still"] < one["logs"] else ""),
+            escape(one["words"] or "–"), number(one["refused"]), seconds(one["first_refused_us"]), number(one["waiting"]),
+        ]
+        for one in told
+    ]  # fmt: skip
+    classes = ["harm" if one["end"] in STILL[:2] else "" for one in told]
+    says = "A replicator asks the other side before it starts, and asks again for ever. Waiting: stored here since its cursor opened, and not there at the end."
+    return section("Replicators", says, '<div class="starts">' + table(["", "topic", "at the end", "told, most recently", "starts refused", "first at, s", "waiting"], rows, classes, words=4) + "</div>")
+
+
+def _happened(told: dict[str, Any]) -> str:
+    if not told["happened"]:
+        return ""
+    rows = [[seconds(row["at_us"]), escape(event_words(row))] for row in told["happened"]]
+    more = f" The first {len(rows)} of {number(told['happened_of'])}." if told["happened_of"] > len(rows) else ""
+    return section("What was created, changed, refused", f"Topics, policies and schemas of each cluster, in order.{more}", table(["at, s", ""], rows, words=2))
+
+
+def figure(run: dict[str, Any]) -> dict[str, Any]:
+    """Refused starts (steps) above, waiting messages below, one line a replicator that was ever refused."""
+    shown = [one for one in run["creation"]["replicators"] if one["refused_at_us"]]
+    until_s, dashes = run["until_us"] / 1e6, ("solid", "dash", "dot")
+    traces = []
+    for place, one in enumerate(shown):
+        name = f"{one['from']} → {one['to']} {one['topic']}"
+        line = {"dash": dashes[place % 3], "width": 1.8}
+        climb = [us / 1e6 for us in one["refused_at_us"]]
+        traces.append({"type": "scatter", "mode": "lines", "name": name, "x": [0, *climb, until_s], "y": [0, *range(1, len(climb) + 1), len(climb)], "line": {**line, "color": HARM, "shape": "hv"}, "yaxis": "y2", "legendgroup": name})
+        if one["curve"]:
+            x = [us / 1e6 for us in one["curve"]["at_us"]]
+            traces.append({"type": "scatter", "mode": "lines", "name": name, "x": x, "y": one["curve"]["messages"], "line": {**line, "color": PROTOCOL}, "showlegend": False, "legendgroup": name})
+    below = any(one["curve"] for one in shown)
+    axes = {"yaxis2": axis("refused", domain=[0.56, 1] if below else [0, 1], rangemode="tozero"), **({"yaxis": axis("waiting", domain=[0, 0.44], rangemode="tozero")} if below else {})}
+    return {"data": traces, "layout": layout(360, xaxis=axis("seconds", range=[0, until_s], anchor="y" if below else "y2"), **axes)}

@@ -1,0 +1,81 @@
+"""The report's part about topic creation: Spark's figures against a plain recount and the engine's own, and the page's words."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from spark_reports.creation import BINS_MOST
+from spark_reports.html import creation as html
+from tests.spark_reports.conftest import run_scenario, write_run
+
+NAMES = ("clients-created-it-before", "drifted-partitions", "schema-refused", "created-apart", "two-regions")
+
+
+@pytest.fixture(scope="module")
+def worlds():
+    return {name: run_scenario(name) for name in NAMES}
+
+
+@pytest.fixture(scope="module")
+def told(spark, worlds, tmp_path_factory):
+    """One job over all traces: the runs of its report by scenario, and its page."""
+    from spark_reports.jobs.failover import FailoverReport
+
+    folder = tmp_path_factory.mktemp("creation")
+    paths = [write_run(world, folder / f"{name}.parquet") for name, world in worlds.items()]
+    FailoverReport(spark, paths, folder / "report").make()
+    report = json.loads((folder / "report" / "report.json").read_text())
+    return {run["scenario"]: run for run in report["runs"]}, (folder / "report" / "report.html").read_text()
+
+
+def rows(world, *types):
+    return world.trace.rows(0, world.seq, types=types)
+
+
+def recount(world, source, target, base, at_us):
+    """Messages of `source` that came by an instant and are not in the target's log by then."""
+    stored = [row for row in rows(world, "message.stored") if row["at_us"] <= at_us and row["topic"].startswith(base)]
+    opened = {row["topic"]: row["seq"] for row in reversed(rows(world, "replicator.created")) if (row["cluster"], row["peer"]) == (source, target)}
+    here = {(row["topic"], row["producer"], row["sequence_id"]) for row in stored if row["cluster"] == source and "peer" not in row and row["seq"] > opened.get(row["topic"], world.seq)}
+    there = {(row["topic"], row["producer"], row["sequence_id"]) for row in stored if row["cluster"] == target and row.get("peer") == source}
+    return len(here - there)
+
+
+@pytest.mark.parametrize("name", NAMES[:-1])
+def test_starts_and_what_waits_are_what_the_rows_and_the_engine_say(told, worlds, name):
+    run, world = told[0][name], worlds[name]
+    for one in run["creation"]["replicators"]:
+        link = (one["from"], one["to"])
+        refused = [row["at_us"] for row in rows(world, "replicator.start-refused", "replicator.stopped") if (row["cluster"], row["peer"]) == link]
+        assert one["refused"] == len(refused) and one["refused_at_us"] == sorted(refused)
+        summary = world.summary()["replicators"][one["from"]][one["to"]][one["topic"]]
+        assert one["waiting"] == summary["replication_backlog"] == recount(world, *link, one["topic"], world.now_us)
+        assert (one["end"] == "replicates") == (summary["connected"] and summary["last_error"] is None)
+        assert len(one["curve"]["at_us"]) <= BINS_MOST + 2
+        for at_us, waiting in list(zip(one["curve"]["at_us"], one["curve"]["messages"], strict=True))[5::20]:
+            assert waiting == recount(world, *link, one["topic"], at_us - 1 if at_us < world.now_us else at_us)
+
+
+def test_what_was_created_and_refused_is_told_in_order(told, worlds):
+    happened = told[0]["created-apart"]["creation"]["happened"]
+    assert [row["type"] for row in happened] == ["topic.created", "topic.created", "topic.creation-refused"]
+    assert [row["seq"] for row in happened] == sorted(row["seq"] for row in happened)
+
+
+def test_a_run_without_any_of_it_has_no_such_part(told):
+    assert told[0]["two-regions"]["creation"] is None and html.sections(told[0]["two-regions"], "x") == "" and html.headline(told[0]["two-regions"]) is None
+
+
+def test_the_sentence_of_a_run_without_a_failover(told):
+    assert "us does not replicate orders to eu: <span class=\"harm\">70 messages wait</span>." in html.headline(told[0]["clients-created-it-before"])
+    assert "Every replicator runs at the end; 8 starts came to nothing before." in html.headline(told[0]["drifted-partitions"])
+
+
+def test_the_page_tells_every_run(told):
+    page = told[1]
+    assert page.count("<h2>Replicators</h2>") == 4 and page.count('id="creation-') == 4
+    assert "Can not start replicator because the partitions between local and remote cluster are different. local: 4, remote: 2" in page
+    figure = html.figure(told[0]["drifted-partitions"])
+    assert [trace["y"][-1] for trace in figure["data"]] == [8, 0]
