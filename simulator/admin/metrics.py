@@ -146,8 +146,8 @@ def _plain(value: float | int | bool) -> str:
 
 
 def full_name(topic: Topic) -> str:
-    """The topic as Pulsar names it; a lab's topics live in public/default."""
-    return f"persistent://public/default/{topic.name}"
+    """The topic as Pulsar names it, in its namespace."""
+    return f"persistent://{topic.runtime.scenario.topics[topic.base].namespace}/{topic.name}"
 
 
 def _open_telemetry(out: Exposition, counts: SnapshotCounts) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.admin.backlog import backlog_bytes, bytes_after
 from simulator.admin.java_text import instant
+from simulator.admin.shadow_stats import shadow_replication
 from simulator.admin.tallies import REDELIVERED, Tallies, Tally, count
 from simulator.trace.registry import NULL
 
@@ -124,6 +125,7 @@ class TopicStats:
             "waitingPublishers": 0,
             "subscriptions": subscriptions,
             "replication": {peer: self._replication(replicator) for peer, replicator in topic.replicators.items()},
+            **shadow_replication(topic),
             "deduplicationStatus": "Enabled" if topic.cluster.setting("brokerDeduplicationEnabled", topic) else "Disabled",
             "nonContiguousDeletedMessagesRanges": sum(one["nonContiguousDeletedMessagesRanges"] for one in subscriptions.values()),
             "nonContiguousDeletedMessagesRangesSerializedSize": 0,

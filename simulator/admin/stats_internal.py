@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from simulator.admin.java_text import instant
+from simulator.admin.shadow_stats import cursor_name
 from simulator.admin.stats import TopicStats, ranges_within_ledgers
 
 if TYPE_CHECKING:
     from simulator.log.cursors import Cursor
     from simulator.log.ledgers import Ledger
     from simulator.pulsar.replicator import Replicator
+    from simulator.pulsar.shadow.replicator import ShadowReplicator
     from simulator.pulsar.subscription import Subscription
     from simulator.pulsar.topic import Topic
 
@@ -33,16 +35,18 @@ def tree(stats: TopicStats) -> dict[str, Any]:
     open_ledger = log.current
     cursors = {name: _subscription_cursor(stats, one) for name, one in topic.subscriptions.items()}
     cursors.update({f"pulsar.repl.{peer}": _replication_cursor(stats, one) for peer, one in topic.replicators.items()})
+    cursors.update({cursor_name(one): _shadow_cursor(topic, one) for one in topic.shadows.replicators.values()})
     ledger, entry = log.last_confirmed
+    current_entries = open_ledger.entries if open_ledger else 0
     return {
         "entriesAddedCounter": log.length - topic.loaded_length,
         "numberOfEntries": log.length - log.first_kept,
         "totalSize": sum(ledger.size_bytes for ledger in log.ledgers),
-        "currentLedgerEntries": open_ledger.entries if open_ledger else 0,
+        "currentLedgerEntries": current_entries if topic.source is None else topic.current_entries,
         "currentLedgerSize": open_ledger.size_bytes if open_ledger else 0,
         "lastLedgerCreatedTimestamp": instant(log.ledgers[-1].opened_us if log.ledgers else 0),
         "waitingCursorsCount": sum(one["waitingReadOp"] for one in cursors.values()),
-        "pendingAddEntriesCount": 0,
+        "pendingAddEntriesCount": 0 if topic.source is None else len(topic.queued),
         "lastConfirmedEntry": f"{ledger}:{entry}",
         "state": "LedgerOpened",
         "ledgers": [_ledger(ledger) for ledger in log.ledgers[-LEDGERS_MAX:]],
@@ -83,6 +87,15 @@ def _replication_cursor(stats: TopicStats, one: Replicator) -> dict[str, Any]:
     waits = one.connected and read_index >= topic.log.length
     return _cursor(
         topic, cursor, topic.log.position(cursor.mark_delete), read_index, waits=waits, active=one.connected, ledger=-1, writes=0,
+        switched_us=topic.loaded_us, replays=False, properties={},
+    )  # fmt: skip
+
+
+def _shadow_cursor(topic: Topic, one: ShadowReplicator) -> dict[str, Any]:
+    """Not durable: it has no ledger, and begins anew with each load."""
+    waits = one.state == "started" and one.read_index >= topic.log.length
+    return _cursor(
+        topic, one.cursor, topic.log.position(one.cursor.mark_delete), one.read_index, waits=waits, active=one.state == "started", ledger=-1, writes=0,
         switched_us=topic.loaded_us, replays=False, properties={},
     )  # fmt: skip
 

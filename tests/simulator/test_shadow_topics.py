@@ -1,9 +1,11 @@
 """Rules of shadow topics beyond Pulsar's own tests: creating and deleting, the list and its codes, roles, schemas, what a scenario may say."""
 
+import json
+
 import pytest
 
 from tests.simulator.engine_runs import MS, SECOND, at_ms, do, open_world, positions, rows
-from tests.simulator.test_pulsars_own_shadow_cases import SMALL, publish, received, shadowed, told
+from tests.simulator.test_pulsars_own_shadow_cases import SMALL, confirmed, publish, received, shadowed, told
 
 SET = {"do": "shadow.set", "cluster": "eu", "topic": "source", "shadows": ["shadow"]}
 REMOVE = {"do": "shadow.remove", "cluster": "eu", "topic": "source"}
@@ -239,3 +241,33 @@ def test_seeking_and_branching_keep_the_run():
 def test_scenarios_that_cannot_be(topics, words):
     with pytest.raises(Exception, match=words):
         open_world(f"clusters: {{eu: {{}}, us: {{}}}}\ntopics: {{{topics}}}\n", family="shadow-topics")
+
+
+# --- what the admin tools print
+
+
+def printed(world, tool, topic="source"):
+    return json.loads(world.admin(tool, "eu", topic)["text"])
+
+
+def test_internal_stats_list_the_replicators_cursor_and_what_waits():
+    world = shadowed(SMALL, options="shadowMetadataLatency: 1s")
+    publish(world, 3)
+    cursor = printed(world, "stats-internal")["cursors"]["pulsar.repl-persistent%3A%2F%2Fpublic%2Fdefault%2Fshadow"]
+    assert (cursor["active"], cursor["cursorLedger"], cursor["state"]) == (True, -1, "NoLedger")
+    shadow = printed(world, "stats-internal", "shadow")
+    assert (shadow["pendingAddEntriesCount"], shadow["currentLedgerEntries"], list(shadow["cursors"])) == (1, 1, ["sub"])
+    world.run(world.now_us + 2 * SECOND)
+    shadow = printed(world, "stats-internal", "shadow")
+    assert (shadow["pendingAddEntriesCount"], shadow["currentLedgerEntries"], shadow["lastConfirmedEntry"]) == (0, 0, confirmed(world)[0])
+
+
+@pytest.mark.parametrize("option, there", [("absent", False), ("proposal", True)])
+def test_topic_stats_have_the_proposals_map_only_on_demand(option, there):
+    world = shadowed(options=f"shadowReplicationInStats: {option}")
+    publish(world, 3)
+    stats = printed(world, "stats")
+    assert ("shadowReplication" in stats) == there
+    if there:
+        told = stats["shadowReplication"]["persistent://public/default/shadow"]
+        assert (told["connected"], told["msgOutCount"], told["bytesOutCount"], told["replicationBacklog"]) == (True, 3, 0, 0)

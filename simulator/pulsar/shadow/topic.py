@@ -41,6 +41,7 @@ class ShadowTopic(Topic):
         source.count_reads()
         self.queued: deque[tuple[tuple[int, int], int, Waiting]] = deque()  # (position, cause, who) beyond the last ledger known
         self.queued_ever = 0
+        self.current_entries = 0  # the broker's counter of the open ledger: the last entry number it was told, 0 when opened
         self.fresh = True  # created, and not loaded yet
         self.waits_for_source = False
         self.seen_version = -1
@@ -135,6 +136,7 @@ class ShadowTopic(Topic):
         log.read_ledgers()
         seq = self.runtime.note("shadow.ledgers-read", cause, self.cluster.number, self.number, log.current.id, len(log.ledgers))
         if log.current is not opened_before:
+            self.current_entries = 0
             self.confirm(log.last_of_nonempty(self.source.shadows.entries_confirmed()), reason, seq)
             for subscription in self.subscriptions.values():  # nobody has read into the new ledger yet
                 if reason == "metadata" and subscription.cursor.mark_delete == log.current.first_index - 1 == log.length - 1:
@@ -172,6 +174,7 @@ class ShadowTopic(Topic):
         """The last confirmed entry is this position, even when it is an older one."""
         before = self.log.last_confirmed
         self.log.confirm(*position)
+        self.current_entries = position[1]
         seq = self.runtime.note("shadow.added", cause, self.cluster.number, self.number, *position, *before, "client" if who is None else "replicator")
         if who is not None:
             if self.runtime.option("shadowCachesReplicatedEntries"):
