@@ -134,6 +134,8 @@ class Topic:
         for replicator in self.replicators.values():
             replicator.close(reason, seq, clean)
         self.shadows.unloaded(reason, seq, clean)
+        if self.reads is not None:
+            self.reads.clear()
         for producer in self.runtime.producers.values():
             producer.broker_left(self, reason, seq)
         if self.controller is not None:

@@ -186,7 +186,8 @@ def test_a_terminated_source_is_seen_to_its_end():
     do(world, "topic.terminate", cluster="eu", topic="source")
     world.run(world.now_us + SECOND)
     assert confirmed(world)[0] == confirmed(world)[1] and len(received(world)) == 3
-    assert world.apply({"do": "producer.send", "producer": "p"}).code == "NotAllowed"
+    assert world.apply({"do": "producer.send", "producer": "p"}).code == "TopicTerminated"
+    assert world.apply({"do": "producer.send", "producer": "p", "position": "192:0"}).code == "NotAllowed"
     do(world, "topic.unload", cluster="eu", topic="source")
     assert world.apply({"do": "topic.terminate", "cluster": "eu", "topic": "source"}).code == "terminated"
 

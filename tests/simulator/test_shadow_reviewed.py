@@ -3,6 +3,8 @@
 Each expectation was written down before the run, from the source that its comment names.
 """
 
+import pytest
+
 from simulator import World
 from tests.simulator.engine_runs import do, open_world, positions, rows
 
@@ -23,7 +25,7 @@ def shadowed(body: str, until: str = "10s") -> World:
 def at(world: World, milliseconds: float) -> dict:
     """Run to an instant; the shadow's subscription there."""
     world.run(int(milliseconds * 1000))
-    return world.summary()["subscriptions"]["s"]["a"]
+    return world.summary()["subscriptions"]["s"].get("a", {})
 
 
 def hold(world: World, *numbers: int) -> None:
@@ -151,3 +153,70 @@ consumers: {b1: {subscription: b, cluster: a}, c: {subscription: s, cluster: a}}
     assert markers > 5 and after["delivered"] == 60 and after["backlog"] == 0
     assert shadow["last_confirmed"] == source["last_position"] and shadow["replicator"]["messages_out"] == 60 + markers
     assert shadow["reads"]["bookies"] == 60 + markers
+
+
+KEPT_AND_OFFLOADED = "settings: {managedLedgerMaxEntriesPerLedger: 5, managedLedgerMinLedgerRolloverTimeMinutes: 0, defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1, managedLedgerOffloadDriver: aws-s3}\n"
+
+
+@pytest.mark.parametrize("kind", ["Shared", "Exclusive"])
+def test_a_read_that_failed_is_tried_again(kind):
+    # Pulsar's dispatchers wait 15 s after a failed read, then 30 s, then 60 s: nobody has to unload anything once it can be read.
+    late = "consumers: {c: {subscription: s, cluster: a, start: 1s}}\n"
+    world = shadowed(KEPT_AND_OFFLOADED + HEAD.replace("Shared", kind) + FED + late, until="300s")
+    at(world, 500)
+    do(world, "topic.offload", cluster="a", topic="t", deleteFromBookies=True)
+    do(world, "setting.change", cluster="a", setting="managedLedgerOffloadDriver", value="filesystem")
+    assert at(world, 20_000)["delivered"] == 0
+    do(world, "setting.change", cluster="a", setting="managedLedgerOffloadDriver", value="aws-s3")
+    assert at(world, 100_000)["delivered"] == 23
+    assert {row["at_us"] for row in rows(world, "message.delivered")} == {(1 + 15 + 30) * 1_000_000}
+    assert len(rows(world, "entry.unreadable")) == 1
+
+
+def test_what_a_broker_read_leaves_with_it():
+    # The cache is the broker's memory, the source's too: after an unload what it had read from the bookies is read there again.
+    world = shadowed("settings: {managedLedgerCacheEvictionTimeThresholdMillis: 60000, defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1}\n" + HEAD + FED + "consumers: {b1: {subscription: b, cluster: a}}\n")
+    at_source = lambda: world.summary()["shadows"]["x"]["source_reads"]["bookies"]
+    for milliseconds, read in ((500, 0), (1_500, 23), (2_500, 46)):
+        world.run(milliseconds * 1000)
+        assert at_source() == read
+        do(world, "topic.unload", cluster="a", topic="t")
+        world.run(milliseconds * 1000 + 50_000)
+        do(world, "subscription.reset", subscription="b", cluster="a", position="earliest")
+
+
+# --- commands
+
+
+def test_a_truncation_clears_what_a_replicator_had_to_tell():
+    # Truncating clears the backlog of every cursor, the replicators' too: what is in the open ledger is told no more.
+    world = shadowed(HEAD + FED + EAGER)
+    at(world, 100)
+    do(world, "topic.crash", cluster="a", topic="x", downtime="1s")
+    at(world, 500)
+    assert world.summary()["shadows"]["x"]["replicator"]["backlog"] == 18
+    do(world, "topic.truncate", cluster="a", topic="t")
+    assert world.summary()["shadows"]["x"]["replicator"]["backlog"] == 0
+    at(world, 5_000)
+    assert world.summary()["shadows"]["x"]["behind_entries"] == 23 and world.summary()["violations"] == []
+
+
+@pytest.mark.parametrize("command", ["topic.truncate", "topic.offload", "topic.terminate"])
+def test_a_topic_at_no_broker_does_nothing(command):
+    world = shadowed(KEPT_AND_OFFLOADED + HEAD + FED)
+    at(world, 100)
+    do(world, "topic.crash", cluster="a", topic="t", downtime="1s")
+    assert world.apply({"do": command, "cluster": "a", "topic": "t"}).code == "not-loaded"
+
+
+def test_a_partition_has_no_list_of_its_own():
+    # PersistentTopics.preValidation: policies belong to the whole topic.
+    world = shadowed("clusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 2}, x: {clusters: [a], shadowOf: t}}\n")
+    for command in ({"do": "shadow.set", "shadows": ["x"]}, {"do": "shadow.list"}, {"do": "shadow.remove"}):
+        refused = world.apply({**command, "cluster": "a", "topic": "t-partition-1"})
+        assert (refused.code, refused.error) == ("405", "Not allowed to set/get topic policy for a partition")
+
+
+def test_a_fed_shadow_says_how_many_replicators_it_has():
+    world = shadowed(HEAD + FED)
+    assert world.apply({"do": "topic.delete", "cluster": "a", "topic": "x"}).error == "Topic x has 1 replicators connected"

@@ -75,7 +75,7 @@ def delete(runtime, arguments, begin) -> None:
 def _inbound(runtime: Runtime, topic) -> int:
     """Replicator producers of other clusters that are connected to a log here."""
     if topic.source is not None:
-        return topic.fed_now
+        return int(topic.fed_now)
     sources = [other.topics.get(topic.name) for other in runtime.clusters.values() if other is not topic.cluster]
     return sum(source is not None and topic.cluster.name in source.replicators and source.replicators[topic.cluster.name].connected for source in sources)
 

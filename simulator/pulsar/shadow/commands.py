@@ -36,6 +36,8 @@ def _source(runtime: Runtime, arguments: dict) -> tuple[Cluster, str]:
     address = _named(arguments["topic"])
     if not cluster.setting("topicLevelPoliciesEnabled"):
         raise CommandError("405", f"topic policies are off in {cluster.name}", "turn topicLevelPoliciesEnabled on")
+    if address.name in cluster.topics and cluster.topics[address.name].partition >= 0:
+        raise CommandError("405", "Not allowed to set/get topic policy for a partition", f"name the whole topic, {cluster.topics[address.name].base}")
     _permitted(runtime, arguments, address.name)
     if not address.persistent:
         raise CommandError("412", "Only persistent source topic is supported with shadow topics", "name a persistent topic")

@@ -31,10 +31,10 @@ def send(runtime, arguments, begin) -> None:
     topic, position = _sent_to(runtime, producer, arguments), arguments.get("position")
     if producer.forbidden:
         raise CommandError("NotAuthorized", producer.forbidden, "give its role produce for this topic")
-    if topic.refuses is not None and topic.source is None:
-        raise CommandError(NOT_ALLOWED, f"{topic.name} takes no more messages: {topic.refuses}", "send to a topic that is open")
     if topic.source is None and position is not None:
         raise CommandError(NOT_ALLOWED, "Only shadow topic supports sending messages with messageId", "send without a position")
+    if topic.refuses is not None and topic.source is None:
+        raise CommandError("TopicTerminated", "Topic was already terminated", "send to a topic that is open")
     if topic.source is not None and position is None:
         raise CommandError(NOT_ALLOWED, "Cannot send messages to a shadow topic", f"send to its source, {topic.source.name}")
     cause = begin()
@@ -80,8 +80,7 @@ def terminate(runtime, arguments, begin) -> None:
         raise CommandError("terminated", f"{arguments['topic']} is terminated already", "it stays so")
     if any(topic.replicators for topic in topics):
         raise CommandError("replicates", f"{arguments['topic']} replicates to other clusters", "take them off its replication list first")
-    if not all(topic.loaded for topic in topics):
-        raise CommandError("not-loaded", f"{arguments['topic']} is at no broker of {arguments['cluster']}", "wait until it is loaded")
+    _at_a_broker(topics, arguments)
     cause = begin()
     for topic in topics:
         topic.terminate(cause)
@@ -91,6 +90,7 @@ def truncate(runtime, arguments, begin) -> None:
     """topic.truncate: every cursor to the end, then all ledgers but the open one go."""
     topics = topics_of(runtime, arguments["cluster"], arguments["topic"])
     _writes_ledgers(topics, "truncated")
+    _at_a_broker(topics, arguments)
     cause = begin()
     for topic in topics:
         for subscription in topic.subscriptions.values():
@@ -100,6 +100,8 @@ def truncate(runtime, arguments, begin) -> None:
                 subscription.acknowledge_up_to(last, "clear", cause)
         for replicator in topic.replicators.values():
             upkeep.clear_replication(replicator, cause)
+        for replicator in topic.shadows.replicators.values():
+            replicator.pushed_to(topic.log.length)
         upkeep.delete_ledgers(topic, topic.log.ledgers[:-1], cause)
 
 
@@ -107,6 +109,7 @@ def offload(runtime, arguments, begin) -> None:
     """topic.offload: its closed ledgers, all at once."""
     topics = topics_of(runtime, arguments["cluster"], arguments["topic"])
     _writes_ledgers(topics, "offloaded")
+    _at_a_broker(topics, arguments)
     driver = driver_of(topics[0])
     if driver == NO_DRIVER:
         raise CommandError("412", f"{arguments['topic']} has no offload driver", "set managedLedgerOffloadDriver for it")
@@ -114,6 +117,11 @@ def offload(runtime, arguments, begin) -> None:
     for topic in topics:
         if topic.shadows.storage.offload(topic.log.ledgers[:-1], driver, arguments["deleteFromBookies"], cause):
             topic.shadows.ledgers_changed(cause)
+
+
+def _at_a_broker(topics: list[Topic], arguments: dict) -> None:
+    if not all(topic.loaded for topic in topics):
+        raise CommandError("not-loaded", f"{arguments['topic']} is at no broker of {arguments['cluster']}", "wait until it is loaded")
 
 
 def _writes_ledgers(topics: list[Topic], what: str) -> None:

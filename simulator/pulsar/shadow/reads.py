@@ -3,7 +3,8 @@
 Rules: a topic's own broker caches what it appends; a shadow's broker caches what is replicated to it only with the option
 `shadowCachesReplicatedEntries` (the proposal; as shipped it does not, #23147). What was read from the bookies is cached for the next
 reader unless `cacheReadsFromBookies` is off. An entry leaves the cache after managedLedgerCacheEvictionTimeThresholdMillis. A
-ledger that is gone cannot be read: the reader waits where it is.
+ledger that is gone cannot be read: the reader waits where it is and tries again, after 15 s, 30 s, then every minute
+(dispatcherReadFailureBackoff…).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from simulator.pulsar.topic import Topic
 
 _MILLISECOND_US = 1_000
+RETRY_FIRST_US, RETRY_MAX_US = 15_000_000, 60_000_000
 
 
 class Reads:
@@ -28,6 +30,8 @@ class Reads:
         self.from_cache = self.from_bookies = self.from_offload = 0
         self.bookie_bytes = 0
         self.stuck: int | None = None  # the entry that could not be read, until reading goes on
+        self.retries = 0  # in a row
+        self.retry_due = False
         self._cached: dict[int, int] = {}  # entry -> when it was put there
         self._order: deque[tuple[int, int]] = deque()
 
@@ -35,7 +39,7 @@ class Reads:
         """The broker's memory is gone."""
         self._cached.clear()
         self._order.clear()
-        self.stuck = None
+        self.stuck, self.retries, self.retry_due = None, 0, False
 
     def put(self, index: int) -> None:
         """An entry is in the cache from now on."""
@@ -101,7 +105,20 @@ class Reads:
         return self.owner.runtime.trace.at_us(self.owner.stored_seqs[index])
 
     def _note_stuck(self, index: int, why: str) -> None:
+        topic = self.topic
         if self.stuck != index:
             self.stuck = index
-            topic = self.topic
             topic.runtime.note("entry.unreadable", NULL, topic.cluster.number, topic.number, *topic.log.position(index), why)
+        if not self.retry_due:
+            self.retry_due = True
+            wait_us = min(RETRY_FIRST_US << min(self.retries, 20), RETRY_MAX_US)
+            topic.runtime.schedule(topic.runtime.now_us + wait_us, topic.rank, self, "read_again", topic.epoch)
+
+    def read_again(self, epoch: int) -> None:
+        """The wait after a failed read is over."""
+        if epoch == self.topic.epoch and self.topic.loaded:
+            self.retry_due = False
+            self.retries += 1
+            self.topic.wake_dispatchers(NULL)
+            if not self.retry_due:
+                self.stuck, self.retries = None, 0

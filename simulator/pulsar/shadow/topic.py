@@ -91,7 +91,6 @@ class ShadowTopic(Topic):
             return
         super().unload(reason, cause, clean)
         self.queued.clear()
-        self.reads.clear()
         replicator = self.source.shadows.replicators.get(self.name)
         if replicator is not None:
             replicator.disconnect("shadow-" + reason, cause)
