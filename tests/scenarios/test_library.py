@@ -21,7 +21,7 @@ ASKED_FOR = (
     "enabled-on-backlog", "fail-over-and-back", "crash-returns-stranded", "failover-before-first-update", "update-in-flight",
     "producers-everywhere", "overhead",
     # tenant migration
-    "tenant-moves",
+    "tenant-moves", "tenant-link-fails", "tenant-switched-too-early", "tenant-rolls-back", "tenant-blue-green", "tenant-noisy-neighbour",
     "strategies-delayed-message", "strategies-backlog", "strategies-between-snapshots",
     # topic creation
     "clients-created-it-before", "clients-created-it-proposed", "clients-created-it", "drifted-partitions", "drifted-partitions-before",
