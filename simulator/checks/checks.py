@@ -17,6 +17,7 @@ from simulator.checks.check import Check
 from simulator.checks.filtered_rightly import FilteredRightly
 from simulator.checks.knowledge import Knowledge
 from simulator.checks.mark_delete import MarkDelete
+from simulator.checks.migrations import CopiedBeforeDeleted, SentWhereTold, ToldBeforeDeleted
 from simulator.checks.markers_hidden import MarkersHidden
 from simulator.checks.nothing_gone import NothingGone
 from simulator.checks.one_hop import OneHop
@@ -31,9 +32,10 @@ from simulator.scenarios.families import PULSAR
 from simulator.scenarios.model import Scenario
 from simulator.trace.trace import BLOCK_ROWS, Trace
 
+MIGRATION_CHECKS = (SentWhereTold, CopiedBeforeDeleted, ToldBeforeDeleted)
 SHADOW_CHECKS = (ShadowWritesNothing, ShadowDeliversSource, ShadowWithinSource, ShadowLosesAloud)
 ROW_CHECKS: tuple[type[Check], ...] = (
-    SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly, BrokerLimits, SameShape, SchemaFirst, *SHADOW_CHECKS, AudiencesServed,
+    SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly, BrokerLimits, SameShape, SchemaFirst, *SHADOW_CHECKS, AudiencesServed, *MIGRATION_CHECKS,
 )  # fmt: skip
 
 CHECKS_OF: dict[str, tuple[type, tuple[type[Check], ...]]] = {PULSAR: (Knowledge, ROW_CHECKS)}

@@ -23,6 +23,7 @@ MANY_NAMES = 1 << 15
 READ_COLUMNS = (
     "type", "at_us", "cluster", "peer", "topic", "subscription", "producer", "sequence_id", "ledger", "entry",
     "batch_index", "to_ledger", "to_entry", "count", "snapshot", "marker", "reason", "detail",
+    "client", "tenant", "evidence_seq",
 )  # fmt: skip
 
 

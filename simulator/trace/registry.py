@@ -207,7 +207,7 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ("migration.step-finished", ("tenant", "cluster", "peer", "reason", "duration_us"), "control", "step reason is through, duration_us after it began first"),
     ("migration.step-failed", ("tenant", "cluster", "peer", "reason", "detail"), "control", "step reason cannot go on; detail says why and how far it is"),
     ("migration.step-undone", ("tenant", "cluster", "peer", "reason"), "control", "what step reason did is taken back"),
-    ("migration.changed", ("tenant", "cluster", "peer", "reason"), "control", "reason: pause, resume, roll-back, or undo of the step in hand"),
+    ("migration.changed", ("tenant", "cluster", "peer", "reason"), "control", "reason: pause, resume, roll-back, undo of the step in hand, or forced: a person cleans up what somebody still needs"),
     ("migration.ended", ("tenant", "cluster", "peer", "reason"), "control", "nothing more to do (reason: finished, rolled-back)"),
     ("resource.created", ("tenant", "cluster", "topic", "subscription", "reason", "detail"), "control", "made in cluster by a migration; reason is its kind, detail its name"),
     ("resource.deleted", ("tenant", "cluster", "topic", "subscription", "reason", "detail"), "control", "deleted in cluster by a migration; reason is its kind, detail its name"),

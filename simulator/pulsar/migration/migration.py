@@ -82,6 +82,11 @@ class Migration:
         if run.state not in ENDED:
             self.later(self, 0 if given in ("roll-back", "undone") else LOOK_EVERY_US, "look", self.life)
 
+    def note_forced(self, cause: int) -> int:
+        """The row that says that a person begins clean-up though somebody still needs what is there."""
+        run = self.run
+        return self.runtime.note("migration.changed", cause, run.tenant, run.source, run.target, "forced")
+
     def _note(self, given: str, step: Any, cause: int, words: str | None) -> int:
         """The row of one move."""
         run, note = self.run, self.runtime.note

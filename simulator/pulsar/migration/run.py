@@ -118,9 +118,9 @@ class Run:
 
     def may(self, given: str) -> bool:
         """Whether a person's input is a legal move now."""
-        if given == "roll-back" and self.steps[-1].attempts:
+        if given == "roll-back" and (self.steps[-1].attempts or not any(self._to_undo(step) for step in self.steps)):
             return False
-        if given == "hurry" and self.at >= STEPS.index(SWITCH):
+        if given == "hurry" and (self.at >= STEPS.index(SWITCH) or self.steps[STEPS.index(SWITCH)].attempts):
             return False
         return (self.state, self._meant(given)) in RUN_MOVES
 
@@ -135,8 +135,9 @@ class Run:
             meant = f"last-{given}"
         if (self.state, meant) not in RUN_MOVES or (given in ("roll-back", "hurry") and not self.may(given)):
             raise IllegalMove(f"the migration of {self.tenant} is {self.state}: {given} is not a move from there")
+        effects = getattr(self, "_" + meant.replace("-", "_"))(now_us, words)
         self.state = RUN_MOVES[self.state, meant]
-        return getattr(self, "_" + meant.replace("-", "_"))(now_us, words)
+        return effects
 
     def _last(self, given: str) -> bool:
         if given == "done":

@@ -1,0 +1,73 @@
+"""The claims about tenants' migrations hold in every run of the library's kind, and a broken rule is named by the right one."""
+
+import pytest
+
+from simulator.checks import Checks
+from simulator.checks.migrations import CopiedBeforeDeleted, SentWhereTold, ToldBeforeDeleted
+from simulator.pulsar.consumer import Consumer
+from simulator.pulsar.lookup.producing import Brokers
+from simulator.pulsar.lookup.service import LookupService
+from simulator.pulsar.migration.clean_up import CleanUp
+from simulator.pulsar.migration.data import TopicData
+from simulator.pulsar.migration.metadata import Metadata
+from simulator.pulsar.migration.progress import AcknowledgementSync
+from tests.simulator.test_migration import BACK, BASE, CHECKED, CLEAN_UP, GREEN, PARTS, START, SWITCH, run
+
+SENT, COPIED, TOLD = (check.claim for check in (SentWhereTold, CopiedBeforeDeleted, ToldBeforeDeleted))
+CUT = "at: 4900ms, do: link.cut, link: blue <-> green"
+FORCED = SWITCH + ", force: true"
+SOON = CLEAN_UP.replace("9s", "5500ms")
+
+
+def broken_claims(*commands, **more):
+    """Claims that a run breaks."""
+    world = run(*commands, **more)
+    checks = Checks(world.scenario)
+    checks.read(world.trace)
+    return {violation.claim for violation in checks.violations}
+
+
+@pytest.mark.parametrize("commands, base", [
+    ([START, SWITCH, CLEAN_UP], BASE), ([START, SWITCH, CLEAN_UP], PARTS), ([START, SWITCH, BACK], BASE), (GREEN, CHECKED),
+    ([START, CUT, FORCED, SOON], BASE), ([START, CUT, FORCED, BACK], BASE),
+])  # fmt: skip
+def test_without_a_mutation_nothing_breaks(commands, base):
+    assert broken_claims(*commands, base=base) == set()
+
+
+def test_a_service_that_answers_with_an_old_map(monkeypatch):
+    monkeypatch.setattr(LookupService, "cluster_of", lambda self, base: self.runtime.scenario.tenants[self.tenant_of(base)].cluster)
+    assert broken_claims(START, SWITCH) == {SENT}
+
+
+@pytest.mark.parametrize("client", [Consumer, Brokers])
+def test_a_client_that_connects_where_it_was_not_told(monkeypatch, client):
+    found = client.found
+    monkeypatch.setattr(client, "found", lambda self, cluster, cause: found(self, "blue", cause))
+    assert broken_claims(START, SWITCH) == {SENT}
+
+
+def test_clean_up_that_does_not_wait_for_the_copies(monkeypatch):
+    monkeypatch.setattr(CleanUp, "conditions", lambda self: [])
+    held = BASE.replace("messages: [web/50]", "messages: [web/50, web/485]")  # published in blue, at 4.95 s
+    assert broken_claims(START, CUT, FORCED, SOON, base=held) >= {COPIED, TOLD}
+
+
+def test_clean_up_that_does_not_wait_for_what_was_acknowledged(monkeypatch):
+    conditions = CleanUp.conditions
+    monkeypatch.setattr(CleanUp, "conditions", lambda self: conditions(self)[:-1])
+    assert broken_claims(START, SWITCH, SOON) == {TOLD}
+
+
+def test_a_way_back_that_cleans_at_once(monkeypatch):
+    for work in (AcknowledgementSync, TopicData, Metadata):
+        monkeypatch.setattr(work, "undo_conditions", lambda self: [])
+    held = BASE.replace("messages: [web/50]", "messages: [web/50, web/585]")  # published in green, at 5.95 s
+    assert broken_claims(START, SWITCH, "at: 5900ms, do: link.cut, link: blue <-> green", BACK, base=held) >= {COPIED, TOLD}
+
+
+def test_what_a_person_forces_is_not_judged():
+    slow = BASE.replace("processing: 1ms", "processing: 15ms")
+    latest = START + ", startAt: latest"
+    world = run(latest, FORCED, "at: 12s, do: migration.clean-up, tenant: acme, force: true", base=slow, until="20s")
+    assert world.summary()["failovers"][0]["lost"] > 0 and world.summary()["violations"] == []
