@@ -57,6 +57,7 @@ class Counting:
         self.ends = self.local(failovers.cluster_ends(self.control, self.failovers))
         topics = self.local(failovers.failover_topics(self.control, self.failovers))
         self.scopes = self.local(fates.scopes(self.failovers, topics, self.ends))
+        self.topic_ends = self.local(failovers.topic_ends(self.control, self.failovers, self.ends, topics))
         self.marks = cursors.marks(self.control)
 
     def judge_deliveries(self) -> None:
@@ -65,7 +66,7 @@ class Counting:
         self.judged = deliveries.judged(histories)
         self.reordered = self.keep(deliveries.reordered(self.judged))
         self.delivery_figures = deliveries.delivery_figures(self.judged, self.reordered).collect()
-        self.duplicates = self.keep(causes.duplicates(self.judged, self.ends))
+        self.duplicates = self.keep(causes.duplicates(self.judged, self.topic_ends))
         windows = dedup.dedup_windows(self.duplicates, self.rows, deliveries.repeated(histories), dedup.block_rows(self.longest_run))
         self.dedup_figures = windows.collect()
 
@@ -84,7 +85,7 @@ class Counting:
 
     def _parties(self) -> DataFrame:
         rows, facts, key = self.control, self.facts, parties.PARTY
-        met = self.local(parties.with_marks(self.local(parties.parties(self.duplicates, self.failovers, self.ends)), self.marks))
+        met = self.local(parties.with_marks(self.local(parties.parties(self.duplicates, self.failovers, self.topic_ends)), self.marks))
         remotes = self.local(parties.remotes(rows, met, facts.sites))
         replication = self.local(parties.replication(rows, met, facts.sites, remotes, facts.links))
         thresholds = (

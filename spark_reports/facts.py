@@ -27,7 +27,7 @@ class Facts:
     links: DataFrame
     subscriptions: DataFrame
     families: dict[int, str]
-    synchronised: bool  # whether any subscription of any run has acknowledgement-state sync
+    synchronised: bool  # whether any subscription of any run has acknowledgement-state sync, or may get it when its tenant moves
 
 
 def scenarios_of(inputs: Sequence[TraceInput]) -> list[Any]:
@@ -43,11 +43,11 @@ def facts_of(spark: SparkSession, inputs: Sequence[TraceInput], scenarios: Seque
         for topic in scenario.topics.values():
             sites += [(entry.run, topic.name, cluster, _enabled(scenario, cluster)) for cluster in topic.clusters]
         links += [(entry.run, source, target, link.latency.nominal_us) for (source, target), link in scenario.links.items()]
-        subscriptions += [(entry.run, spec.name, spec.topic, spec.acknowledgement_sync != "none") for spec in scenario.subscriptions.values()]
+        subscriptions += [(entry.run, spec.name, spec.topic, spec.acknowledgement_sync != "none", scenario.topics[spec.topic].tenant) for spec in scenario.subscriptions.values()]
     return Facts(
         from_rows(spark, runs, RUNS), from_rows(spark, sites, SITES), from_rows(spark, links, LINKS), from_rows(spark, subscriptions, SUBSCRIPTIONS),
         {entry.run: scenario.family for entry, scenario in zip(inputs, scenarios, strict=True)},
-        any(row[3] for row in subscriptions),
+        any(row[3] for row in subscriptions) or any(scenario.tenants for scenario in scenarios),
     )  # fmt: skip
 
 

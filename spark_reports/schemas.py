@@ -55,9 +55,10 @@ SUBSCRIPTIONS = StructType(
         StructField("subscription", StringType(), False),
         StructField("topic", StringType(), False),
         StructField("synchronises", BooleanType(), False),
+        StructField("tenant", StringType(), False),
     ]
 )
-"""A subscription and its topic, as the scenario names them, and whether clusters tell each other its acknowledgements."""
+"""A subscription, its topic and tenant, as the scenario names them, and whether clusters tell each other its acknowledgements."""
 
 FILES = StructType([StructField("uri", StringType(), False), StructField("run", LongType(), False)])
 """Which trace file is which run."""

@@ -43,8 +43,8 @@ def causes_of(family: str) -> tuple[str, ...]:
 
 def duplicates(judged: DataFrame, ends: DataFrame) -> DataFrame:
     """The duplicates, with what their causes are decided by; ended_seq is the end of X's part."""
-    at_end = F.broadcast(ends.select(*FAILOVER, F.col("cluster").alias("ack_cluster"), "ended_seq"))
-    return judged.filter(F.col("verdict") == "duplicate").join(at_end, [*FAILOVER, "ack_cluster"], "left").select(
+    at_end = F.broadcast(ends.select(*FAILOVER, "topic", F.col("cluster").alias("ack_cluster"), "ended_seq"))
+    return judged.filter(F.col("verdict") == "duplicate").join(at_end, [*FAILOVER, "topic", "ack_cluster"], "left").select(
         *DUPLICATE, "subscription", "topic", "cluster", "client", "seq", "at_us", "place", "stored_seq",
         "ack_seq", "ack_us", "ack_cluster", "ack_place", "key", "origin", F.coalesce("ended_seq", "failover_seq").alias("ended_seq"),
     )  # fmt: skip

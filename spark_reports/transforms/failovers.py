@@ -1,7 +1,7 @@
 """Failovers, their windows, and when each cluster's part in them ended.
 
 Rules: a window opens with the row `failover.started` and runs to the subscription's next one, else to the end of the
-trace. A cluster's end is its crash when it had not come back at the failover, else the failover.
+trace. A cluster's end is its crash when it had not come back at the failover, else the failover, or the unload after it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from pyspark.sql import functions as F
 from spark_reports.transforms.places import FAILOVER, NEVER, is_type
 
 DOWN = ("cluster.crashed", "cluster.lost")
+BY_MAP = ("migration", "roll-back")
+"""Modes of a failover in which clients go by the LookupService's map."""
 
 
 def failovers(rows: DataFrame) -> DataFrame:
@@ -51,6 +53,30 @@ def cluster_ends(rows: DataFrame, failovers: DataFrame) -> DataFrame:
         F.coalesce("crash_us", "failover_us").alias("ended_us"),
         F.col("crash_seq").isNotNull().alias("crashed"),
     )
+
+
+def topic_ends(rows: DataFrame, failovers: DataFrame, ends: DataFrame, topics: DataFrame) -> DataFrame:
+    """`ends` for each topic: run, failover_seq, topic, cluster, ended_seq, ended_us, crashed.
+
+    Where clients follow the LookupService's map they stay until the topic is unloaded, which comes after the failover: the end is
+    then the last such unload of the window, except at the target and after a crash.
+    """
+    each = ends.join(F.broadcast(topics), list(FAILOVER), "inner")
+    unloads = rows.filter(is_type("topic.unloaded") & F.col("reason").isin("migration", "crash")).select("run", "cluster", "topic", "seq", "at_us")
+    moves = failovers.filter(F.col("mode").isin(*BY_MAP)).select(*FAILOVER, "target", F.col("end_seq"))
+    left = (
+        unloads.join(F.broadcast(moves), "run", "inner")
+        .filter((F.col("seq") > F.col("failover_seq")) & (F.col("seq") < F.col("end_seq")) & (F.col("cluster") != F.col("target")))
+        .groupBy(*FAILOVER, "topic", "cluster")
+        .agg(F.max("seq").alias("left_seq"), F.max("at_us").alias("left_us"))
+    )
+    stays = F.col("left_seq").isNotNull() & ~F.col("crashed")
+    return each.join(left, [*FAILOVER, "topic", "cluster"], "left").select(
+        *FAILOVER, "topic", "cluster",
+        F.when(stays, F.col("left_seq")).otherwise(F.col("ended_seq")).alias("ended_seq"),
+        F.when(stays, F.col("left_us")).otherwise(F.col("ended_us")).alias("ended_us"),
+        "crashed",
+    )  # fmt: skip
 
 
 def failover_topics(rows: DataFrame, failovers: DataFrame) -> DataFrame:

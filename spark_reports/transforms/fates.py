@@ -30,12 +30,16 @@ def scopes(failovers: DataFrame, failover_topics: DataFrame, ends: DataFrame) ->
     )  # fmt: skip
 
 
+TOLD = ("update", "acknowledgement-sync", "migration")
+"""Reasons for which a cursor is opened by what another cluster said: it promises nothing of its own."""
+
+
 def opened(marks: DataFrame, scopes: DataFrame) -> DataFrame:
     """Where consumers or people opened the subscription's cursors by the window's end: FAILOVER, topic, cluster, opened_mark, opened_bit.
 
     Each such cluster has a bit of its own within its failover and topic, so that sets of clusters are integers.
     """
-    created = marks.filter((F.col("type") == "subscription.created") & (F.col("reason") != "update"))
+    created = marks.filter((F.col("type") == "subscription.created") & ~F.col("reason").isin(*TOLD))
     met = created.join(F.broadcast(scopes.select(*FAILOVER, "topic", "subscription", "end_seq")), ["run", "topic", "subscription"], "inner")
     first = met.filter(F.col("seq") < F.col("end_seq")).groupBy(*FAILOVER, "topic", "cluster").agg(F.min("mark").alias("opened_mark"))
     place_of = F.row_number().over(Window.partitionBy(*FAILOVER, "topic").orderBy("cluster"))

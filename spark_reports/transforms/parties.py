@@ -26,7 +26,7 @@ def parties(duplicates: DataFrame, failovers: DataFrame, ends: DataFrame) -> Dat
     known = failovers.select(*FAILOVER, "failover_us", "subscription", "target")
     return (
         met.join(known, list(FAILOVER), "inner")
-        .join(ended, [*FAILOVER, "x"], "left")
+        .join(ended, [*FAILOVER, "topic", "x"], "left")
         .select(
             *PARTY, "subscription", "target", "failover_us",
             F.coalesce("ended_seq", "failover_seq").alias("ended_seq"),

@@ -35,10 +35,12 @@ def _requests(rows: DataFrame, parties: DataFrame, marks: DataFrame) -> DataFram
 
 def told(rows: DataFrame, parties: DataFrame, marks: DataFrame, subscriptions: DataFrame) -> DataFrame:
     """PARTY, synchronises, told_mark (the furthest mark-delete that X told), newest_request_seq."""
-    synchronises = subscriptions.select("run", "subscription", "synchronises")
+    of_tenant = rows.filter(is_type("migration.started") & (F.col("reason") == "acknowledgement-sync")).groupBy("run", "tenant").agg(F.min("seq").alias("since_seq"))
+    synchronises = subscriptions.select("run", "subscription", "synchronises", "tenant").join(of_tenant, ["run", "tenant"], "left")
     furthest = _requests(rows, parties, marks).groupBy(*PARTY).agg(F.max("mark").alias("told_mark"), F.max("sent_seq").alias("newest_request_seq"))
     return parties.join(F.broadcast(synchronises), ["run", "subscription"], "left").join(furthest, PARTY, "left").select(
-        *PARTY, F.coalesce("synchronises", F.lit(False)).alias("synchronises"), "told_mark", "newest_request_seq"
+        *PARTY, (F.coalesce("synchronises", F.lit(False)) | F.coalesce(F.col("since_seq") < F.col("failover_seq"), F.lit(False))).alias("synchronises"),
+        "told_mark", "newest_request_seq",
     )  # fmt: skip
 
 

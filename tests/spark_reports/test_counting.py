@@ -14,6 +14,8 @@ from simulator.trace.files import write_trace
 from spark_reports.counting import Counting
 from spark_reports.facts import facts_of
 from spark_reports.read import TraceInput, find_traces, trace_rows
+from tests.simulator.test_migration import BACK, BASE, CLEAN_UP, PARTS, START, SWITCH
+from tests.simulator.test_migration import run as migrate
 from tests.simulator.engine_runs import run as run_text
 from tests.simulator.random_scenarios import random_scenario
 from tests.simulator.test_acknowledgement_sync import MOVE, body
@@ -48,6 +50,16 @@ SYNC_TEXTS = {
 }
 """Runs of acknowledgement-state sync whose requests are late, lost, forgotten or taken back."""
 
+_SLOW = BASE.replace("processing: 1ms", "processing: 15ms")
+MIGRATIONS = {
+    "tenant-by-snapshots": ([f"{START}, strategy: snapshots", SWITCH, CLEAN_UP], BASE.replace(", hold: {messages: [web/50], for: 20s}", "")),
+    "tenant-told-nothing": ([f"{START}, strategy: none", SWITCH, CLEAN_UP], BASE),
+    "tenant-in-partitions": ([START, SWITCH, BACK], PARTS),
+    "tenant-from-latest": ([START + ", startAt: latest", SWITCH + ", force: true"], _SLOW),
+    "tenant-source-crashes": ([START, SWITCH, "at: 5050ms, do: cluster.crash, cluster: blue", "at: 7s, do: cluster.restart, cluster: blue", CLEAN_UP], PARTS),
+}
+"""Moves of a tenant by other strategies, in partitions, from the latest entry, and with a source that crashes between two unloads."""
+
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]
 
 
@@ -64,7 +76,8 @@ def worlds() -> dict[str, World]:
         for strategy in STRATEGIES:
             world = made[f"{name}-{strategy.name}"] = World.from_scenario(under(load_scenario(name), strategy), rows_max=None)
             world.run()
-    return made | {name: run_text(text, until="8s", family="tenant-migration") for name, text in SYNC_TEXTS.items()}
+    made |= {name: run_text(text, until="8s", family="tenant-migration") for name, text in SYNC_TEXTS.items()}
+    return made | {name: migrate(*commands, base=base, until="20s") for name, (commands, base) in MIGRATIONS.items()}
 
 
 @pytest.fixture(scope="module")
