@@ -21,6 +21,7 @@ def readable_summary(scenario: Scenario, summary: dict[str, Any], broken: list[s
         *_brokers(summary),
         *_latencies(summary),
         *_snapshots(summary),
+        *_replicators(summary),
     ]
     for failover in summary["failovers"]:
         lines += _failover(failover)
@@ -96,6 +97,15 @@ def _brokers(summary: dict[str, Any]) -> list[str]:
         for name, found in summary["brokers"].items()
     ]  # fmt: skip
     return table(("broker", "topics", "dispatches", "busy", "MB/s at most", "queued", "longest queue"), rows)
+
+
+def _replicators(summary: dict[str, Any]) -> list[str]:
+    """Those that something keeps from replicating at the end."""
+    rows = [
+        [f"{source} -> {target}", topic, one["state"], one["replication_backlog"], one["delay_s"], one["retries"], one["last_error"]]
+        for source, targets in summary["replicators"].items() for target, topics in targets.items() for topic, one in topics.items() if one["last_error"]
+    ]  # fmt: skip
+    return table(("does not replicate", "topic", "state", "backlog", "delay s", "retries", "because"), rows)
 
 
 def _latencies(summary: dict[str, Any]) -> list[str]:

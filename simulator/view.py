@@ -126,6 +126,7 @@ def _replicator(replicator) -> dict[str, Any]:
         "read_index": replicator.read_index,
         "in_flight": replicator.unreceipted,
         "backlog": replicator.topic.log.length - 1 - replicator_cursor,
+        "last_error": replicator.last_error,
     }
 
 

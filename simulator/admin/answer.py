@@ -62,6 +62,8 @@ def _topic(runtime: Runtime, tool: str, cluster: str, name: str | None) -> Topic
     topics = runtime.clusters[cluster].topics
     if name is None and topics:
         name = next(iter(topics))
+    if not topics:
+        raise AdminError(f"No topic exists in {cluster} now.", "Choose another instant or cluster, or create one.")
     if name not in topics:
         raise AdminError(f"There is no topic {name} in {cluster}.", f"Topics there are {', '.join(topics) or 'none'}.")
     return topics[name]

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { climbing, headline, nextTry, partsOf, shapeWords, sideBySide, standingOf, topicsOf } from "../../static/js/model/creation.js";
+import { climbing, creationSentence, headline, nextTry, partsOf, shapeWords, sideBySide, standingOf, topicsOf } from "../../static/js/model/creation.js";
 
 const part = (more) => ({ connected: true, last_error: null, delay_s: 0, replication_backlog: 0, next_try_us: null, ...more });
 const start = (more, parts = [part(more)]) => ({ from: "us", to: "eu", topic: "orders", ...part(more), parts });
@@ -56,4 +56,12 @@ test("topics differ when both sides have them in other shapes", () => {
 
 test("refusals climb one by one, up to now", () => {
   assert.deepEqual(climbing({ at_us: [1_000_000, 3_000_000] }, 9_000_000), { x: [0, 1, 3, 9], y: [0, 1, 2, 2] });
+});
+
+test("the page's sentence names the replicator that most waits for, in this family only", () => {
+  const topics = { "orders-partition-0": { replicators: { eu: { last_error: "no", backlog: 3 } } }, "orders-partition-1": { replicators: { eu: { last_error: "no", backlog: 4 } } }, parcels: { replicators: { eu: { last_error: null, backlog: 9 } } } };
+  const state = (family, found = topics) => ({ welcome: { family }, view: { clusters: { us: { topics: found }, eu: { topics: {} } } } });
+  assert.equal(plain(creationSentence(state("topic-creation"))), "us does not replicate orders to eu: 7 messages wait.");
+  assert.equal(creationSentence(state("replicated-subscriptions")), null);
+  assert.equal(creationSentence(state("topic-creation", { parcels: topics.parcels })), null);
 });

@@ -29,6 +29,24 @@ export function headline(replicators) {
   ];
 }
 
+/**
+ * What the page's one sentence says in a lab of this family while a replicator stands still; null otherwise.
+ * @param {import("./state.js").LabState} state
+ */
+export function creationSentence(state) {
+  if (state.welcome?.family !== "topic-creation") return null;
+  const still = [];
+  for (const [cluster, { topics }] of Object.entries(state.view.clusters)) {
+    for (const [topic, { replicators }] of Object.entries(topics)) {
+      for (const [peer, one] of Object.entries(replicators)) if (one.last_error) still.push({ cluster, peer, topic: topic.replace(/-partition-\d+$/, ""), ...one });
+    }
+  }
+  if (still.length === 0) return null;
+  const worst = still.reduce((one, other) => (other.backlog > one.backlog ? other : one));
+  const waits = still.filter((one) => [one.cluster, one.peer, one.topic].join() === [worst.cluster, worst.peer, worst.topic].join()).reduce((sum, { backlog }) => sum + backlog, 0);
+  return [{ strong: worst.cluster }, ` does not replicate ${worst.topic} to ${worst.peer}: `, ...(waits ? [{ harm: counted(waits, "message") }, ` ${waits === 1 ? "waits" : "wait"}.`] : ["nothing waits yet."])];
+}
+
 /** @returns {string} when it asks again, "" when it does not wait */
 export function nextTry(one, now_us) {
   if (one.next_try_us === null || one.next_try_us === undefined) return "";

@@ -3,6 +3,7 @@
  * viewer may choose). Every figure comes from the engine's own counting, never from the drawing.
  */
 
+import { creationSentence } from "./creation.js";
 import { counted, whole } from "./format.js";
 import { shadowSentence } from "./shadows.js";
 
@@ -17,6 +18,8 @@ export function sentenceOf(state, watched) {
   if (!state.view || !watched) return ["Connecting…"];
   const over = latestFailover(state, watched.subscription);
   if (over) return afterwards(state, over);
+  const still = creationSentence(state);
+  if (still) return still;
   return forecastSentence(state, watched) ?? shadowSentence(state, watched) ?? quiet(state, watched);
 }
 
