@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from simulator.inspection import read_position_text
 from simulator.migration_view import lookup_view, migrations_view
 from simulator.pulsar import forecasting
-from simulator.summaries.audiences import audience_figures, latency_by_place
+from simulator.summaries.audiences import audience_figures
 from simulator.summaries.brokers import broker_figures
 from simulator.pulsar.shadow.losses import lost_messages
 from simulator.summaries.shadows import reads_by_place
@@ -164,7 +164,7 @@ def _session(session) -> dict[str, Any]:
 
 
 def _audience(audience: Audience) -> dict[str, Any]:
-    return {**audience_figures([audience]), "topic": audience.topic.name, "latency_by_place": latency_by_place(audience)}
+    return {**audience_figures([audience]), "topic": audience.topic.name}
 
 
 def _producer(runtime: Runtime, name: str) -> dict[str, Any]:

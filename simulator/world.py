@@ -21,6 +21,7 @@ from simulator.scenarios.commands import CommandError, normalise_command
 from simulator.scenarios.loader import load_scenario
 from simulator.scenarios.model import Scenario
 from simulator.snapshot_rules import snapshot_rules
+from simulator.summaries.broker_load import broker_load
 from simulator.system.commanding import execute
 from simulator.trace.trace import Trace
 
@@ -339,6 +340,10 @@ class World:
     def view(self) -> dict:
         """The live state for the page."""
         return view.view(self)
+
+    def broker_load(self) -> dict:
+        """Load of declared brokers over time and latency of their readers."""
+        return broker_load(self)
 
     def cells(self, cluster: str, topic: str, first: int, count: int) -> dict:
         """Cells of a log for the page."""

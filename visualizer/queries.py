@@ -82,6 +82,11 @@ def inputs(session: Session) -> Work:
     return {"engine_version": ENGINE_VERSION, "commands": world.command_log, "until_us": world.now_us, "branch": world.branch, "digest": digest}
 
 
+def brokers(session: Session) -> Work:
+    """Load of the declared brokers over time, and the latency of what they send."""
+    return (yield in_thread(session.world.broker_load))
+
+
 def tile_of(session: Session, branch: int, cluster: str, topic: str, level: int, index: int) -> Work:
     if branch != session.world.branch:
         raise Refused("other-branch", f"The lab shows branch {session.world.branch}, not {branch}.", "Switch to that branch first.")
@@ -130,4 +135,5 @@ ANSWERS: dict[str, Callable[..., Work]] = {
     "what-if": stories.what_if,
     "forecast": stories.forecast,
     "creation": creation,
+    "brokers": brokers,
 }

@@ -171,3 +171,9 @@ async def creation(request: HttpRequest, lab_id: str) -> HttpResponse:
 async def forecast(request: HttpRequest, lab_id: str, subscription: str, topic: str) -> HttpResponse:
     """`?after_us=` leaves out the points that the page has."""
     return json_answer(await current_hub().ask(lab_id, "forecast", subscription=subscription, topic=topic, after_us=whole_number(request, "after_us", 0) or 0))
+
+
+@answers
+async def brokers(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """Load of the declared brokers so far."""
+    return json_answer(await current_hub().ask(lab_id, "brokers"))

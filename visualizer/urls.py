@@ -38,6 +38,7 @@ urlpatterns = [
     path("labs/<slug:lab_id>/failovers/<int:failover>/<slug:kind>/story.json", questions.story, name="story"),
     path("labs/<slug:lab_id>/forecast/<str:subscription>/<str:topic>.json", questions.forecast, name="forecast"),
     path("labs/<slug:lab_id>/creation.json", questions.creation, name="creation"),
+    path("labs/<slug:lab_id>/brokers.json", questions.brokers, name="brokers"),
     path("labs/<slug:lab_id>/what-if.json", questions.what_if, name="what-if"),
     path("labs/<slug:lab_id>/variants/", views.open_variant, name="open-variant"),
     path("labs/<slug:lab_id>/inputs.json", questions.inputs, name="inputs"),

@@ -68,7 +68,7 @@ def _words(one: dict[str, Any]) -> str:
     where = f"{one['shadows']} shadows" if one["shadows"] > 1 else "1 shadow" if one["shadows"] else "one topic, no shadow"
     return (
         f"{one['deliveries']:,} deliveries, {where}: latency mean {one['mean_us'] / 1e6:,.2f} s, p99 {one['p99_us'] / 1e6:,.2f} s, "
-        f"at most {one['peak_bytes_per_s'] / 1e6:,.2f} MB/s from a broker, all connected after {one['connect_us'] / 1e6:,.0f} s; "
+        f"at most {one['peak_bytes_per_s'] / 1e6:,.2f} MB/s from a broker, all connected after {one['connect_us'] / 1e6:,.0f} s "
         f"(145 us a dispatch, 30 ms a client: a fit); {one['rows']:,} rows, {one['trace_bytes'] / 1e6:,.0f} MB of trace, "
         f"{one['peak_memory_bytes'] / 1e9:.1f} GB at most, {one['processor_seconds']:.1f} s of the processor; run"
     )

@@ -48,4 +48,18 @@ def forecast(page: Any, site: Any) -> None:
     page.wait_for_timeout(900)
 
 
-STORY_ROOMS: dict[str, Callable[[Any, Any], None]] = {"why-twice": why_twice, "story": story, "what-helped": what_helped, "forecast": forecast}
+def _brokers(scenario: str, at_us: int) -> Callable[[Any, Any], None]:
+    def room(page: Any, site: Any) -> None:
+        _panel(page, site, scenario, "brokers", at_us)
+        page.locator("#panel-brokers .figures").first.wait_for()
+        page.locator("#panel-brokers .js-plotly-plot").first.wait_for()
+        page.locator(".lower").evaluate("panels => panels.scrollIntoView()")
+        page.wait_for_timeout(900)
+
+    return room
+
+
+STORY_ROOMS: dict[str, Callable[[Any, Any], None]] = {
+    "why-twice": why_twice, "story": story, "what-helped": what_helped, "forecast": forecast,
+    "brokers-starved": _brokers("starved-subscription", 8_000_000), "brokers-broadcast": _brokers("broadcast", 20_000_000),
+}  # fmt: skip

@@ -2,7 +2,8 @@
 
 A member's cursor begins where it first connects, and its first delivery is of the message right there or of a later one. From then on each
 delivery is of the very next message of the log: no repeat, no gap, over unloads and crashes too, for an audience's cursors are
-written as they move. On a shadow topic the log is its source's; what the source had deleted may be passed over.
+written as they move. On a shadow topic the log is its source's; what the source had deleted may be passed over, and after a load,
+when a shadow may know of fewer entries than before, a member may be taken back.
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ class AudiencesServed(Check):
     def begin(self, scenario: Scenario) -> None:
         self.sizes = {name: spec.subscriptions for name, spec in scenario.audiences.items()}
         self.last: dict[tuple[int, int, int], np.ndarray] = {}  # (cluster, topic, audience) -> by member
+        self.taken_back: dict[tuple[int, int, int], np.ndarray] = {}  # the same -> who may begin again, for its shadow was loaded anew
         self.source_of: dict[tuple[int, int], int] = {}  # (cluster, shadow topic) -> its source
         self.trimmed: dict[tuple[int, int], list[tuple[int, int]]] = {}  # (cluster, source) -> (seq, ledger) of those deleted
 
     def copy_into(self, copy: "AudiencesServed") -> None:
         copy.sizes = self.sizes
-        copy.last = dict(self.last)  # arrays are replaced, never written to
+        copy.last, copy.taken_back = dict(self.last), dict(self.taken_back)  # arrays are replaced, never written to
         copy.source_of, copy.trimmed = dict(self.source_of), dict(self.trimmed)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
@@ -45,12 +47,18 @@ class AudiencesServed(Check):
             self.source_of[cluster, topic] = source
         for seq, cluster, topic, ledger in stretch.of("ledger.trimmed").records("cluster", "topic", "ledger"):
             self.trimmed[cluster, topic] = [*self.trimmed.get((cluster, topic), ()), (seq, ledger)]
-        delivered = stretch.of_audiences("message.delivered")
-        if not len(delivered):
-            return broken
+        delivered, loads = stretch.of_audiences("message.delivered"), stretch.of("topic.loaded")
         stretch.read_more("client")
-        for key, rows in delivered.groups("cluster", "topic", "subscription"):
-            broken += self._one_audience(stretch, known, key, rows)
+        found = dict(delivered.groups("cluster", "topic", "subscription"))
+        for key in sorted({*found, *self.last}):
+            rows = found.get(key, delivered.take(np.empty(0, dtype=np.int64)))
+            starts = loads.seqs[(loads["cluster"] == key[0]) & (loads["topic"] == key[1])] if key[:2] in self.source_of else ()
+            edges = [0, *np.searchsorted(rows.seqs, starts).tolist(), len(rows)]
+            for number, (first, last) in enumerate(zip(edges, edges[1:])):
+                if number and key in self.last:
+                    self.taken_back[key] = np.ones(len(self.last[key]), dtype=bool)
+                if last > first:
+                    broken += self._one_audience(stretch, known, key, rows.take(np.arange(first, last)))
         return broken
 
     def _one_audience(self, stretch: Stretch, known: Knowledge, key: tuple[int, int, int], rows: Rows) -> list[tuple[int, str]]:
@@ -68,6 +76,10 @@ class AudiencesServed(Check):
         self.last[key] = last
         last[member] = ordinal  # of several the last one stays
         skipped = (before != _NOTHING_YET) & (ordinal != before + 1)
+        if key in self.taken_back:
+            skipped &= ~(begins & self.taken_back[key][member] & (ordinal <= before))
+            self.taken_back[key] = self.taken_back[key].copy()
+            self.taken_back[key][member] = False
         if place != key[:2] and place in self.trimmed and skipped.any():
             last_before = log.table.column("position")[data[np.maximum(ordinal - 1, 0)]] >> ENTRY_BITS
             skipped &= (ordinal <= before) | (last_before > self._deleted_before(place, rows.seqs[order]))

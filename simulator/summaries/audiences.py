@@ -44,6 +44,7 @@ def audience_figures(parts: list[Audience]) -> dict[str, Any]:
         "connected": min(part.connected for part in parts),
         "connect_us": None if None in took else max(took),
         "delivered": sum(part.delivered for part in parts),
+        "repeated": sum(part.repeated for part in parts),
         "backlog": sum(part.backlog() for part in parts),
         "lost_to_retention": sum(part.lost_to_retention for part in parts),
     }

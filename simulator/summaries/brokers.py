@@ -35,18 +35,28 @@ def brokers(world: World) -> dict[str, Any]:
 
 def _busiest_seconds(world: World) -> dict[int, int]:
     """By broker the most bytes that left it within one second of the clock."""
+    who, when_us, _message = rows_of(world.trace, world.seq, "message.dispatched", ("cluster", "topic", "size_bytes"))
+    served_by = brokers_of(world, who, when_us)
+    return {
+        broker: int(np.bincount(when_us[served_by == broker] // MILLION, weights=who["size_bytes"][served_by == broker]).max())
+        for broker in np.unique(served_by).tolist()
+    }
+
+
+def brokers_of(world: World, who: dict[str, np.ndarray], when_us: np.ndarray) -> np.ndarray:
+    """The broker (name number) of each dispatch, by its `cluster`, `topic` and instant: the one that `topic.assigned` said last before.
+
+    At the very instant of a move what still leaves belongs to the broker before, for a command takes effect at the end of its instant.
+    """
     trace = world.trace
-    who, when_us, _message = rows_of(trace, world.seq, "message.dispatched", ("cluster", "topic", "size_bytes"))
-    assigned = [trace.row(seq) for seq in trace.seqs(0, world.seq, types=("topic.assigned",))]
-    peaks: dict[int, np.ndarray] = {}
-    for row in assigned:
-        place = {name: trace.number(row[name]) for name in ("cluster", "topic", "broker")}
-        later = [other["at_us"] for other in assigned if other["seq"] > row["seq"] and (other["cluster"], other["topic"]) == (row["cluster"], row["topic"])]
-        chosen = (who["cluster"] == place["cluster"]) & (who["topic"] == place["topic"]) & (when_us > row["at_us"])
-        chosen &= when_us <= min(later, default=world.now_us)
-        seconds = np.bincount(when_us[chosen] // MILLION, weights=who["size_bytes"][chosen], minlength=world.now_us // MILLION + 1)
-        peaks[place["broker"]] = peaks.get(place["broker"], 0) + seconds
-    return {broker: int(seconds.max()) for broker, seconds in peaks.items()}
+    served_by = np.full(len(when_us), -1, dtype=np.int64)
+    for seq in trace.seqs(0, world.seq, types=("topic.assigned",)):
+        row = trace.row(seq)
+        cluster, topic, broker = (trace.number(row[name]) for name in ("cluster", "topic", "broker"))
+        served_by[(who["cluster"] == cluster) & (who["topic"] == topic) & (when_us > row["at_us"])] = broker
+        if not row["at_us"]:
+            served_by[(who["cluster"] == cluster) & (who["topic"] == topic) & (when_us == 0)] = broker
+    return served_by
 
 
 def broker_figures(broker: Broker) -> dict[str, Any]:

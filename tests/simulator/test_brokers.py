@@ -242,3 +242,27 @@ def test_a_topic_moves_to_a_broker_of_its_cluster_only():
     answer = world.apply({"do": "topic.unload", "cluster": "a", "topic": "t", "broker": "w"})
     assert (answer.ok, answer.code) == (False, "unknown-name")
     assert ("commands[0].broker", "y is not in a") in problems_of(body + "commands: [{at: 0s, do: topic.unload, cluster: a, topic: t, broker: y}]\n")
+
+
+# --- what the page asks
+
+
+def test_the_load_adds_up_to_what_the_brokers_did():
+    world = World.from_scenario(load_scenario_text(busy_text()))
+    world.run(1_700 * MS)
+    load, figures = world.broker_load(), world.summary()["brokers"]
+    span_s = load["span_us"] / 1e6
+    for name, one in load["brokers"].items():
+        assert one["dispatches"] == figures[name]["dispatches"] > 0
+        assert sum(one["bytes_per_s"]) * span_s == pytest.approx(one["bytes_out"], rel=1e-3)
+        assert sum(one["busy"]) / 1e6 * load["span_us"] <= one["busy_us"]  # a span is busy all the time at most
+    assert sum(reader["so_far"]["delivered"] for reader in load["readers"]) == len(rows(world, "message.dispatched"))
+    assert [(reader["name"], reader["topic"], reader["broker"]) for reader in load["readers"]] == [("l1", "loud", "y"), ("l2", "loud", "y"), ("s", "quiet", "x")]
+    assert world.digest() == world.trace.digest(world.seq)
+
+
+def test_the_load_before_anything_was_sent_and_without_brokers():
+    world = open_world(ONE + "brokers: {x: {cluster: a}}\n")
+    load = world.broker_load()
+    assert load["readers"] == [] and set(load["brokers"]["x"]["waited_us"]) == {None}
+    assert open_world(ONE).broker_load()["brokers"] == {}

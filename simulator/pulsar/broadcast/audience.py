@@ -48,7 +48,8 @@ class Audience:
         self.marks = np.full(self.size, -1, dtype=np.int64)
         self.connected_seqs = np.full(self.size, UNKNOWN, dtype=np.int64)
         self.latencies_us = np.full(self.size, -1, dtype=np.int64)  # of the last delivery, -1 before the first
-        self.delivered = self.lost_to_retention = 0  # messages
+        self.delivered = self.repeated = self.lost_to_retention = 0  # messages
+        self.reached: np.ndarray | None = None  # the highest marks of all, once cursors have been set back
         self.connected_all_us: int | None = None  # how long it took to connect everybody, the last time that this came to its end
         self.asked_us = 0
 
@@ -72,10 +73,25 @@ class Audience:
             self.topic.broker.connect_all(self)
 
     def topic_loaded(self) -> None:
-        """The topic is there again: clients come back with their region at once, after an unload when they have waited."""
+        """The topic is there again: clients come back with their region at once, after an unload when they have waited.
+
+        No cursor stands ahead of the last entry that the topic knows of (only a shadow can know of fewer than before): what was
+        acknowledged beyond is delivered again.
+        """
+        self._set_back(self.topic.log.length)
         if self.state == RUNNING:
             wait_us = 0 if self.topic.unloaded_by == "crash" else RECONNECT_US
             self.runtime.schedule(self.runtime.now_us + wait_us, self.rank, self, "ask", self.epoch)
+
+    def _set_back(self, length: int) -> None:
+        marks = self.marks[: self.opened]
+        if (marks >= length).any():
+            before = self.marks if self.reached is None else np.maximum(self.marks, self.reached)
+            self.reached = before.copy()
+            np.minimum(marks, length - 1, out=marks)
+        self.handed = min(self.handed, length)
+        while self.last_data >= self.handed or (self.last_data >= 0 and self.topic.log.records[self.last_data] < 0):
+            self.last_data -= 1
 
     def disconnect(self, reason: str, cause: int) -> None:
         """Everybody is cut off; a row for each."""
@@ -147,14 +163,16 @@ class Audience:
         return tuple((begin + np.flatnonzero(log.records.view(begin, self.handed) >= 0)).tolist())
 
     def pushed(self, first_index: int) -> None:
-        """The ledgers below an entry are gone (a shadow's source has trimmed): lost is what members had not been handed."""
-        away = self.marks[self.connected : self.opened]
-        for mark in np.unique(away[away < first_index - 1]).tolist():
-            self.lost_to_retention += self._messages(mark + 1, first_index) * int(np.count_nonzero(away == mark))
-        self.marks[self.connected : self.opened] = np.maximum(away, first_index - 1)
-        if self.handed < first_index:
-            self.lost_to_retention += self._messages(self.handed, first_index) * self.connected
-            self.handed = first_index
+        """The ledgers below an entry are gone (a shadow's source has trimmed): lost is what members had not been handed, nor had ever got."""
+        passed = self.marks[: self.opened].copy()
+        passed[: self.connected] = max(self.handed, 0) - 1
+        if self.reached is not None:
+            passed = np.maximum(passed, self.reached[: self.opened])
+        for mark, members in zip(*np.unique(passed[passed < first_index - 1], return_counts=True), strict=True):
+            self.lost_to_retention += self._messages(int(mark) + 1, first_index) * int(members)
+        away = slice(self.connected, self.opened)
+        self.marks[away] = np.maximum(self.marks[away], first_index - 1)
+        self.handed = max(self.handed, first_index)
 
     def _messages(self, first: int, last: int) -> int:
         """Messages of the entries `first` to `last - 1`."""
@@ -167,11 +185,16 @@ class Audience:
         records = [self.topic.log.records[index] for index in run.entries]
         if len(run.entries) == 1:
             members = slice(run.first + run.done, run.first + run.done + count)
+            if self.reached is not None:
+                self.repeated += int(np.count_nonzero(self.reached[members] >= run.entries[0])) * batch[records[0]]
             self.marks[members] = run.entries[0]
             self.latencies_us[members] = instants - published_us[records[0]]
             self.delivered += count * batch[records[0]]
         else:
             left = records[run.done : run.done + count]
+            if self.reached is not None:
+                reached = int(self.reached[run.first])
+                self.repeated += sum(batch[record] for index, record in zip(run.entries[run.done : run.done + count], left, strict=True) if index <= reached)
             self.marks[run.first] = run.entries[run.done + count - 1]
             self.latencies_us[run.first] = instants[-1] - published_us[left[-1]]
             self.delivered += sum(batch[record] for record in left)

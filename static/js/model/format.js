@@ -24,7 +24,8 @@ export const counted = (count, one, many = `${one}s`) => `${whole(count)} ${coun
 export function bytes(count) {
   if (count < 1000) return `${count} B`;
   if (count < 1e6) return `${trimmed(count / 1000, 1)} KB`;
-  return `${trimmed(count / 1e6, 1)} MB`;
+  if (count < 1e9) return `${trimmed(count / 1e6, 1)} MB`;
+  return `${trimmed(count / 1e9, 2)} GB`;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { ADMIN_PANEL } from "./admin_panel.js";
+import { BROKERS } from "./brokers_panel.js";
 import { CREATION } from "./creation_panel.js";
 import { FORECAST } from "./forecast_panel.js";
 import { SHADOWS } from "./shadow_panel.js";
@@ -23,4 +24,4 @@ import { WHAT_IF } from "./what_if_panel.js";
  */
 
 /** @type {Panel[]} */
-export const PANELS = [WHY_TWICE, WHAT_IF, FORECAST, CREATION, SHADOWS, ADMIN_PANEL];
+export const PANELS = [WHY_TWICE, WHAT_IF, FORECAST, CREATION, SHADOWS, ADMIN_PANEL, BROKERS];

@@ -76,12 +76,18 @@ function fill(document, made, scene, state, lane) {
   const held = scene.lanes[lane.name];
   const names = Object.keys(held.cursor?.consumers ?? {});
   const reads = names.length > 0;
-  setText(made.role, reads ? (scene.plane.turned ? "reads here" : `${watched.subscription} reads here`) : held.cursor ? "standby" : scene.plane.turned ? "none here" : `no ${watched.subscription ?? "subscription"} here`);
+  setText(made.role, reads ? (scene.plane.turned ? "reads here" : `${watched.subscription} reads here`) : held.cursor ? "standby" : (audienceWords(state.view, lane.name, watched.topic) ?? (scene.plane.turned ? "none here" : `no ${watched.subscription ?? "subscription"} here`)));
   setText(made.consumers.firstChild, names.length === 1 ? names[0] : `${names.length} consumers`);
   made.consumers.hidden = !reads;
   setText(made.trouble, troubleOf(held, names, scene.plane.turned));
   made.box.classList.toggle("down", held.state !== "up");
   made.box.classList.toggle("target", lane.name === watched.target);
+}
+
+/** Whom an audience of the topic is, where it has one here. */
+function audienceWords(view, cluster, topic) {
+  const found = Object.entries(view.audiences ?? {}).find(([, one]) => one.cluster === cluster && one.topic === topic);
+  return found ? `${found[1].connected} of ${found[0].split("/")[0]} here` : null;
 }
 
 function troubleOf(held, names, turned) {
