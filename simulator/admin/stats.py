@@ -281,8 +281,10 @@ def _ms(tally: Tally) -> int:
 
 
 def oldest_pending_us(replicator: Replicator) -> int:
-    """Age of the oldest entry on the wire; 0 without one, and without a producer."""
-    return replicator.runtime.now_us - replicator.wire[0][1] if replicator.wire else 0
+    """Age of the oldest pending send, on the wire or held back by its schema; 0 without one, and without a producer."""
+    if replicator.wire:
+        return replicator.runtime.now_us - replicator.wire[0][1]
+    return replicator.runtime.now_us - replicator.schemas.since_us if replicator.connected and replicator.schemas.waiting else 0
 
 
 def ranges_within_ledgers(topic: Topic, cursor) -> int:

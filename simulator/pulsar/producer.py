@@ -96,6 +96,12 @@ class Producer:
         limit = len(self.spec.at_us) if self.spec.at_us else self.spec.count
         return limit is not None and self.scheduled >= limit
 
+    @property
+    def is_open(self) -> bool:
+        """Whether its client is connected now: it has begun, and has not come to the end of its plan."""
+        begun, stop_us = self.spec.start_us <= self.runtime.now_us, self.spec.stop_us
+        return begun and self.state in (RUNNING, PAUSED) and not self._finished() and (stop_us is None or self.runtime.now_us < stop_us)
+
     def go_on(self) -> None:
         """Resume the plan from now."""
         self.epoch += 1

@@ -140,13 +140,13 @@ class Replicator:
         """The order to create the topic arrives at the peer."""
         replicator_start.create_remote(self, *argument)
 
-    def creation_answered(self, argument: tuple[int, str | None]) -> None:
-        """The peer's answer to the order: connect, or try again."""
-        connection, conflict = argument
-        if connection == self.connection and conflict is None:
+    def creation_answered(self, argument: tuple[int, tuple[str, str] | None]) -> None:
+        """The peer's answer to the order: connect, or try again because of (a word, a sentence)."""
+        connection, why_not = argument
+        if connection == self.connection and why_not is None:
             self.connected_now(connection)
         elif connection == self.connection:
-            self.refused("conflict", conflict)
+            self.refused(*why_not)
 
     def retry_now(self, connection: int) -> None:
         """The backoff is over."""

@@ -8,7 +8,7 @@ from simulator.kernel.random import stream_key
 from simulator.pulsar.broadcast.audience import Audience, member_name
 from simulator.pulsar.cluster import Cluster
 from simulator.pulsar.commands import HANDLERS
-from simulator.pulsar.creation import policies
+from simulator.pulsar.creation import enforcement, policies
 from simulator.pulsar.creation.catalogue import partition_names
 from simulator.pulsar.creation.remote_admin import RemoteAdmin
 from simulator.pulsar.consumer import Consumer, new_delivered_sets
@@ -46,6 +46,7 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Runtime:
     for name in runtime.cluster_names:
         for topic in runtime.clusters[name].topics.values():
             topic.load(seq, first=True)
+    enforcement.apply(runtime, seq)  # a topic that its namespace keeps out of a cluster goes as soon as it is loaded there
     _schedule_clients(runtime)
     for name in sorted(scenario.audiences):
         _add_audience(runtime, scenario.audiences[name])

@@ -35,7 +35,7 @@ def test_different_shapes_are_refused_whatever_the_flag(local, remote, creates):
 def test_a_missing_remote_topic_is_created_in_the_same_shape_or_asked_for(n):
     assert (judge_by_admin(sides(n, None, 0 if n else -1)).action, judge_by_admin(sides(n, None, 0 if n else -1)).shape) == (CREATE, n)
     verdict = judge_by_admin(sides(n, None, 0 if n else -1, creates=False))
-    wanted = f"partitioned topic t with {n} partitions" if n else "non-partitioned topic t"
+    wanted = f"Please create a partitioned topic with {n} partitions on the remote cluster" if n else "Please create a non-partitioned topic on the remote cluster"
     assert verdict.action == REFUSE and verdict.reason == "no-remote-topic"
     assert verdict.words.startswith("Can not start replicator because there is no topic on the remote cluster") and wanted in verdict.words
 
@@ -43,7 +43,7 @@ def test_a_missing_remote_topic_is_created_in_the_same_shape_or_asked_for(n):
 def test_without_metadata_at_home_the_full_name_is_a_plain_topic():
     assert judge_by_admin(sides(None, None, 1)).action == CREATE and judge_by_admin(sides(None, None, 1)).shape == 0
     assert judge_by_admin(sides(None, 4, 1, has_name=True)).action == START
-    assert "non-partitioned topic t-partition-1" in judge_by_admin(sides(None, None, 1, creates=False)).words
+    assert "create a non-partitioned topic on the remote cluster: t-partition-1 in r2" in judge_by_admin(sides(None, None, 1, creates=False)).words
 
 
 @pytest.mark.parametrize("local, remote, partition, may_create, consistency, action, reason", [
@@ -117,7 +117,7 @@ def test_the_others_that_create_at_once_get_a_conflict_and_one_retry():
 def test_with_the_flag_off_it_waits_until_somebody_creates_it(n):
     world = opened(exists=f"{{r1: {n}}}", settings="createTopicToRemoteClusterForReplication: false", clients=PRODUCER)
     world.run(3 * SECOND)
-    assert shape(world, "r2") is None and not replicator(world)["connected"] and "Please create the" in replicator(world)["last_error"]
+    assert shape(world, "r2") is None and not replicator(world)["connected"] and "Please create a" in replicator(world)["last_error"]
     do(world, "topic.create", cluster="r2", topic="t", partitions=n)
     world.run(10 * SECOND)
     found = replicator(world)

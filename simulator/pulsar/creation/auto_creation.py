@@ -29,16 +29,13 @@ def ask(cluster: Cluster, base: str, client: int, cause: int) -> str | None:
 
 def refusal(cluster: Cluster, base: str) -> str | None:
     """Why a client may not create the topic here, None when it may."""
-    runtime, namespace = cluster.runtime, cluster.runtime.scenario.topics[base].namespace
-    if runtime.scenario.topics[base].shadow_of is not None:
+    namespace = cluster.runtime.scenario.topics[base].namespace
+    if cluster.runtime.scenario.topics[base].shadow_of is not None:
         return f"Topic {namespace}/{base} does not exist; a shadow topic is created by command only"
-    rules = policies.auto_creation(cluster, namespace)
-    if rules is None:
-        return f"Namespace {namespace} not found"
-    if policies.kept_out(runtime, cluster.name, base):
-        listed = policies.words(policies.replication_list(runtime, cluster.name, base))
-        return f"Namespace missing local cluster name in clusters list: local_cluster={cluster.name} ns={namespace} clusters={listed}"
-    if not rules[0]:
+    nowhere = policies.not_here(cluster, base)
+    if nowhere is not None:
+        return nowhere[1]
+    if not policies.auto_creation(cluster, namespace)[0]:
         return f"Topic {namespace}/{base} does not exist, and creating it by connecting is not allowed"
     return None
 

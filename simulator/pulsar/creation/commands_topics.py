@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.pulsar.creation import catalogue, clients, enforcement, policies, schema_registry
+from simulator.pulsar.creation import catalogue, clients, enforcement, policies, remote_admin, schema_registry
 from simulator.pulsar.creation.commands_namespaces import serving
 from simulator.pulsar.creation.policies import GLOBAL, LOCAL
-from simulator.pulsar.creation.remote_admin import use_new_partitions
 from simulator.scenarios.commands import CommandError
 
 if TYPE_CHECKING:
@@ -19,8 +18,12 @@ def _with_topic(runtime: Runtime, arguments: dict) -> Cluster:
     """The cluster of the arguments, which has their topic."""
     cluster, base = serving(runtime, arguments["cluster"]), arguments["topic"]
     if cluster.shape(base) is None:
-        raise CommandError("404", f"Topic {base} not found in {cluster.name}", "create it there, or name a cluster that has it")
+        raise _not_found(cluster, base)
     return cluster
+
+
+def _not_found(cluster: Cluster, base: str) -> CommandError:
+    return CommandError("404", f"Topic {base} not found in {cluster.name}", "create it there, or name a cluster that has it")
 
 
 def _copies(cluster: Cluster, base: str) -> list[str]:
@@ -33,13 +36,13 @@ def create(runtime, arguments, begin) -> None:
     cluster, base, partitions = serving(runtime, arguments["cluster"]), arguments["topic"], arguments["partitions"]
     if runtime.scenario.topics[base].shadow_of is not None:
         raise CommandError("412", f"{base} is a shadow topic", "use shadow.create: it has its source's partitions")
-    namespace = runtime.scenario.topics[base].namespace
-    if policies.of_namespace(runtime, cluster.name, namespace) is None:
-        raise CommandError("404", f"Namespace {namespace} does not exist in {cluster.name}", "create the namespace first")
-    if cluster.shape(base) is not None:
-        raise CommandError("409", "This topic already exists", f"{cluster.name} has {catalogue.words_of(cluster.shape(base))}; delete it, or update its partitions")
-    if policies.kept_out(runtime, cluster.name, base):
-        raise CommandError("412", f"Namespace missing local cluster name in clusters list: local_cluster={cluster.name} ns={namespace}", f"put {cluster.name} on the replication list")
+    nowhere = policies.not_here(cluster, base)
+    if nowhere is not None:
+        raise CommandError(*nowhere, "create the namespace first" if nowhere[0] == "404" else f"put {cluster.name} on the replication list")
+    if cluster.parts(base):
+        shape = cluster.shape(base)
+        has = f"logs that are named like its partitions, such as {cluster.parts(base)[0].name}" if shape is None else catalogue.words_of(shape)
+        raise CommandError("409", "This topic already exists", f"{cluster.name} has {has}; delete it, or update its partitions")
     copies = partitions > 0 and not arguments["createLocalTopicOnly"] and _copying(runtime, cluster)
     seq = catalogue.create(cluster, base, partitions, "command", begin())
     for peer in _copies(cluster, base) if copies else ():
@@ -53,23 +56,26 @@ def _copying(runtime: Runtime, cluster: Cluster) -> bool:
 
 def delete(runtime, arguments, begin) -> None:
     """topic.delete: 422 with replicators that leave from here, 412 with some that come in or with clients; forced none of them."""
-    cluster, base = _with_topic(runtime, arguments), arguments["topic"]
+    cluster, base = serving(runtime, arguments["cluster"]), arguments["topic"]
     parts = cluster.parts(base)
+    if not parts:
+        raise _not_found(cluster, base)
     if not arguments["force"]:
         outbound = sorted({peer for topic in parts for peer in topic.replicators})
         if outbound:
-            raise CommandError("422", f"Topic {base} is replicated to {', '.join(outbound)}: delete is refused while replication is enabled", "take the clusters off its replication list first, or force")
+            raise CommandError("422", f"Delete forbidden: topic {base} is replicated on clusters [{', '.join(outbound)}]", "take them off its replication list first, or force")
         fed = sorted({name for topic in parts for name in topic.shadows.replicators})
         if fed:
             raise CommandError("422", f"Topic {base} has shadow replicators: {', '.join(fed)}", "take the shadow topics off its list and delete them first, or force")
         inbound = max((_inbound(runtime, topic) for topic in parts), default=0)
         if inbound:
             raise CommandError("412", f"Topic {base} has {inbound} replicators connected", "stop replication towards it where it comes from, or force")
-        clients_here = sum(len(subscription.dispatcher.sessions) for topic in parts for subscription in topic.subscriptions.values())
-        if clients_here:
-            raise CommandError("412", f"Topic {base} has active producers/subscriptions: {clients_here} consumers", "stop them, or force")
-    seq = begin()
-    catalogue.delete(cluster, base, "forced" if arguments["force"] else "command", seq)
+        consumers = sum(len(subscription.dispatcher.sessions) for topic in parts for subscription in topic.subscriptions.values())
+        producers = sum(producer.is_open and producer.cluster_name == cluster.name and producer.spec.topic == base for producer in runtime.producers.values())
+        if consumers or producers:
+            raise CommandError("412", f"Topic {base} has active producers/subscriptions: {producers} producers, {consumers} consumers", "stop them, or force")
+    seq = catalogue.delete(cluster, base, "forced" if arguments["force"] else "command", begin())
+    enforcement.apply(runtime, policies.forget_lists(runtime, cluster.name, base, seq))
 
 
 def _inbound(runtime: Runtime, topic) -> int:
@@ -92,7 +98,7 @@ def update_partitions(runtime, arguments, begin) -> None:
     if source is not None and wanted > (cluster.shape(source) or 0):
         raise CommandError("412", f"{source}, whose shadow {base} is, has {cluster.shape(source) or 0} partitions", "add them to the source first")
     seq = catalogue.grow(cluster, base, wanted, "command", begin())
-    use_new_partitions(cluster, base, seq)
+    remote_admin.use_new_partitions(cluster, base, seq)
     for peer in _copies(cluster, base):
         runtime.remote_admin.send("grow", cluster.name, peer, base, wanted, seq)
 
@@ -102,7 +108,8 @@ def set_list(runtime, arguments, begin) -> None:
     cluster, base, listed = _with_topic(runtime, arguments), arguments["topic"], tuple(arguments["clusters"])
     _check_list(runtime, cluster, base, listed)
     shape, remotes = cluster.shape(base), [name for name in sorted(listed) if name != cluster.name]
-    missing = _lacking(runtime, cluster, base, shape, remotes) if shape and cluster.setting("createTopicToRemoteClusterForReplication") else []
+    checks = runtime.option("replicationTopicCreation") == "proposal" or cluster.setting("createTopicToRemoteClusterForReplication")
+    missing = _lacking(runtime, cluster, base, shape, remotes) if shape and checks else []
     cause = begin()
     for name in missing if _copying(runtime, cluster) else ():
         catalogue.create(runtime.clusters[name], base, shape, "set-replication-clusters", cause, cluster.name)
@@ -129,14 +136,16 @@ def _lacking(runtime: Runtime, cluster: Cluster, base: str, shape: int, remotes:
     missing = []
     for name in remotes:
         remote = runtime.clusters[name]
-        if not remote.up or not runtime.links[cluster.name, name].up:
-            raise CommandError("500", f"{name} can not be asked: it is {remote.state}, or the link is cut", "heal or restart what is broken")
+        silent = remote_admin.why_silent(cluster, remote)
+        if silent is not None:
+            raise CommandError("500", silent, "heal or restart what is broken")
         far = remote.shape(base)
         if far is not None and far != shape:
             raise CommandError("412", f"The topic {base} already exists on the remote cluster {name} with different partitions: local: {shape}, remote: {far}",
                                "give both the same number of partitions first")  # fmt: skip
-        if far is None and policies.of_topic(runtime, name, base) is None:
-            raise CommandError("404", f"Namespace {runtime.scenario.topics[base].namespace} does not exist on the remote cluster {name}", "create it there first")
+        nowhere = policies.not_here(remote, base)
+        if far is None and nowhere is not None and _copying(runtime, cluster):
+            raise CommandError(*nowhere, f"the topic would have to be created in {name}: create its namespace there, or put {name} on the list there")
         if far is None:
             missing.append(name)
     return missing

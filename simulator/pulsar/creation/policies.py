@@ -111,9 +111,9 @@ def replication_list(runtime: Runtime, cluster: str, base: str) -> tuple[str, ..
 
 
 def remotes(runtime: Runtime, cluster: str, base: str) -> list[str]:
-    """Clusters to which a topic replicates from here, sorted."""
+    """Clusters to which a topic replicates from here, sorted: also from a cluster that is only among the allowed ones, but not by a list of one."""
     listed = replication_list(runtime, cluster, base)
-    return sorted(other for other in listed if other != cluster) if cluster in listed else []
+    return sorted(other for other in listed if other != cluster) if len(listed) > 1 and not kept_out(runtime, cluster, base) else []
 
 
 def kept_out(runtime: Runtime, cluster: str, base: str) -> bool:
@@ -121,6 +121,17 @@ def kept_out(runtime: Runtime, cluster: str, base: str) -> bool:
     listed, policies = replication_list(runtime, cluster, base), of_topic(runtime, cluster, base)
     allowed = (policies or {}).get("allowed_clusters") or ()
     return bool(listed) and cluster not in listed and cluster not in allowed
+
+
+def not_here(cluster: Cluster, base: str) -> tuple[str, str] | None:
+    """(status, sentence) why a topic can not be created in a cluster by anybody, None when it can."""
+    runtime, namespace = cluster.runtime, cluster.runtime.scenario.topics[base].namespace
+    if of_namespace(runtime, cluster.name, namespace) is None:
+        return "404", f"Namespace {namespace} does not exist in {cluster.name}"
+    if kept_out(runtime, cluster.name, base):
+        listed = words(replication_list(runtime, cluster.name, base))
+        return "412", f"Namespace missing local cluster name in clusters list: local_cluster={cluster.name} ns={namespace} clusters={listed}"
+    return None
 
 
 def pairs(runtime: Runtime, base: str) -> list[tuple[str, str]]:
@@ -149,6 +160,21 @@ def change_list(runtime: Runtime, cluster: str, base: str, scope: str, listed: t
     else:
         lists[cluster, base, scope] = tuple(sorted(listed))
     return runtime.note("policy.changed", cause, cluster, base, "replicationClusters", f"{scope}: {words(listed)}")
+
+
+def forget_lists(runtime: Runtime, cluster: str, base: str, cause: int) -> int:
+    """The topic is deleted in a cluster, and its policies there with it, global ones too; returns the seq of the last row.
+
+    What the scenario's own keys say of a topic that follows no namespace counts again: nobody set it.
+    """
+    seq, declared = cause, None
+    if not follows_namespace(runtime.scenario, base):
+        declared = tuple(sorted([cluster, *(target for source, target in declared_pairs(runtime.scenario.topics[base]) if source == cluster)]))
+    for scope, stands in ((LOCAL, declared), (GLOBAL, None)):
+        present = runtime.policies.lists.get((cluster, base, scope))
+        if (None if present is None else tuple(sorted(present))) != stands:
+            seq = change_list(runtime, cluster, base, scope, stands, cause)
+    return seq
 
 
 def words(value: Any) -> str:

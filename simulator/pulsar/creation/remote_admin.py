@@ -44,10 +44,11 @@ class RemoteAdmin:
         there = cluster.shape(base)
         if not self._arrives(request):
             return
-        if there is not None:
+        nowhere = policies.not_here(cluster, base)
+        if nowhere is not None:
+            self._log(cluster, source, base, cause, " ".join(nowhere))
+        elif there is not None:
             self._log(cluster, source, base, cause, f"409 This topic already exists: {catalogue.words_of(there)}, asked for {catalogue.words_of(partitions)}")
-        elif policies.of_topic(self.runtime, target, base) is None:
-            self._log(cluster, source, base, cause, f"404 Namespace {self.runtime.scenario.topics[base].namespace} does not exist")
         else:
             catalogue.create(cluster, base, partitions, COPIED, cause, source)
 
@@ -78,6 +79,15 @@ class RemoteAdmin:
 
     def _log(self, cluster: Cluster, source: str, base: str, cause: int, why: str) -> None:
         self.runtime.note("topic.creation-refused", cause, cluster.number, source, base, None, COPIED, why)
+
+
+def why_silent(cluster: Cluster, remote: Cluster) -> str | None:
+    """Why a cluster gets no answer from another, None when it does."""
+    if not remote.up:
+        return f"{remote.name} can not be asked: it is {remote.state}"
+    if not cluster.runtime.links[cluster.name, remote.name].up:
+        return f"{remote.name} can not be asked: the link {cluster.name} -> {remote.name} is cut"
+    return None
 
 
 def use_new_partitions(cluster: Cluster, base: str, cause: int) -> None:

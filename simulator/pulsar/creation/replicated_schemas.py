@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 
 
 class ReplicatedSchemas:
-    """What one connection of a replicator knows: schemas that the peer took, and whether reading waits for one."""
+    """What one connection of a replicator knows: schemas that the peer took, and whether reading waits for one, since when.
 
-    __slots__ = ("known", "waiting")
+    The message that waits is at the head of the producer's pending sends, taken or refused: the delay in the stats is its age.
+    """
+
+    __slots__ = ("known", "waiting", "since_us")
 
     def __init__(self) -> None:
         self.reset()
@@ -27,6 +30,7 @@ class ReplicatedSchemas:
         """A new connection knows nothing."""
         self.known: dict[str, None] = {}
         self.waiting = False
+        self.since_us = 0
 
 
 def holds_back(replicator: Replicator, index: int, record: int) -> bool:
@@ -35,7 +39,7 @@ def holds_back(replicator: Replicator, index: int, record: int) -> bool:
     schema = runtime.schemas.of_message(runtime.messages.producer[record], runtime.messages.sequence_id[record])
     if schema is None or schema in replicator.schemas.known:
         return False
-    replicator.schemas.waiting = True
+    replicator.schemas.waiting, replicator.schemas.since_us = True, runtime.now_us
     arrive_us = runtime.now_us + replicator.link.latency_us(replicator.draw_base + index)
     runtime.schedule(arrive_us, replicator.rank, replicator, "register_schema", (replicator.connection, index, schema))
     return True

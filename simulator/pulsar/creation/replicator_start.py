@@ -1,14 +1,14 @@
 """A geo-replicator's start, asked by its admin client: the check, the creation it may order, the refusal and what is said.
 
 Rules: the question rides with the connection's own round trip; a creation costs one more. A creation that comes second (409)
-is another retry. Retries never end: backoff as for any failed start.
+is another retry, and so is one that the remote's namespace does not take. Retries never end: backoff as for any failed start.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.pulsar.creation import auto_creation, catalogue
+from simulator.pulsar.creation import auto_creation, catalogue, policies
 from simulator.pulsar.creation.start_check import CREATE, START, Sides, Verdict, judge_by_admin, judge_by_producer
 
 if TYPE_CHECKING:
@@ -54,9 +54,12 @@ def create_remote(replicator: Replicator, connection: int, shape: int) -> None:
         return
     by_name = shape == 0 and topic.partition >= 0
     there = topic.name in remote.topics if by_name else remote.shape(topic.base) is not None
-    answer = CONFLICT if there else None
-    if there:
-        pass
+    nowhere = policies.not_here(remote, topic.base)
+    answer = None
+    if nowhere is not None:
+        answer = "not-created", " ".join(nowhere)
+    elif there:
+        answer = "conflict", CONFLICT
     elif by_name:
         catalogue.create_by_name(remote, topic.base, topic.name, "replicator", replicator.start_seq, topic.cluster.name)
     else:

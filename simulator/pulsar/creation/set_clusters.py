@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.pulsar.creation import policies
+from simulator.pulsar.creation.remote_admin import why_silent
 from simulator.scenarios.commands import CommandError
 
 if TYPE_CHECKING:
@@ -50,8 +51,9 @@ def _the_list_itself(cluster: Cluster, namespace: str, listed: tuple[str, ...]) 
 
 def _both_sides(cluster: Cluster, remote: Cluster, namespace: str) -> None:
     runtime = cluster.runtime
-    if not remote.up or not runtime.links[cluster.name, remote.name].up:
-        raise CommandError("500", f"{remote.name} can not be asked: it is {remote.state}, or the link is cut", "heal or restart what is broken, or do not compare")
+    silent = why_silent(cluster, remote)
+    if silent is not None:
+        raise CommandError("500", silent, "heal or restart what is broken, or do not compare")
     there = policies.of_namespace(runtime, remote.name, namespace)
     if there is None:
         raise CommandError("409", f"Namespace {namespace} does not exist on the remote cluster {remote.name}", "create it there first")

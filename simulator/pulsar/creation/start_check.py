@@ -44,9 +44,9 @@ def judge_by_admin(sides: Sides) -> Verdict:
     if remote is None:
         if sides.creates:
             return Verdict(CREATE, local)
-        topic = f"partitioned topic {sides.base} with {local} partitions" if local else f"non-partitioned topic {_plain_name(sides)}"
+        topic = f"partitioned topic with {local} partitions" if local else "non-partitioned topic"
         return Verdict(REFUSE, 0, "no-remote-topic", "Can not start replicator because there is no topic on the remote cluster. "
-                       f"Please create the {topic} on the remote cluster {sides.peer}")  # fmt: skip
+                       f"Please create a {topic} on the remote cluster: {_plain_name(sides)} in {sides.peer}")  # fmt: skip
     if local != remote:
         return Verdict(REFUSE, 0, "different-partitions", "Can not start replicator because the partitions between local and remote cluster are"
                        f" different. local: {local}, remote: {remote}")  # fmt: skip

@@ -1,0 +1,186 @@
+"""Topic creation held against the sources a second time: cases that the first reading had missed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulator.creation_runs import NAMESPACE, SCHEMAS, V1, opened, refused, replicator, shape
+from tests.simulator.engine_runs import MS, SECOND, do, open_world, rows
+
+PRODUCER = "producers: {p: {topic: t, cluster: r1, every: 100ms, start: 50ms}}"
+
+
+def set_clusters(world, cluster, *names):
+    do(world, "namespace.set-clusters", cluster=cluster, namespace=NAMESPACE, clusters=list(names), compareTopicPartitions=False)
+
+
+# --- nobody creates a topic where its namespace is not, or keeps it out
+
+
+def two_namespaces(option="implemented"):
+    """r1 replicates to r2, where the namespace does not exist."""
+    return open_world(
+        f"clusters: {{r1: {{}}, r2: {{}}}}\nlinks: {{default: {{latency: 10ms}}}}\noptions: {{replicationTopicCreation: {option}}}\n"
+        f"namespaces: {{{NAMESPACE}: {{clusters: [r1], replicationClusters: [r1, r2]}}}}\n"
+        f"topics: {{t: {{clusters: [r1], namespace: {NAMESPACE}}}}}\n{PRODUCER}",
+        until="30s", family="topic-creation",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("option", ["implemented", "proposal", "before"])
+def test_a_replicator_creates_no_topic_where_the_namespace_does_not_exist(option):
+    world = two_namespaces(option)
+    world.run(5 * SECOND)
+    found = replicator(world)
+    assert shape(world, "r2") is None and found["replication_backlog"] == 50 and not found["connected"]
+    assert f"Namespace {NAMESPACE} does not exist in r2" in found["last_error"] and found["retries"] >= 5
+    do(world, "namespace.create", cluster="r2", namespace=NAMESPACE)
+    world.run(20 * SECOND)
+    assert shape(world, "r2") == 0 and replicator(world)["connected"] and replicator(world)["replication_backlog"] <= 1
+
+
+def test_the_first_refusal_of_the_order_comes_with_its_answer():
+    world = two_namespaces()
+    world.run(SECOND)
+    first = rows(world, "replicator.start-refused")[0]
+    assert (first["reason"], first["detail"]) == ("not-created", f"404 Namespace {NAMESPACE} does not exist in r2")
+    assert first["at_us"] == 4 * 10 * MS, "one round trip for the question, one for the order"
+
+
+def test_a_cluster_that_was_dropped_gets_its_topic_from_no_replicator():
+    """checkReplication deletes it there; an order to create is answered 412 as any request is."""
+    world = opened(overrides="", replicated=False, policies="replicationClusters: [r1, r2],", clients=PRODUCER)
+    world.run(SECOND)
+    set_clusters(world, "r2", "r1")
+    world.run(9 * SECOND)
+    found = replicator(world)
+    assert shape(world, "r2") is None and found["last_error"].startswith("412 Namespace missing local cluster name in clusters list: local_cluster=r2")
+    assert [row["reason"] for row in rows(world, "topic.deleted")] == ["kept-out"] and found["replication_backlog"] > 70
+    set_clusters(world, "r2", "r1", "r2")
+    world.run(30 * SECOND)
+    assert shape(world, "r2") == 0 and replicator(world)["connected"]
+
+
+def test_a_copied_request_is_refused_there_too():
+    world = opened(exists="{}", overrides="replicationClusters: [r1],", replicated=False, policies="replicationClusters: [r1, r2],")
+    do(world, "topic.create", cluster="r1", topic="t", partitions=2)
+    world.run(SECOND)
+    assert shape(world, "r2") is None
+    assert rows(world, "topic.creation-refused", reason="copied-request")[0]["detail"].startswith("412 Namespace missing local cluster name")
+
+
+def test_set_replication_clusters_creates_nothing_there():
+    world = opened(exists="{r1: 2}", overrides="replicationClusters: [r1],", replicated=False)
+    code, words = refused(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1", "r2"])
+    assert code == "412" and "local_cluster=r2" in words and shape(world, "r2") is None
+
+
+def test_a_topic_that_its_namespace_keeps_out_goes_at_its_load():
+    world = opened(overrides="replicationClusters: [r1],", replicated=False)
+    assert shape(world, "r1") == 0 and shape(world, "r2") is None
+    assert [(row["cluster"], row["reason"], row["at_us"]) for row in rows(world, "topic.deleted")] == [("r2", "kept-out", 0)]
+
+
+# --- allowed clusters (PIP-321) and lists of one
+
+
+def test_a_cluster_that_is_only_allowed_replicates_to_those_of_the_list():
+    clusters = "r1: {}, r2: {}, r3: {}"
+    world = opened(exists="{r1: 0, r2: 0, r3: 0}", clusters=clusters, policies="replicationClusters: [r1, r2], allowedClusters: [r1, r2, r3],", replicated=False)
+    world.run(SECOND)
+    assert sorted(world.summary()["replicators"]["r3"]) == ["r1", "r2"] and "r3" not in world.summary()["replicators"]["r1"]
+
+
+def test_a_list_of_one_replicates_nothing_whoever_it_names():
+    world = opened(policies="replicationClusters: [r1], allowedClusters: [r1, r2],", replicated=False)
+    world.run(SECOND)
+    assert world.summary()["replicators"] == {"r1": {}, "r2": {}} and shape(world, "r2") == 0
+
+
+# --- deleting
+
+
+def test_a_topic_with_a_producer_that_goes_on_is_412():
+    world = opened(clients=PRODUCER, replicated=False)
+    world.run(SECOND)
+    code, words = refused(world, "topic.delete", cluster="r1", topic="t")
+    assert code == "412" and "1 producers, 0 consumers" in words
+    do(world, "producer.stop", producer="p")
+    do(world, "topic.delete", cluster="r1", topic="t")
+    assert shape(world, "r1") is None
+
+
+def test_a_producer_that_came_to_its_end_is_in_nobodys_way():
+    world = opened(clients=PRODUCER.replace("every", "count: 3, every"), replicated=False)
+    world.run(SECOND)
+    do(world, "topic.delete", cluster="r1", topic="t")
+
+
+def test_topic_policies_go_with_the_topic_here_and_stay_elsewhere():
+    """A name that comes back begins without lists of its own; the other cluster keeps the global one."""
+    world = opened(replicated=False)
+    do(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1", "r2"])
+    world.run(SECOND)
+    do(world, "topic.delete", cluster="r1", topic="t", force=True)
+    do(world, "topic.create", cluster="r1", topic="t")
+    world.run(2 * SECOND)
+    assert world.summary()["replicators"]["r1"] == {}
+    assert refused(world, "topic.remove-replication-clusters", cluster="r1", topic="t")[0] == "404"
+
+
+def test_what_a_scenarios_own_keys_say_counts_again():
+    world = opened(replicated=False, topic_more=", replication: [r1 -> r2]")
+    do(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1"])
+    assert world.summary()["replicators"]["r1"] == {}
+    do(world, "topic.delete", cluster="r1", topic="t", force=True)
+    do(world, "topic.create", cluster="r1", topic="t")
+    world.run(SECOND)
+    assert replicator(world)["connected"]
+
+
+def test_logs_that_are_only_named_like_partitions_are_409_and_can_be_deleted():
+    world = opened(exists="{r1: 2}", options="replicationTopicCreation: before, topicConsistencyCheck: false")
+    world.run(SECOND)
+    assert shape(world, "r2") is None and replicator(world)["connected"]
+    assert refused(world, "topic.create", cluster="r2", topic="t", partitions=2) == ("409", "This topic already exists")
+    do(world, "topic.delete", cluster="r2", topic="t", force=True)
+    do(world, "topic.create", cluster="r2", topic="t", partitions=2)
+    assert shape(world, "r2") == 2
+
+
+# --- the proposal keeps its check whatever the flag
+
+
+@pytest.mark.parametrize("option, code", [("proposal", "412"), ("implemented", None), ("before", None)])
+def test_pip_370s_flag_skips_the_comparison_but_not_in_the_proposal(option, code):
+    world = opened(exists="{r1: 2, r2: 3}", replicated=False, options=f"replicationTopicCreation: {option}", settings="createTopicToRemoteClusterForReplication: false")
+    result = world.apply({"do": "topic.set-replication-clusters", "cluster": "r1", "topic": "t", "clusters": ["r1", "r2"]})
+    assert result.code == code
+
+
+@pytest.mark.parametrize("broken, words", [("cluster.crash", "r2 can not be asked: it is down"), ("link.cut", "r2 can not be asked: the link r1 -> r2 is cut")])
+def test_who_cannot_be_asked_and_why(broken, words):
+    world = opened(exists="{r1: 2}", replicated=False)
+    do(world, broken, **({"cluster": "r2"} if broken == "cluster.crash" else {"link": "r1 -> r2"}))
+    assert refused(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1", "r2"]) == ("500", words)
+    assert refused(world, "namespace.set-clusters", cluster="r1", namespace=NAMESPACE, clusters=["r1", "r2"]) == ("500", words)
+
+
+# --- what the stats say of a schema stop (A8, A9)
+
+
+def test_the_delay_is_the_age_of_the_message_that_its_schema_holds_back():
+    """A producer keeps a message with a refused schema at the head of its pending sends, and the delay is the age of that head."""
+    clients = "producers: {p: {topic: t, cluster: r1, every: 1s, start: 1s, schema: v1}}"
+    world = opened(schemas=SCHEMAS, overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false", clients=clients)
+    world.run(10 * SECOND + 500 * MS)
+    assert (replicator(world)["delay_s"], replicator(world)["connected"], replicator(world)["replication_backlog"]) == (9, True, 10)
+    do(world, "link.cut", link="r1 -> r2")
+    assert (replicator(world)["delay_s"], replicator(world)["connected"]) == (0, False), "without a producer there is no delay"
+
+
+def test_a_schema_that_passes_leaves_no_delay():
+    clients = "producers: {p: {topic: t, cluster: r1, every: 1s, start: 1s, schema: v1}}"
+    world = opened(schemas=f"schemas: {{v1: {V1}}}\n", clients=clients)
+    world.run(10 * SECOND + 500 * MS)
+    assert (replicator(world)["delay_s"], replicator(world)["replication_backlog"]) == (0, 0)
