@@ -108,7 +108,8 @@ def _of_replicator(path: Path, replicator: Replicator, found: Backlog) -> Notes:
     if not replicator.connected:
         notes[(*path, "replicationDelayInSeconds")] = "0 says nothing here: without a connection nothing is pending."
     elif pending_us:
-        notes[(*path, "replicationDelayInSeconds")] = f"The oldest entry on the wire left {seconds(pending_us)} ago."
+        oldest = "The oldest entry on the wire left" if replicator.wire else "The entry at the head has waited for its schema since it was read,"
+        notes[(*path, "replicationDelayInSeconds")] = f"{oldest} {seconds(pending_us)} ago."
     reverse = replicator.runtime.clusters[replicator.peer].topics.get(replicator.topic.name)
     back = reverse.replicators.get(replicator.topic.cluster.name) if reverse is not None else None
     if back is None:

@@ -184,3 +184,11 @@ def test_a_schema_that_passes_leaves_no_delay():
     world = opened(schemas=f"schemas: {{v1: {V1}}}\n", clients=clients)
     world.run(10 * SECOND + 500 * MS)
     assert (replicator(world)["delay_s"], replicator(world)["replication_backlog"]) == (0, 0)
+
+
+def test_and_the_note_beside_the_stats_says_what_it_waits_for():
+    clients = "producers: {p: {topic: t, cluster: r1, every: 1s, start: 1s, schema: v1}}"
+    world = opened(schemas=SCHEMAS, overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false", clients=clients)
+    world.run(10 * SECOND)
+    answer = world.admin("topics-stats", cluster="r1", topic="t")
+    assert "waited for its schema" in str(answer)
