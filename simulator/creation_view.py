@@ -111,8 +111,8 @@ def starts(world: World, source: str, target: str, topic: str) -> dict[str, Any]
     """How one topic's replicators source -> target began so far: refusals one by one, and messages that wait, over time.
 
     {"refused": {"at_us", "log", "why"}, "curve": {"at_us", "waiting", "delay_us"} or null}. Waiting are messages of the source that
-    were stored there since the cursor opened and are not stored at the target; delay_us is the age of the oldest one on the wire, of
-    which replicationDelayInSeconds is the whole seconds.
+    were stored there since the cursor opened and are not stored at the target; delay_us is the age of the oldest pending send,
+    of which replicationDelayInSeconds is the whole seconds.
     """
     return {"refused": _refused(world, source, target, topic), "curve": _curve(world, source, target, topic)}
 
@@ -131,7 +131,7 @@ def _curve(world: World, source: str, target: str, base: str) -> dict[str, list[
     if world.seq > CURVE_ROWS_MAX:
         return None
     trace = world.trace
-    columns = trace.columns(0, world.seq, names=("type", "at_us", "cluster", "peer", "topic"))
+    columns = trace.columns(0, world.seq, names=("type", "at_us", "cluster", "peer", "topic", "duration_us"))
     logs = [number for number, name in enumerate(trace.names) if _base(name, base)]
     mine = np.flatnonzero(np.isin(columns["topic"], logs))
     rows = {name: column[mine] for name, column in columns.items()}
@@ -162,17 +162,20 @@ def _waiting(rows: dict[str, np.ndarray], here: int, there: int, points: np.ndar
 
 
 def _delay(rows: dict[str, np.ndarray], here: int, there: int, now_us: int, points: np.ndarray) -> np.ndarray:
-    """Age of the oldest message on one log's wire. Order is kept on a connection, so its n-th message sent is the n-th to arrive; what
-    has not arrived when it breaks is on no wire any more."""
+    """Age of one log's oldest pending send. Order is kept on a connection, so its n-th message sent is the n-th to arrive; what has not
+    arrived when it breaks is pending no more, nor is a message that its schema held back until then."""
     breaks = np.sort(np.concatenate((_at(rows, "replicator.disconnected", here, there), _at(rows, "replicator.removed", here, there), [now_us + 1])))
     sent = _at(rows, "message.replicated", here, there)
     arrived = np.sort(np.concatenate((_at(rows, "message.stored", there, here), _at(rows, "message.deduplicated", there, here))))
+    held = (rows["type"] == CODE["replicator.stopped"]) & (rows["cluster"] == here) & (rows["peer"] == there)
+    stops = rows["at_us"][held] - rows["duration_us"][held]
     starts, ends, begun = [], [], 0
     for broken in breaks.tolist():
         mine = sent[(sent >= begun) & (sent < broken)]
         came = arrived[(arrived >= begun) & (arrived <= broken)][: len(mine)]
-        starts.append(mine)
-        ends.append(np.concatenate((came, np.full(len(mine) - len(came), broken))))
+        last = stops[(stops >= begun) & (stops < broken)]
+        starts.append(np.concatenate((mine, last)))
+        ends.append(np.concatenate((came, np.full(len(mine) - len(came) + len(last), broken))))
         begun = broken
     start, end = np.concatenate(starts), np.concatenate(ends)
     oldest = np.searchsorted(end, points, side="right")

@@ -38,7 +38,7 @@ def sections(run: dict[str, Any], chart: str) -> str:
         return ""
     parts = [_replicators(told["replicators"])]
     if drawn(run):
-        says = "Refused starts climb and messages wait. replicationDelayInSeconds, which dashboards show, is the age of the oldest entry on the wire: a replicator that does not send has none, and shows 0."
+        says = "Refused starts climb and messages wait. replicationDelayInSeconds, which dashboards show, is the age of the oldest pending send: a replicator that does not start has none, and shows 0; one that a schema stopped shows how long it has stood."
         parts.append(f'<section><h2>Refused starts, and what waited</h2><p>{says}</p><figure><div class="chart tall" data-chart="{chart}" role="img" aria-label="{escape(_words(told))}"></div></figure></section>')
     return "".join([*parts, _happened(told)])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from simulator.creation_view import starts
 from tests.simulator.creation_runs import NAMESPACE, SCHEMAS, V1, opened, refused, replicator, shape
 from tests.simulator.engine_runs import MS, SECOND, do, open_world, rows
 
@@ -190,5 +191,21 @@ def test_and_the_note_beside_the_stats_says_what_it_waits_for():
     clients = "producers: {p: {topic: t, cluster: r1, every: 1s, start: 1s, schema: v1}}"
     world = opened(schemas=SCHEMAS, overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false", clients=clients)
     world.run(10 * SECOND)
-    answer = world.admin("topics-stats", cluster="r1", topic="t")
+    answer = world.admin("stats", cluster="r1", topic="t")
     assert "waited for its schema" in str(answer)
+
+
+def test_and_the_curve_of_the_delay_agrees_at_each_instant():
+    clients = "producers: {p: {topic: t, cluster: r1, every: 1s, start: 1s, schema: v1}}"
+    world = opened(schemas=SCHEMAS, overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false", clients=clients)
+    world.run(8 * SECOND)
+    do(world, "topic.unload", cluster="r2", topic="t")
+    world.run(15 * SECOND)
+    do(world, "namespace.set-is-allow-auto-update-schema", cluster="r2", namespace=NAMESPACE, enabled=True)
+    do(world, "topic.unload", cluster="r1", topic="t")
+    world.run(20 * SECOND)
+    curve = starts(world, "r1", "r2", "t")["curve"]
+    assert max(curve["delay_us"]) > 6 * SECOND and curve["delay_us"][-1] == 0
+    for at_us, delay_us in list(zip(curve["at_us"], curve["delay_us"], strict=True))[::11]:
+        world.seek(at_us)
+        assert replicator(world)["delay_s"] == delay_us // SECOND, at_us

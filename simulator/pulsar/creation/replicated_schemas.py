@@ -64,7 +64,7 @@ def answered(replicator: Replicator, connection: int, index: int, schema: str, w
         topic = replicator.topic
         replicator.last_error = why
         replicator.runtime.note("replicator.stopped", topic.stored_seqs[index], topic.cluster.number, replicator.peer_number, topic.number,
-                                *topic.log.position(index), "schema", why)  # fmt: skip
+                                *topic.log.position(index), replicator.runtime.now_us - replicator.schemas.since_us, "schema", why)  # fmt: skip
         return
     replicator.schemas.known[schema] = None
     replicator.schemas.waiting = False
