@@ -40,6 +40,7 @@ class Cluster:
         self.brokers = [Broker(self, declared[broker]) for broker in sorted(declared) if declared[broker].cluster == name]
         self.deleted: dict[str, Topic] = {}  # past topics: a name that is created again goes on where its log ended
         self.partitioned: dict[str, int] = {}  # metadata of partitioned topics: how many partitions
+        self.creates_remotely: bool = self.setting("createTopicToRemoteClusterForReplication")  # read when brokers start
         self.crashed_at_us: int | None = None
 
     def _first_ledger(self) -> int:
@@ -121,6 +122,7 @@ class Cluster:
     def restart(self, cause: int) -> int:
         """Come back from what was persisted; every topic is loaded again."""
         self.state = UP
+        self.creates_remotely = self.setting("createTopicToRemoteClusterForReplication")
         seq = self.runtime.note("cluster.restarted", cause, self.number)
         for topic in self.topics.values():
             topic.load(seq)

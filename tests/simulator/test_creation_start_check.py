@@ -180,3 +180,26 @@ def test_a_deleted_remote_topic_is_created_anew_by_the_replicator():
     assert shape(world, "r2") is None
     world.run(4 * SECOND)
     assert shape(world, "r2") == 0 and replicator(world)["connected"] and rows(world, "topic.created")[-1]["reason"] == "replicator"
+
+
+def test_the_flag_of_pip_370_is_read_when_brokers_start():
+    world = opened(exists="{r1: 0}", settings="createTopicToRemoteClusterForReplication: false")
+    do(world, "setting.change", cluster="r1", setting="createTopicToRemoteClusterForReplication", value=True)
+    world.run(10 * SECOND)
+    assert shape(world, "r2") is None
+    do(world, "cluster.crash", cluster="r1")
+    do(world, "cluster.restart", cluster="r1")
+    world.run(12 * SECOND)
+    assert shape(world, "r2") == 0 and replicator(world)["connected"]
+
+
+@pytest.mark.parametrize("broken", [{"do": "link.cut", "link": "r1 -> r2"}, {"do": "cluster.crash", "cluster": "r2"}])
+def test_an_order_that_is_on_its_way_when_the_connection_breaks_creates_nothing(broken):
+    world = opened(exists="{r1: 2}")
+    world.run(25 * MS)  # the question was answered at 20 ms, the order arrives at 30 ms
+    assert world.apply(broken).ok
+    world.run(SECOND)
+    assert rows(world, "topic.created") == [] and not replicator(world)["connected"]
+    assert world.apply({"do": "link.heal", "link": "r1 -> r2"} if "link" in broken else {"do": "cluster.restart", "cluster": "r2"}).ok
+    world.run(10 * SECOND)
+    assert shape(world, "r2") == 2 and replicator(world)["connected"]

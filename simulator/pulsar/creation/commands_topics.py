@@ -51,7 +51,7 @@ def create(runtime, arguments, begin) -> None:
 
 def _copying(runtime: Runtime, cluster: Cluster) -> bool:
     """Whether requests that create are copied: the proposal takes that away, and PIP-370's switch too."""
-    return runtime.option("replicationTopicCreation") != "proposal" and cluster.setting("createTopicToRemoteClusterForReplication")
+    return runtime.option("replicationTopicCreation") != "proposal" and cluster.creates_remotely
 
 
 def delete(runtime, arguments, begin) -> None:
@@ -108,7 +108,7 @@ def set_list(runtime, arguments, begin) -> None:
     cluster, base, listed = _with_topic(runtime, arguments), arguments["topic"], tuple(arguments["clusters"])
     _check_list(runtime, cluster, base, listed)
     shape, remotes = cluster.shape(base), [name for name in sorted(listed) if name != cluster.name]
-    checks = runtime.option("replicationTopicCreation") == "proposal" or cluster.setting("createTopicToRemoteClusterForReplication")
+    checks = runtime.option("replicationTopicCreation") == "proposal" or cluster.creates_remotely
     missing = _lacking(runtime, cluster, base, shape, remotes) if shape and checks else []
     cause = begin()
     for name in missing if _copying(runtime, cluster) else ():

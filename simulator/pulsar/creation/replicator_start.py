@@ -23,7 +23,7 @@ def verdict_of(replicator: Replicator) -> Verdict:
     remote = runtime.clusters[replicator.peer]
     sides = Sides(
         topic.base, topic.name, topic.partition, topic.cluster.shape(topic.base), remote.shape(topic.base), topic.name in remote.topics,
-        remote.name, topic.cluster.setting("createTopicToRemoteClusterForReplication"),
+        remote.name, topic.cluster.creates_remotely,
     )
     if runtime.option("replicationTopicCreation") != "before":
         return judge_by_admin(sides)
@@ -48,10 +48,7 @@ def create_remote(replicator: Replicator, connection: int, shape: int) -> None:
     topic, runtime = replicator.topic, replicator.runtime
     remote = runtime.clusters[replicator.peer]
     if connection != replicator.connection:
-        return
-    if not (remote.up and replicator.link.up):
-        replicator.fail_start("connection", f"the connection to {remote.name} broke")
-        return
+        return  # a cut or a crash has broken it, and it is tried again
     by_name = shape == 0 and topic.partition >= 0
     there = topic.name in remote.topics if by_name else remote.shape(topic.base) is not None
     nowhere = policies.not_here(remote, topic.base)
