@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
     failover.add_argument("--trace", nargs="+", required=True, metavar="PATH", help="trace files (.parquet, .jsonl) or directories of them; one job reads them all")
     failover.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder for report.html, report.json, figures.csv and deliveries.parquet")
     failover.add_argument("--master", metavar="URL", help="Spark master (default: SPARK_REMOTE, SPARK_MASTER, what spark-submit chose, or this machine)")
+    failover.add_argument("--compare", action="store_true", help="run a single trace's scenario under each strategy, too (scenarios with `compare` always are)")
     failover.add_argument("--quiet", action="store_true", help="no progress on standard error")
     return top
 
@@ -65,7 +66,7 @@ def _failover(spark: object, given: argparse.Namespace) -> int:
     from spark_reports.jobs.failover import FailoverReport
 
     try:
-        report = FailoverReport(spark, given.trace, given.out, Spoken(given.quiet)).make()
+        report = FailoverReport(spark, given.trace, given.out, Spoken(given.quiet), compare=given.compare).make()
     except (TraceFileError, ScenarioError) as error:
         print(error, file=sys.stderr)
         return 2

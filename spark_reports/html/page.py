@@ -14,6 +14,7 @@ from typing import Any
 from plotly.offline import get_plotlyjs
 
 from spark_reports.html import charts, creation, sections
+from spark_reports.html.comparison import comparison
 from spark_reports.html.parts import scrolling
 from spark_reports.html.what_if import what_if
 from spark_reports.html.words import DEFINITIONS, number, plural, span
@@ -114,7 +115,7 @@ def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: 
     """One failover from sentence to causal chain."""
     parts = [
         sections.headline(run, failover, alone), sections.figures(failover), sections.causes(run, failover), sections.losses(failover),
-        what_if(run, failover),
+        comparison(run, failover), what_if(run, failover),
         sections.chart("Around the failover", "Deliveries to the subscription's consumers. Below: the messages that would come twice if the consumers moved at that instant and, after the move, those still to come.", f"timeline-{place}", "tall"),
         sections.chart("Where each cursor stood", "The thin line is the end of the log, the thick one the mark-delete, in entries. What lies between is what a consumer starting there reads.", f"positions-{place}", "wide"),
         sections.chart("How far behind", f"Sync lag: the age of the oldest message that {failover['to']} holds and its cursor does not cover.", f"lag-{place}", "wide"),

@@ -15,7 +15,7 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from spark_reports import assemble, creation, publish, timelines, what_if
+from spark_reports import assemble, comparison, creation, publish, timelines, what_if
 from spark_reports.counting import Counting
 from spark_reports.facts import facts_of, scenarios_of
 from spark_reports.html.page import DETAILED_MOST
@@ -33,12 +33,13 @@ SNAPSHOTS_SHOWN = 12
 class FailoverReport:
     """One report being made. `listener` hears of progress (`progress.Silent` says how)."""
 
-    def __init__(self, spark: Any, traces: Iterable[str | Path], out: str | Path, listener: Any = None, replay_url: str | None = None) -> None:
+    def __init__(self, spark: Any, traces: Iterable[str | Path], out: str | Path, listener: Any = None, replay_url: str | None = None, compare: bool = False) -> None:
         self.spark = spark
         self.paths = list(traces)
         self.out = Path(out)
         self.listener = listener or Silent()
         self.replay_url = replay_url
+        self.compare = compare
         self.counting: Counting | None = None
 
     def make(self) -> dict[str, Any]:
@@ -55,6 +56,7 @@ class FailoverReport:
 
     def _steps(self, began: float) -> list[tuple[str, Callable[[], None]]]:
         return [
+            ("running it under each strategy", self._run_strategies),
             ("reading the traces", self._read),
             ("finding the failovers", lambda: self.counting.find_failovers()),
             ("judging every delivery", lambda: self.counting.judge_deliveries()),
@@ -68,9 +70,15 @@ class FailoverReport:
             ("writing the page and the downloads", lambda: self._publish(began)),
         ]
 
-    def _read(self) -> None:
+    def _run_strategies(self) -> None:
+        """The report's traces, and those of its run under each strategy: counted together, told apart."""
         self.inputs = find_traces(self.paths)
+        self.own = [entry.run for entry in self.inputs]
+        if comparison.wanted(self.inputs, scenarios_of(self.inputs), self.compare):
+            self.inputs += comparison.write_traces(self.inputs[0], self.out / comparison.FOLDER, self._go_on)
         self.scenarios = scenarios_of(self.inputs)
+
+    def _read(self) -> None:
         cut_for(self.spark, sum(entry.meta["rows"] for entry in self.inputs))
         self.rows = trace_rows(self.spark, self.inputs)
         longest = max(entry.meta["rows"] for entry in self.inputs)
@@ -79,7 +87,8 @@ class FailoverReport:
     def _count_people(self) -> None:
         counting = self.counting
         counting.count_subscriptions()
-        self.runs = assemble.runs_of(self.inputs, self.scenarios, counting)
+        all_runs = assemble.runs_of(self.inputs, self.scenarios, counting)
+        self.runs, self.strategies = ([run for run in all_runs if (run["run"] in self.own) == own] for own in (True, False))
         self._choose_told()
         consumers = subscriptions.consumer_counts(self.told_rows, counting.explained, self.told_failovers).collect()
         keys = subscriptions.worst_keys(counting.explained.join(self.told_failovers, list(FAILOVER), "leftsemi"), counting.reordered, assemble.KEYS_MOST).collect()
@@ -99,7 +108,10 @@ class FailoverReport:
         snapshots = protocol.snapshots(control)
         totals = protocol.snapshot_totals(snapshots, control).collect()
         before = protocol.snapshots_before(snapshots, control, self.told_failovers, SNAPSHOTS_SHOWN).collect()
-        assemble.add_protocol(self.runs, totals, before, protocol.marker_costs(self.rows).collect())
+        assemble.add_protocol([*self.runs, *self.strategies], totals, before, protocol.marker_costs(self.rows).collect())
+        if self.strategies:
+            requests = {row.run: {"entries": row.entries, "bytes": row.size_bytes} for row in protocol.request_costs(control).collect()}
+            self.runs[0]["comparison"] = comparison.told(self.strategies, requests)
 
         creation.add_creation(self.spark, self.runs, control, self.rows)
 
@@ -130,8 +142,9 @@ class FailoverReport:
                 run["replay_url"] = self.replay_url
         self.out.mkdir(parents=True, exist_ok=True)
         counting = self.counting
-        deliveries = sum(row.delivered for row in counting.partition_figures)
-        publish.write_deliveries(publish.delivery_table(counting.judged, counting.explained, counting.reordered), self.out, deliveries)
+        deliveries = sum(row.delivered for row in counting.partition_figures if row.run in self.own)
+        table = publish.delivery_table(counting.judged, counting.explained, counting.reordered)
+        publish.write_deliveries(table.filter(F.col("run").isin(self.own)) if self.strategies else table, self.out, deliveries)
         made_by = {"spark": self.spark.version, "master": self.spark.conf.get("spark.master", "Spark Connect"), "seconds": time.monotonic() - began}
         self.report = {"format": 1, "made_at": datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"), "made_by": made_by, "runs": self.runs}
         publish.write_small(self.report, self.out)

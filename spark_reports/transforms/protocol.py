@@ -77,6 +77,13 @@ def marker_costs(rows: DataFrame) -> DataFrame:
     ).select("run", "cluster", "kind", "entries", "size_bytes")  # fmt: skip
 
 
+def request_costs(rows: DataFrame) -> DataFrame:
+    """Requests of acknowledgement-state sync and their bytes on the links: run, entries, size_bytes."""
+    return rows.filter(is_type("acknowledgements.sent")).groupBy("run").agg(F.count("*").alias("entries"), F.sum("size_bytes").alias("size_bytes")).select(
+        "run", "entries", "size_bytes"
+    )
+
+
 def stories(rows: DataFrame, messages: DataFrame, seqs: DataFrame, near_messages: Column, near_seqs: Column) -> DataFrame:
     """Every row of a few chosen messages (run, producer, sequence_id) and a few chosen rows (run, seq): what examples are told from.
 

@@ -1,0 +1,55 @@
+"""The comparison of strategies in a report: the run made again under each, its traces counted by Spark beside the report's own.
+
+Rules: the runs are made in the driver, in slices between which a cancel is heard, and only for traces up to `ROWS_MOST` rows;
+what is counted is counted by the same Spark job, from trace files like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from simulator import load_scenario
+from simulator.comparison import STRATEGIES, strategy_runs
+from simulator.headless import trace_meta
+from simulator.trace.files import write_trace
+from simulator.what_if import Rerun
+from spark_reports.read import TraceInput, find_traces
+from spark_reports.what_if import ROWS_MOST, SLICE_EVENTS
+
+FOLDER = "strategies"
+"""Of the report's folder: the traces, `<strategy>.parquet`; they can be read like any."""
+
+
+def wanted(inputs: list[TraceInput], scenarios: list[Any], asked: bool) -> bool:
+    """Whether the report compares: one trace, short enough, whose scenario has a comparison of its own or whose reader asks for one."""
+    return len(inputs) == 1 and inputs[0].meta["rows"] <= ROWS_MOST and (asked or bool(scenarios[0].compare))
+
+
+def write_traces(entry: TraceInput, folder: Path, go_on: Callable[[], None]) -> list[TraceInput]:
+    """The run under each strategy, as traces of runs numbered on from the report's."""
+    meta = entry.meta
+    folder.mkdir(parents=True, exist_ok=True)
+    made = []
+    for variant in strategy_runs(load_scenario(meta["scenario"]), meta["commands"]):
+        rerun = Rerun(variant, meta["seed"], meta["until_us"])
+        while rerun.step(SLICE_EVENTS):
+            go_on()
+        path = folder / f"{variant.key}.parquet"
+        write_trace(path, rerun.world.trace, trace_meta(rerun.world))
+        made.append(path)
+    return [TraceInput(entry.run + 1 + found.run, found.path, found.meta) for found in find_traces(made)]
+
+
+def told(runs: list[dict[str, Any]], requests: dict[int, dict[str, int]]) -> list[dict[str, Any]]:
+    """The section's values: one object a strategy, in their order. `runs` are the strategies' own, `requests` by run."""
+    found = []
+    for strategy, run in zip(STRATEGIES, runs, strict=True):
+        markers = [entry for entry in run["markers"] if entry["kind"] != "message"]
+        found.append({
+            "strategy": strategy.name, "title": strategy.title, "says": strategy.says, "trace_sha256": run["trace_sha256"], "failovers": run["failovers"],
+            "markers": {"entries": sum(entry["entries"] for entry in markers), "bytes": sum(entry["size_bytes"] for entry in markers)},
+            "requests": requests.get(run["run"], {"entries": 0, "bytes": 0}),
+        })  # fmt: skip
+    return found
