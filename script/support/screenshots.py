@@ -67,6 +67,20 @@ def labs(page: Any, site: Any) -> None:
     page.goto(f"{site.address}/labs/")
 
 
+def comparison_before(page: Any, site: Any) -> None:
+    _comparison(page, site, "strategies-delayed-message", 5_020_000)
+
+
+def comparison_after(page: Any, site: Any) -> None:
+    _comparison(page, site, "strategies-backlog", 13_100_000)
+
+
+def _comparison(page: Any, site: Any, name: str, at_us: int) -> None:
+    page.goto(f"{site.address}/compare/{name}/")
+    wait_until(page, "() => (globalThis.failoverComparison?.getState().columns.length ?? 0) > 0")
+    page.evaluate("at_us => globalThis.failoverComparison.seek(at_us)", at_us)
+
+
 def lab_before(page: Any, site: Any) -> None:
     _lab(page, site, 5_300_000)
 
@@ -91,6 +105,8 @@ ROOMS: dict[str, Room] = {
     "set-up-answered": set_up_answered,
     "set-up-problems": set_up_problems,
     "labs": labs,
+    "comparison-before": comparison_before,
+    "comparison-after": comparison_after,
     "lab-before": lab_before,
     "lab-after": lab_after,
     "lab-shared": lab_shared,

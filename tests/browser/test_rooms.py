@@ -64,7 +64,17 @@ def gallery_states(page: Any, address: str) -> Iterator[str]:
     yield "nothing found"
 
 
-ROOMS = {"set-up": set_up_states, "labs": lab_states, "gallery": gallery_states}
+def comparison_states(page: Any, address: str) -> Iterator[str]:
+    page.goto(f"{address}/compare/strategies-backlog/")
+    wait_until(page, "() => (globalThis.failoverComparison?.getState().columns.length ?? 0) > 0")
+    yield "three columns at the beginning"
+    for at_us in (9_350_000, 24_000_000):
+        page.evaluate("at_us => globalThis.failoverComparison.seek(at_us)", at_us)
+        page.wait_for_timeout(200)
+        yield f"three columns at {at_us / 1e6} s"
+
+
+ROOMS = {"set-up": set_up_states, "labs": lab_states, "gallery": gallery_states, "comparison": comparison_states}
 
 
 @pytest.mark.parametrize("theme", THEMES)
