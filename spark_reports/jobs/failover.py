@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_reports import assemble, comparison, creation, publish, timelines, what_if
@@ -113,7 +114,11 @@ class FailoverReport:
             requests = {row.run: {"entries": row.entries, "bytes": row.size_bytes} for row in protocol.request_costs(control).collect()}
             self.runs[0]["comparison"] = comparison.told(self.strategies, requests)
 
-        creation.add_creation(self.spark, self.runs, control, self.rows)
+        creation.add_creation(self.spark, self.runs, self._of_own_runs(control), self._of_own_runs(self.rows))
+
+    def _of_own_runs(self, frame: DataFrame) -> DataFrame:
+        """Without what was counted for the comparison only."""
+        return frame.filter(F.col("run").isin(self.own)) if self.strategies else frame
 
     def _draw(self) -> None:
         timelines.add_series(self.spark, self.counting, self.told_rows, self.runs, self.told)
@@ -144,7 +149,7 @@ class FailoverReport:
         counting = self.counting
         deliveries = sum(row.delivered for row in counting.partition_figures if row.run in self.own)
         table = publish.delivery_table(counting.judged, counting.explained, counting.reordered)
-        publish.write_deliveries(table.filter(F.col("run").isin(self.own)) if self.strategies else table, self.out, deliveries)
+        publish.write_deliveries(self._of_own_runs(table), self.out, deliveries)
         made_by = {"spark": self.spark.version, "master": self.spark.conf.get("spark.master", "Spark Connect"), "seconds": time.monotonic() - began}
         self.report = {"format": 1, "made_at": datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"), "made_by": made_by, "runs": self.runs}
         publish.write_small(self.report, self.out)
