@@ -59,25 +59,25 @@ def timeline(failover: dict[str, Any], clusters: list[str]) -> dict[str, Any]:
     rows = [failover["from"], failover["to"]]
     traces = []
     for place, cluster in enumerate(rows):
-        axis = "y" if place == 0 else "y2"
+        scale = "y" if place == 0 else "y2"
         first = [entry for entry in told if entry["cluster"] == cluster and entry["kind"] == "first"]
-        traces.append(_bars(first, zoom, f"first time, {cluster}", region_colour(cluster, clusters), axis, width_s, 0.75))
+        traces.append(_bars(first, zoom, f"first time, {cluster}", region_colour(cluster, clusters), scale, width_s, 0.75))
         for kind, words, colour, opacity in KINDS:
             chosen = [entry for entry in told if entry["cluster"] == cluster and entry["kind"] == kind]
             if chosen:
-                traces.append(_bars(chosen, zoom, f"{words}, {cluster}", colour, axis, width_s, opacity))
+                traces.append(_bars(chosen, zoom, f"{words}, {cluster}", colour, scale, width_s, opacity))
     risk = [point for point in failover["series"]["risk"] if zoom["from_us"] / 1e6 <= point[0] <= failover["at_us"] / 1e6]
     after = failover["series"]["remaining"]
     traces.append({"type": "scatter", "mode": "lines", "x": [x for x, _ in risk + after], "y": [y for _, y in risk + after], "line": {"color": HARM, "width": 1.6, "shape": "hv"},
                    "fill": "tozeroy", "fillcolor": HARM_VEIL, "name": "twice, if they moved; then still to come", "yaxis": "y3"})  # fmt: skip
     shapes, notes = _instants(failover)
     span = [zoom["from_us"] / 1e6, zoom["to_us"] / 1e6]
-    layout = layout(
+    drawn = layout(
         360, barmode="stack", shapes=shapes, annotations=notes,
         xaxis=axis(ticksuffix=" s", range=span, anchor="y3"), yaxis=axis(rows[0], domain=[0.72, 0.98], **_whole(told, rows[0])),
         yaxis2=axis(rows[1], domain=[0.42, 0.68], **_whole(told, rows[1])), yaxis3=axis("twice", domain=[0, 0.36], nticks=4, rangemode="tozero"),
     )  # fmt: skip
-    return {"data": traces, "layout": layout}
+    return {"data": traces, "layout": drawn}
 
 
 def _whole(told: list[dict], cluster: str) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def positions(failover: dict[str, Any]) -> dict[str, Any]:
     """For each cluster the end of its log (grey) and its mark-delete (black) over time, on one scale."""
     told = failover["series"]["positions"]
     clusters = sorted(told, key=lambda name: (name != failover["from"], name != failover["to"], name))
-    traces, layout = [], layout(240)
+    traces, drawn = [], layout(240)
     shapes, notes = [], []
     share = 1 / max(1, len(clusters))
     for number, cluster in enumerate(clusters, start=1):
@@ -122,16 +122,16 @@ def positions(failover: dict[str, Any]) -> dict[str, Any]:
             if kind == "end":
                 traces.append({"type": "scatter", "mode": "lines", **_points(_floor(told[cluster])), "line": {"width": 0, "shape": "hv"}, "xaxis": f"x{suffix}", "yaxis": f"y{suffix}",
                                "showlegend": False, "hoverinfo": "skip", "fill": "tonexty", "fillcolor": HARM_VEIL})  # fmt: skip
-        layout[f"xaxis{suffix}"] = axis(ticksuffix=" s", nticks=4, tickangle=0, domain=[(number - 1) * share, number * share - 0.045], anchor=f"y{suffix}")
-        layout[f"yaxis{suffix}"] = axis(anchor=f"x{suffix}", nticks=4, rangemode="tozero")
+        drawn[f"xaxis{suffix}"] = axis(ticksuffix=" s", nticks=4, tickangle=0, domain=[(number - 1) * share, number * share - 0.045], anchor=f"y{suffix}")
+        drawn[f"yaxis{suffix}"] = axis(anchor=f"x{suffix}", nticks=4, rangemode="tozero")
         at = failover["at_us"] / 1e6
         shapes.append({"type": "line", "xref": f"x{suffix}", "yref": f"y{suffix} domain", "x0": at, "x1": at, "y0": 0, "y1": 1, "line": {"color": HARM, "width": 1.3, "dash": "dot"}})
         notes.append({"xref": f"x{suffix} domain", "yref": f"y{suffix} domain", "x": 0, "y": 1.02, "yanchor": "bottom", "xanchor": "left", "text": f"<b>{cluster}</b>", "showarrow": False,
                       "font": {"size": 12, "color": INK}})  # fmt: skip
-    layout.update(shapes=shapes, annotations=notes)
-    layout["margin"] = {"l": 40, "r": 8, "t": 60, "b": 34}
-    layout["legend"] = {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.14, "yanchor": "bottom", "font": {"size": 11}}
-    return {"data": traces, "layout": layout}
+    drawn.update(shapes=shapes, annotations=notes)
+    drawn["margin"] = {"l": 40, "r": 8, "t": 60, "b": 34}
+    drawn["legend"] = {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.14, "yanchor": "bottom", "font": {"size": 11}}
+    return {"data": traces, "layout": drawn}
 
 
 def lag(failover: dict[str, Any]) -> dict[str, Any]:
