@@ -102,15 +102,14 @@ function make(section, { document, window }) {
     update(state, watched) {
       const known = sourcesOf(state);
       const source = known.find(([cluster, name]) => wish && cluster === wish[0] && name === wish[1]) ?? sourceWatched(state, watched);
+      picture.hidden = table.hidden = key.hidden = !source;
       if (!source) {
         drawn = "";
         setText(says, "No topic here has a shadow. In a scenario, shadowOf gives a topic other readers on the same ledgers.");
         svg.replaceChildren();
         table.replaceChildren();
-        key.hidden = true;
         return;
       }
-      key.hidden = false;
       const wanted = [source, state.view.branch, state.view.seq, state.at_us, picture.clientWidth].join("|");
       if (wanted === drawn) return;
       drawn = wanted;
