@@ -33,6 +33,7 @@ def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:
             "subscriptions": sorted(scenario.subscriptions),
             "producers": sorted(scenario.producers),
             "consumers": sorted(scenario.consumers),
+            "tenants": sorted(scenario.tenants),
         },
         "link_latency_us": {f"{source} -> {target}": link.latency.nominal_us for (source, target), link in sorted(scenario.links.items())},
         "commands": [{"at_us": command.at_us, "do": command.do, **command.arguments} for command in scenario.commands],

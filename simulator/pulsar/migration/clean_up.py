@@ -12,7 +12,7 @@ from simulator.pulsar import forecasting
 from simulator.pulsar.creation import enforcement, policies
 from simulator.pulsar.migration import resources
 from simulator.pulsar.migration.run import BLUE_GREEN, PROGRESS, SWITCH, TOPIC_DATA
-from simulator.pulsar.migration.work import Condition, Progress, Work
+from simulator.pulsar.migration.work import Condition, Progress, Work, connected
 
 if TYPE_CHECKING:
     from simulator.pulsar.migration.migration import Migration
@@ -34,11 +34,10 @@ class CleanUp(Work):
     def conditions(self) -> list[Condition]:
         run, migration = self.run, self.migration
         clients = migration.clients_in(run.source)
-        who = f": {', '.join(clients)}" if clients else ""
         found = [
             Condition(migration.works[SWITCH].complete() and run.switched_at_us is not None, f"step {SWITCH}: {migration.works[SWITCH].progress().done} clients have come over"),
             Condition(self.source.up, f"{run.source} is {self.source.state}"),
-            Condition(not clients, f"{len(clients)} clients are connected in {run.source}{who}"),
+            Condition(not clients, connected(clients, run.source)),
             self._needed(),
         ]
         if run.strategy == BLUE_GREEN:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from simulator.pulsar import forecasting
 from simulator.pulsar.creation import enforcement, policies
-from simulator.pulsar.migration.work import Condition, Progress, Work
+from simulator.pulsar.migration.work import Condition, Progress, Work, connected
 
 if TYPE_CHECKING:
     from simulator.pulsar.migration.migration import Migration
@@ -81,9 +81,8 @@ class TopicData(Work):
         run = self.run
         left = sum(len(forecasting.unsent(topic, run.source)) for topic in self.topics_in(self.target))
         clients = self.migration.clients_in(run.target)
-        who = f": {', '.join(clients)}" if clients else ""
         return [
-            Condition(not clients, f"{len(clients)} clients are connected in {run.target}{who}"),
+            Condition(not clients, connected(clients, run.target)),
             Condition(not left, f"{left:,} messages published in {run.target} are not in {run.source} yet"),
         ]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.pulsar.migration import resources
-from simulator.pulsar.migration.work import Condition, Progress, Work
+from simulator.pulsar.migration.work import Condition, Progress, Work, connected
 
 if TYPE_CHECKING:
     from simulator.pulsar.migration.migration import Migration
@@ -72,10 +72,9 @@ class Metadata(Work):
 
     def undo_conditions(self) -> list[Condition]:
         clients = self.migration.clients_in(self.target.name)
-        who = f": {', '.join(clients)}" if clients else ""
         broken = None if self.target.state == "lost" else self.broken()
         return [
-            Condition(not clients, f"{len(clients)} clients are connected in {self.target.name}{who}"),
+            Condition(not clients, connected(clients, self.target.name)),
             Condition(broken is None, broken or "both clusters and the links between them work"),
         ]
 

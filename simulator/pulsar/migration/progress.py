@@ -74,8 +74,8 @@ class _Telling(Nothing):
 
     def undo_conditions(self) -> list[Condition]:
         untold = self.untold_back()
-        return [Condition(not untold, f"{len(untold)} subscriptions have acknowledgements in {self.run.target} of which {self.run.source} was not told"
-                          + (f": {', '.join(untold)}" if untold else ""))]  # fmt: skip
+        source, target = self.run.source, self.run.target
+        return [Condition(not untold, f"{source} was not told all that {', '.join(untold)} acknowledged in {target}" if untold else f"{source} was told all that is acknowledged in {target}")]
 
 
 class AcknowledgementSync(_Telling):

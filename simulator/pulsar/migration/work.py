@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from simulator.pulsar.topic import Topic
 
 
+def connected(names: list[str], cluster: str) -> str:
+    """Which clients are connected in a cluster, in words."""
+    if not names:
+        return f"no client is connected in {cluster}"
+    return f"{len(names)} client{'s are' if len(names) > 1 else ' is'} connected in {cluster}: {', '.join(names)}"
+
+
 class Condition(NamedTuple):
     """Something that must hold, in words with the numbers of now."""
 

@@ -2,6 +2,7 @@ import { ADMIN_PANEL } from "./admin_panel.js";
 import { BROKERS } from "./brokers_panel.js";
 import { CREATION } from "./creation_panel.js";
 import { FORECAST } from "./forecast_panel.js";
+import { MIGRATION } from "./migration_panel.js";
 import { SHADOWS } from "./shadow_panel.js";
 import { WHY_TWICE } from "./story_panel.js";
 import { WHAT_IF } from "./what_if_panel.js";
@@ -14,6 +15,7 @@ import { WHAT_IF } from "./what_if_panel.js";
  * @property {string} name for addresses (`?panel=name`) and tests, in words-with-hyphens
  * @property {string} title on the tab
  * @property {string} [family] of scenarios that it is about: there it is shown first
+ * @property {string} [needs] a kind of names that the lab must have, too, for that: `tenants`
  * @property {(section: HTMLElement, parts: import("./panels.js").PanelParts) => PanelView} make called once, when it is first shown
  */
 /**
@@ -24,4 +26,4 @@ import { WHAT_IF } from "./what_if_panel.js";
  */
 
 /** @type {Panel[]} */
-export const PANELS = [WHY_TWICE, WHAT_IF, FORECAST, CREATION, SHADOWS, ADMIN_PANEL, BROKERS];
+export const PANELS = [WHY_TWICE, WHAT_IF, FORECAST, CREATION, SHADOWS, MIGRATION, ADMIN_PANEL, BROKERS];

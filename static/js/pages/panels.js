@@ -71,7 +71,7 @@ export function makePanels(root, panels, parts, onShow) {
   function decide({ welcome }) {
     if (decided || !welcome) return;
     decided = true;
-    const own = panels.find(({ family }) => family && family === welcome.family);
+    const own = panels.find(({ family, needs }) => family && family === welcome.family && (!needs || welcome.names[needs]?.length));
     if (own) choose(own.name);
   }
 

@@ -1,0 +1,107 @@
+/**
+ * Tenants on the move, from a frame's view: which migration is shown, its steps in words, what it waits for, what may be asked of it now.
+ * Pure; every figure is the engine's.
+ */
+
+import { counted, seconds, span, whole } from "./format.js";
+
+export const STEP_WORDS = {
+  metadata: ["Metadata", "tenant, roles, namespaces, topics and subscriptions are made"],
+  "topic-data": ["Topic data", "replication both ways, the old backlog too"],
+  "consumption-progress": ["Consumption progress", "what is acknowledged is told, both ways"],
+  switch: ["Switch", "the map, then an unload, so that clients look up again"],
+  "clean-up": ["Clean-up", "everything in the old cluster is deleted"],
+};
+
+const STRATEGY_WORDS = {
+  "acknowledgement-sync": "acknowledgements told one by one",
+  snapshots: "replicated subscriptions, by snapshots",
+  none: "no progress told",
+  "blue-green": "blue-green: nothing copied, the old cluster drained",
+};
+export const strategyWords = (strategy) => STRATEGY_WORDS[strategy] ?? strategy;
+
+/** @returns {[string, string][]} tenant and the cluster that the LookupService names, in the map's order */
+export const tenantMap = (state) => Object.entries(state.view?.lookup?.tenants ?? {});
+
+/** The migration that is shown: the newest one of the tenant wished for, else the newest of all. */
+export function shownMigration(state, tenant) {
+  const all = state.view?.migrations ?? [];
+  return all.findLast((one) => one.tenant === tenant) ?? all[all.length - 1] ?? null;
+}
+
+/** @returns {import("./sentence.js").Part[]} how it stands, and what a switch would cost now */
+export function migrationSentence(one) {
+  const number = one.steps.findIndex(({ name }) => name === one.at) + 1;
+  const step = `step ${number}, ${STEP_WORDS[one.at][0].toLowerCase()},`;
+  const who = `${one.tenant} moves from ${one.from} to ${one.to}: `;
+  const unmet = one.waits_for.filter(({ holds }) => !holds).length;
+  switch (one.state) {
+    case "finished":
+      return [{ strong: `${one.tenant} is in ${one.to}` }, ", and nothing of it is left in ", one.from, "."];
+    case "rolled-back":
+      return [{ strong: `${one.tenant} is back in ${one.from}` }, ", and nothing of it is left in ", one.to, "."];
+    case "failed":
+      return [who, { harm: `${step} has failed` }, ": ", one.steps[number - 1].error ?? "", "."];
+    case "paused":
+      return [who, `${step} is `, { strong: "paused" }, "."];
+    case "rolling-back":
+      return [`${one.tenant} returns from ${one.to} to ${one.from}: ${step} is taken back`, ...(unmet ? [" ", { harm: `once ${counted(unmet, "condition")} ${unmet === 1 ? "holds" : "hold"}` }] : []), "."];
+    case "running":
+      return [who, `${step} is at work`, ...costWords(one)];
+    default:
+      return [who, `${step} waits`, ...(unmet ? [" ", { harm: `for ${counted(unmet, "condition")}` }] : one.at === "switch" ? [": ", { strong: "it is safe to switch" }] : [" to be begun"]), ...costWords(one)];
+  }
+}
+
+function costWords(one) {
+  const cost = one.cost?.sum;
+  if (!cost) return ["."];
+  const twice = cost.duplicates ? { harm: `${counted(cost.duplicates, "message")} twice` } : { strong: "nothing twice" };
+  return [". A switch now would bring ", twice, `, ${whole(cost.stranded)} not copied yet, `, cost.lost ? { harm: `${whole(cost.lost)} lost` } : "0 lost", "."];
+}
+
+/** A step's state for shape and words: what it is called, when, how often. */
+export function stepFacts(step) {
+  const told = { waiting: "not begun", running: "at work", done: "through", failed: "failed", paused: "paused", skipped: "nothing to do", undoing: "being taken back", undone: "taken back" }[step.state];
+  const begun = step.started_us === null ? "" : ` from ${seconds(step.started_us, 2)} s`;
+  const took = step.finished_us !== null && step.started_us !== null ? `, ${span(step.finished_us - step.started_us)}` : "";
+  return `${told}${begun}${took}${step.attempts > 1 ? `, ${step.attempts} attempts` : ""}`;
+}
+
+/** How far a step is, as a share from 0 to 1 (null: it is over) and in words; null where there is nothing to count. */
+export function progressOf(step) {
+  const { done = 0, total = 0, unit = "" } = step.progress ?? {};
+  if (!total || step.state === "skipped") return null;
+  if (step.state === "done" || step.state === "undone") return { share: null, words: `${whole(total)} ${unit}` };
+  return { share: Math.min(1, done / total), words: `${whole(done)} of ${whole(total)} ${unit}` };
+}
+
+/**
+ * What may be asked of a migration now, most wanted first.
+ * @returns {{command: object, words: string, harm?: boolean}[]}
+ */
+export function actionsOf(one) {
+  const ask = (name, words, more = {}, harm = false) => ({ command: { do: `migration.${name}`, tenant: one.tenant, ...more }, words, harm });
+  if (one.state === "finished" || one.state === "rolled-back") return [];
+  if (one.state === "rolling-back") return [];
+  const asked = [];
+  const ready = one.waits_for.every(({ holds }) => holds);
+  if (one.state === "failed" || one.state === "paused") asked.push(ask("resume", one.state === "failed" ? "Try again" : "Go on"));
+  if (one.state === "waiting") {
+    if (one.at === "switch") asked.push(ready ? ask("switch", `Switch to ${one.to}`) : ask("switch", "Switch all the same", { force: true }, true));
+    else if (one.at === "clean-up") asked.push(ask("clean-up", `Clean ${one.from} up`));
+    else asked.push(ask("advance", `Begin ${STEP_WORDS[one.at][0].toLowerCase()}`));
+  }
+  if (one.switched_at_us === null && one.at !== "metadata" && one.at !== "switch" && one.strategy !== "blue-green") asked.push(ask("switch", "Switch all the same", { force: true }, true));
+  if (one.state === "running" || one.state === "waiting") asked.push(ask("pause", "Pause"));
+  if (one.way_back === null) asked.push(ask("roll-back", `Back to ${one.from}`, {}, true));
+  return asked;
+}
+
+/** Where the clients of a tenant stand: the old cluster, on their way, the new one. */
+export function placesOf(one) {
+  const { source = [], target = [], nowhere = [] } = one.clients ?? {};
+  const both = source.filter((name) => target.includes(name));
+  return { source, target, nowhere, both };
+}

@@ -1,0 +1,52 @@
+"""“Tenant's move” as a person uses it: the tab that a tenant's scenario opens with, steps, conditions, the map, and its buttons."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+
+@pytest.fixture
+def open_lab(make_lab):
+    opened = []
+
+    def open_one(scenario, query=""):
+        opened.append(make_lab(scenario).open(query))
+        return opened[-1]
+
+    yield open_one
+    assert [lab.troubles for lab in opened] == [[]] * len(opened)
+
+
+def panel_of(lab):
+    return lab.page.get_by_role("tabpanel", name="Tenant's move")
+
+
+def test_a_tenants_scenario_opens_with_its_move_and_the_map_leads_clients_over(open_lab):
+    lab = open_lab("tenant-moves")
+    expect(lab.page.get_by_role("tab", name="Tenant's move")).to_have_attribute("aria-selected", "true")
+    expect(panel_of(lab)).to_contain_text("Nobody moves. acme is in blue")
+    lab.seek(4_900_000)
+    expect(panel_of(lab).locator(".says").first).to_contain_text("it is safe to switch")
+    expect(panel_of(lab).locator(".says").first).to_contain_text("17 messages twice")
+    expect(panel_of(lab).locator(".steps li")).to_have_count(5)
+    expect(panel_of(lab).locator(".waits li")).to_have_count(9)
+    assert panel_of(lab).locator(".unmet").count() == 0
+    lab.seek(5_050_000)
+    expect(panel_of(lab).locator("svg")).to_have_attribute("aria-label", "acme is in green, says the LookupService. 0 clients in blue, 0 in green, 2 on their way.")
+    lab.seek(11_000_000)
+    expect(panel_of(lab).locator(".says").first).to_contain_text("acme is in green, and nothing of it is left in blue")
+
+
+def test_a_step_that_fails_says_why_and_is_tried_again_by_its_button(open_lab):
+    lab = open_lab("tenant-link-fails")
+    lab.seek(2_600_000)
+    failed = panel_of(lab).locator(".steps li.failed")
+    expect(failed).to_contain_text("the link blue -> green is cut: green has heard of 0 of 1 subscriptions")
+    panel_of(lab).get_by_role("button", name="Try again").click()
+    expect(panel_of(lab).locator(".steps li.running")).to_contain_text("2 attempts")
+
+
+def test_a_lab_without_tenants_says_what_is_missing(open_lab):
+    lab = open_lab("two-regions", "?panel=migration")
+    expect(panel_of(lab)).to_contain_text("No tenant of this scenario")

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { actionsOf, migrationSentence, placesOf, progressOf, shownMigration, stepFacts, tenantMap } from "../../static/js/model/migrations.js";
+
+const step = (name, state, more = {}) => ({ name, state, attempts: 1, started_us: null, finished_us: null, error: null, progress: null, ...more });
+const NAMES = ["metadata", "topic-data", "consumption-progress", "switch", "clean-up"];
+
+/** A migration that waits before its switch, unless told otherwise. */
+function migration(more = {}) {
+  return {
+    tenant: "acme", from: "blue", to: "green", strategy: "acknowledgement-sync", state: "waiting", at: "switch", way_back: null, switched_at_us: null,
+    steps: NAMES.map((name, place) => step(name, place < 3 ? "done" : "waiting")), waits_for: [{ holds: true, words: "all is well" }],
+    cost: { sum: { duplicates: 31, redeliveries: 1, stranded: 4, lost: 0 }, subscriptions: {} }, clients: { source: ["web", "both"], target: ["both"], nowhere: ["late"] }, ...more,
+  };
+}
+
+const said = (one) => migrationSentence(one).map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft))).join("");
+const asked = (one) => actionsOf(one).map(({ command }) => [command.do, command.force ?? false].join(" "));
+
+test("the newest migration of the wished tenant is shown, else the newest", () => {
+  const state = { view: { migrations: [migration({ tenant: "a" }), migration({ tenant: "b" })], lookup: { tenants: { a: "blue", b: "green" } } } };
+  assert.equal(shownMigration(state, "a").tenant, "a");
+  assert.equal(shownMigration(state, null).tenant, "b");
+  assert.equal(shownMigration({ view: { migrations: [] } }, null), null);
+  assert.deepEqual(tenantMap(state), [["a", "blue"], ["b", "green"]]);
+});
+
+test("the sentence says where it stands and what a switch costs now", () => {
+  assert.equal(said(migration()), "acme moves from blue to green: step 4, switch, waits: it is safe to switch. A switch now would bring 31 messages twice, 4 not copied yet, 0 lost.");
+  assert.match(said(migration({ waits_for: [{ holds: false, words: "x" }] })), /waits for 1 condition/);
+  const failed = NAMES.map((name) => step(name, name === "topic-data" ? "failed" : "done", { error: "the link is cut: 5 of 9 entries are copied" }));
+  assert.equal(said(migration({ state: "failed", at: "topic-data", steps: failed, cost: null })), "acme moves from blue to green: step 2, topic data, has failed: the link is cut: 5 of 9 entries are copied.");
+  assert.equal(said(migration({ state: "finished", at: "clean-up" })), "acme is in green, and nothing of it is left in blue.");
+  assert.match(said(migration({ state: "rolled-back" })), /acme is back in blue/);
+});
+
+test("what may be asked follows the state; what is not safe is offered as harm only", () => {
+  assert.deepEqual(asked(migration()), ["migration.switch false", "migration.pause false", "migration.roll-back false"]);
+  assert.deepEqual(asked(migration({ waits_for: [{ holds: false, words: "x" }] })), ["migration.switch true", "migration.pause false", "migration.roll-back false"]);
+  assert.deepEqual(asked(migration({ state: "failed", at: "topic-data" })), ["migration.resume false", "migration.switch true", "migration.roll-back false"]);
+  assert.deepEqual(asked(migration({ at: "clean-up", switched_at_us: 5 })), ["migration.clean-up false", "migration.pause false", "migration.roll-back false"]);
+  assert.deepEqual(asked(migration({ at: "clean-up", switched_at_us: 5, state: "running", way_back: "clean-up has begun" })), ["migration.pause false"]);
+  for (const state of ["finished", "rolled-back", "rolling-back"]) assert.deepEqual(asked(migration({ state })), []);
+  assert.equal(actionsOf(migration({ waits_for: [{ holds: false, words: "x" }] }))[0].harm, true);
+});
+
+test("a step in words, and how far it is", () => {
+  assert.equal(stepFacts(step("metadata", "done", { started_us: 1_000_000, finished_us: 1_500_000, attempts: 2 })), "through from 1.00 s, 500 ms, 2 attempts");
+  assert.equal(stepFacts(step("switch", "waiting", { attempts: 0 })), "not begun");
+  assert.deepEqual(progressOf(step("metadata", "running", { progress: { done: 2, total: 5, unit: "resources" } })), { share: 0.4, words: "2 of 5 resources" });
+  assert.deepEqual(progressOf(step("metadata", "done", { progress: { done: 5, total: 5, unit: "resources" } })), { share: null, words: "5 resources" });
+  assert.equal(progressOf(step("topic-data", "skipped", { progress: { done: 0, total: 5, unit: "entries" } })), null);
+  assert.deepEqual(placesOf(migration()).both, ["both"]);
+});
