@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from simulator.pulsar import connecting, upkeep
 from simulator.pulsar.cluster import LOST
 from simulator.pulsar.creation.catalogue import grow as grow_topic
-from simulator.pulsar.creation.catalogue import shadows_of
+from simulator.pulsar.creation.catalogue import copy_subscriptions, shadows_of
 from simulator.pulsar.creation.remote_admin import use_new_partitions
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.names import parse_position
@@ -247,6 +247,8 @@ def grow(runtime, arguments, begin) -> None:
     for topic in added:
         if topic.cluster.up:
             topic.load(cause, first=True)
+    for cluster in clusters:
+        copy_subscriptions(cluster, base, [topic for topic in added if topic.cluster is cluster and cluster.up], cause)
     for consumer in runtime.consumers.values():
         if consumer.sessions and runtime.subscriptions[consumer.spec.subscription].topic == base:
             connecting.connect(consumer, cause)

@@ -209,3 +209,52 @@ def test_and_the_curve_of_the_delay_agrees_at_each_instant():
     for at_us, delay_us in list(zip(curve["at_us"], curve["delay_us"], strict=True))[::11]:
         world.seek(at_us)
         assert replicator(world)["delay_s"] == delay_us // SECOND, at_us
+
+
+# --- update-partitions as internalUpdatePartitionedTopicAsync does it
+
+
+def test_the_present_count_again_ends_a_drift():
+    """Its own metadata stays, the other clusters are asked all the same."""
+    world = opened(exists="{r1: 3, r2: 2}", clients=PRODUCER)
+    world.run(3 * SECOND)
+    assert not replicator(world)["connected"]
+    do(world, "topic.update-partitions", cluster="r1", topic="t", partitions=3)
+    assert rows(world, "topic.partitions-changed") == []
+    world.run(20 * SECOND)
+    assert shape(world, "r2") == 3 and replicator(world)["connected"]
+    do(world, "topic.update-partitions", cluster="r1", topic="t", partitions=3)
+    world.run(21 * SECOND)
+    assert len(rows(world, "topic.partitions-changed")) == 1 and rows(world, "topic.creation-refused") == [], "both have it: nothing to say"
+
+
+def test_new_partitions_get_the_subscriptions_of_the_first_at_earliest():
+    """Without that, a subscription whose consumer is away would miss what is published to them."""
+    clients = PRODUCER + "\nsubscriptions: {s: {topic: t, type: Shared, initialPosition: Latest}}\nconsumers: {c: {subscription: s, cluster: r2, stop: 500ms}}"
+    world = opened(exists="{r1: 2, r2: 2}", clients=clients)
+    world.run(SECOND)
+    do(world, "topic.update-partitions", cluster="r1", topic="t", partitions=4)
+    world.run(10 * SECOND)
+    parts = world.summary()["subscriptions"]["s"]["r2"]["partitions"]
+    assert sorted(parts) == ["t-partition-0", "t-partition-1", "t-partition-2", "t-partition-3"]
+    came = {name: topic["messages"] for name, topic in world.summary()["clusters"]["r2"]["topics"]["t"]["partitions"].items()}
+    assert all(parts[name]["backlog"] == came[name] > 10 for name in ("t-partition-2", "t-partition-3"))
+    made = rows(world, "subscription.created", topic="t-partition-3")
+    assert [(row["cluster"], row["at_us"]) for row in made] == [("r2", SECOND + 10 * MS)]
+
+
+def test_a_plain_topic_may_stand_beside_logs_named_like_partitions():
+    world = opened(exists="{r1: 2}", options="replicationTopicCreation: before, topicConsistencyCheck: false")
+    world.run(SECOND)
+    do(world, "topic.create", cluster="r2", topic="t")
+    assert shape(world, "r2") == 0
+
+
+def test_growing_a_topic_everywhere_does_the_same():
+    clients = PRODUCER + "\nsubscriptions: {s: {topic: t, type: Shared}}\nconsumers: {c: {subscription: s, cluster: r2, stop: 500ms}}"
+    world = opened(exists="{r1: 2, r2: 2}", clients=clients)
+    world.run(SECOND)
+    do(world, "topic.grow", topic="t", partitions=3)
+    world.run(5 * SECOND)
+    part = world.summary()["subscriptions"]["s"]["r2"]["partitions"]["t-partition-2"]
+    assert part["backlog"] == world.summary()["clusters"]["r2"]["topics"]["t"]["partitions"]["t-partition-2"]["messages"] > 5

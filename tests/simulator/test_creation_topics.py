@@ -216,7 +216,7 @@ def test_running_replicators_of_old_partitions_notice_the_drift_when_they_reconn
     assert {one["last_error"] for one in parts.values()} == {"Can not start replicator because the partitions between local and remote cluster are different. local: 3, remote: 2"}
 
 
-@pytest.mark.parametrize("exists, wanted, code", [("{r1: 2, r2: 2}", 2, "422"), ("{r1: 2, r2: 2}", 1, "422"), ("{r1: 0, r2: 0}", 3, "409"), ("{r2: 0}", 3, "404")])
+@pytest.mark.parametrize("exists, wanted, code", [("{r1: 3, r2: 3}", 2, "422"), ("{r1: 2, r2: 2}", 1, "422"), ("{r1: 0, r2: 0}", 3, "422"), ("{r2: 0}", 3, "404")])
 def test_partitions_can_only_be_added(exists, wanted, code):
     assert refused(opened(exists=exists, replicated=False), "topic.update-partitions", cluster="r1", topic="t", partitions=wanted)[0] == code
 

@@ -55,11 +55,20 @@ def grow(cluster: Cluster, base: str, partitions: int, reason: str, cause: int, 
     """Give a partitioned topic more partitions here; returns the row's seq."""
     seq = cluster.runtime.note("topic.partitions-changed", cause, cluster.number, peer, base, partitions, reason)
     cluster.partitioned[base] = partitions
-    _open(cluster, base, partition_names(base, partitions), seq)
+    copy_subscriptions(cluster, base, _open(cluster, base, partition_names(base, partitions), seq), seq)
     if cluster.runtime.option("shadowPartitionChanges") == "follow-source":
         for shadow in shadows_of(cluster, base):
             grow(cluster, shadow, partitions, "follows-source", seq)
     return seq
+
+
+def copy_subscriptions(cluster: Cluster, base: str, new: list[Topic], cause: int) -> None:
+    """New partitions get the subscriptions of partition 0 at earliest, so none of them misses what comes before its consumers do."""
+    first = cluster.topics[f"{base}-partition-0"]
+    for topic in new if first.source is None else ():
+        for name, subscription in first.subscriptions.items():
+            topic.add_subscription(name, subscription.type, topic.log.first_kept - 1, subscription.replicated, "command", cause)
+        topic.evaluate_controller(cause)
 
 
 def shadows_of(cluster: Cluster, base: str) -> list[str]:
@@ -68,14 +77,15 @@ def shadows_of(cluster: Cluster, base: str) -> list[str]:
     return sorted(name for name in topics if topics[name].shadow_of == base and cluster.shape(name) is not None)
 
 
-def _open(cluster: Cluster, base: str, names: list[tuple[str, int]], cause: int) -> None:
-    """Open the logs that are not there yet; all are there before the first is loaded."""
+def _open(cluster: Cluster, base: str, names: list[tuple[str, int]], cause: int) -> list[Topic]:
+    """Open the logs that are not there yet, and return them; all are there before the first is loaded."""
     new = [cluster.add_topic(base, name, partition) for name, partition in names if name not in cluster.topics]
     if cluster.up:
         for topic in new:
             topic.loaded = True
         for topic in new:
             topic.load(cause)
+    return new
 
 
 def delete(cluster: Cluster, base: str, reason: str, cause: int) -> int:

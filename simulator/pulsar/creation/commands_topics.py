@@ -39,8 +39,8 @@ def create(runtime, arguments, begin) -> None:
     nowhere = policies.not_here(cluster, base)
     if nowhere is not None:
         raise CommandError(*nowhere, "create the namespace first" if nowhere[0] == "404" else f"put {cluster.name} on the replication list")
-    if cluster.parts(base):
-        shape = cluster.shape(base)
+    shape = cluster.shape(base)
+    if shape is not None or (partitions and cluster.parts(base)):  # logs that are only named like partitions are in nobody's way but theirs
         has = f"logs that are named like its partitions, such as {cluster.parts(base)[0].name}" if shape is None else catalogue.words_of(shape)
         raise CommandError("409", "This topic already exists", f"{cluster.name} has {has}; delete it, or update its partitions")
     copies = partitions > 0 and not arguments["createLocalTopicOnly"] and _copying(runtime, cluster)
@@ -87,18 +87,20 @@ def _inbound(runtime: Runtime, topic) -> int:
 
 
 def update_partitions(runtime, arguments, begin) -> None:
-    """topic.update-partitions: more here, and in the clusters that it replicates to."""
+    """topic.update-partitions: more here, and in the clusters that it replicates to; the present count is not more, and goes to them all the same."""
     cluster, base, wanted = _with_topic(runtime, arguments), arguments["topic"], arguments["partitions"]
     shape = cluster.shape(base)
     if not shape:
-        raise CommandError("409", f"Topic {base} is not partitioned topic in {cluster.name}", "only a partitioned topic can get more")
-    if wanted <= shape:
-        raise CommandError("422", f"Desired partitions {wanted} can't be less than or equal to the current partitions {shape}.", "partitions can only be added")
+        raise CommandError("422", f"Topic {base} is not the partitioned topic: {cluster.name} has a non-partitioned one", "only a partitioned topic can get more")
+    if wanted < shape:
+        raise CommandError("422", f"Desired partitions {wanted} can't be less than the current partitions {shape}.", "partitions can only be added")
     source = runtime.scenario.topics[base].shadow_of
     if source is not None and wanted > (cluster.shape(source) or 0):
         raise CommandError("412", f"{source}, whose shadow {base} is, has {cluster.shape(source) or 0} partitions", "add them to the source first")
-    seq = catalogue.grow(cluster, base, wanted, "command", begin())
-    remote_admin.use_new_partitions(cluster, base, seq)
+    seq = begin()
+    if wanted > shape:
+        seq = catalogue.grow(cluster, base, wanted, "command", seq)
+        remote_admin.use_new_partitions(cluster, base, seq)
     for peer in _copies(cluster, base):
         runtime.remote_admin.send("grow", cluster.name, peer, base, wanted, seq)
 

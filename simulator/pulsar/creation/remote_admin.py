@@ -58,10 +58,11 @@ class RemoteAdmin:
         cluster = self.runtime.clusters[target]
         if not self._arrives(request):
             return
-        if not 0 < (cluster.shape(base) or 0) < partitions:
-            self._log(cluster, source, base, cause, f"there is {catalogue.words_of(cluster.shape(base))} here: it can not be given {partitions} partitions")
-            return
-        use_new_partitions(cluster, base, catalogue.grow(cluster, base, partitions, COPIED, cause, source))
+        shape = cluster.shape(base)
+        if not 0 < (shape or 0) <= partitions:
+            self._log(cluster, source, base, cause, f"there is {catalogue.words_of(shape)} here: it can not be given {partitions} partitions")
+        elif shape < partitions:
+            use_new_partitions(cluster, base, catalogue.grow(cluster, base, partitions, COPIED, cause, source))
 
     def set_global_list(self, request: Request) -> None:
         """A global topic policy arrives by `__change_events`."""
