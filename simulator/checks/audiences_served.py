@@ -3,12 +3,13 @@
 A member's cursor begins where it first connects, and its first delivery is of the message right there or of a later one. From then on each
 delivery is of the very next message of the log: no repeat, no gap, over unloads and crashes too, for an audience's cursors are
 written as they move. On a shadow topic the log is its source's; what the source had deleted may be passed over, and after a load,
-when a shadow may know of fewer entries than before, a member may be taken back.
+when a shadow may know of fewer entries than before, a member may be taken back. Who comes after a topic was deleted begins anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -17,8 +18,11 @@ from simulator.checks.knowledge import Knowledge
 from simulator.checks.logs import MARKER, Log
 from simulator.checks.stretch import ENTRY_BITS, Rows, Stretch, position_words
 from simulator.scenarios.model import Scenario
+from simulator.trace.registry import CODE
 
 _NOTHING_YET = -1
+_LOADED = CODE["topic.loaded"]
+PARTITION = re.compile(r"-partition-\d+$")
 
 
 class AudiencesServed(Check):
@@ -47,19 +51,33 @@ class AudiencesServed(Check):
             self.source_of[cluster, topic] = source
         for seq, cluster, topic, ledger in stretch.of("ledger.trimmed").records("cluster", "topic", "ledger"):
             self.trimmed[cluster, topic] = [*self.trimmed.get((cluster, topic), ()), (seq, ledger)]
-        delivered, loads = stretch.of_audiences("message.delivered"), stretch.of("topic.loaded")
+        delivered, changes = stretch.of_audiences("message.delivered"), list(self._changes(stretch))
         stretch.read_more("client")
         found = dict(delivered.groups("cluster", "topic", "subscription"))
         for key in sorted({*found, *self.last}):
             rows = found.get(key, delivered.take(np.empty(0, dtype=np.int64)))
-            starts = loads.seqs[(loads["cluster"] == key[0]) & (loads["topic"] == key[1])] if key[:2] in self.source_of else ()
-            edges = [0, *np.searchsorted(rows.seqs, starts).tolist(), len(rows)]
+            ours = [(seq, deleted) for seq, place, deleted in changes if place == key[:2]]
+            edges = [0, *np.searchsorted(rows.seqs, [seq for seq, _deleted in ours]).tolist(), len(rows)]
             for number, (first, last) in enumerate(zip(edges, edges[1:])):
                 if number and key in self.last:
-                    self.taken_back[key] = np.ones(len(self.last[key]), dtype=bool)
+                    self._begin_anew(key, ours[number - 1][1])
                 if last > first:
                     broken += self._one_audience(stretch, known, key, rows.take(np.arange(first, last)))
         return broken
+
+    def _changes(self, stretch: Stretch) -> Iterator[tuple[int, tuple[int, int], bool]]:
+        """(seq, topic, whether it was deleted) of each deletion of a topic with an audience, and each load of a shadow, in order."""
+        for seq, kind, cluster, topic in stretch.of("topic.loaded", "topic.deleted").records("type", "cluster", "topic"):
+            if kind != _LOADED:
+                base = stretch.name(topic)
+                yield from ((seq, key[:2], True) for key in self.last if key[0] == cluster and PARTITION.sub("", stretch.name(key[1])) == base)
+            elif (cluster, topic) in self.source_of:
+                yield seq, (cluster, topic), False
+
+    def _begin_anew(self, key: tuple[int, int, int], deleted: bool) -> None:
+        if deleted:
+            self.last[key] = np.full_like(self.last[key], _NOTHING_YET)
+        self.taken_back[key] = np.ones(len(self.last[key]), dtype=bool)
 
     def _one_audience(self, stretch: Stretch, known: Knowledge, key: tuple[int, int, int], rows: Rows) -> list[tuple[int, str]]:
         place = (key[0], self.source_of.get(key[:2], key[1]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from simulator.pulsar.broadcast.audience import add_audiences
 from simulator.pulsar.broadcast.broker import Broker, broker_for
 from simulator.pulsar.hot_settings import HotSettings
 from simulator.pulsar.shadow.topic import ShadowTopic
@@ -80,8 +81,11 @@ class Cluster:
     def _new_topic(self, base: str, name: str, partition: int) -> Topic:
         shadow_of = self.runtime.scenario.topics[base].shadow_of
         if shadow_of is None:
-            return Topic(self, base, name, partition)
-        return ShadowTopic(self, base, name, partition, self.topics[shadow_of if partition < 0 else f"{shadow_of}-partition-{partition}"])
+            topic = Topic(self, base, name, partition)
+        else:
+            topic = ShadowTopic(self, base, name, partition, self.topics[shadow_of if partition < 0 else f"{shadow_of}-partition-{partition}"])
+        add_audiences(topic)
+        return topic
 
     def shape(self, base: str) -> int | None:
         """How many partitions a topic has here, 0 for a plain one; None (404) when neither metadata nor a plain topic is there."""

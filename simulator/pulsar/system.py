@@ -5,7 +5,7 @@ from __future__ import annotations
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.links import Link
 from simulator.kernel.random import stream_key
-from simulator.pulsar.broadcast.audience import Audience, member_name
+from simulator.pulsar.broadcast.audience import member_name
 from simulator.pulsar.cluster import Cluster
 from simulator.pulsar.commands import HANDLERS
 from simulator.pulsar.creation import enforcement, policies
@@ -15,7 +15,7 @@ from simulator.pulsar.consumer import Consumer, new_delivered_sets
 from simulator.pulsar.producer import Producer
 from simulator.pulsar.runtime import Runtime
 from simulator.pulsar.shadow.source import NO_SHADOWS, ShadowList
-from simulator.scenarios.model import AudienceSpec, Scenario
+from simulator.scenarios.model import Scenario
 from simulator.system.commanding import schedule_planned
 from simulator.system.system import Handlers
 from simulator.trace.registry import MARKER_TYPES, NULL
@@ -48,8 +48,6 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Runtime:
             topic.load(seq, first=True)
     enforcement.apply(runtime, seq)  # a topic that its namespace keeps out of a cluster goes as soon as it is loaded there
     _schedule_clients(runtime)
-    for name in sorted(scenario.audiences):
-        _add_audience(runtime, scenario.audiences[name])
     runtime.blue_green.start()
     schedule_planned(runtime)
     return runtime
@@ -95,14 +93,3 @@ def _schedule_clients(runtime: Runtime) -> None:
     for name in sorted(scenario.producers):
         producer = runtime.producers[name] = Producer(runtime, scenario.producers[name])
         producer.begin()
-
-
-def _add_audience(runtime: Runtime, spec: AudienceSpec) -> None:
-    """On every partition of its topic in its cluster."""
-    for topic in runtime.clusters[spec.cluster].topics.values():
-        if topic.base == spec.topic:
-            audience = topic.audiences[spec.name] = Audience(topic, spec)
-            runtime.fan_out.add(audience)
-            runtime.schedule(spec.start_us, audience.rank, audience, "start")
-            if spec.stop_us is not None:
-                runtime.schedule(spec.stop_us, audience.rank, audience, "stop")

@@ -39,7 +39,7 @@ def audience_figures(parts: list[Audience]) -> dict[str, Any]:
     return {
         "topic": parts[0].spec.topic,
         "cluster": parts[0].spec.cluster,
-        "brokers": sorted(dict.fromkeys(part.topic.broker.name for part in parts)),
+        "brokers": sorted(dict.fromkeys(part.topic.broker.name for part in parts if part.topic.broker is not None)),
         "subscriptions": parts[0].size,
         "connected": min(part.connected for part in parts),
         "connect_us": None if None in took else max(took),

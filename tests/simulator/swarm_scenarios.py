@@ -42,6 +42,11 @@ def scenarios(draw, safe=True):
         "consumers": draw(consumers(home, subscription_type)),
     }  # fmt: skip
     scenario["brokers"] = draw(brokers(home))
+    if scenario["brokers"] and draw(st.booleans()):
+        scenario["audiences"] = {"audience": {
+            "topic": TOPIC, "cluster": home, "subscriptions": draw(st.integers(1, 9)), "start": milliseconds(draw(st.sampled_from([0, 700]))),
+            "initialPosition": draw(st.sampled_from(["Earliest", "Latest"])),
+        }}  # fmt: skip
     scenario["commands"] = draw(faults(scenario, home, safe)) + healing(scenario, home)
     return scenario
 

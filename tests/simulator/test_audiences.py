@@ -278,3 +278,30 @@ def test_commands_do_not_reach_into_an_audience():
 def test_instants_are_microseconds_of_the_clock():
     world = ran(TOPIC + "brokers: {x: {cluster: a, dispatchTime: 145us}}\nproducers: {p: {topic: t, cluster: a, at: [1s]}}\naudiences: {readers: {topic: t, cluster: a, subscriptions: 2}}\n")
     assert at_ms(rows(world, "message.delivered")) == [1000.145, 1000.29]
+
+
+# --- topics that come and go
+
+
+def test_new_partitions_have_the_audience_too():
+    body = "clusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 2}}\nbrokers: {x: {cluster: a, dispatchTime: 100us, connectTime: 1ms}}\nproducers: {p: {topic: t, cluster: a, start: 100ms, every: 10ms, count: 200}}\n"
+    text = body + "audiences: {readers: {topic: t, cluster: a, subscriptions: 4}}\ncommands: [{at: 1s, do: topic.grow, topic: t, partitions: 3}]\n"
+    world = ran(text)
+    found = world.summary()
+    assert sorted({row["topic"] for row in rows(world, "consumer.connected")}) == [f"t-partition-{number}" for number in range(3)]
+    assert found["audiences"]["readers"]["delivered"] > 4 * 190 and found["audiences"]["readers"]["backlog"] == 0  # Latest: the first few of the new one
+    assert found["violations"] == []
+
+
+def test_a_topic_that_was_deleted_and_is_there_again_is_read_anew():
+    body = TOPIC + BROKER + PRODUCER.replace("count: 40", "count: 10")
+    commands = "commands: [{at: 790ms, do: topic.delete, cluster: a, topic: t}, {at: 795ms, do: producer.stop, producer: p}, {at: 800ms, do: topic.delete, cluster: a, topic: t, force: true}, {at: 1s, do: topic.create, cluster: a, topic: t}]\n"
+    world = ran(body + "audiences: {readers: {topic: t, cluster: a, subscriptions: 5}}\n" + commands)
+    found = world.summary()
+    refused = found["commands"][0]
+    assert (refused["code"], [command["ok"] for command in found["commands"]]) == ("412", [False, True, True, True])
+    assert "5 consumers" in refused["error"]
+    assert found["brokers"]["x"]["topics"] == ["t"] and found["audiences"]["readers"]["connected"] == 5
+    assert len(rows(world, "consumer.connected", client="readers-5")) == 2 and found["violations"] == []
+    world.seek(at_us=900 * MS)
+    assert world.summary()["brokers"]["x"]["topics"] == [] and world.summary()["audiences"]["readers"]["brokers"] == []

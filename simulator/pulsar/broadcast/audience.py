@@ -64,7 +64,8 @@ class Audience:
         """The scenario's `stop`: every client closes."""
         self.state = STOPPED
         self.disconnect("closed", NULL)
-        self.topic.broker.forget_audience(self)
+        if self.topic.broker is not None:
+            self.topic.broker.forget_audience(self)
 
     def ask(self, epoch: int) -> None:
         """Ask the topic's broker to connect everybody."""
@@ -82,6 +83,10 @@ class Audience:
         if self.state == RUNNING:
             wait_us = 0 if self.topic.unloaded_by == "crash" else RECONNECT_US
             self.runtime.schedule(self.runtime.now_us + wait_us, self.rank, self, "ask", self.epoch)
+
+    def topic_deleted(self) -> None:
+        """Every subscription went with the topic: whoever comes when it is there again begins anew."""
+        self.opened, self.reached = 0, None
 
     def _set_back(self, length: int) -> None:
         marks = self.marks[: self.opened]
@@ -214,6 +219,19 @@ class Audience:
         """Entries that its cursors have not passed, all members together."""
         length = self.topic.log.length
         return int((length - 1 - np.maximum(self.marks[: self.opened], self.topic.log.first_kept - 1)).sum())
+
+
+def add_audiences(topic: Topic) -> None:
+    """Give a new topic (or partition) the audiences that the scenario declares for it."""
+    runtime = topic.runtime
+    for name in sorted(runtime.scenario.audiences):
+        spec = runtime.scenario.audiences[name]
+        if (spec.topic, spec.cluster) == (topic.base, topic.cluster.name):
+            audience = topic.audiences[name] = Audience(topic, spec)
+            runtime.fan_out.add(audience)
+            runtime.schedule(max(spec.start_us, runtime.now_us), audience.rank, audience, "start")
+            if spec.stop_us is not None:
+                runtime.schedule(max(spec.stop_us, runtime.now_us), audience.rank, audience, "stop")
 
 
 def member_name(audience: str, member: int) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simulator.pulsar.broadcast.broker import Broker
     from simulator.pulsar.runtime import Runtime
 
-ROWS_AT_ONCE = 8_192
+ROWS_AT_ONCE = 4_096
 """About how many rows a window makes: some milliseconds, so that a lab with audiences does not keep the others waiting; an
 instant at which more leave is not cut."""
 

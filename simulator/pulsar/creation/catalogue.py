@@ -96,6 +96,7 @@ def delete(cluster: Cluster, base: str, reason: str, cause: int) -> int:
         topic.unload("deleted", cause)
     for topic in doomed:
         _empty(topic, cause)
+        topic.take_broker(None)
         del cluster.topics[topic.name]
         cluster.deleted[topic.name] = topic
     cluster.partitioned.pop(base, None)
@@ -116,6 +117,8 @@ def _empty(topic: Topic, cause: int) -> None:
     for peer in tuple(topic.replicators):
         topic.replicators.pop(peer).remove(cause)
     upkeep.drop_everything(topic, cause)
+    for audience in topic.audiences.values():
+        audience.topic_deleted()
     topic.counts = dict.fromkeys(topic.counts, 0)
     topic.marker_bytes = 0
     topic.producers_seen.clear()

@@ -71,6 +71,7 @@ def delete(runtime, arguments, begin) -> None:
         if inbound:
             raise CommandError("412", f"Topic {base} has {inbound} replicators connected", "stop replication towards it where it comes from, or force")
         consumers = sum(len(subscription.dispatcher.sessions) for topic in parts for subscription in topic.subscriptions.values())
+        consumers += sum(audience.connected for topic in parts for audience in topic.audiences.values())
         producers = sum(producer.is_open and producer.cluster_name == cluster.name and producer.spec.topic == base for producer in runtime.producers.values())
         if consumers or producers:
             raise CommandError("412", f"Topic {base} has active producers/subscriptions: {producers} producers, {consumers} consumers", "stop them, or force")
