@@ -13,7 +13,7 @@ from typing import Any
 
 from plotly.offline import get_plotlyjs
 
-from spark_reports.html import charts, creation, sections
+from spark_reports.html import charts, creation, sections, shadows
 from spark_reports.html.comparison import comparison
 from spark_reports.html.parts import scrolling
 from spark_reports.html.what_if import what_if
@@ -55,6 +55,7 @@ def page(report: dict[str, Any]) -> str:
     figures = [_data(f"{name}-{place}", figure) for place, (run, failover) in enumerate(detailed) for name, figure in _figures(run, failover)]
     told = report["runs"] if not pairs else [run for run in report["runs"] if any(run is other for other, _ in detailed)]
     figures += [_data(f"creation-{run['run']}", creation.figure(run)) for run in told if creation.drawn(run)]
+    figures += [_data(f"shadows-{run['run']}", shadows.figure(run)) for run in told if run.get("shadows")]
     title = _title(pairs)
     style = files("spark_reports.html").joinpath("report.css").read_text(encoding="utf-8")
     return (
@@ -106,9 +107,14 @@ def _overview(report: dict[str, Any], pairs: list[tuple[dict, dict]]) -> str:
 
 def _without_failovers(runs: list[dict[str, Any]]) -> str:
     """What runs without a failover have to say: of one run about replicators their own sentence."""
-    own = creation.headline(runs[0]) if len(runs) == 1 else None
+    own = (creation.headline(runs[0]) or shadows.headline(runs[0])) if len(runs) == 1 else None
     plain = "<h1>Nobody failed over.</h1><p class=\"dek\">The trace holds no failover, so there is nothing to judge. The tables below say what the protocol did and what it cost.</p>"
-    return (own or plain) + "".join(creation.sections(run, f"creation-{run['run']}") + sections.run_tables(run) + sections.replay(run) for run in runs)
+    return (own or plain) + "".join(_systems(run) + sections.run_tables(run) + sections.replay(run) for run in runs)
+
+
+def _systems(run: dict[str, Any]) -> str:
+    """What a run has to say beside failovers: topics that were created, shadow topics."""
+    return creation.sections(run, f"creation-{run['run']}") + shadows.sections(run, f"shadows-{run['run']}")
 
 
 def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: bool) -> str:
@@ -119,7 +125,7 @@ def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: 
         sections.chart("Around the failover", "Deliveries to the subscription's consumers. Below: the messages that would come twice if the consumers moved at that instant and, after the move, those still to come.", f"timeline-{place}", "tall"),
         sections.chart("Where each cursor stood", "The thin line is the end of the log, the thick one the mark-delete, in entries. What lies between is what a consumer starting there reads.", f"positions-{place}", "wide"),
         sections.chart("How far behind", f"Sync lag: the age of the oldest message that {failover['to']} holds and its cursor does not cover.", f"lag-{place}", "wide"),
-        sections.forecast(failover), sections.snapshots(failover), sections.consumers(failover), sections.keys(failover), sections.stories(failover), creation.sections(run, f"creation-{run['run']}"), sections.run_tables(run),
+        sections.forecast(failover), sections.snapshots(failover), sections.consumers(failover), sections.keys(failover), sections.stories(failover), _systems(run), sections.run_tables(run),
         sections.replay(run),
     ]  # fmt: skip
     return f'<article class="{"" if alone else "part"}">' + "\n".join(part for part in parts if part) + "</article>"

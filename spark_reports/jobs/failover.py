@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_reports import assemble, comparison, creation, publish, timelines, what_if
+from spark_reports import assemble, comparison, creation, publish, shadows, timelines, what_if
 from spark_reports.counting import Counting
 from spark_reports.facts import facts_of, scenarios_of
 from spark_reports.html.page import DETAILED_MOST
@@ -114,7 +114,9 @@ class FailoverReport:
             requests = {row.run: {"entries": row.entries, "bytes": row.size_bytes} for row in protocol.request_costs(control).collect()}
             self.runs[0]["comparison"] = comparison.told(self.strategies, requests)
 
-        creation.add_creation(self.spark, self.runs, self._of_own_runs(control), self._of_own_runs(self.rows))
+        control, rows = self._of_own_runs(control), self._of_own_runs(self.rows)
+        creation.add_creation(self.spark, self.runs, control, rows)
+        shadows.add_shadows(self.spark, self.runs, control, rows)
 
     def _of_own_runs(self, frame: DataFrame) -> DataFrame:
         """Without what was counted for the comparison only."""
