@@ -62,7 +62,7 @@ def _lost(told: list[dict[str, Any]]) -> str:
         for one in told
     ]  # fmt: skip
     says = "The source's retention knows nothing of its shadows' cursors (Apache Pulsar #18731): what it deletes before they have acknowledged it never comes."
-    return section("Lost to retention", says, table(["subscription", "of", "", "messages", "first at, s", "which was"], rows, ["harm"] * len(rows), words=3))
+    return section("Lost to retention", says, table(["subscription", "of", "was", "messages", "first at, s", "which one"], rows, ["harm"] * len(rows), words=3))
 
 
 def figure(run: dict[str, Any]) -> dict[str, Any]:
