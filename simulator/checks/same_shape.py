@@ -1,7 +1,7 @@
 """A replicator starts only where the remote cluster has the topic as the rule of the day demands.
 
 Since PIP-433 (options `implemented` and `proposal`) both clusters must have the topic in one shape, and a replicator creates it
-only in the shape it has at home; before, the remote must have a log of the very name. The rows tell every shape: those of the
+only in a shape that it has at home, or had when the order went out; before, the remote must have a log of the very name. The rows tell every shape: those of the
 scenario, `topic.created`, `topic.partitions-changed`, `topic.deleted`, and `topic.loaded` of a partition beyond the count.
 """
 
@@ -29,6 +29,7 @@ class SameShape(Check):
         self.topics = frozenset(scenario.topics)
         self.by_name = scenario.options.get("replicationTopicCreation") == "before"
         self.shapes: dict[tuple[str, str], int] = {}  # (cluster, topic) -> partitions
+        self.grown: dict[tuple[str, str], tuple[int, ...]] = {}  # (cluster, topic) -> counts that it had before it grew
         self.logs: dict[tuple[str, str], None] = {}  # (cluster, log): every log that was loaded and not deleted
         for base, topic in scenario.topics.items():
             for cluster, partitions in topic.shapes.items():
@@ -38,7 +39,7 @@ class SameShape(Check):
 
     def copy_into(self, copy: "SameShape") -> None:
         copy.topics, copy.by_name = self.topics, self.by_name
-        copy.shapes, copy.logs = dict(self.shapes), dict(self.logs)
+        copy.shapes, copy.logs, copy.grown = dict(self.shapes), dict(self.logs), dict(self.grown)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Replicators that started, and topics that they created, out of shape."""
@@ -60,6 +61,7 @@ class SameShape(Check):
     def _follow(self, kind: int, cluster: str, base: str, name: str, count: int) -> None:
         if kind == _DELETED:
             self.shapes.pop((cluster, base), None)
+            self.grown.pop((cluster, base), None)
             for log in [log for at, log in self.logs if at == cluster and self._base(log) == base]:
                 del self.logs[cluster, log]
         elif kind == _LOADED:
@@ -68,6 +70,8 @@ class SameShape(Check):
             if name != base and partitions:
                 self.shapes[cluster, base] = max(partitions, int(name.rpartition("-")[2]) + 1)
         elif kind in (_CREATED, _GROWN) and name == base:  # a log that is only named like a partition gives the topic no shape
+            if kind == _GROWN:
+                self.grown[cluster, base] = (*self.grown.get((cluster, base), ()), self.shapes.get((cluster, base), count))
             self.shapes[cluster, base] = count
 
     def _out_of_shape(self, here: str, there: str, base: str, name: str) -> list[str]:
@@ -82,7 +86,7 @@ class SameShape(Check):
 
     def _created_otherwise(self, here: str, there: str, base: str, count: int) -> list[str]:
         local = self.shapes.get((there, base))
-        if self.by_name or local is None or local == count:
+        if self.by_name or local is None or local == count or count in self.grown.get((there, base), ()):
             return []
         return [f"the replicator from {there} created {base} in {here} as {_words(count)}, and has {_words(local)} at home"]
 

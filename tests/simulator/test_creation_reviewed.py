@@ -258,3 +258,14 @@ def test_growing_a_topic_everywhere_does_the_same():
     world.run(5 * SECOND)
     part = world.summary()["subscriptions"]["s"]["r2"]["partitions"]["t-partition-2"]
     assert part["backlog"] == world.summary()["clusters"]["r2"]["topics"]["t"]["partitions"]["t-partition-2"]["messages"] > 5
+
+
+def test_an_order_that_was_out_when_the_topic_grew_breaks_no_claim():
+    """It carries the count of its time; the copied request that follows makes up for it."""
+    world = opened(exists="{r1: 2}", replicated=False)
+    set_clusters(world, "r1", "r1", "r2")
+    world.run(25 * MS)
+    do(world, "topic.update-partitions", cluster="r1", topic="t", partitions=3)
+    world.run(2 * SECOND)
+    assert [(row["count"], row["at_us"]) for row in rows(world, "topic.created")] == [(2, 30 * MS)]
+    assert shape(world, "r2") == 3 and replicator(world)["connected"] and world.summary()["violations"] == []
