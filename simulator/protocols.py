@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from simulator import inspection, summary, view
 from simulator.counting.count import count_run
+from simulator.counting.groups import count_groups
+from simulator.emqx.system import build as build_emqx
+from simulator.emqx.system import flights as emqx_flights
+from simulator.emqx.view import view as emqx_view
 from simulator.pulsar.system import build as build_pulsar
-from simulator.scenarios.families import PULSAR
+from simulator.scenarios.families import EMQX, PULSAR
 
 if TYPE_CHECKING:
     from simulator.counting.results import CountedRun
@@ -37,6 +41,7 @@ class Protocol:
 
 PROTOCOLS: dict[str, Protocol] = {
     PULSAR: Protocol(build_pulsar, count_run, view.pulsar, inspection.flights, summary.PULSAR_SECTIONS),
+    EMQX: Protocol(build_emqx, count_groups, emqx_view, emqx_flights, summary.EMQX_SECTIONS),
 }
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simulator.counting import SubscriptionCounts, failover_summary, subscription_summary
-from simulator.summaries import acknowledgement_sync, audiences, brokers, creation, shadows
+from simulator.summaries import acknowledgement_sync, audiences, brokers, creation, groups, shadows
 from simulator.summaries.migration import lookup, migrations
 
 if TYPE_CHECKING:
@@ -149,5 +149,7 @@ def _snapshots(world: World) -> dict[str, dict[str, int]]:
 
 PULSAR_SECTIONS: dict[str, Callable[[World], Any]] = {"clusters": _clusters, "subscriptions": _subscriptions, "snapshots": _snapshots, **SECTIONS}
 
-_ALL = {**PULSAR_SECTIONS}
+EMQX_SECTIONS: dict[str, Callable[[World], Any]] = {"groups": groups.groups}
+
+_ALL = {**PULSAR_SECTIONS, **EMQX_SECTIONS}
 """Every section of every protocol: those of another than the world's are empty."""

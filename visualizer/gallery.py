@@ -23,6 +23,7 @@ FAMILY_WORDS = {
     "tenant-migration": "A tenant moves to another cluster: its data is replicated, what its consumers have acknowledged is told by the positions that messages had at home, and its clients follow.",
     "topic-creation": "Each cluster has topics, policies and schemas of its own; a replicator asks the other side before it starts, and is told no, for ever if need be.",
     "shadow-topics": "A shadow topic has subscriptions of its own on the ledgers of another topic: no copy, no writing, another broker (PIP-180).",
+    "durable-shared-subscriptions": "EMQX deals the streams of a topic filter to the sessions of a group: one leader grants them, takes them back, and remembers how far each was read.",
 }
 """What a family's mechanism is, in one sentence; a family without one stands by its name."""
 

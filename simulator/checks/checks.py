@@ -15,7 +15,7 @@ from simulator.checks.causes_add_up import CLAIM as CAUSES_ADD_UP
 from simulator.checks.causes_add_up import causes_that_do_not_add_up
 from simulator.checks.check import Check
 from simulator.checks.filtered_rightly import FilteredRightly
-from simulator.checks.knowledge import Knowledge
+from simulator.checks.knowledge import Knowledge, NoKnowledge
 from simulator.checks.mark_delete import MarkDelete
 from simulator.checks.migrations import CopiedBeforeDeleted, SentWhereTold, ToldBeforeDeleted
 from simulator.checks.markers_hidden import MarkersHidden
@@ -28,7 +28,7 @@ from simulator.checks.schema_first import SchemaFirst
 from simulator.checks.shadows import ShadowDeliversSource, ShadowLosesAloud, ShadowWithinSource, ShadowWritesNothing
 from simulator.checks.stretch import Stretch
 from simulator.checks.violation import Violation
-from simulator.scenarios.families import PULSAR
+from simulator.scenarios.families import EMQX, PULSAR
 from simulator.scenarios.model import Scenario
 from simulator.trace.trace import BLOCK_ROWS, Trace
 
@@ -38,7 +38,7 @@ ROW_CHECKS: tuple[type[Check], ...] = (
     SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly, BrokerLimits, SameShape, SchemaFirst, *SHADOW_CHECKS, AudiencesServed, *MIGRATION_CHECKS,
 )  # fmt: skip
 
-CHECKS_OF: dict[str, tuple[type, tuple[type[Check], ...]]] = {PULSAR: (Knowledge, ROW_CHECKS)}
+CHECKS_OF: dict[str, tuple[type, tuple[type[Check], ...]]] = {PULSAR: (Knowledge, ROW_CHECKS), EMQX: (NoKnowledge, ())}
 """By protocol: what its checks know in common, and the checks themselves."""
 
 CLAIMS: tuple[str, ...] = (*(check.claim for _known, checks in CHECKS_OF.values() for check in checks), CAUSES_ADD_UP)

@@ -26,3 +26,15 @@ class Knowledge:
         """Take in the stretch's rows."""
         self.logs.read(stretch)
         self.cursors.read(stretch)
+
+
+class NoKnowledge:
+    """For checks that have nothing in common."""
+
+    __slots__ = ()
+
+    def copy(self) -> "NoKnowledge":
+        return self
+
+    def read(self, stretch: Stretch) -> None:
+        """Nothing to take in."""

@@ -174,3 +174,4 @@ class CountedRun:
     failovers: list[CountedFailover]
     subscriptions: dict[tuple[str, str], SubscriptionCounts]
     partitions: dict[tuple[str, str, str], SubscriptionCounts]
+    groups: dict[str, Any] = field(default_factory=dict)  # durable shared subscriptions: CountedGroup by name

@@ -40,14 +40,13 @@ class Runtime(System):
         "messages", "message_count", "clusters", "cluster_names", "producers",
         "consumers", "markers", "snapshot_count", "replication", "partitions", "failovers", "marker_faults",
         "acknowledged", "delivered", "settled", "subscriptions", "marker_count", "windows", "policies", "schemas", "remote_admin",
-        "shadow_lists", "rows_max", "fan_out",
+        "shadow_lists", "fan_out",
         "lookup", "migrations", "blue_green", "directory", "synchronised",
     )  # fmt: skip
 
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
         super().__init__(scenario, seed, trace)
         self.messages = MessageTable()
-        self.rows_max: int | None = None  # where the run under way pauses
         self.fan_out = FanOut(self)
         self.message_count = 0
         self.snapshot_count = 0

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simulator.scenarios.command_table_creation import DECLARED as TOPIC_CREATION
-from simulator.scenarios.families import PULSAR
+from simulator.scenarios.command_table_emqx import DECLARED as OF_EMQX
+from simulator.scenarios.families import EMQX, PULSAR
 from simulator.scenarios.shape import Key
 
 
@@ -156,7 +157,13 @@ _DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
         _CLUSTER, Key("namespace", "namespace", "which namespace", required=True), Key("migrated", "boolean", "its topics are migrated", default=True))),
 )
 
+_OF_ALL = ("link.cut", "link.heal", "link.slow")
+"""Links join sites, whatever runs there."""
+
 COMMANDS: dict[str, Command] = {
-    name: Command(name, says, arguments, ("position", "time") if name == "subscription.reset" else ())
-    for name, says, arguments in (*_DECLARED, *TOPIC_CREATION)
+    **{
+        name: Command(name, says, arguments, ("position", "time") if name == "subscription.reset" else (), "" if name in _OF_ALL else PULSAR)
+        for name, says, arguments in (*_DECLARED, *TOPIC_CREATION)
+    },
+    **{name: Command(name, says, arguments, protocol=EMQX) for name, says, arguments in OF_EMQX},
 }

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 from simulator.scenarios.consistency_creation import check_creation
-from simulator.scenarios.model import AudienceSpec, ConsumerSpec, ProducerSpec, Scenario, Selection, TopicSpec
+from simulator.scenarios.model import AudienceSpec, ConsumerSpec, ProducerSpec, Scenario, Selection, SessionSpec, TopicSpec
+from simulator.scenarios.mqtt_topics import parse_subscription
 from simulator.scenarios.names import PARTITION_SUFFIX
 from simulator.scenarios.problems import suggestion
 from simulator.scenarios.reader import Reader
@@ -75,6 +76,8 @@ def check_consistency(scenario: Scenario, root: Node, reader: Reader) -> None:
         _consumer(check, consumer)
     for audience in scenario.audiences.values():
         _audience(check, audience)
+    for session in scenario.sessions.values():
+        _session(check, session)
     _commands(check)
 
 
@@ -226,6 +229,14 @@ def _messages(check: _Check, keys: tuple[str | int, ...], selection: Selection |
     for index, (producer, _) in enumerate(selection.messages if selection else ()):
         if producer in check.scenario.producers and check.scenario.producers[producer].topic != topic:
             check.fail((*keys, "messages", index), f"{producer} does not publish to {topic}", "name messages of this topic")
+
+
+def _session(check: _Check, session: SessionSpec) -> None:
+    """An in-memory session beside durable ones: the proposal leaves it open, so the lab refuses it."""
+    for index, text in enumerate(session.subscriptions):
+        if not session.durable and parse_subscription(text).group is not None:
+            what = "an in-memory session cannot share in a group that durable storage feeds: nothing would keep its place in a stream"
+            check.fail(("sessions", session.name, "subscriptions", index), what, "make the session durable, or let it subscribe to the filter alone")
 
 
 def _commands(check: _Check) -> None:

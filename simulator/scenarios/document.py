@@ -11,7 +11,8 @@ from simulator.scenarios.canonical import flow
 from simulator.scenarios.commands import COMMANDS
 from simulator.scenarios.compound import DISTRIBUTIONS, KINDS, SELECTIONS
 from simulator.scenarios.loader import load_scenario
-from simulator.scenarios.settings import OPTIONS, SETTINGS, Setting
+from simulator.scenarios.setting import Setting
+from simulator.scenarios.settings import OPTIONS, SETTINGS
 from simulator.scenarios.shape import Key
 from simulator.scenarios.strategies import STRATEGY_NAMES
 from simulator.scenarios.units import format_duration

@@ -5,13 +5,14 @@ Keys, sections, settings and commands that belong to one protocol say so; those 
 
 from __future__ import annotations
 
-PULSAR = "pulsar"
+PULSAR, EMQX = "pulsar", "emqx"
 
 PROTOCOL_OF: dict[str, str] = {
     "replicated-subscriptions": PULSAR,
     "tenant-migration": PULSAR,
     "topic-creation": PULSAR,
     "shadow-topics": PULSAR,
+    "durable-shared-subscriptions": EMQX,
 }
 
 

@@ -13,8 +13,10 @@ from typing import Any
 from simulator.scenarios import shape
 from simulator.scenarios.commands import COMMANDS, Command
 from simulator.scenarios.compound import DISTRIBUTIONS, KINDS, SELECTIONS
+from simulator.scenarios.families import PROTOCOL_OF, belongs
 from simulator.scenarios.names import LINK, NAME_PATTERN
-from simulator.scenarios.settings import OPTIONS, SETTINGS, Setting
+from simulator.scenarios.setting import Setting
+from simulator.scenarios.settings import OPTIONS, SETTINGS
 from simulator.scenarios.shape import Key
 from simulator.scenarios.strategies import STRATEGY_NAMES
 
@@ -27,7 +29,6 @@ def scenario_schema() -> dict[str, Any]:
     for name in shape.ORDER:
         properties[name] = head[name] if name in head else {"$ref": f"#/$defs/{name}"}
     required = [key.name for key in shape.HEAD if key.required]
-    required += [section.name for section in shape.SECTIONS if section.required]
     return {
         "$schema": DIALECT,
         "title": "Failover Lab scenario, format 1",
@@ -35,8 +36,16 @@ def scenario_schema() -> dict[str, Any]:
         "properties": properties,
         "required": required,
         "additionalProperties": False,
+        "allOf": [_needed_by(protocol) for protocol in dict.fromkeys(PROTOCOL_OF.values())],
         "$defs": _definitions(),
     }
+
+
+def _needed_by(protocol: str) -> dict[str, Any]:
+    """The sections without which the families of a protocol are nothing."""
+    families = [name for name, one in PROTOCOL_OF.items() if one == protocol]
+    needed = [section.name for section in shape.SECTIONS if section.required and belongs(section.protocol, protocol)]
+    return {"if": {"properties": {"family": {"enum": families}}, "required": ["family"]}, "then": {"required": needed}}
 
 
 def schema_text() -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from simulator.scenarios import names, units
+from simulator.scenarios import mqtt_topics, names, units
 from simulator.scenarios.problems import Wrong, suggestion
 from simulator.scenarios.shape import LARGEST_INTEGER, Key
 from simulator.scenarios.tree import Node
@@ -127,8 +127,8 @@ def _read_partition(node: Node, key: Key, path: str, reader: Reader) -> str:
 def _read_link(node: Node, key: Key, path: str, reader: Reader) -> tuple[tuple[str, str], ...]:
     pairs = names.parse_link(node.plain())
     for cluster in pairs[0]:
-        if cluster not in reader.names.clusters:
-            raise Wrong(f'there is no cluster "{cluster}"', suggestion(cluster, reader.names.clusters), code="unknown-name")
+        if cluster not in reader.names.sites:
+            raise Wrong(f'there is no cluster "{cluster}"', suggestion(cluster, reader.names.sites), code="unknown-name")
     return pairs
 
 
@@ -143,6 +143,17 @@ def _read_position(node: Node, key: Key, path: str, reader: Reader) -> str:
     if node.value not in ("earliest", "latest"):
         names.parse_position(node.plain())
     return node.value
+
+
+def _checked(check: Callable[[str], Any]) -> Callable[[Node, Key, str, Reader], str]:
+    """A text that `check` takes (it raises Wrong), as it stands."""
+
+    def read(node: Node, key: Key, path: str, reader: Reader) -> str:
+        text = _read_text(node, key, path, reader)
+        check(text)
+        return text
+
+    return read
 
 
 def _list_of(item: Kind, words: str) -> Kind:
@@ -196,6 +207,9 @@ LINKS = _list_of(LINK, "a list of links (a -> b, a <-> b)")
 PARTITION = Kind("name of a topic or of one partition", _pattern(names.NAME_PATTERN), _read_partition)
 NAME = Kind("name", _name_schema, _read_name)
 
+_TEXT: Callable[[Key], dict[str, Any]] = lambda key: {"type": ["string", "number"]}  # noqa: E731
+SUBSCRIPTION_FILTER = Kind("topic filter, $share/GROUP/FILTER or $queue/FILTER", _TEXT, _checked(mqtt_topics.parse_subscription))
+
 KINDS: dict[str, Kind] = {
     "text": Kind("text", lambda key: {"type": ["string", "number"]}, _read_text),
     "name": NAME, "names": _list_of(NAME, "a list of names"),
@@ -212,6 +226,10 @@ KINDS: dict[str, Kind] = {
     "role": _reference("role"), "topics": _list_of(_reference("topic"), "a list of topics"),
     "address": ADDRESS, "addresses": _list_of(ADDRESS, "a list of topics"),
     "message": MESSAGE, "link": LINK,
+    "node": _reference("node"), "session": _reference("session"), "publisher": _reference("publisher"),
+    "topic-name": Kind("topic to publish to", _TEXT, _checked(mqtt_topics.check_topic)),
+    "topic-filter": Kind("topic filter with + and #", _TEXT, _checked(mqtt_topics.check_filter)),
+    "subscription-filter": SUBSCRIPTION_FILTER, "subscriptions": _list_of(SUBSCRIPTION_FILTER, "a list of topic filters, $share/GROUP/FILTER, $queue/FILTER"),
     "clusters": _list_of(CLUSTER, "a list of clusters"),
     "messages": _list_of(MESSAGE, "a list of messages (producer/number)"),
     "instants": _list_of(DURATION, "a list of instants (durations from the start)"),

@@ -34,7 +34,7 @@ def read_links(node: Node | None, reader: Reader) -> dict[tuple[str, str], LinkS
         values = reader.members(member, shape.LINK, f"links.{pattern}")
         if pairs is not BAD and values is not BAD:
             layers[0 if pairs is None else 3 - len(pairs)].append((pairs, values))
-    return _every_pair(reader.names.clusters, layers)
+    return _every_pair(reader.names.sites, layers)
 
 
 def _pairs(pattern: str, member: Node, reader: Reader) -> Any:
@@ -47,9 +47,9 @@ def _pairs(pattern: str, member: Node, reader: Reader) -> Any:
     except Wrong as wrong:
         reader.fail(member, path, wrong.what, f"{wrong.right}, or default", at_key=True)
         return BAD
-    unknown = [cluster for cluster in pairs[0] if cluster not in reader.names.clusters]
+    unknown = [cluster for cluster in pairs[0] if cluster not in reader.names.sites]
     for cluster in unknown:
-        right = suggestion(cluster, reader.names.clusters)
+        right = suggestion(cluster, reader.names.sites)
         reader.fail(member, path, f'there is no cluster "{cluster}"', right, "unknown-name", at_key=True)
     return BAD if unknown else pairs
 

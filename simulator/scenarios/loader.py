@@ -16,7 +16,7 @@ from simulator.scenarios.canonical import canonical_text
 from simulator.scenarios.commands import read_command
 from simulator.scenarios.consistency import check_consistency
 from simulator.scenarios.expectations import read_comparison, read_expectations
-from simulator.scenarios.families import PROTOCOL_OF, belongs
+from simulator.scenarios.families import PROTOCOL_OF, PULSAR, belongs
 from simulator.scenarios.kinds import BAD
 from simulator.scenarios.builtin import builtin_text, scenario_names
 from simulator.scenarios.link_patterns import read_links
@@ -146,7 +146,7 @@ def _section(root: Node, section: Section, reader: Reader) -> dict[str, Any]:
             reader.fail(node, section.name, f"is no section of {root.value['family'].text}", "leave it out, or choose another family", at_key=True)
         return {}
     if node is None or node.value is None or node.value == {}:
-        if section.required:
+        if section.required and section.protocol == (reader.protocol or PULSAR):
             where = root if node is None else node
             reader.fail(where, section.name, "is missing", f"declare at least one {section.noun}", at_key=True)
         return {}

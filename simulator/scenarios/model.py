@@ -41,6 +41,47 @@ class LinkSpec:
     target: str
     latency: Distribution
     bandwidth_bytes_per_s: int | None = None
+    loss: int | None = None  # share of messages lost, millionths; None is none
+    duplication: int | None = None  # share that arrives twice
+    reordering: int | None = None  # share that is late
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """A node of an EMQX cluster."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSpec:
+    """A group of a durable shared subscription: `group` is its name at the broker (None: the lab's). It reads from `start_us` on."""
+
+    name: str
+    filter: str
+    group: str | None = None
+    queue: bool = False  # asked for as $queue/FILTER
+    start_us: int = 0
+    declared: bool = True  # it is there when the run begins
+
+
+@dataclass(frozen=True, slots=True)
+class PublisherSpec:
+    """Publishes as a `ProducerSpec` does, as `clients` MQTT clients (None: one for each shard), to `topics` topics below `topic`."""
+
+    name: str
+    topic: str
+    qos: int = 1
+    start_us: int = 0
+    stop_us: int | None = None
+    every_us: int | None = None
+    arrivals: str = "regular"
+    at_us: tuple[int, ...] | None = None
+    count: int | None = None
+    size_bytes: int = 1000
+    clients: int | None = None
+    topics: int = 1
+    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +272,23 @@ class TenantSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionSpec:
+    """An MQTT client with its session. `processing` is from delivery to acknowledgement, one message at a time; `reconnect_us` None:
+    it does not come back by itself; `paused`: it acknowledges nothing yet."""
+
+    name: str
+    node: str
+    subscriptions: tuple[str, ...] = ()
+    qos: int = 1
+    start_us: int = 0
+    stop_us: int | None = None
+    processing: Distribution = Distribution()
+    reconnect_us: int | None = None
+    durable: bool = True
+    paused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CommandSpec:
     """`arguments` are as in the file after units were read: durations end in `_us`, links are {"link": "a -> b"}."""
 
@@ -251,6 +309,10 @@ class Scenario:
     settings: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     clusters: dict[str, ClusterSpec] = field(default_factory=dict)
+    nodes: dict[str, NodeSpec] = field(default_factory=dict)
+    groups: dict[str, GroupSpec] = field(default_factory=dict)
+    publishers: dict[str, PublisherSpec] = field(default_factory=dict)
+    sessions: dict[str, SessionSpec] = field(default_factory=dict)
     links: dict[tuple[str, str], LinkSpec] = field(default_factory=dict)  # every ordered pair, defaults filled in
     brokers: dict[str, BrokerSpec] = field(default_factory=dict)
     namespaces: dict[str, NamespaceSpec] = field(default_factory=dict)

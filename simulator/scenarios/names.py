@@ -37,6 +37,16 @@ class KnownNames:
     roles: tuple[str, ...] = ()
     tenants: tuple[str, ...] = ()
 
+    nodes: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    publishers: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """What links join: clusters, or the nodes of one."""
+        return self.clusters or self.nodes
+
     @classmethod
     def of(cls, scenario: Scenario) -> KnownNames:
         return cls(*(tuple(getattr(scenario, entry.name)) for entry in fields(cls)))

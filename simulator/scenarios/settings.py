@@ -6,23 +6,9 @@ Rules: a value in a scenario is checked against its kind; unknown names are erro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
-from simulator.scenarios.families import PULSAR
+from simulator.scenarios.setting import Setting
+from simulator.scenarios.settings_emqx import EMQX_OPTIONS, EMQX_SETTINGS
 from simulator.scenarios.shape import SCHEMA_STRATEGIES
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    name: str
-    default: Any
-    kind: str  # integer | boolean | choice | duration
-    says: str
-    choices: tuple[str, ...] = ()
-    minimum: int | None = None
-    protocol: str = PULSAR
-    dynamic: bool = True  # false: changing it needs a topic unload or cluster restart to take effect
 
 
 SETTINGS: dict[str, Setting] = {
@@ -68,6 +54,7 @@ SETTINGS: dict[str, Setting] = {
         Setting("topicLevelPoliciesEnabled", True, "boolean", "topics may have policies of their own; a list of shadow topics is one"),
         Setting("clusterMigrationCheckDurationSeconds", 0, "integer", "period of the blue-green check of every topic; 0 is off (PIP-188)", minimum=0, dynamic=False),
         Setting("clusterMigrationAutoResourceCreation", False, "boolean", "the blue-green check creates tenant, namespace and subscriptions in green"),
+        *EMQX_SETTINGS,
     )
 }
 
@@ -95,5 +82,6 @@ OPTIONS: dict[str, Setting] = {
         Setting("shadowDeletesSharedLedgers", False, "boolean", "HAZARD, read in the source and not confirmed: trimming or deleting a shadow topic deletes the ledgers that it shares"),
         Setting("unsafePartialSnapshotAfter", 0, "duration", "UNSAFE. PIP-33's later work: a pending snapshot this old is finished with the answers at hand, and a disconnected remote no longer stops the tick; 0 is off"),
         Setting("lookupLatency", 2_000, "duration", "from a client's request to the LookupService to its answer"),
+        *EMQX_OPTIONS,
     )
 }

@@ -10,7 +10,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from simulator.scenarios import model
-from simulator.scenarios.families import PROTOCOL_OF, PULSAR
+from simulator.scenarios.families import EMQX, PROTOCOL_OF, PULSAR
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +115,9 @@ SCHEMAS = Section("schemas", "schema", model.SchemaSpec, "message schemas, by na
 LINK = (
     Key("latency", "distribution", "how long one thing takes from end to end"),
     Key("bandwidth", "bandwidth", "bytes a second; without it unlimited", attribute="bandwidth_bytes_per_s"),
+    Key("loss", "share", "share of messages that never arrive", protocol=EMQX),
+    Key("duplication", "share", "share of messages that arrive twice", protocol=EMQX),
+    Key("reordering", "share", "share of messages that take three times as long, and so are overtaken", protocol=EMQX),
 )
 
 BROKERS = Section("brokers", "broker", model.BrokerSpec, "brokers with limits, by name; a cluster that declares none has no limits of this kind (docs/broadcast.md)", (
@@ -206,7 +209,45 @@ TENANTS = Section("tenants", "tenant", model.TenantSpec, "the LookupService's ma
     Key("roles", "names", "roles with permissions on its namespaces"),
 ), most=64)
 
-SECTIONS = (CLUSTERS, BROKERS, NAMESPACES, SCHEMAS, TOPICS, ROLES, PRODUCERS, SUBSCRIPTIONS, CONSUMERS, AUDIENCES, TENANTS)
+NODES = Section("nodes", "node", model.NodeSpec, "the nodes of an EMQX cluster, by name; storage is the same at all of them", (), most=16, required=True, protocol=EMQX)
+
+GROUPS = Section("groups", "group", model.GroupSpec, "groups of durable shared subscriptions, by the lab's name; one that is not listed begins when a session first subscribes to it", (
+    Key("filter", "topic-filter", "which topics it shares", required=True),
+    Key("group", "text", "its name at the broker; without it the lab's"),
+    Key("queue", "boolean", "clients ask for it as $queue/FILTER"),
+    Key("startTime", "duration", "it reads what was stored from this instant on", attribute="start_us"),
+    Key("declared", "boolean", "it is declared when the run begins; false: by the command group.declare"),
+), most=1000, protocol=EMQX)
+
+PUBLISHERS = Section("publishers", "publisher", model.PublisherSpec, "MQTT publishers, by name; one without `every`, `rate` or `at` publishes on command only", (
+    Key("topic", "topic-name", "where it publishes", required=True),
+    Key("qos", "integer", "quality of service", minimum=0, maximum=2),
+    Key("start", "duration", "instant of its first message", attribute="start_us"),
+    Key("stop", "duration", "it publishes nothing from this instant on; without it never", attribute="stop_us"),
+    Key("every", "duration", "one message each; not together with `rate`", attribute="every_us", minimum=1),
+    Key("rate", "rate", "messages per second: the same as `every`, said the other way", attribute="every_us"),
+    Key("arrivals", "choice", "at regular instants, or as a Poisson process with `every` as mean", choices=("regular", "poisson")),
+    Key("at", "instants", "the very instants, instead of `start` and `every`", attribute="at_us"),
+    Key("count", "integer", "number of messages; without it until `stop` or the end", minimum=0, maximum=100_000_000),
+    Key("size", "size", "bytes of each message", attribute="size_bytes", maximum=5 * 2**20),
+    Key("clients", "integer", "MQTT clients that it stands for, taken in turn; all of one client's messages go to one shard; without it one for each shard", minimum=1, maximum=100_000),
+    Key("topics", "integer", "topics, taken in turn: TOPIC/0, TOPIC/1…; 1 is the topic itself", minimum=1, maximum=10_000),
+    Key("paused", "boolean", "begins paused"),
+), most=1000, protocol=EMQX)
+
+SESSIONS = Section("sessions", "session", model.SessionSpec, "MQTT clients with their sessions, by name", (
+    Key("node", "node", "node to which it connects", required=True),
+    Key("subscriptions", "subscriptions", "what it subscribes to when it first connects: topic filters, $share/GROUP/FILTER, $queue/FILTER"),
+    Key("qos", "integer", "quality of service that it asks for; the lesser of this and the publisher's counts", minimum=0, maximum=2),
+    Key("start", "duration", "instant at which it connects", attribute="start_us"),
+    Key("stop", "duration", "instant at which it disconnects; without it never", attribute="stop_us"),
+    Key("processing", "distribution", "from delivery to acknowledgement; one message at a time"),
+    Key("reconnect", "duration", "after a crash it connects again after this, at its node or another that is up; without it not at all", attribute="reconnect_us", minimum=1),
+    Key("durable", "boolean", "it outlives its connection; an in-memory session cannot share in a durable group"),
+    Key("paused", "boolean", "begins without acknowledging anything"),
+), most=1000, protocol=EMQX)
+
+SECTIONS = (CLUSTERS, BROKERS, NAMESPACES, SCHEMAS, TOPICS, ROLES, PRODUCERS, SUBSCRIPTIONS, CONSUMERS, AUDIENCES, TENANTS, NODES, GROUPS, PUBLISHERS, SESSIONS)
 
 MOST_COMMANDS = 10_000
 MOST_LINK_PATTERNS = 1000
@@ -214,5 +255,5 @@ DEFAULT_LATENCY_US = 40_000
 """Latency of a link that the scenario says nothing about."""
 
 ORDER = ("format", "name", "title", "family", "about", "watch", "seed", "until", "settings", "options", "clusters",
-         "links", "brokers", "tenants", "namespaces", "schemas", "topics", "roles", "producers", "subscriptions", "consumers", "audiences", "commands", "expect", "compare")
+         "links", "brokers", "tenants", "namespaces", "schemas", "topics", "roles", "producers", "subscriptions", "consumers", "audiences", "nodes", "groups", "publishers", "sessions", "commands", "expect", "compare")
 """The keys of the file in the order of the canonical text."""

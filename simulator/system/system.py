@@ -30,7 +30,7 @@ class Handlers(dict):
 class System(Clock):
     """Clock, trace writer, options and links of a simulated system. `handlers` is put here by who builds it."""
 
-    __slots__ = ("scenario", "seed", "trace", "seq", "options", "links", "command_count", "command_results", "handlers")
+    __slots__ = ("scenario", "seed", "trace", "seq", "options", "links", "command_count", "command_results", "handlers", "rows_max")
 
     failovers: Sequence[Any] = ()
     """Failovers so far, in a protocol that has them."""
@@ -46,6 +46,7 @@ class System(Clock):
         self.command_count = 0
         self.command_results: list[dict] = []  # as the summary shows them
         self.handlers = Handlers()
+        self.rows_max: int | None = None  # where the run under way pauses
 
     # --- what a protocol tells the world
 

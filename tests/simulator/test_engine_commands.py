@@ -8,9 +8,11 @@ import json
 
 import pytest
 
-from simulator import COMMANDS
+from simulator import COMMANDS as ALL_COMMANDS
 from tests.simulator.command_cases_migration import MIGRATION_CASES
 from tests.simulator.engine_runs import MS, SECOND, do, numbers, open_world, rows, subscription, topic
+
+COMMANDS = {name: command for name, command in ALL_COMMANDS.items() if command.protocol != "emqx"}  # those have tests/emqx/test_group_commands.py
 
 BODY = """
 clusters: {a: {}, b: {}}

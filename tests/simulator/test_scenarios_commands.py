@@ -12,13 +12,16 @@ from simulator.scenarios.commands import write_arguments
 from simulator.scenarios.compound import KINDS
 from simulator.trace.registry import MARKER_TYPES
 
-NAMES = KnownNames(clusters=("a", "b"), topics=("t",), producers=("p",), subscriptions=("s",), consumers=("c",), brokers=("x",), schemas=("v",), roles=("r",), tenants=("n",))
+NAMES = KnownNames(
+    clusters=("a", "b"), topics=("t",), producers=("p",), subscriptions=("s",), consumers=("c",), brokers=("x",), schemas=("v",), roles=("r",), tenants=("n",),
+    nodes=("d",), sessions=("e",), publishers=("f",))
 
 SAMPLES = {
     "cluster": "a", "topic": "t", "topic-or-partition": "t", "broker": "x", "producer": "p", "subscription": "s", "consumer": "c", "client": "p",
     "link": "a<->b", "duration": "300ms", "share": "1%", "messages": ["p/1", "p/2"], "integer": 4, "boolean": True, "position": "1:4",
     "distribution": {"distribution": "uniform", "low": "1ms", "high": "2ms"}, "setting-name": "replicationStartAt", "setting-value": "earliest",
     "address": "persistent://public/default/t", "addresses": ["t"], "role": "r", "tenant": "n", "namespace": "n/o", "names": ["a"], "schema": "v",
+    "node": "d", "session": "e", "publisher": "f", "text": "g", "subscription-filter": "$share/g/t/#",
 }
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from simulator.counting.group_causes import GROUP_CAUSES
 from simulator.counting.causes import CAUSE_TABLES
 from simulator.scenarios import ScenarioError, load_scenario, load_scenario_text, parse_overrides, shape
 from simulator.scenarios.compound import KINDS
@@ -280,7 +281,8 @@ def test_shape_and_model_cover_each_other(section):
 
 
 def test_every_family_has_its_causes():
-    assert set(shape.FAMILIES) == set(CAUSE_TABLES)
+    assert set(shape.FAMILIES) == set(CAUSE_TABLES) | {"durable-shared-subscriptions"}
+    assert [name for name, _holds in GROUP_CAUSES] == ["progress_unreported", "progress_unpersisted", "owner_declared_dead", "progress_rewound", "chunk_repeated"]
 
 
 def test_the_head_covers_the_scenario():

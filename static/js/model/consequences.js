@@ -4,6 +4,7 @@
  */
 
 import { CREATION_WORDS } from "./consequences_creation.js";
+import { GROUP_WORDS } from "./consequences_groups.js";
 import { counted } from "./format.js";
 import { topicView } from "./state.js";
 
@@ -94,6 +95,7 @@ const WORDS = {
   ],
   "setting.change": ({ setting, value }) => [`${setting ?? "The setting"} becomes ${value ?? "another value"} without a restart.`],
   ...CREATION_WORDS,
+  ...GROUP_WORDS,
 };
 
 /** Commands that have words here. */

@@ -5,6 +5,7 @@
 
 import { span } from "./format.js";
 import { CREATION_ROWS } from "./row_words_creation.js";
+import { GROUP_ROWS } from "./row_words_groups.js";
 
 const b = (text) => ({ strong: String(text) });
 const h = (text) => ({ harm: String(text) });
@@ -142,6 +143,7 @@ export const ROW_WORDS = {
   "ledger.deleted": (row) => [`the bookies of ${row.cluster} hold ledger ${row.ledger} no more (${row.reason})`],
   "check.violated": (row) => [h(`a check broke: ${row.reason}`), ` ${row.detail ?? ""}`],
   ...CREATION_ROWS,
+  ...GROUP_ROWS,
 };
 
 const REFUSED = {

@@ -4,6 +4,7 @@
  */
 
 import { CREATION_COMMANDS } from "./commands_creation.js";
+import { GROUP_COMMANDS } from "./commands_groups.js";
 
 const required = true;
 const cluster = { name: "cluster", kind: "cluster", required };
@@ -101,6 +102,7 @@ export const COMMANDS = {
     arguments: [{ name: "cluster", kind: "cluster" }, { name: "setting", kind: "setting-name", required }, { name: "value", kind: "setting-value", required }],
   },
   ...CREATION_COMMANDS,
+  ...GROUP_COMMANDS,
   "migration.start": {
     says: "begin to move a tenant",
     arguments: [

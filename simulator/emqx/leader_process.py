@@ -1,0 +1,185 @@
+"""The process around a leader: its timers, its commits, what it says. Rows come from here.
+
+Rules: it commits and renews its claim in one step every `leader_heartbeat_interval`; a stop in order commits once more and gives the claim
+back, a crash does neither. The first round comes at once, the others each `leader_renew_streams_interval`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.emqx import leader as machine
+from simulator.emqx.leader import Leader, LeaderFaults
+from simulator.emqx.leader_store import Claim
+from simulator.emqx.network import Address, Flight
+from simulator.emqx.protocol import END, FREE, BorrowerId, Message
+from simulator.kernel.random import draw, stream_key
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.emqx.runtime import Emqx
+
+TIMER_RANK = 3
+
+
+class Chooser:
+    """Uniform choices of one leader: the n-th draw belongs to its n-th choice."""
+
+    __slots__ = ("key", "count")
+
+    def __init__(self, key: int) -> None:
+        self.key, self.count = key, 0
+
+    def __call__(self, below: int) -> int:
+        self.count += 1
+        return draw(self.key, self.count) % below
+
+
+class LeaderProcess:
+    """A leader at a node. `places` says where each borrower was last heard."""
+
+    __slots__ = ("system", "group", "node", "number", "alive", "leader", "places", "root", "born_seq", "committed_us")
+
+    def __init__(self, system: Emqx, group: str, node: str, number: int, cause: int, why: str) -> None:
+        self.system, self.group, self.node, self.number, self.alive = system, group, node, number, True
+        kept = system.store.groups[group]
+        faults = LeaderFaults(system.fault("lateProgress"), system.fault("reassignmentTimers"), system.fault("endOfStream"))
+        chooser = Chooser(stream_key(system.seed, f"leader/{group}/{number}"))
+        self.leader = Leader(number, group, kept.positions, kept.ranks.copy(), system.setting("leader_borrower_timeout"), chooser, faults)
+        self.places: dict[BorrowerId, str] = {}
+        self.root = kept.root
+        self.committed_us = system.now_us
+        self.born_seq = system.note("leader.elected", cause, node, group, number, why)
+        for name, assignment in self.leader.streams.items():
+            system.note("progress.loaded", self.born_seq, node, group, name, assignment.position if assignment.position != END else NULL, number)
+        self._arm(system.setting("leader_periodical_actions_interval"), "periodical_actions")
+        self._arm(system.setting("leader_heartbeat_interval"), "heartbeat")
+        self.renew_streams(True)
+
+    def _arm(self, after_us: int, method: str, argument: bool | None = None) -> None:
+        self.system.schedule(self.system.now_us + after_us, TIMER_RANK, self, method, argument)
+
+    # --- timers
+
+    def renew_streams(self, rearm: bool) -> None:
+        """A reassignment round."""
+        if not self.alive:
+            return
+        system = self.system
+        spec = system.groups[self.group]
+        start_us = system.store.groups[self.group].start_us
+        listed = system.storage.listed(spec.filter)
+        known = set(self.leader.streams)
+        effects = self.leader.round(listed, lambda name: system.storage.streams[name].first_at(start_us))
+        seq = system.note("leader.round", self.born_seq, self.node, self.group, self.number, len(self.leader.streams), len(self.leader.borrowers)) if effects else self.born_seq
+        for name, assignment in self.leader.streams.items():
+            if name not in known:
+                system.note("stream.found", seq, self.node, self.group, name, assignment.position, self.number)
+        self._carry_out(effects, seq)
+        if rearm and self.alive:
+            self._arm(system.setting("leader_renew_streams_interval"), "renew_streams", True)
+
+    def periodical_actions(self, _argument: None = None) -> None:
+        """Drop the expired, say again what waits for an answer."""
+        if self.alive:
+            self._carry_out(self.leader.periodical(self.system.now_us), self.born_seq)
+            if self.alive:
+                self._arm(self.system.setting("leader_periodical_actions_interval"), "periodical_actions")
+
+    def heartbeat(self, _argument: None = None) -> None:
+        """Commit and renew the claim, or find that somebody else leads."""
+        if not self.alive:
+            return
+        store, now = self.system.store, self.system.now_us
+        if store.failing_until_us > now:
+            self._arm(self.system.setting("leader_heartbeat_interval"), "heartbeat")
+            return
+        lost = self._fenced()
+        if lost is not None:
+            self._end(lost, self.born_seq)
+            return
+        self._commit(self.born_seq)
+        self._arm(self.system.setting("leader_heartbeat_interval"), "heartbeat")
+
+    def _fenced(self) -> str | None:
+        store, now = self.system.store, self.system.now_us
+        claim = store.claims.get(self.group)
+        if self.group not in store.groups:
+            return "the group is gone"
+        if claim is None or claim.leader != self.number:
+            return "another leader has the claim"
+        if store.groups[self.group].root != self.root:
+            return "another leader has committed"
+        return "its claim is too old" if now - claim.heartbeat_us > self.system.setting("leader_claim_ttl") else None
+
+    def _commit(self, cause: int) -> None:
+        system = self.system
+        kept = system.store.groups[self.group]
+        wanted = {name: (one.rank, one.position) for name, one in self.leader.streams.items()}
+        changed = [name for name in wanted if kept.positions.get(name) != wanted[name]]
+        seq = system.note("leader.committed", cause, self.node, self.group, self.number, len(changed))
+        for name in changed:
+            position = wanted[name][1]
+            system.note("progress.persisted", seq, self.node, self.group, name, NULL if position == END else position, self.number)
+        kept.positions, kept.ranks = wanted, self.leader.ranks.copy()
+        kept.root = self.root = kept.root + 1
+        system.store.claims[self.group] = Claim(self.number, self.node, system.now_us)
+
+    # --- messages
+
+    def receive(self, flight: Flight, cause: int) -> None:
+        """Something for the leader."""
+        self.places[flight.message.borrower] = flight.source
+        self._carry_out(self.leader.receive(self.system.now_us, flight.message), cause)
+
+    def _carry_out(self, effects: list[machine.Effect], cause: int) -> None:
+        system = self.system
+        for effect in effects:
+            if isinstance(effect, machine.Tell):
+                message = Message(effect.kind, self.group, effect.borrower, self.number, effect.stream, effect.progress)
+                place = self.places.get(effect.borrower)
+                if place is not None:
+                    system.network.send(self.node, Address(place, "borrower"), message, cause)
+            elif isinstance(effect, machine.Assigned):
+                position = NULL if effect.position == END else effect.position
+                cause = system.note("assignment.changed", cause, self.node, self.group, effect.owner[0], effect.stream, effect.owner[2], position, effect.state, self.number)
+            elif isinstance(effect, machine.Saved):
+                at = [NULL if position == END else position for position in (effect.before, effect.position)]
+                cause = system.note("progress.saved", cause, self.node, self.group, effect.owner[0], effect.stream, *at, self.number)
+            elif isinstance(effect, machine.Joined):
+                cause = system.note("borrower.joined", cause, self.node, self.group, effect.borrower[0], effect.borrower[2])
+            elif isinstance(effect, machine.Dropped):
+                cause = system.note("borrower.dropped", cause, self.node, self.group, effect.borrower[0], effect.borrower[2], effect.why)
+            elif isinstance(effect, machine.RoundAsked):
+                self._arm(0, "renew_streams", effect.rearms)
+            else:
+                self._end(effect.why, cause)
+
+    # --- ends
+
+    def stop(self, cause: int, why: str) -> None:
+        """In order: what it knows is committed, the claim is given back."""
+        self._end(why, cause)
+
+    def _end(self, why: str, cause: int) -> None:
+        if self._fenced() is None and self.system.store.failing_until_us <= self.system.now_us:
+            self._commit(cause)
+        self.system.store.release(self.group, self.number)
+        self._gone(cause, why)
+
+    def crash(self, cause: int, why: str) -> None:
+        """Its process dies hard: nothing is committed, the claim stays until it is too old."""
+        self._gone(cause, why)
+
+    def _gone(self, cause: int, why: str) -> None:
+        seq = self.system.note("leader.ended", cause, self.node, self.group, self.number, why)
+        self.alive = False
+        for name, one in self.leader.streams.items():
+            if one.owner is not None:
+                self.system.note("assignment.changed", seq, self.node, self.group, one.owner[0], name, one.owner[2], NULL if one.position == END else one.position, FREE, self.number)
+        self.system.registries[self.node].forget(self.group, self.number)
+
+    def invalidate_all(self, cause: int) -> None:
+        """The group is destroyed: every borrower is told."""
+        for who in list(self.leader.borrowers):
+            self._carry_out([machine.Tell(who, "invalidate")], cause)

@@ -1,0 +1,52 @@
+"""The leaders' own store: claims and what they committed, each written by precondition. Apart from the messages' storage.
+
+Rules: a claim is (leader, node, instant of the last heartbeat). It is taken when absent, or when what is there is exactly what the taker
+saw and older than the time to live. A commit needs the claim to be the committer's and the sequence number to be the one it last wrote.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from simulator.emqx.ranks import Rank, RankProgress
+
+
+class Claim(NamedTuple):
+    leader: int
+    node: str
+    heartbeat_us: int
+
+
+class Committed:
+    """What survives a leader of one group: positions, ranks, and where the group begins."""
+
+    __slots__ = ("start_us", "positions", "ranks", "root")
+
+    def __init__(self, start_us: int, ranks: RankProgress) -> None:
+        self.start_us = start_us
+        self.positions: dict[str, tuple[Rank, int]] = {}
+        self.ranks = ranks
+        self.root = 0
+
+
+class LeaderStore:
+    """`failing_until_us`: it answers nobody before; who asks is told to try again."""
+
+    __slots__ = ("claims", "groups", "failing_until_us")
+
+    def __init__(self) -> None:
+        self.claims: dict[str, Claim] = {}
+        self.groups: dict[str, Committed] = {}
+        self.failing_until_us = 0
+
+    def claim(self, group: str, new: Claim, seen: Claim | None) -> bool:
+        """Write a claim if what is there is `seen`."""
+        if self.claims.get(group) != seen:
+            return False
+        self.claims[group] = new
+        return True
+
+    def release(self, group: str, leader: int) -> None:
+        """Take a claim back, if it is still this leader's."""
+        if group in self.claims and self.claims[group].leader == leader:
+            del self.claims[group]

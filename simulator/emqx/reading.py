@@ -1,0 +1,44 @@
+"""What a session keeps of one stream that it reads: the chunk in flight, and how far all is acknowledged.
+
+Rules: a chunk is one fetched batch. While a message of it with quality of service 1 or 2 is unacknowledged the stream is blocked:
+nothing is fetched and nothing reported. Its begin moves to its end when the last one is acknowledged, never inside.
+"""
+
+from __future__ import annotations
+
+from simulator.emqx.protocol import END, BorrowerId
+
+
+class Reading:
+    """`begin` and `end` are the chunk in flight, equal when there is none; `unacked` its offsets that wait for an acknowledgement.
+    `borrower` and `group` None: a private subscription's. `since_seq` is the row that made it."""
+
+    __slots__ = ("number", "subscription", "borrower", "group", "stream", "since_seq", "begin", "end", "unsent", "unacked", "released", "forgotten", "again", "chunk_seq")
+
+    def __init__(self, number: int, subscription: int, borrower: BorrowerId | None, group: str | None, stream: str, position: int, since_seq: int) -> None:
+        self.number, self.subscription, self.borrower, self.group, self.stream, self.since_seq = number, subscription, borrower, group, stream, since_seq
+        self.begin = self.end = position
+        self.unsent = 0
+        self.unacked: dict[int, None] = {}
+        self.released = False  # it shall be read no further
+        self.forgotten = False  # nobody wants to hear of it any more
+        self.chunk_seq = since_seq  # the row of the chunk in flight
+        self.again = False  # what is in flight was delivered before, by this very session
+
+    @property
+    def blocked(self) -> bool:
+        """Whether a chunk is in flight."""
+        return self.unsent > 0 or bool(self.unacked)
+
+    @property
+    def position(self) -> int:
+        """What can be said of it: the end when all is acknowledged, otherwise where the chunk began."""
+        return self.begin if self.blocked else self.end
+
+    def finish(self) -> None:
+        """The chunk is done with."""
+        self.begin = self.end
+
+    @property
+    def at_end(self) -> bool:
+        return self.end == END

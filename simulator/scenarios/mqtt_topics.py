@@ -1,0 +1,79 @@
+"""MQTT topics: names, filters with wildcards, and the filters that ask for a share of a group.
+
+Rules: `+` stands for one level, `#` for the rest and only at the end; a wildcard first in a filter matches no topic that begins
+with `$`. A shared filter is `$share/GROUP/FILTER` or `$queue/FILTER`; what else begins with `$share` is an error in words.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from simulator.scenarios.problems import Wrong
+
+QUEUE = "$queue"
+"""The group of `$queue/FILTER`, as the broker names it."""
+
+
+class Subscription(NamedTuple):
+    """What a session asks for: `group` None is a private subscription."""
+
+    group: str | None
+    filter: str
+
+    @property
+    def text(self) -> str:
+        """As a client writes it."""
+        if self.group is None:
+            return self.filter
+        return f"{QUEUE}/{self.filter}" if self.group == QUEUE else f"$share/{self.group}/{self.filter}"
+
+
+def parse_subscription(text: str) -> Subscription:
+    """The subscription of a topic filter. Raises Wrong."""
+    first, slash, rest = text.partition("/")
+    if first == "$shared":
+        raise Wrong(f'"{text}" is no shared subscription', f'the proposal writes $shared, the broker takes $share: write "$share/{rest or "GROUP/FILTER"}"')
+    if first == QUEUE:
+        if not rest:
+            raise Wrong(f'"{text}" names no filter', "write $queue/FILTER")
+        return Subscription(QUEUE, check_filter(rest))
+    if first == "$share":
+        group, _slash, wanted = rest.partition("/")
+        if not group or not wanted or any(sign in group for sign in "+#"):
+            raise Wrong(f'"{text}" is not a shared subscription', "write $share/GROUP/FILTER, the group without / + #")
+        return Subscription(group, check_filter(wanted))
+    return Subscription(None, check_filter(text))
+
+
+def check_filter(text: str) -> str:
+    """A topic filter as it stands. Raises Wrong."""
+    levels = text.split("/")
+    if not text:
+        raise Wrong("an empty filter matches nothing", "name a topic, or use # for all")
+    if "#" in text and (levels.count("#") != 1 or levels[-1] != "#" or any("#" in level and level != "#" for level in levels)):
+        raise Wrong(f'"{text}" has # elsewhere than as its last level', "write # alone at the end, such as sensors/#")
+    if any("+" in level and level != "+" for level in levels):
+        raise Wrong(f'"{text}" has + within a level', "+ stands for a whole level, such as sensors/+/heat")
+    return text
+
+
+def check_topic(text: str) -> str:
+    """A topic to publish to. Raises Wrong."""
+    if not text or "+" in text or "#" in text:
+        raise Wrong(f'"{text}" is no topic to publish to', "name one topic, without + and #")
+    if text.split("/")[0] in ("$share", QUEUE, "$shared"):
+        raise Wrong(f'"{text}" is a shared filter', "publish to the topic itself")
+    return text
+
+
+def matches(topic: str, wanted: str) -> bool:
+    """Whether a topic falls under a filter."""
+    names, levels = topic.split("/"), wanted.split("/")
+    if topic.startswith("$") and levels[0] in ("+", "#"):
+        return False
+    for number, level in enumerate(levels):
+        if level == "#":
+            return True
+        if number >= len(names) or (level != "+" and level != names[number]):
+            return False
+    return len(names) == len(levels)

@@ -1,0 +1,164 @@
+"""Every cell of the borrower's table (fact sheet, section 4), and its timers: one input and now in, effects out."""
+
+import pytest
+
+from simulator.emqx import borrower as machine
+from simulator.emqx.borrower import Arm, Borrower, Ended, Faults, Forget, Lease, Release, Send, Timers
+from simulator.emqx.protocol import BORROWER_MOVES, CONNECTED, CONNECTING, GONE, GRANTED, LEASE_MOVES, REVOKING, UNSUBSCRIBING, Message, Progress
+
+MS = 1000
+SPANS = Timers(1000 * MS, 4000 * MS, 4000 * MS, 1000 * MS)
+WHO = ("s", 0, 0)
+NOW = 50_000_000
+
+
+def say(kind, stream=None, position=None, leader=1):
+    progress = () if position is None else (Progress(stream, position, False),)
+    return Message(kind, "g", WHO, leader, stream, progress)
+
+
+def made(state, streams=(), **faults):
+    """A borrower in a state, holding streams: (name, lease state, position, finished)."""
+    one = Borrower(WHO, "g", SPANS, Faults(**faults))
+    one.start(0)
+    if state != CONNECTING:
+        one.receive(0, say("leader-connect-response"))
+    for name, lease, position, finished in streams:
+        one.streams[name] = machine.Borrowed(position)
+        one.streams[name].state, one.streams[name].finished = lease, finished
+    one.state = state
+    return one
+
+
+def progress(stream, position, finished=False):
+    return Send("update-progress", stream, (Progress(stream, position, finished),))
+
+
+PING_ARMED = Arm("ping", NOW + 4000 * MS)
+HELD = (("x", GRANTED, 7, False), ("y", REVOKING, 9, True))
+RESET = [Release("x")]
+
+# (input, state, streams held) -> (effects, state after); Ended is compared by what follows: "again", "stop" or None
+CELLS = [
+    (say("leader-connect-response"), CONNECTING, (), [PING_ARMED], CONNECTED, None),
+    (say("leader-connect-response"), CONNECTED, (), [], CONNECTED, None),
+    (say("leader-connect-response"), UNSUBSCRIBING, (), [], UNSUBSCRIBING, None),
+    (say("leader-connect-response", leader=2), CONNECTED, (), [], CONNECTED, None),
+    (say("revoke", "x", leader=2), CONNECTED, HELD, [], CONNECTED, None),
+    (say("invalidate", leader=2), CONNECTED, HELD, [], CONNECTED, None),
+    (say("grant", "s", 5), CONNECTING, (), [PING_ARMED, Lease("s", 5), progress("s", 5)], CONNECTED, None),
+    (say("grant", "s", 5), CONNECTED, (), [Lease("s", 5), progress("s", 5)], CONNECTED, None),
+    (say("grant", "x", 5), CONNECTED, HELD, [progress("x", 7)], CONNECTED, None),
+    (say("grant", "y", 5), CONNECTED, HELD, [progress("y", 9, True)], CONNECTED, None),
+    (say("grant", "s", 5), UNSUBSCRIBING, HELD, [], UNSUBSCRIBING, None),
+    (say("revoke", "x"), CONNECTING, (), [], GONE, "again"),
+    (say("revoke", "x"), CONNECTED, HELD, [Release("x"), progress("x", 7)], CONNECTED, None),
+    (say("revoke", "y"), CONNECTED, HELD, [progress("y", 9, True)], CONNECTED, None),
+    (say("revoke", "z"), CONNECTED, HELD, RESET, GONE, "again"),
+    (say("revoke", "x"), UNSUBSCRIBING, HELD, [], UNSUBSCRIBING, None),
+    (say("revoked", "x"), CONNECTING, (), [], GONE, "again"),
+    (say("revoked", "y"), CONNECTED, HELD, [Forget("y"), Send("revoke-finished", "y")], CONNECTED, None),
+    (say("revoked", "x"), CONNECTED, HELD, [Release("x"), Forget("x"), Send("revoke-finished", "x")], CONNECTED, None),
+    (say("revoked", "z"), CONNECTED, HELD, [Send("revoke-finished", "z")], CONNECTED, None),
+    (say("revoked", "x"), UNSUBSCRIBING, HELD, [], UNSUBSCRIBING, None),
+    (say("ping-response"), CONNECTING, (), [PING_ARMED], CONNECTING, None),
+    (say("ping-response"), CONNECTED, HELD, [PING_ARMED], CONNECTED, None),
+    (say("ping-response"), UNSUBSCRIBING, HELD, [PING_ARMED], UNSUBSCRIBING, None),
+    (say("invalidate"), CONNECTING, (), [], GONE, "again"),
+    (say("invalidate"), CONNECTED, HELD, RESET, GONE, "again"),
+    (say("invalidate"), UNSUBSCRIBING, HELD, RESET, GONE, "stop"),
+]
+
+
+@pytest.mark.parametrize("message, state, streams, effects, after, end", CELLS, ids=lambda value: getattr(value, "kind", None) or str(value)[:24])
+def test_a_message_in_a_state(message, state, streams, effects, after, end):
+    one = made(state, streams)
+    found = one.receive(NOW, message)
+    ended = [effect for effect in found if isinstance(effect, Ended)]
+    assert [effect for effect in found if not isinstance(effect, Ended)] == effects
+    assert one.state == after
+    assert [(effect.again, effect.crash) for effect in ended] == ({"again": [(True, False)], "stop": [(False, False)]}.get(end, []))
+    assert after == state or after in BORROWER_MOVES[state]
+
+
+@pytest.mark.parametrize("state", [CONNECTED, UNSUBSCRIBING])
+def test_as_shipped_a_second_connect_response_crashes_the_process(state):
+    one = made(state, HELD, second_connect_response_crashes=True)
+    (end,) = one.receive(NOW, say("leader-connect-response"))
+    assert end.crash and not end.again
+
+
+@pytest.mark.parametrize("shipped", [False, True])
+def test_a_reset_while_unsubscribing_brings_the_subscription_back_only_as_shipped(shipped):
+    for cause in ("invalidate", "ping-timeout"):
+        one = made(UNSUBSCRIBING, HELD, reset_resubscribes=shipped)
+        one.timers["ping-timeout"] = NOW
+        found = one.receive(NOW, say("invalidate")) if cause == "invalidate" else one.expire(NOW, "ping-timeout", NOW)
+        assert found[-1].again is shipped
+
+
+TIMERS = [
+    ("find-leader", CONNECTING, (), [Send("leader-wanted"), Arm("find-leader", NOW + 1000 * MS)], CONNECTING),
+    ("ping", CONNECTED, HELD, [Send("ping"), Arm("ping-timeout", NOW + 4000 * MS)], CONNECTED),
+    ("ping", UNSUBSCRIBING, HELD, [Send("ping"), Arm("ping-timeout", NOW + 4000 * MS)], UNSUBSCRIBING),
+    ("unsubscribe", UNSUBSCRIBING, HELD, [Send("disconnect", None, (Progress("x", 7, False), Progress("y", 9, True)))], GONE),
+    ("ping-timeout", CONNECTED, HELD, RESET, GONE),
+    ("ping-timeout", UNSUBSCRIBING, HELD, RESET, GONE),
+]
+
+
+@pytest.mark.parametrize("timer, state, streams, effects, after", TIMERS)
+def test_a_timer_in_a_state(timer, state, streams, effects, after):
+    one = made(state, streams)
+    one.timers[timer] = NOW
+    found = one.expire(NOW, timer, NOW)
+    assert [effect for effect in found if not isinstance(effect, Ended)] == effects and one.state == after
+
+
+def test_an_expiry_that_is_not_waited_for_is_nothing():
+    one = made(CONNECTED, HELD)
+    assert one.expire(NOW, "find-leader", NOW) == [] and one.expire(NOW, "ping", NOW - 1) == []
+
+
+def test_on_creation_it_asks_and_waits_a_second():
+    assert Borrower(WHO, "g", SPANS).start(NOW) == [Send("leader-wanted"), Arm("find-leader", NOW + 1000 * MS)]
+
+
+def test_the_sessions_progress():
+    told = [Progress("x", 8, False), Progress("z", 1, False)]
+    assert made(CONNECTING).report(told) == []
+    one = made(CONNECTED, HELD)
+    assert one.report(told) == [progress("x", 8)] and one.streams["x"].position == 8
+    one = made(UNSUBSCRIBING, HELD)
+    assert one.report(told) == [] and one.state == UNSUBSCRIBING
+    assert one.report([Progress("x", 9, True)])[0] == Send("disconnect", None, (Progress("x", 9, True), Progress("y", 9, True))) and one.state == GONE
+
+
+def test_the_sessions_unsubscribe():
+    one = made(CONNECTING)
+    assert [type(effect) for effect in one.unsubscribe(NOW)] == [Ended] and one.state == GONE, "nothing is sent"
+    one = made(CONNECTED)
+    assert one.unsubscribe(NOW)[0] == Send("disconnect") and one.state == GONE, "no stream at all: at once"
+    one = made(CONNECTED, HELD[1:])
+    assert one.unsubscribe(NOW)[0].kind == "disconnect" and one.state == GONE
+    one = made(CONNECTED, HELD)
+    assert one.unsubscribe(NOW) == [Arm("unsubscribe", NOW + 1000 * MS)] and one.state == UNSUBSCRIBING
+    assert one.unsubscribe(NOW) == []
+
+
+def test_the_sessions_disconnect():
+    assert [type(effect) for effect in made(CONNECTING).disconnect([])] == [Ended]
+    for state in (CONNECTED, UNSUBSCRIBING):
+        one = made(state, HELD)
+        assert one.disconnect([Progress("x", 6, True)])[0] == Send("disconnect", None, (Progress("x", 6, True), Progress("y", 9, True)))
+
+
+def test_no_state_of_a_borrower_or_lease_comes_back():
+    for moves, start in ((BORROWER_MOVES, CONNECTING), (LEASE_MOVES, GRANTED)):
+        seen, todo = set(), [after for after in moves[start]]
+        while todo:
+            state = todo.pop()
+            assert state != start
+            if state not in seen and state != "absent":
+                seen.add(state)
+                todo += moves[state]

@@ -1,0 +1,250 @@
+"""Every cell of the leader's table (fact sheet, section 5), its rounds (section 6) and its ranks (section 7)."""
+
+import pytest
+
+from simulator.emqx.leader import Assigned, Died, Dropped, Joined, Leader, LeaderFaults, RoundAsked, Saved, Tell
+from simulator.emqx.protocol import END, FREE, GRANTING, LEADER_GRANTED, LEADER_REVOKING, REVOKED_STATE, Message, Progress
+from simulator.emqx.ranks import Rank, RankProgress
+
+F, OTHER = ("f", 0, 0), ("o", 0, 0)
+NOW, TIMEOUT = 10_000_000, 5_000_000
+OWNED = (GRANTING, LEADER_GRANTED, LEADER_REVOKING, REVOKED_STATE)
+
+
+def leader(state=FREE, owner=None, position=5, faults=LeaderFaults()):
+    """A leader that knows F and OTHER, with stream s in a state."""
+    one = Leader(1, "g", {"s": (Rank(0, 1), position)}, RankProgress(), TIMEOUT, lambda count: 0, faults)
+    for who in (F, OTHER):
+        one.borrowers[who], one.owned[who] = NOW + TIMEOUT, {}
+    if owner is not None:
+        one.streams["s"].owner, one.streams["s"].state = owner, state
+        one.owned[owner]["s"] = None
+    return one
+
+
+def told(kind, position=None, finished=False, who=F):
+    progress = () if position is None else (Progress("s", position, finished),)
+    return Message(kind, "g", who, 0, "s", progress)
+
+
+def state_of(one):
+    assignment = one.streams.get("s")
+    return None if assignment is None else (assignment.state, assignment.owner, assignment.position)
+
+
+def invalidated(effects):
+    return any(isinstance(effect, Dropped) for effect in effects) and effects[-1] == Tell(F, "invalidate")
+
+
+@pytest.mark.parametrize("state, after", [(GRANTING, LEADER_GRANTED), (LEADER_GRANTED, LEADER_GRANTED), (LEADER_REVOKING, LEADER_REVOKING)])
+def test_progress_that_goes_on(state, after):
+    one = leader(state, F)
+    assert Saved("s", F, 5, 8) in one.receive(NOW, told("update-progress", 8))
+    assert state_of(one) == (after, F, 8)
+
+
+@pytest.mark.parametrize("state, after", [(GRANTING, LEADER_GRANTED), (LEADER_GRANTED, LEADER_GRANTED)])
+def test_a_last_progress_that_nobody_asked_for_leaves_it_granted(state, after):
+    one = leader(state, F)
+    one.receive(NOW, told("update-progress", 8, True))
+    assert state_of(one) == (after, F, 8)
+
+
+def test_the_last_progress_of_a_revoked_stream_is_confirmed():
+    one = leader(LEADER_REVOKING, F)
+    effects = one.receive(NOW, told("update-progress", 8, True))
+    assert effects[-1] == Tell(F, "revoked", "s") and state_of(one) == (REVOKED_STATE, F, 8)
+
+
+def test_progress_without_an_owner_is_ignored():
+    one = leader()
+    assert one.receive(NOW, told("update-progress", 8)) == [] and state_of(one) == (FREE, None, 5)
+
+
+@pytest.mark.parametrize("finished", [False, True])
+def test_progress_after_revoked_is_ignored(finished):
+    one = leader(REVOKED_STATE, F)
+    assert one.receive(NOW, told("update-progress", 8, finished)) == [] and state_of(one)[2] == 5
+
+
+@pytest.mark.parametrize("position", [8, END])
+@pytest.mark.parametrize("state", OWNED)
+def test_progress_of_anothers_stream_invalidates(state, position):
+    one = leader(state, OTHER)
+    assert invalidated(one.receive(NOW, told("update-progress", position)))
+    assert state_of(one) == (state, OTHER, 5) and F not in one.borrowers
+
+
+@pytest.mark.parametrize("state", OWNED[:3])
+def test_the_end_of_a_stream(state):
+    one = leader(state, F)
+    effects = one.receive(NOW, told("update-progress", END))
+    assert effects[-1] == Tell(F, "revoked", "s") and state_of(one) == (REVOKED_STATE, F, END)
+    assert one.receive(NOW, told("revoke-finished")) == [Assigned("s", F, FREE, END)]
+    assert state_of(one) is None, "it is not shared any more"
+
+
+def test_as_shipped_the_end_of_a_stream_kills_the_leader_before_it_is_saved():
+    one = leader(LEADER_GRANTED, F, faults=LeaderFaults(end_of_stream_kills=True))
+    (death,) = one.receive(NOW, told("update-progress", END))
+    assert isinstance(death, Died) and state_of(one)[2] == 5
+
+
+@pytest.mark.parametrize("state, owner", [(FREE, None), *((state, F) for state in OWNED[:3]), *((state, OTHER) for state in OWNED)])
+def test_revoke_finished_out_of_turn_invalidates(state, owner):
+    one = leader(state, owner)
+    assert invalidated(one.receive(NOW, told("revoke-finished"))) and F not in one.borrowers
+
+
+def test_revoke_finished_frees_without_a_round():
+    one = leader(REVOKED_STATE, F)
+    assert one.receive(NOW, told("revoke-finished")) == [Assigned("s", F, FREE, 5)]
+
+
+@pytest.mark.parametrize("state", OWNED)
+def test_disconnect_that_lists_the_stream(state):
+    one = leader(state, F)
+    effects = one.receive(NOW, told("disconnect", 9, True))
+    assert effects == [Saved("s", F, 5, 9), Assigned("s", F, FREE, 9), Dropped(F, "disconnected"), RoundAsked(False)]
+    assert state_of(one) == (FREE, None, 9) and F not in one.borrowers
+
+
+@pytest.mark.parametrize("state", OWNED)
+def test_disconnect_that_does_not_list_it(state):
+    one = leader(state, F)
+    effects = one.receive(NOW, told("disconnect"))
+    assert Assigned("s", F, FREE, 5) in effects and not any(isinstance(effect, RoundAsked) for effect in effects)
+
+
+@pytest.mark.parametrize("owner", [None, OTHER])
+def test_disconnect_saves_nothing_of_what_is_not_its_own(owner):
+    one = leader(LEADER_GRANTED if owner else FREE, owner)
+    one.receive(NOW, told("disconnect", 9, True))
+    assert state_of(one)[1:] == (owner, 5)
+
+
+def test_ping_is_answered_and_extends_the_deadline():
+    one = leader()
+    assert one.receive(NOW, told("ping")) == [Tell(F, "ping-response")] and one.borrowers[F] == NOW + TIMEOUT
+
+
+@pytest.mark.parametrize("kind, position", [("ping", None), ("update-progress", 8), ("revoke-finished", None)])
+def test_who_is_unknown_or_expired_is_invalidated(kind, position):
+    one = leader(LEADER_GRANTED, F)
+    assert invalidated(one.receive(NOW + TIMEOUT, told(kind, position))) and state_of(one) == (FREE, None, 5)
+    one = leader()
+    del one.borrowers[F], one.owned[F]
+    assert invalidated(one.receive(NOW, told(kind, position)))
+
+
+def test_disconnect_of_the_expired_counts_and_of_the_unknown_does_nothing():
+    one = leader(LEADER_GRANTED, F)
+    one.receive(NOW + TIMEOUT, told("disconnect", 9))
+    assert state_of(one)[2] == 9
+    one = leader()
+    del one.borrowers[F], one.owned[F]
+    assert one.receive(NOW, told("disconnect", 9)) == []
+
+
+def test_connect_registers_and_grants_what_is_free_instead_of_an_answer():
+    one = Leader(1, "g", {"s": (Rank(0, 1), 5)}, RankProgress(), TIMEOUT, lambda count: 0)
+    effects = one.receive(NOW, told("leader-wanted"))
+    assert effects[0] == Joined(F) and effects[-1] == Tell(F, "grant", "s", (Progress("s", 5, False),)) and len(effects) == 3
+    assert one.receive(NOW, told("leader-wanted", who=OTHER)) == [Joined(OTHER), Tell(OTHER, "leader-connect-response")]
+    assert one.receive(NOW + 1, told("leader-wanted")) == [Tell(F, "leader-connect-response")] and one.borrowers[F] == NOW + TIMEOUT, "not renewed"
+
+
+@pytest.mark.parametrize("rewinds, kept", [(False, 5), (True, 3)])
+def test_an_older_progress_rewinds_only_as_shipped(rewinds, kept):
+    one = leader(LEADER_GRANTED, F, faults=LeaderFaults(progress_rewinds=rewinds))
+    one.receive(NOW, told("update-progress", 3))
+    assert state_of(one)[2] == kept
+
+
+@pytest.mark.parametrize("state, kind", [(GRANTING, "grant"), (LEADER_REVOKING, "revoke"), (REVOKED_STATE, "revoked")])
+def test_what_waits_for_an_answer_is_said_again(state, kind):
+    one = leader(state, F)
+    assert [effect.kind for effect in one.periodical(NOW)] == [kind]
+    assert leader(LEADER_GRANTED, F).periodical(NOW) == []
+
+
+def test_who_does_not_ping_is_dropped():
+    one = leader(LEADER_GRANTED, F)
+    one.borrowers[OTHER] += 1
+    assert one.periodical(NOW + TIMEOUT) == [Dropped(F, "expired"), Assigned("s", F, FREE, 5), Tell(F, "invalidate")]
+
+
+# --- rounds
+
+
+def listed(count, generation=1):
+    return [(f"s{number}", Rank(number, generation)) for number in range(count)]
+
+
+def settled(streams, borrowers):
+    """A leader whose first borrower has all streams, granted; the others have just joined."""
+    one = Leader(1, "g", {}, RankProgress(), TIMEOUT, lambda count: 0)
+    one.round(listed(streams), lambda name: 0)
+    for number in range(borrowers):
+        who = (f"b{number}", 0, 0)
+        one.receive(NOW, Message("leader-wanted", "g", who))
+        for name in one.owned[who]:
+            one.streams[name].state = LEADER_GRANTED
+    return one
+
+
+@pytest.mark.parametrize("streams, borrowers, targets", [(7, 3, [3, 2, 2]), (6, 3, [2, 2, 2]), (2, 5, [1, 1, 0, 0, 0]), (0, 2, [0, 0])])
+def test_targets_differ_by_one_and_the_rest_goes_to_the_lowest(streams, borrowers, targets):
+    assert list(settled(streams, borrowers).targets().values()) == targets
+
+
+def test_a_round_revokes_what_is_too_much_and_skips_who_is_not_stable():
+    one = settled(7, 3)
+    effects = one.round(listed(7), lambda name: 0)
+    assert sorted(effect.kind for effect in effects if isinstance(effect, Tell)) == ["revoke"] * 4, "nothing is free yet"
+    assert one.round(listed(7), lambda name: 0) == [], "b0 is not stable, and nothing is free"
+    for name in [name for name, stream in one.streams.items() if stream.state == LEADER_REVOKING]:
+        one.receive(NOW, Message("update-progress", "g", ("b0", 0, 0), 0, name, (Progress(name, 4, True),)))
+        one.receive(NOW, Message("revoke-finished", "g", ("b0", 0, 0), 0, name))
+    grants = [effect for effect in one.round(listed(7), lambda name: 0) if isinstance(effect, Tell)]
+    assert [effect.borrower[0] for effect in grants] == ["b1", "b1", "b2", "b2"] and {effect.progress[0].position for effect in grants} == {4}
+
+
+def test_rounds_after_a_disconnect_multiply_only_as_shipped():
+    for shipped, asked in ((False, [RoundAsked(False)]), (True, [RoundAsked(True)] * 2)):
+        one = Leader(1, "g", {}, RankProgress(), TIMEOUT, lambda count: 0, LeaderFaults(rounds_multiply=shipped))
+        one.round(listed(2), lambda name: 0)
+        one.receive(NOW, Message("leader-wanted", "g", F))
+        effects = one.receive(NOW, Message("disconnect", "g", F, 0, None, (Progress("s0", 0, True), Progress("s1", 0, True))))
+        assert [effect for effect in effects if isinstance(effect, RoundAsked)] == asked
+
+
+def test_a_stream_that_storage_does_not_list_any_more_is_taken_back_without_asking():
+    one = settled(2, 1)
+    effects = one.round(listed(1), lambda name: 0)
+    assert Tell(("b0", 0, 0), "revoked", "s1") in effects and one.streams["s1"].state == REVOKED_STATE
+
+
+# --- ranks
+
+
+def test_a_generation_is_passed_when_all_of_it_is_read_but_never_the_last_known():
+    ranks = RankProgress()
+    first, second = [("a", Rank(0, 1)), ("b", Rank(0, 1))], [("c", Rank(0, 2))]
+    assert ranks.unread(first) == ["a", "b"]
+    ranks.set_replayed("a", Rank(0, 1))
+    ranks.set_replayed("b", Rank(0, 1))
+    assert ranks.passed == {0: 0} and ranks.unread(first) == []
+    assert ranks.unread(first + second) == ["c"] and ranks.passed == {0: 1}
+    assert ranks.unread([("late", Rank(0, 1)), *second]) == ["c"], "a stream that appears in a passed generation is never read"
+
+
+def test_later_generations_are_not_held_back():
+    assert RankProgress().unread([("a", Rank(0, 1)), ("c", Rank(0, 2))]) == ["a", "c"]
+
+
+def test_as_shipped_the_last_generation_is_forgotten_once_it_is_read():
+    ranks = RankProgress(forgets=True)
+    ranks.unread([("a", Rank(0, 1))])
+    ranks.set_replayed("a", Rank(0, 1))
+    assert ranks.unread([("a", Rank(0, 1))]) == ["a"]
