@@ -13,7 +13,7 @@ from typing import Any
 
 from plotly.offline import get_plotlyjs
 
-from spark_reports.html import charts, creation, sections, shadows
+from spark_reports.html import charts, creation, migration, sections, shadows
 from spark_reports.html.comparison import comparison
 from spark_reports.html.parts import scrolling
 from spark_reports.html.what_if import what_if
@@ -107,9 +107,9 @@ def _overview(report: dict[str, Any], pairs: list[tuple[dict, dict]]) -> str:
 
 def _without_failovers(runs: list[dict[str, Any]]) -> str:
     """What runs without a failover have to say: of one run about replicators their own sentence."""
-    own = (creation.headline(runs[0]) or shadows.headline(runs[0])) if len(runs) == 1 else None
+    own = (migration.headline(runs[0]) or creation.headline(runs[0]) or shadows.headline(runs[0])) if len(runs) == 1 else None
     plain = "<h1>Nobody failed over.</h1><p class=\"dek\">The trace holds no failover, so there is nothing to judge. The tables below say what the protocol did and what it cost.</p>"
-    return (own or plain) + "".join(_systems(run) + sections.run_tables(run) + sections.replay(run) for run in runs)
+    return (own or plain) + "".join(migration.sections(run) + _systems(run) + sections.run_tables(run) + sections.replay(run) for run in runs)
 
 
 def _systems(run: dict[str, Any]) -> str:
@@ -121,7 +121,7 @@ def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: 
     """One failover from sentence to causal chain."""
     parts = [
         sections.headline(run, failover, alone), sections.figures(failover), sections.causes(run, failover), sections.losses(failover),
-        comparison(run, failover), what_if(run, failover),
+        migration.sections(run) if failover is _first_move(run) else "", comparison(run, failover), what_if(run, failover),
         sections.chart("Around the failover", "Deliveries to the subscription's consumers. Below: the messages that would come twice if the consumers moved at that instant and, after the move, those still to come.", f"timeline-{place}", "tall"),
         sections.chart("Where each cursor stood", "The thin line is the end of the log, the thick one the mark-delete, in entries. What lies between is what a consumer starting there reads.", f"positions-{place}", "wide"),
         sections.chart("How far behind", f"Sync lag: the age of the oldest message that {failover['to']} holds and its cursor does not cover.", f"lag-{place}", "wide"),
@@ -129,6 +129,11 @@ def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: 
         sections.replay(run),
     ]  # fmt: skip
     return f'<article class="{"" if alone else "part"}">' + "\n".join(part for part in parts if part) + "</article>"
+
+
+def _first_move(run: dict[str, Any]) -> dict[str, Any] | None:
+    """The failover under which a run's migrations are told: its first."""
+    return run["failovers"][0] if run["failovers"] else None
 
 
 def _figures(run: dict[str, Any], failover: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_reports import assemble, comparison, creation, publish, shadows, timelines, what_if
+from spark_reports import assemble, comparison, creation, migration, publish, shadows, timelines, what_if
 from spark_reports.counting import Counting
 from spark_reports.facts import facts_of, scenarios_of
 from spark_reports.html.page import DETAILED_MOST
@@ -117,6 +117,7 @@ class FailoverReport:
         control, rows = self._of_own_runs(control), self._of_own_runs(self.rows)
         creation.add_creation(self.spark, self.runs, control, rows)
         shadows.add_shadows(self.spark, self.runs, control, rows)
+        migration.add_migrations(self.runs, control, rows, self.counting.facts.subscriptions)
 
     def _of_own_runs(self, frame: DataFrame) -> DataFrame:
         """Without what was counted for the comparison only."""
