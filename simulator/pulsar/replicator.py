@@ -61,7 +61,7 @@ class Replicator:
         self.started_us = 0
         self.start_seq = NULL  # the row that asked for the start under way
         self.next_try_us: int | None = None  # when the backoff under way is over
-        self.failed_starts = 0  # over the run; `retries` is the backoff's own count
+        self.failed_starts = 0  # over the run, lost connections too; `retries` is the backoff's own count
         self.last_error: str | None = None  # what keeps it from replicating now
         self.schemas = ReplicatedSchemas()
         self.sent_entries = self.sent_bytes = 0  # since the topic's load, repeats too
@@ -200,11 +200,13 @@ class Replicator:
         self.stalled = False
 
     def close(self, reason: str, cause: int, clean: bool) -> None:
-        """The topic leaves its broker; not cleanly: receipts since the cursor's last write are forgotten."""
+        """The topic leaves its broker; not cleanly: receipts since the cursor's last write are forgotten. A load makes a new replicator, whose
+        backoff begins anew."""
         if self.state == STARTED:
             self._break(reason, cause)
         self.state = DISCONNECTED
         self.connection += 1
+        self.retries = 0
         self.sent_entries = self.sent_bytes = 0
         if clean or self._flushed_by_now():
             self.cursor.persist(self.runtime.now_us)

@@ -17,7 +17,7 @@ def replicators(world: World) -> dict[str, dict[str, dict[str, Any]]]:
     """{X: {Y: {topic: {state, connected, replication_backlog, delay_s, retries, last_error}}}}.
 
     A partitioned topic has its partitions under `partitions` and, as pulsar-admin adds them up: connected when all are, the
-    largest delay, sums. `retries` are starts that failed, over the run; `last_error` is what keeps it from replicating now.
+    largest delay, sums. `retries` is how often it had to try again over the run, after a failed start or a lost connection; `last_error` is what keeps it from replicating now.
     """
     return {name: _of_cluster(world.runtime, name) for name in world.runtime.cluster_names}
 

@@ -269,3 +269,14 @@ def test_an_order_that_was_out_when_the_topic_grew_breaks_no_claim():
     world.run(2 * SECOND)
     assert [(row["count"], row["at_us"]) for row in rows(world, "topic.created")] == [(2, 30 * MS)]
     assert shape(world, "r2") == 3 and replicator(world)["connected"] and world.summary()["violations"] == []
+
+
+def test_an_unload_ends_the_wait_and_begins_the_backoff_anew():
+    """The replicator of the old load is terminated, the new one has a backoff of its own (A3)."""
+    world = opened(exists="{r1: 2, r2: 3}")
+    world.run(30 * SECOND)
+    assert max(row["duration_us"] for row in rows(world, "replicator.start-refused")) > 11 * SECOND
+    do(world, "topic.unload", cluster="r1", topic="t-partition-0")
+    world.run(32 * SECOND)
+    waits = [row["duration_us"] for row in rows(world, "replicator.start-refused", topic="t-partition-0") if row["at_us"] > 30 * SECOND]
+    assert [round(wait / 100_000) for wait in waits[:4]] == [1, 2, 4, 8]
