@@ -34,6 +34,8 @@ def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:
             "producers": sorted(scenario.producers),
             "consumers": sorted(scenario.consumers),
             "tenants": sorted(scenario.tenants),
+            "brokers": sorted(scenario.brokers),
+            "shadows": sorted(name for name, topic in scenario.topics.items() if topic.shadow_of is not None),
         },
         "link_latency_us": {f"{source} -> {target}": link.latency.nominal_us for (source, target), link in sorted(scenario.links.items())},
         "commands": [{"at_us": command.at_us, "do": command.do, **command.arguments} for command in scenario.commands],

@@ -63,3 +63,18 @@ def test_tabs_by_keyboard_and_by_address(lab):
     expect(lab.page.get_by_role("tab", name="Heads of the logs")).to_be_focused()
     lab.page.keyboard.press("2")
     expect(lab.page.locator("#panel-time")).to_be_focused()
+
+
+def test_tabs_of_what_a_lab_has_nothing_of_are_put_away_unless_asked_for(make_lab):
+    plain = make_lab("two-regions").open()
+    names = plain.page.get_by_role("tab").all_inner_texts()
+    assert names[0] == "Time" and not {"Shadows", "Brokers", "Tenant's move"} & set(names)
+    plain.page.keyboard.press("p")
+    assert plain.page.locator("[role=tab][aria-selected=true]").inner_text() == names[1]
+    asked = make_lab("two-regions").open("?panel=shadows")
+    assert "Shadows" in asked.page.get_by_role("tab").all_inner_texts()
+    shadows = make_lab("shadow-rollover").open()
+    expect(shadows.page.locator("#panel-shadows")).to_be_visible()
+    assert "Brokers" not in shadows.page.get_by_role("tab").all_inner_texts()
+    for lab in (plain, asked, shadows):
+        assert lab.troubles == []

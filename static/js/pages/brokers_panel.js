@@ -11,7 +11,7 @@ const EVERY_MS = 700;
 const REST = 4; // times as long as an answer took, before the next is asked for
 
 /** @type {import("./panel_list.js").Panel} */
-export const BROKERS = { name: "brokers", title: "Brokers", make };
+export const BROKERS = { name: "brokers", title: "Brokers", needs: "brokers", make };
 
 function make(section, { document, window, requests, base, getState, say, wake, plotly }) {
   section.classList.add("brokers");

@@ -49,6 +49,7 @@ export function makePanels(root, panels, parts, onShow) {
   strip.addEventListener("keydown", onKey);
   const asked = new URLSearchParams(window.location.search).get("panel");
   let decided = held.has(asked);
+  let offered = false;
   if (decided) choose(asked); // the page is still being put together: its first drawing shows it
 
   function choose(name) {
@@ -67,12 +68,22 @@ export function makePanels(root, panels, parts, onShow) {
     next.view ??= next.panel?.make(next.section, parts) ?? null;
   }
 
-  /** What a family of scenarios is about is shown first, unless somebody wants something else. */
+  /** Tabs of what the lab has nothing of are put away. What its family is about is shown first, unless somebody wants something else. */
   function decide({ welcome }) {
-    if (decided || !welcome) return;
+    if (offered || !welcome) return;
+    offered = true;
+    const serves = ({ needs }) => !needs || welcome.names[needs].length > 0;
+    for (const panel of panels) held.get(panel.name).tab.hidden = !serves(panel) && panel.name !== asked;
+    const own = panels.find((panel) => panel.family === welcome.family && serves(panel));
+    if (own && !decided) choose(own.name);
     decided = true;
-    const own = panels.find(({ family, needs }) => family && family === welcome.family && (!needs || welcome.names[needs]?.length));
-    if (own) choose(own.name);
+  }
+
+  const names = () => [...held].filter(([, { tab }]) => !tab.hidden).map(([name]) => name);
+
+  function beside(step) {
+    const all = names();
+    return all[(all.indexOf(shown) + step + all.length) % all.length];
   }
 
   function show(name) {
@@ -82,12 +93,11 @@ export function makePanels(root, panels, parts, onShow) {
   }
 
   function onKey(event) {
-    const names = [...held.keys()];
-    const to = { ArrowRight: names.indexOf(shown) + 1, ArrowLeft: names.indexOf(shown) - 1, Home: 0, End: names.length - 1 }[event.key];
+    const to = { ArrowRight: beside(1), ArrowLeft: beside(-1), Home: TIME, End: names().at(-1) }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     event.stopPropagation();
-    show(names[(to + names.length) % names.length]);
+    show(to);
     held.get(shown).tab.focus();
   }
 
@@ -95,10 +105,7 @@ export function makePanels(root, panels, parts, onShow) {
     show,
     shows: (name) => shown === name,
     acts: {
-      nextPanel: () => {
-        const names = [...held.keys()];
-        show(names[(names.indexOf(shown) + 1) % names.length]);
-      },
+      nextPanel: () => show(beside(1)),
       copyShown: () => held.get(shown).view?.copy?.(),
       toTime: () => {
         show(TIME);

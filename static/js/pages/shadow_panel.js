@@ -15,7 +15,7 @@ const PLACES = [
 ];
 
 /** @type {import("./panel_list.js").Panel} */
-export const SHADOWS = { name: "shadows", title: "Shadows", family: "shadow-topics", make };
+export const SHADOWS = { name: "shadows", title: "Shadows", family: "shadow-topics", needs: "shadows", make };
 
 function make(section, { document, window }) {
   section.classList.add("shadows");
