@@ -13,7 +13,7 @@ from simulator.counting.followed import Followed, follow
 from simulator.counting.read import History
 from simulator.counting.windows import Window, windows_of
 from simulator.scenarios.model import Scenario
-from simulator.scenarios.strategies import STRATEGIES, STRATEGY_NAMES, SYNC_COMMAND, Strategy, strategy_named, under
+from simulator.scenarios.strategies import STRATEGIES, STRATEGY_NAMES, Strategy, obeyed, strategy_named, under, with_strategy
 from simulator.trace.trace import Trace
 from simulator.variants import CommandLog, Variant
 from simulator.what_if import Rerun
@@ -33,7 +33,7 @@ _TRAVELLING = ("snapshot_request", "snapshot_response", "subscription_update")
 def strategy_runs(scenario: Scenario, commands: CommandLog = ()) -> list[Variant]:
     """The inputs of one run for each strategy, in the order of `STRATEGIES`."""
     return [
-        Variant(strategy.name, strategy.title, under(scenario, strategy), [entry for entry in commands if strategy.synchronises or entry["do"] != SYNC_COMMAND])
+        Variant(strategy.name, strategy.title, under(scenario, strategy), [with_strategy(entry["do"], entry, strategy) for entry in commands if obeyed(entry["do"], strategy)])
         for strategy in STRATEGIES
     ]  # fmt: skip
 
@@ -49,7 +49,7 @@ def costs(world: World) -> dict[str, int]:
 def result(strategy: str, world: World) -> dict[str, Any]:
     """One strategy's entry of `comparison[]`: figures as in the summary."""
     summary = world.summary()
-    kept = ("trace_sha256", "failovers", "ack_sync", "violations")
+    kept = ("trace_sha256", "failovers", "ack_sync", "commands", "violations")
     return {"strategy": strategy, **{name: summary[name] for name in kept}, "costs": costs(world)}
 
 

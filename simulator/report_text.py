@@ -35,16 +35,17 @@ def readable_comparison(scenario: Scenario, told: list[dict[str, Any]], broken: 
     """Each failover under every strategy, then what telling cost. `broken` are the expectations not met, by strategy."""
     lines = [f"{scenario.title} ({scenario.name}), seed {scenario.seed}: the same run under each strategy", ""]
     for number in range(max(len(entry["failovers"]) for entry in told)):
-        found = {entry["strategy"]: entry["failovers"][number] for entry in told if number < len(entry["failovers"])}
-        first = next(iter(found.values()))
+        found = [entry["failovers"][number] if number < len(entry["failovers"]) else None for entry in told]
+        first = next(one for one in found if one)
         lines.append(f"Failover of {first['subscription']} from {first['from']} to {first['to']} ({first['mode']}) at {seconds(first['at_us'])}")
-        causes = [name for name in next(iter(found.values()))["by_cause"] if any(one["by_cause"][name] for one in found.values())]
-        figures = [[name.replace("_", " "), *(one[name] for one in found.values())] for name in ("duplicates", "redeliveries", "lost", "stranded", "reordered")]
-        figures[1:1] = [[f"  {name}", *(one["by_cause"][name] for one in found.values())] for name in causes]
-        lines += table(("", *found), figures)
+        causes = [name for name in first["by_cause"] if any(one and one["by_cause"][name] for one in found)]
+        figures = [[name, *(one and one[name] for one in found)] for name in ("duplicates", "redeliveries", "lost", "stranded", "reordered")]
+        figures[1:1] = [[f"  {name}", *(one and one["by_cause"][name] for one in found)] for name in causes]
+        lines += table(("", *(entry["strategy"] for entry in told)), figures)
     costs = [[name.replace("_", " "), *(entry["costs"][name] for entry in told)] for name in told[0]["costs"]]
     lines += table(("telling cost", *(entry["strategy"] for entry in told)), costs)
     for entry in told:
+        lines += [f"Refused under {entry['strategy']} at {seconds(one['at_us'])}: {one['command']}: {one['error']}" for one in entry["commands"] if not one["ok"]]
         lines += [f"VIOLATED under {entry['strategy']} at {seconds(found['at_us'])}: {found['claim']}: {found['reason']}" for found in entry["violations"]]
         lines += [f"NOT AS EXPECTED under {entry['strategy']}: {sentence}" for sentence in broken.get(entry["strategy"], ())]
     if broken and not any(broken.values()) and scenario.compare:

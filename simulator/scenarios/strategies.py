@@ -1,12 +1,14 @@
 """The strategies by which a subscription's progress reaches another cluster, and a scenario under each of them.
 
-Rules: a strategy changes what subscriptions ask for and nothing else: seed, publishes, faults and the move stay. Its
-scenario is of the family that knows the causes of all strategies.
+Rules: a strategy changes what subscriptions ask for and nothing else: seed, publishes, faults and the move stay. Where a
+tenant is migrated, the migration carries progress over: then it is the migration that is begun with the strategy, and the
+tenant's subscriptions ask for nothing. Its scenario is of the family that knows the causes of all strategies.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from simulator.scenarios.canonical import canonical_text
 from simulator.scenarios.model import CommandSpec, Scenario, SubscriptionSpec
@@ -15,17 +17,23 @@ from simulator.scenarios.problems import Problem, ScenarioError, suggestion
 FAMILY = "tenant-migration"
 SYNC_COMMAND = "subscription.sync-acknowledgements"
 """A command that only a subscription with acknowledgement-state sync obeys; under other strategies it is left out."""
+MIGRATE_COMMAND, COPIES_NOTHING = "migration.start", "blue-green"
+"""A migration's own strategy is the one that is compared, but for one that carries no progress over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """`name` for commands and links, `title` for headings, `says` in one sentence."""
+    """`name` for commands and links, `title` for headings, `says` in one sentence; `migration` is its name there."""
 
     name: str
     title: str
     says: str
     snapshots: bool
     synchronises: bool
+
+    @property
+    def migration(self) -> str:
+        return self.name if self.snapshots or self.synchronises else "none"
 
 
 STRATEGIES: tuple[Strategy, ...] = (
@@ -49,22 +57,40 @@ def strategy_named(name: str) -> Strategy:
 
 def under(scenario: Scenario, strategy: Strategy) -> Scenario:
     """The scenario with every subscription under this strategy, and what it expects then."""
+    moved = [command.arguments["tenant"] for command in scenario.commands if _carries(command.do, command.arguments)]
     changed = replace(
         scenario,
         title=f"{scenario.title} · {strategy.title}",
         family=FAMILY,
-        subscriptions={name: _spec(spec, strategy) for name, spec in scenario.subscriptions.items()},
-        commands=tuple(command for command in scenario.commands if _obeyed(command, strategy)),
+        subscriptions={name: _spec(spec, strategy, scenario.topics[spec.topic].tenant in moved) for name, spec in scenario.subscriptions.items()},
+        commands=tuple(_command(command, strategy) for command in scenario.commands if obeyed(command.do, strategy)),
         expect=scenario.compare.get(strategy.name, {}),
         compare={},
     )
     return replace(changed, canonical_text=canonical_text(changed))
 
 
-def _spec(spec: SubscriptionSpec, strategy: Strategy) -> SubscriptionSpec:
+def _spec(spec: SubscriptionSpec, strategy: Strategy, moved: bool) -> SubscriptionSpec:
+    if moved:
+        return replace(spec, replicate_subscription_state=False, acknowledgement_sync="none")
     asked = spec.acknowledgement_sync if spec.acknowledgement_sync != "none" else "periodic"
     return replace(spec, replicate_subscription_state=strategy.snapshots, acknowledgement_sync=asked if strategy.synchronises else "none")
 
 
-def _obeyed(command: CommandSpec, strategy: Strategy) -> bool:
-    return strategy.synchronises or command.do != SYNC_COMMAND
+def _carries(do: str, arguments: dict[str, Any]) -> bool:
+    """Whether a command begins a migration that carries progress over."""
+    return do == MIGRATE_COMMAND and arguments["strategy"] != COPIES_NOTHING
+
+
+def _command(command: CommandSpec, strategy: Strategy) -> CommandSpec:
+    return replace(command, arguments=with_strategy(command.do, command.arguments, strategy))
+
+
+def with_strategy(do: str, arguments: dict[str, Any], strategy: Strategy) -> dict[str, Any]:
+    """A command's arguments under a strategy."""
+    return {**arguments, "strategy": strategy.migration} if _carries(do, arguments) else arguments
+
+
+def obeyed(do: str, strategy: Strategy) -> bool:
+    """Whether a command makes sense under a strategy."""
+    return strategy.synchronises or do != SYNC_COMMAND

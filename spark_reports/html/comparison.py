@@ -14,15 +14,15 @@ def comparison(run: dict[str, Any], failover: dict[str, Any]) -> str:
     """The section, empty where nothing was compared."""
     columns = run.get("comparison") or []
     place = failover["number"]
-    if not columns or any(place >= len(column["failovers"]) for column in columns):
+    figures = [column["failovers"][place] if place < len(column["failovers"]) else None for column in columns]
+    if not any(figures):
         return ""
-    figures = [column["failovers"][place] for column in columns]
-    most = max(found["duplicates"] for found in figures) or 1
+    most = max(found["duplicates"] for found in figures if found) or 1
     head = "".join(f'<th scope="col">{escape(column["title"])}</th>' for column in columns)
-    rows = [_row("seen twice", [f"{number(found['duplicates'])}{_bar(found['duplicates'], most)}" for found in figures], "twice")]
-    rows += [_row(_cause(name, failover), [number(found["by_cause"].get(name, 0)) for found in figures], "by-cause") for name in _causes(figures)]
-    rows += [_row(words, [number(found[name]) for found in figures]) for words, name in FIGURES]
-    rows.append(_row("without deliveries", ["–" if found["outage_us"] is None else span(found["outage_us"]) if found["outage_us"] else "no time" for found in figures]))
+    rows = [_row("seen twice", [f"{number(found['duplicates'])}{_bar(found['duplicates'], most)}" if found else "no move" for found in figures], "twice")]
+    rows += [_row(_cause(name, failover), [number(found and found["by_cause"].get(name, 0)) for found in figures], "by-cause") for name in _causes(figures)]
+    rows += [_row(words, [number(found and found[name]) for found in figures]) for words, name in FIGURES]
+    rows.append(_row("without deliveries", ["–" if not found or found["outage_us"] is None else span(found["outage_us"]) if found["outage_us"] else "no time" for found in figures]))
     rows.append(_row("markers in the logs", [_cost(column["markers"]) for column in columns]))
     rows.append(_row("requests beside the topic", [_cost(column["requests"]) for column in columns]))
     table = f'<div class="scroll" tabindex="0" role="region" aria-label="Under three strategies"><table class="strategies"><thead><tr><td></td>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
@@ -30,9 +30,9 @@ def comparison(run: dict[str, Any], failover: dict[str, Any]) -> str:
     return f'<section><h2>Under three strategies</h2><p>{_headline(columns, figures)}</p>{table}<dl class="definitions">{ways}</dl></section>'
 
 
-def _causes(figures: list[dict[str, Any]]) -> list[str]:
+def _causes(figures: list[dict[str, Any] | None]) -> list[str]:
     """Those that any strategy has, in the order of decision."""
-    return [name for name in CAUSES if any(found["by_cause"].get(name) for found in figures)]
+    return [name for name in CAUSES if any(found and found["by_cause"].get(name) for found in figures)]
 
 
 def _cause(name: str, failover: dict[str, Any]) -> str:
@@ -52,9 +52,9 @@ def _cost(cost: dict[str, int]) -> str:
     return f"{number(cost['entries'])}, {size(cost['bytes'])}" if cost["entries"] else "none"
 
 
-def _headline(columns: list[dict[str, Any]], figures: list[dict[str, Any]]) -> str:
-    fewest = min(found["duplicates"] for found in figures)
-    best = [column["title"] for column, found in zip(columns, figures, strict=True) if found["duplicates"] == fewest]
+def _headline(columns: list[dict[str, Any]], figures: list[dict[str, Any] | None]) -> str:
+    fewest = min(found["duplicates"] for found in figures if found)
+    best = [column["title"] for column, found in zip(columns, figures, strict=True) if found and found["duplicates"] == fewest]
     says = "The same seed, the same publishes, faults and move; only the way in which progress is told differs."
     if len(best) == len(columns):
         return f"{says} It makes no difference: {plural(fewest, 'message', 'messages')} twice under each."

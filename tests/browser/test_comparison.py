@@ -116,6 +116,7 @@ def test_a_column_opens_as_a_lab_at_the_instant_shown(opened):
     page = opened()
     seek(page, 4_000_000)
     page.get_by_role("region", name=COLUMNS[1], exact=True).get_by_role("button", name="Open as a lab at this instant").click()
+    page.wait_for_url("**/labs/**")
     wait_until(page, "() => Boolean(globalThis.failoverLab?.getState().view)")
     assert page.evaluate("() => globalThis.failoverLab.getState().at_us") == 4_000_000
     assert "Snapshots (PIP-33)" in page.title() or page.get_by_text("Snapshots (PIP-33)").count()
@@ -126,6 +127,14 @@ def test_a_run_in_which_nobody_moves_says_so(browser, site):
     page.goto(f"{site.address}/compare/two-regions/")
     expect(page.get_by_role("alert")).to_contain_text("Nobody moves in this run, so there is nothing to compare.", timeout=30_000)
     page.close()
+
+
+def test_a_strategy_under_which_the_move_is_refused_says_why_and_the_others_play(opened):
+    page = opened("tenant-moves")
+    seek(page, 11_000_000)
+    expect(page.get_by_role("region", name=COLUMNS[1], exact=True)).to_contain_text("The move did not come about under this strategy. migration.switch was refused")
+    assert figures(page)[0] == "490 came twice" and figures(page)[2] == "31 came twice"
+    expect(page.get_by_role("heading", level=1)).to_have_text("Since the move to green at 5.0 s, 490 or 31 messages of billing came twice.")
 
 
 @pytest.mark.parametrize("look", ["light", "dark"])

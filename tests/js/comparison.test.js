@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { CELL, causesOf, cellAt, columnsOf, figureOf, highestFigure, holeAt, passagesAt, reached, standing, stepsOf, twiceAt } from "../../static/js/model/comparison.js";
+import { CELL, causesOf, cellAt, columnsOf, figureOf, highestFigure, holeAt, missingWords, passagesAt, reached, standing, stepsOf, twiceAt } from "../../static/js/model/comparison.js";
 import { atSpeed, clockUpTo, paused, played, settled, shown, soughtTo } from "../../static/js/playback/own_clock.js";
 
 const messages = {
@@ -86,8 +86,14 @@ test("steps go through moves, faults and what travels", () => {
   assert.deepEqual(stepsOf([column]), [40, 50, 60, 70, 100]);
 });
 
-test("a failover that is missing under a strategy is no comparison", () => {
-  assert.equal(columnsOf(told, 1), null);
+test("a strategy under which the move did not come about says why", () => {
+  assert.deepEqual(columnsOf(told, 1), []);
+  const refused = { command: "migration.switch", ok: false, error: "step 3 is running" };
+  const [one, other] = told.columns;
+  const without = { ...other, followed: [], commands: [{ ok: true }, refused] };
+  assert.deepEqual(columnsOf({ columns: [one, without] }, 0).map((each) => each.strategy), ["local"]);
+  assert.equal(missingWords(without), "The move did not come about under this strategy. migration.switch was refused: step 3 is running.");
+  assert.equal(missingWords({ ...without, commands: [] }), "The move did not come about under this strategy.");
 });
 
 test("too many messages are columns without a picture", () => {

@@ -88,6 +88,25 @@ def test_what_telling_cost():
     assert costs(finished(PERIOD, SNAPSHOTS).world)["marker_entries"] > 10
 
 
+def test_a_migration_carries_progress_over_by_the_strategy_that_is_compared():
+    scenario = load_scenario("tenant-moves")
+    made = {strategy.name: under(scenario, strategy) for strategy in STRATEGIES}
+    asked = {name: (one.commands[0].arguments["strategy"], one.subscriptions["billing"].acknowledgement_sync, one.subscriptions["billing"].replicate_subscription_state) for name, one in made.items()}
+    assert asked == {LOCAL: ("none", "none", False), SNAPSHOTS: ("snapshots", "none", False), SYNC: ("acknowledgement-sync", "none", False)}
+    told = {name: finished("tenant-moves", name).world.summary() for name in made}
+    assert told[SYNC]["failovers"][0]["duplicates"] == 31 < told[LOCAL]["failovers"][0]["duplicates"]
+    assert told[SYNC]["ack_sync"]["billing"]["green"]["filtered"] == 459 and told[LOCAL]["ack_sync"] == {}
+
+
+def test_a_move_that_comes_about_under_some_strategies_only_is_told_as_that():
+    # web/50 is held, so no snapshot ever says enough for the switch to be safe: it is refused.
+    out = StringIO()
+    assert compare("tenant-moves", out, StringIO()) == 0
+    line = next(line for line in out.getvalue().splitlines() if line.startswith("duplicates"))
+    assert line.split() == ["duplicates", "490", "-", "31"]
+    assert "Refused under snapshots at 5.000 s: migration.switch" in out.getvalue()
+
+
 # --- each message as a picture follows it
 
 

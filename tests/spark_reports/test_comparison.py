@@ -61,6 +61,8 @@ def test_the_page_has_the_three_columns(made: tuple[dict[str, Any], Path]) -> No
     for strategy in STRATEGIES:
         assert f'<th scope="col">{strategy.title}</th>' in section
     assert "Held back by an unacknowledged message" in section and "Newer than the last sync" in section and "Newer than the newest snapshot" in section
+    report["runs"][0]["comparison"][1]["failovers"] = []
+    assert "no move" in page(report).split("<h2>Under three strategies</h2>")[1].split("</table>")[0], "a strategy under which the move was refused"
     report["runs"][0]["comparison"][0]["title"] = "<script>"
     assert "<script>" not in page(report).split("<h2>Under three strategies</h2>")[1].split("</table>")[0]
 

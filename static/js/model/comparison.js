@@ -17,10 +17,15 @@ export const CELL = { absent: 0, there: 1, done: 2 };
  * @property {Map<string, number[]>} causes by cause the instants of its duplicates, in order
  */
 
-/** @returns {Column[] | null} columns of the failover at a place; null when the runs have none there */
+/** @returns {Column[]} columns of the failover at a place, of the strategies under which it came about */
 export function columnsOf(told, place) {
-  if (told.columns.some((column) => !column.followed[place])) return null;
-  return told.columns.map((column) => columnOf(column, column.followed[place]));
+  return told.columns.filter((column) => column.followed[place]).map((column) => columnOf(column, column.followed[place]));
+}
+
+/** Why a strategy has no such failover: what was refused. */
+export function missingWords(column) {
+  const refused = column.commands.find((command) => !command.ok);
+  return `The move did not come about under this strategy.${refused ? ` ${refused.command} was refused: ${refused.error}.` : ""}`;
 }
 
 function columnOf(column, followed) {

@@ -19,6 +19,8 @@ export function makeColumn({ root }, column, { most, open }) {
   const button = required(section, "[data-act=open]");
   const { from, to } = column.followed;
   const clusters = [...new Set([...column.followed.messages.origin, from, to])].sort();
+  lanes.hidden = curve.hidden = false;
+  section.classList.remove("missing");
   button.hidden = !column.text;
   button.onclick = () => open(column);
 
@@ -39,6 +41,16 @@ export function makeColumn({ root }, column, { most, open }) {
       lanes.setAttribute("aria-label", `${column.title}: ${said}`);
     },
   };
+}
+
+/** A strategy under which the move did not come about: why, in the place of its picture. */
+export function writeMissing({ root }, column, why) {
+  const section = required(root, `[data-column="${column.strategy}"]`);
+  setText(required(section, "[data-part=figure] b"), "–");
+  setText(required(section, "[data-part=figure] span"), "no move");
+  setText(required(section, "[data-part=words]"), why);
+  section.classList.add("missing");
+  for (const name of ["lanes", "curve"]) required(section, `[data-part=${name}]`).hidden = true;
 }
 
 /** The picture in a sentence or two. */

@@ -3,7 +3,7 @@
  * Play, pause, speed, scrub and steps steer all columns together. Knows its parts; what is true at an instant is the model's.
  */
 
-import { columnsOf, highestFigure, stepsOf } from "../model/comparison.js";
+import { columnsOf, highestFigure, missingWords, stepsOf } from "../model/comparison.js";
 import { seconds } from "../model/format.js";
 import { makeLoop } from "../playback/loop.js";
 import { atSpeed, clockUpTo, paused, played, settled, shown, soughtTo } from "../playback/own_clock.js";
@@ -13,7 +13,7 @@ import { listenToKeys, letGoOfClickedButtons } from "../transport/keys.js";
 import { SPEEDS, placeOfSpeed, speedText } from "../transport/speeds.js";
 import { makeRequests } from "../wire/http.js";
 import { keepToken } from "../wire/token.js";
-import { makeColumn } from "./comparison_column.js";
+import { makeColumn, writeMissing } from "./comparison_column.js";
 import { makeNumbers } from "./comparison_numbers.js";
 
 const ASK_EVERY_MS = 400;
@@ -61,7 +61,7 @@ export function openComparison({ document, root, window, fetcher }) {
 
   function begin(answer) {
     told = answer;
-    const moves = told.columns[0].followed;
+    const moves = told.columns.reduce((most, column) => (column.followed.length > most.length ? column.followed : most), []);
     if (!moves.length) return say(new Error("Nobody moves in this run, so there is nothing to compare. A scenario with a subscription.fail-over can be."));
     const chooser = part("failover");
     chooser.replaceChildren(...moves.map((move, at) => element(document, "option", { value: at, text: `${at + 1}: ${move.subscription} from ${move.from} to ${move.to} at ${seconds(move.at_us, 1)} s` })));
@@ -80,7 +80,7 @@ export function openComparison({ document, root, window, fetcher }) {
 
   function choose(place) {
     const found = columnsOf(told, place);
-    if (!found) return say(new Error("This move did not come about under every strategy."));
+    for (const column of told.columns.filter((one) => !one.followed[place])) writeMissing(parts, column, missingWords(column));
     if (found.some((column) => !column.followed.messages)) return say(new Error("The run has too many messages to draw here; the command below counts it."));
     columns = found;
     highest = highestFigure(columns);
