@@ -13,7 +13,7 @@ from typing import Any
 
 from plotly.offline import get_plotlyjs
 
-from spark_reports.html import charts, creation, migration, sections, shadows
+from spark_reports.html import charts, creation, latency, migration, sections, shadows
 from spark_reports.html.comparison import comparison
 from spark_reports.html.parts import scrolling
 from spark_reports.html.what_if import what_if
@@ -113,8 +113,8 @@ def _without_failovers(runs: list[dict[str, Any]]) -> str:
 
 
 def _systems(run: dict[str, Any]) -> str:
-    """What a run has to say beside failovers: topics that were created, shadow topics."""
-    return creation.sections(run, f"creation-{run['run']}") + shadows.sections(run, f"shadows-{run['run']}")
+    """What a run has to say beside failovers: topics that were created, shadow topics, declared brokers."""
+    return creation.sections(run, f"creation-{run['run']}") + shadows.sections(run, f"shadows-{run['run']}") + latency.sections(run)
 
 
 def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: bool) -> str:

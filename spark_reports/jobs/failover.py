@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_reports import assemble, comparison, creation, migration, publish, shadows, timelines, what_if
+from spark_reports import assemble, comparison, creation, latency, migration, publish, shadows, timelines, what_if
 from spark_reports.counting import Counting
 from spark_reports.facts import facts_of, scenarios_of
 from spark_reports.html.page import DETAILED_MOST
@@ -81,7 +81,9 @@ class FailoverReport:
 
     def _read(self) -> None:
         cut_for(self.spark, sum(entry.meta["rows"] for entry in self.inputs))
-        self.rows = trace_rows(self.spark, self.inputs)
+        self.by_run = {entry.run: scenario for entry, scenario in zip(self.inputs, self.scenarios, strict=True)}
+        self.every_row = trace_rows(self.spark, self.inputs)
+        self.rows = latency.without_audiences(self.every_row, self.by_run)
         longest = max(entry.meta["rows"] for entry in self.inputs)
         self.counting = Counting(self.spark, self.rows, facts_of(self.spark, self.inputs, self.scenarios), longest)
 
@@ -100,7 +102,7 @@ class FailoverReport:
         self.told = [(run, failover) for run in self.runs for failover in run["failovers"]][:DETAILED_MOST]
         numbers = {run["run"] for run, _ in self.told}
         of_told = [entry for entry in self.inputs if entry.run in numbers]
-        self.told_rows = trace_rows(self.spark, of_told) if 0 < len(of_told) < len(self.inputs) else self.rows
+        self.told_rows = latency.without_audiences(trace_rows(self.spark, of_told), self.by_run) if 0 < len(of_told) < len(self.inputs) else self.rows
         keys = from_rows(self.spark, [(run["run"], failover["failover_seq"]) for run, failover in self.told], FAILOVERS)
         self.told_failovers = self.counting.local(self.counting.failovers.join(keys, list(FAILOVER), "leftsemi"))
 
@@ -118,6 +120,7 @@ class FailoverReport:
         creation.add_creation(self.spark, self.runs, control, rows)
         shadows.add_shadows(self.spark, self.runs, control, rows)
         migration.add_migrations(self.runs, control, rows, self.counting.facts.subscriptions)
+        latency.add_latency(self.runs, self.by_run, self._of_own_runs(self.every_row))
 
     def _of_own_runs(self, frame: DataFrame) -> DataFrame:
         """Without what was counted for the comparison only."""

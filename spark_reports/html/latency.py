@@ -1,0 +1,40 @@
+"""The report's part about declared brokers: what each did, and how long messages waited for it."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from spark_reports.html.parts import section, table
+from spark_reports.html.words import number, size, span
+
+FIT = "Where a dispatch takes 145 µs and a client 30 ms to connect, both are a fit to the one point that PIP-180 measured, not a property of Pulsar."
+
+
+def sections(run: dict[str, Any]) -> str:
+    """All that is told of a run; "" when it declares no brokers."""
+    told = run.get("latency")
+    if told is None:
+        return ""
+    return _readers(told["readers"]) + _brokers(told["brokers"])
+
+
+def _readers(told: list[dict[str, Any]]) -> str:
+    rows = [
+        [escape(one["name"]) + (f" ({number(one['subscriptions'])} subscriptions)" if one["subscriptions"] > 1 else ""), escape(one["topic"]), escape(one["cluster"]),
+         number(one["delivered"]), *(span(one[name]) for name in ("mean_us", "p50_us", "p99_us", "max_us"))]
+        for one in told
+    ]  # fmt: skip
+    says = f"From publishing until a message has left the broker, for each reader of a topic on a declared broker; percentiles by nearest rank. {FIT}"
+    return section("Latency", says, table(["reader", "topic", "in", "messages", "mean", "half", "p99", "greatest"], rows, words=3))
+
+
+def _brokers(told: list[dict[str, Any]]) -> str:
+    rows = [
+        [escape(one["broker"]), escape(one["cluster"]), span(one["dispatch_us"]) if one["dispatch_us"] else "–",
+         f"{size(one['bandwidth_bytes_per_s'])}/s" if one["bandwidth_bytes_per_s"] else "–", number(one["dispatches"]), f"{one['busy_millionths'] / 10_000:.1f} %",
+         size(one["bytes_out"]), f"{size(one['bytes_out_per_s_max'])}/s"]
+        for one in told
+    ]  # fmt: skip
+    says = "What left each broker. It serves one dispatch after another, each for its service time or as long as its bytes need at its bandwidth, whichever is longer; “at most” is the busiest second."
+    return section("Brokers", says, table(["broker", "in", "a dispatch", "bandwidth", "dispatches", "busy", "sent", "at most"], rows, words=2))
