@@ -128,10 +128,10 @@ class TopicLog:
                 return False
         return not min_age_us or now_us - ledger.opened_us > min_age_us
 
-    def trim(self, before_index: int) -> list[Ledger]:
-        """Forgets closed ledgers that lie wholly below `before_index`; returns them, oldest first."""
+    def trim(self, before_index: int, keep_last: bool = False) -> list[Ledger]:
+        """Forgets closed ledgers that lie wholly below `before_index`, perhaps not the last one; returns them, oldest first."""
         count = 0
-        for ledger in self.ledgers:
+        for ledger in self.ledgers[:-1] if keep_last else self.ledgers:
             if ledger.closed_us is None or ledger.first_index + ledger.entries > before_index:
                 break
             count += 1

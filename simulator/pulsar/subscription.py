@@ -42,6 +42,7 @@ class Subscription:
         self.last_applied_us: int | None = None
         self.flush_due = False
         self.rolled_to: tuple[int, int] | None = None  # (mark-delete index, ledger): caught up when that ledger was opened
+        self.persisted_rolled_to: tuple[int, int] | None = None  # as it was when the cursor was persisted
         self.cursor_ledger = -1  # the cursor's own ledger, -1 before its first write
         self.sent_before = (0, 0)  # messages and bytes sent to sessions that have ended since the load
         self.synced: dict[str, AcknowledgedState] = {}  # peer -> what it last said is acknowledged there; survives crashes
@@ -268,6 +269,7 @@ class Subscription:
             self.cursor_ledger = topic.cluster.take_ledger()  # opened at its first write
         kept = topic.cluster.setting("managedLedgerMaxUnackedRangesToPersist", topic)
         cursor.persist(self.runtime.now_us, kept, topic.log)
+        self.persisted_rolled_to = self.rolled_to
         self.runtime.note("cursor.persisted", cause, topic.cluster.number, topic.number, self.number,
                           *self.position_of(cursor.mark_delete), cursor.deleted_count)  # fmt: skip
 
@@ -293,11 +295,15 @@ class Subscription:
         Only a shadow can know of fewer than before: what was acknowledged beyond is delivered again.
         """
         topic, before = self.topic, self.cursor.mark_delete
+        stood = self.position_of(before)
         self.cursor.recover()
+        if self.cursor.mark_delete != before:
+            self.rolled_to = self.persisted_rolled_to
         seq = self.runtime.note("cursor.recovered", cause, topic.cluster.number, topic.number, self.number,
                                 *self.position_of(self.cursor.mark_delete), self.cursor.deleted_count)  # fmt: skip
         if self.cursor.mark_delete != before:
-            seq = self.note_moved(before, "recovery", seq)
+            seq = self.runtime.note("cursor.moved", seq, topic.cluster.number, topic.number, self.number,
+                                    *stood, *self.position_of(self.cursor.mark_delete), "recovery")  # fmt: skip
         ahead, last = self.cursor.mark_delete, topic.log.length - 1
         if ahead > last:
             self.cursor.set_back(last)

@@ -203,6 +203,8 @@ class Topic:
 
     def roll_over_if_full(self, cause: int) -> None:
         """The entry that reaches a limit is the last of its ledger; the next is opened at once."""
+        if self.terminated:
+            return
         ledger, now_us = self.log.ledgers[-1], self.runtime.now_us
         if ledger.entries < self._full[0] and ledger.size_bytes < self._full[1] and now_us - ledger.opened_us < self._full[2]:
             return

@@ -220,3 +220,78 @@ def test_a_partition_has_no_list_of_its_own():
 def test_a_fed_shadow_says_how_many_replicators_it_has():
     world = shadowed(HEAD + FED)
     assert world.apply({"do": "topic.delete", "cluster": "a", "topic": "x"}).error == "Topic x has 1 replicators connected"
+
+
+def test_a_partition_that_the_shadow_lacks_is_not_fed():
+    # Copied once: the source's new partitions have no counterpart until somebody adds them, and then until a policy check.
+    world = shadowed("clusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 2}, x: {clusters: [a], shadowOf: t}}\n"
+                     "producers: {p: {topic: t, cluster: a, start: 50ms, every: 10ms, count: 400}}\n", until="1000s")  # fmt: skip
+    world.run(1_000_000)
+    do(world, "topic.grow", topic="t", partitions=3)
+    world.run(5_000_000)
+    assert len(world.summary()["shadows"]["x"]["partitions"]) == 2 and world.summary()["violations"] == []
+    do(world, "topic.grow", topic="x", partitions=3)
+    world.run(10_000_000)
+    assert world.summary()["shadows"]["x"]["partitions"]["x-partition-2"]["replicator"] is None, "its first start had failed"
+    world.run(700_000_000)
+    assert world.summary()["shadows"]["x"]["partitions"]["x-partition-2"]["replicator"]["connected"]
+
+
+# --- found by random commands
+
+
+TINY = "settings: {managedLedgerMaxEntriesPerLedger: 1, managedLedgerMinLedgerRolloverTimeMinutes: 0, retentionCheckIntervalInSeconds: 1}\n"
+
+
+def test_a_terminated_topic_keeps_its_last_ledger():
+    # With ledgers of one entry the last one is empty when the topic is terminated; trimming leaves it, and rolls nothing over.
+    world = shadowed(TINY + HEAD + FED + EAGER)
+    at(world, 500)
+    do(world, "topic.terminate", cluster="a", topic="t")
+    at(world, 5_000)
+    do(world, "topic.unload", cluster="a", topic="x")
+    at(world, 9_000)
+    assert len(world.runtime.clusters["a"].topics["t"].log.ledgers) == 1 and world.summary()["violations"] == []
+
+
+def test_a_topic_that_is_made_again_after_its_termination_takes_messages():
+    world = shadowed("clusters: {a: {}}\ntopics: {t: {clusters: [a]}}\nproducers: {q: {topic: t, cluster: a}}\n")
+    do(world, "topic.terminate", cluster="a", topic="t")
+    do(world, "producer.stop", producer="q")
+    do(world, "topic.delete", cluster="a", topic="t")
+    do(world, "topic.create", cluster="a", topic="t")
+    do(world, "producer.start", producer="q")
+    do(world, "producer.send", producer="q")
+    world.run(130_000_000)
+    assert world.summary()["clusters"]["a"]["topics"]["t"]["messages"] == 1
+
+
+def test_a_shadow_that_asks_the_bookies_survives_its_source():
+    world = shadowed("settings: {bookkeeperExplicitLacIntervalInMills: 100}\noptions: {shadowLastConfirmedRefresh: on-read}\n" + HEAD + FED + EAGER)
+    at(world, 200)
+    do(world, "topic.delete", cluster="a", topic="t", force=True)
+    do(world, "producer.stop", producer="p")
+    do(world, "subscription.clear", subscription="s", cluster="a")
+    do(world, "consumer.pause", consumer="c")
+    do(world, "consumer.resume", consumer="c")
+    at(world, 5_000)
+    assert world.summary()["violations"] == []
+
+
+def test_a_recovered_cursor_has_the_name_that_it_was_persisted_under():
+    # Pushed to `<first kept>:-1`, persisted, pushed again unpersisted (one write a second), then recovered after a crash.
+    world = shadowed(SMALL + HEAD.replace("b: {topic: t}, ", "") + FED + "consumers: {c: {subscription: s, cluster: a, processing: 10s, receiverQueueSize: 1}}\n")
+    at(world, 300)
+    do(world, "topic.crash", cluster="a", topic="x")
+    at(world, 400)
+    recovered, persisted = rows(world, "cursor.recovered", subscription="s")[-1], rows(world, "cursor.persisted", subscription="s")
+    assert (recovered["ledger"], recovered["entry"]) == (persisted[0]["ledger"], -1) and world.summary()["violations"] == []
+
+
+def test_payloads_for_a_topic_that_is_no_shadow_are_counted():
+    world = shadowed("options: {shadowCachesReplicatedEntries: true}\nclusters: {a: {}}\ntopics: {t: {clusters: [a]}, n: {clusters: [a]}}\nproducers: {q: {topic: t, cluster: a}}\n")
+    do(world, "shadow.set", cluster="a", topic="t", shadows=["n"])
+    world.run(1_000_000)
+    do(world, "producer.send", producer="q")
+    world.run(2_500_000)
+    assert world.runtime.clusters["a"].topics["t"].shadows.replicators["n"].sent_bytes == 2 * 1000, "sent, refused, and sent again after a second"

@@ -21,6 +21,14 @@ _MILLISECOND_US = 1_000
 RETRY_FIRST_US, RETRY_MAX_US = 15_000_000, 60_000_000
 
 
+def entry_bytes(topic: Topic, index: int) -> int:
+    """Bytes of an entry of the topic that writes it."""
+    runtime, record = topic.runtime, topic.log.records[index]
+    if record < 0:
+        return runtime.markers[-record - 1].size_bytes
+    return runtime.messages.size_bytes[record] * runtime.messages.batch[record]
+
+
 class Reads:
     """Counts of entries read by one topic's broker since the run began, and its cache."""
 
@@ -83,10 +91,7 @@ class Reads:
 
     def size_bytes(self, index: int) -> int:
         """Bytes of an entry."""
-        runtime, record = self.topic.runtime, self.owner.log.records[index]
-        if record < 0:
-            return runtime.markers[-record - 1].size_bytes
-        return runtime.messages.size_bytes[record] * runtime.messages.batch[record]
+        return entry_bytes(self.owner, index)
 
     def _place_of(self, index: int) -> str:
         now_us = self.topic.runtime.now_us

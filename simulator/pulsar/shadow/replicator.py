@@ -15,6 +15,7 @@ from simulator.kernel.random import draw, stream_key
 from simulator.log.cursors import Cursor
 from simulator.pulsar import upkeep
 from simulator.pulsar.ranks import SHADOW, rank
+from simulator.pulsar.shadow.reads import entry_bytes
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ class ShadowReplicator:
         if self.state != DISCONNECTED:
             return
         self.state = STARTING
-        if at_once:
+        begins = self.runtime.now_us == 0 and self.shadow in self.topic.cluster.topics  # then it is loaded at this instant, too
+        if at_once and (begins or self._reachable()):
             self._started(cause)
         else:
             self._after(2 * self.runtime.option("shadowReplicationLatency"), "connected_now")
@@ -179,7 +181,7 @@ class ShadowReplicator:
         if self.topic.reads is not None:
             self.topic.reads.take(index)
         if self.runtime.option("shadowCachesReplicatedEntries"):
-            self.sent_bytes += self.topic.reads.size_bytes(index)  # the payload travels only where somebody caches it
+            self.sent_bytes += entry_bytes(self.topic, index)  # the payload travels only where somebody caches it
         self.wire.append(index)
         self.runtime.schedule(self.runtime.now_us + self.runtime.option("shadowReplicationLatency"), self.rank, self, "arrive", (self.connection, index))
 

@@ -148,11 +148,12 @@ class ShadowSource:
         return told
 
     def next_told_us(self) -> int | None:
-        """The next instant at which the writer tells the bookies what is confirmed; None when it never does."""
-        ledger, now_us = self.topic.log.ledgers[-1], self.topic.runtime.now_us
+        """The next instant at which the writer tells the bookies what is confirmed; None when it never does, or was deleted."""
+        ledgers, now_us = self.topic.log.ledgers, self.topic.runtime.now_us
         interval_us = self.topic.cluster.setting("bookkeeperExplicitLacIntervalInMills", self.topic) * 1_000
-        if not interval_us:
+        if not interval_us or not ledgers:
             return None
+        ledger = ledgers[-1]
         return ledger.opened_us + ((now_us - ledger.opened_us) // interval_us + 1) * interval_us
 
     def _entries_stored_by(self, at_us: int) -> int:

@@ -224,6 +224,8 @@ class ShadowTopic(Topic):
         if epoch != self.epoch or not self.loaded:
             return
         self.refresh_due = False
+        if not self.source.log.ledgers:  # it was deleted
+            return
         self.confirmed_reads += 1
         told = self.log.last_of_nonempty(self.source.shadows.entries_confirmed())
         if told > self.log.confirmed and self.log.current.id == self.source.log.ledgers[-1].id:
