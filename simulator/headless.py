@@ -65,11 +65,12 @@ def compare(
     """Run a scenario under every strategy and print the comparison to `out`: a table, or the scenario's summary as written with `comparison[]`; gives the exit code."""
     try:
         loaded = load_scenario(scenario, seed=seed, until_us=_instant(until), overrides=parse_overrides(sets))
+        runs = strategy_runs(loaded)
     except ScenarioError as error:
         err.write(f"{error}\n")
         return EXIT_BAD_INPUT
     told, broken, summary = [], {}, {}
-    for made in [*strategy_runs(loaded), None]:
+    for made in [*runs, None]:
         if made is None and not as_json:
             break
         world = World.from_scenario(loaded if made is None else made.scenario, rows_max=ROWS_MAX)

@@ -56,7 +56,9 @@ def strategy_named(name: str) -> Strategy:
 
 
 def under(scenario: Scenario, strategy: Strategy) -> Scenario:
-    """The scenario with every subscription under this strategy, and what it expects then."""
+    """The scenario with every subscription under this strategy, and what it expects then. Raises ScenarioError for one without subscriptions."""
+    if not scenario.subscriptions:
+        raise ScenarioError([Problem(scenario.name, None, None, "subscriptions", "there is none whose progress could be told", "compare a scenario of Pulsar's with subscriptions")])
     moved = [command.arguments["tenant"] for command in scenario.commands if _carries(command.do, command.arguments)]
     changed = replace(
         scenario,

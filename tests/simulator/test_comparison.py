@@ -71,6 +71,13 @@ def test_one_strategy_alone_is_a_run_like_any_other():
         strategy_named("none")
 
 
+def test_a_scenario_without_subscriptions_is_refused_in_words():
+    bare = load_scenario(PERIOD).canonical_text.split("subscriptions:")[0]
+    err = StringIO()
+    assert compare(bare, StringIO(), err) == EXIT_BAD_INPUT
+    assert "there is none whose progress could be told; compare a scenario of Pulsar's with subscriptions" in err.getvalue()
+
+
 def test_a_block_that_compares_is_read_like_expectations():
     text = load_scenario(PERIOD).canonical_text
     assert load_scenario_text(text).compare == load_scenario(PERIOD).compare

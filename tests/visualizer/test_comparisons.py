@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.test import AsyncClient, Client
 
+from simulator import load_scenario, scenario_names
 from simulator.comparison import STRATEGY_NAMES
 from simulator.headless import compare
 from tests.visualizer.pages import Page
@@ -80,6 +81,13 @@ async def test_a_lab_is_compared_as_it_ran(hub: Any) -> None:
     told = await columns(f"/labs/{made.lab.pk}/compare/columns.json")
     assert told["columns"][0]["followed"][0]["messages"]["at_target_us"] != plain["columns"][0]["followed"][0]["messages"]["at_target_us"], "the slow link is part of it"
     assert told["columns"][0]["text"] is None, "commands by hand are not in the scenario's text"
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_scenario_without_subscriptions_is_refused_in_words(hub: Any) -> None:
+    name = next(name for name in scenario_names() if not load_scenario(name).subscriptions)
+    answer = await AsyncClient().get(f"/compare/{name}/columns.json")
+    assert answer.status_code == 400 and "there is none whose progress could be told" in answer.json()["error"]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from simulator import ENGINE_VERSION
+from simulator import ENGINE_VERSION, ScenarioError
 from simulator.comparison import STRATEGIES, column, strategy_runs
 from visualizer.pump import Pump
 from visualizer.reruns import Study
@@ -59,7 +59,10 @@ class Comparisons:
     def _begin(self, source: Source) -> Study:
         if sum(study.state == "running" for study in self._studies.values()) >= RUNNING:
             raise Refused("too-many", f"{RUNNING} comparisons are being run already.", "Try again in a minute.")
-        runs = strategy_runs(source.scenario, source.commands)
+        try:
+            runs = strategy_runs(source.scenario, source.commands)
+        except ScenarioError as error:
+            raise Refused("bad-scenario", f"{source.title} cannot be compared: {error}", "Strategies are ways to tell the progress of Pulsar's subscriptions.") from error
         study = Study(f"comparison {next(self._numbers)}", source.seed, source.until_us, runs, self._pump.remove, column)
         self._studies[source.key] = study
         while len(self._studies) > KEPT:
