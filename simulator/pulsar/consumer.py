@@ -43,7 +43,7 @@ class Consumer(Acknowledger):
         self.name = spec.name
         self.number = runtime.name(spec.name)
         self.subscription_number = runtime.name(spec.subscription)
-        self.resolver = resolver_for(self, spec.cluster, runtime.subscriptions[spec.subscription].topic)
+        self.resolver = resolver_for(self, spec.cluster, runtime.subscriptions[spec.subscription].topic, spec.schema)
         self.cluster_name = spec.cluster or self.resolver.mapped
         self.rank = rank(CONSUMER, sorted(runtime.scenario.consumers).index(spec.name))
         self.state = WAITING

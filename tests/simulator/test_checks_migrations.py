@@ -11,7 +11,8 @@ from simulator.pulsar.migration.clean_up import CleanUp
 from simulator.pulsar.migration.data import TopicData
 from simulator.pulsar.migration.metadata import Metadata
 from simulator.pulsar.migration.progress import AcknowledgementSync
-from tests.simulator.test_migration import BACK, BASE, CHECKED, CLEAN_UP, GREEN, PARTS, START, SWITCH, run
+from tests.simulator.test_blue_green import CHECKED, GREEN
+from tests.simulator.test_migration import BACK, BASE, CLEAN_UP, PARTS, START, SWITCH, run
 
 SENT, COPIED, TOLD = (check.claim for check in (SentWhereTold, CopiedBeforeDeleted, ToldBeforeDeleted))
 CUT = "at: 4900ms, do: link.cut, link: blue <-> green"

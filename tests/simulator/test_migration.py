@@ -8,7 +8,7 @@ import pytest
 
 from simulator import World, load_scenario_text
 from simulator.scenarios import builtin_text
-from tests.simulator.engine_runs import MS, at_ms, do, numbers, open_world, rows
+from tests.simulator.engine_runs import MS, at_ms, do, numbers, rows
 
 BASE = builtin_text("tenant-moves").split("\ncommands:")[0] + "\n"
 PARTS = BASE.replace("clusters: [blue], namespace", "clusters: [blue], partitions: 3, namespace")
@@ -67,6 +67,15 @@ def test_a_client_without_a_cluster_asks_for_partitions_then_for_its_broker_and_
     stored = rows(world, "message.stored")[0]
     assert stored["at_us"] == 104 * MS and stored["sequence_id"] == 0, "what was published before is sent once it is connected"
     assert not rows(world, "producer.connected", client="nobody")
+
+
+def test_a_client_with_a_schema_asks_for_it_between_partitions_and_lookup():
+    schema = "schemas: {order: {type: AVRO, definition: {type: record, name: Order, fields: [{name: id, type: long}]}}}\n"
+    base = BASE.replace("every: 10ms, stop: 7s", "every: 10ms, stop: 7s, schema: order") + schema
+    world = run(START, SWITCH, CLEAN_UP, base=base)
+    asked = [(row["at_us"] // MS, row["reason"]) for row in rows(world, "lookup.answered", client="web")]
+    assert asked == [(101, "partition-metadata"), (103, "schema"), (105, "lookup"), (5101, "lookup")], "after the unload the lookup alone"
+    everything_arrived(world)
 
 
 def test_data_does_not_go_through_the_lookup_service():
@@ -221,6 +230,25 @@ def test_switched_too_early_what_was_left_is_taken_up_afterwards():
     everything_arrived(world)
 
 
+# --- what a switch costs now
+
+
+@pytest.mark.parametrize("at_ms_", [2500, 2705, 3333, 4000, 4741, 5555])
+@pytest.mark.parametrize("base", [BASE.replace("processing: 1ms", "processing: 0ms"), PARTS.replace("processing: 1ms", "processing: 0ms")], ids=["plain", "partitions"])
+def test_where_its_premise_fits_the_forecast_is_what_comes(at_ms_, base):
+    # The premise: the source dies at this very instant, nothing more leaves it, and nobody has a message in hand.
+    world = world_of(START, base=base, until="30s")
+    world.run(at_ms_ * MS)
+    cost = world.view()["migrations"][0]["cost"]
+    assert cost["sum"] == cost["subscriptions"]["billing"] == world.forecast("billing", "blue")["green"]
+    do(world, "migration.switch", tenant="acme", force=True)
+    do(world, "cluster.crash", cluster="blue")
+    world.run(30_000_000)
+    outcome = world.summary()["failovers"][0]
+    assert {name: outcome[name] for name in cost["sum"]} == cost["sum"]
+    assert outcome["forecast"] == {name: cost["sum"][name] for name in outcome["forecast"]}
+
+
 # --- the way back
 
 
@@ -283,86 +311,11 @@ def test_other_strategies_have_their_own_price(strategy, cause):
     everything_arrived(world)
 
 
-# --- blue-green
-
-
-GREEN = ["at: 1s, do: migration.start, tenant: acme, to: green, strategy: blue-green", "at: 2900ms, do: migration.switch, tenant: acme", CLEAN_UP]
-CHECKED = BASE.replace("for: 20s", "for: 4s") + "settings: {clusterMigrationCheckDurationSeconds: 1}\n"
-
-
-def test_blue_green_drains_blue_and_nothing_comes_twice_or_out_of_order():
-    world = run(*GREEN, base=CHECKED)
-    assert [one["state"] for one in migration(world)["steps"]] == ["done", "skipped", "skipped", "done", "done"]
-    assert rows(world, "message.replicated") == [], "nothing is copied"
-    # Checked at every second: at 3 s the producer is redirected; web/50 is held until 4.6 s: the consumer stays until the check of 5 s.
-    assert [(row["client"], row["at_us"] // MS) for row in rows(world, "client.redirected")] == [("web", 3000), ("billing-1", 5000), ("billing-1", 5102)]
-    failover = world.summary()["failovers"][0]
-    assert (failover["mode"], failover["at_us"], failover["duplicates"], failover["lost"], failover["reordered"]) == ("blue-green", 5_000_000, 0, 0, 0)
-    assert world.summary()["lookup"] == {"acme": "green"} and "orders" not in world.topics["blue"]
-    everything_arrived(world)
-
-
-def test_blue_green_has_no_way_back():
-    world = run(*GREEN[:2], "at: 3500ms, do: migration.roll-back, tenant: acme", base=CHECKED, until="4s")
-    assert refused(world) == [("migration.roll-back", "no-way-back")] and "terminated" in world.summary()["commands"][-1]["error"]
-
-
-def test_a_period_of_nought_never_looks():
-    world = run(*GREEN[:2], base=BASE, until="6s")
-    assert refused(world) == [("migration.switch", "not-ready")] and "0 is off" in world.summary()["commands"][-1]["error"]
-
-
-def blue_green(settings="clusterMigrationCheckDurationSeconds: 1", clusters="[blue]", commands=()):
-    """One topic, not of any tenant in the map: its clients stand in blue by the scenario."""
-    body = (
-        f"settings: {{{settings}}}\nclusters: {{blue: {{}}, green: {{}}, red: {{}}}}\ntopics: {{t: {{clusters: {clusters}, namespace: acme/shop}}}}\n"
-        "producers: {p: {topic: t, cluster: blue, every: 10ms, stop: 6s}}\n"
-        "subscriptions:\n  s: {topic: t, type: Shared, initialPosition: Earliest}\n  slow: {topic: t, type: Shared, initialPosition: Earliest}\n"
-        "consumers:\n  c: {subscription: s, cluster: blue, processing: 1ms}\n  d: {subscription: slow, cluster: blue, processing: 15ms}\n"
-    )
-    return open_world(body + "commands:\n" + "".join(f"  - {{{one}}}\n" for one in commands), until="12s", family="tenant-migration")
-
-
-MARK = "at: 1900ms, do: cluster.migrate, cluster: blue, to: green"
-AUTO = "clusterMigrationCheckDurationSeconds: 1, clusterMigrationAutoResourceCreation: true"
-
-
-def test_with_auto_creation_the_check_makes_topic_and_subscriptions_at_earliest_and_each_moves_when_it_is_drained():
-    world = blue_green(AUTO, commands=[MARK])
-    world.run()
-    made = rows(world, "subscription.created", cluster="green")
-    assert [(row["subscription"], row["entry"], row["reason"]) for row in made] == [("s", -1, "migration"), ("slow", -1, "migration")]
-    sent_on = {row["client"]: row["at_us"] // MS for row in reversed(rows(world, "client.redirected", cluster="blue"))}
-    # Checked every second. 200 messages by 2 s, when p is redirected; s has acknowledged them by then, but tells so in groups of
-    # 100 ms, so it is drained at the next check; slow (15 ms each) acknowledges the last one after 3 s, and is drained at 4 s.
-    assert sent_on == {"p": 2000, "c": 3000, "d": 4000}
-    assert [row["subscription"] for row in rows(world, "subscription.deleted", cluster="blue")] == ["s", "slow"]
-    assert len(rows(world, "message.delivered", subscription="slow")) == 600 == len(rows(world, "message.delivered", subscription="s"))
-
-
-def test_with_a_replication_backlog_the_topic_is_terminated_and_nobody_redirected_yet():
-    world = blue_green(AUTO, clusters="[blue, red]", commands=["at: 1500ms, do: link.cut, link: blue -> red", MARK, "at: 5s, do: link.heal, link: blue -> red"])
-    world.run(4500 * MS)
-    assert at_ms(rows(world, "topic.terminated")) == [2000] and rows(world, "topic.migrated") == [] == rows(world, "client.redirected")
-    assert world.view()["producers"]["p"]["pending"] > 200, "what it publishes meanwhile waits"
-    world.run()
-    assert rows(world, "topic.migrated") and [row["peer"] for row in rows(world, "replicator.removed", cluster="blue")] == ["red"]
-    assert len(rows(world, "message.delivered", subscription="s")) == 600
-
-
-def test_marked_without_an_address_is_400_and_unmarked_nothing_happens():
-    world = blue_green(commands=["at: 1s, do: cluster.migrate, cluster: blue", "at: 1s, do: namespace.migrate, cluster: blue, namespace: acme/shop",
-                                 "at: 1s, do: namespace.migrate, cluster: blue, namespace: acme/none", "at: 1900ms, do: cluster.migrate, cluster: blue, to: green, migrated: false"])  # fmt: skip
-    world.run()
-    assert [one["code"] for one in world.summary()["commands"]] == ["400", "400", "404", None]
-    assert rows(world, "topic.terminated") == [], "an address alone moves nobody"
-
-
 # --- one run, however it is cut
 
 
 @pytest.mark.parametrize("commands, base", [
-    ([START, SWITCH, CLEAN_UP], BASE), ([START, SWITCH, BACK], PARTS), (GREEN, CHECKED),
+    ([START, SWITCH, CLEAN_UP], BASE), ([START, SWITCH, BACK], PARTS), ([START, SWITCH, CLEAN_UP], PARTS),
     ([START, "at: 1720ms, do: link.cut, link: blue <-> green", "at: 2s, do: migration.switch, tenant: acme, force: true"], PARTS),
 ])  # fmt: skip
 def test_one_digest_over_seeks_and_forks(commands, base):

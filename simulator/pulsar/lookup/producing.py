@@ -28,7 +28,7 @@ class Brokers:
         self.producer = producer
         self.runtime = producer.runtime
         self.base = producer.spec.topic
-        self.resolver = resolver_for(self, producer.spec.cluster, self.base)
+        self.resolver = resolver_for(self, producer.spec.cluster, self.base, producer.spec.schema)
         self.told: dict[str, str] = {}
         self.retries = 0
         self.due = False

@@ -1,4 +1,4 @@
-"""How one client asks the LookupService: partition metadata when its life begins, then the lookup, again after every broken connection.
+"""How one client asks the LookupService: partition metadata when its life begins, and the schema if it has one; then the lookup, again after every broken connection.
 
 Rules: one request after the other, each `lookupLatency` long. `number` counts what was asked for: an answer to something
 older is stale. The client, told where or told nothing, connects or waits its backoff and asks again.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from simulator.pulsar.lookup.service import LOOKUP, PARTITION_METADATA
+from simulator.pulsar.lookup.service import LOOKUP, PARTITION_METADATA, SCHEMA
 
 if TYPE_CHECKING:
     from simulator.pulsar.runtime import Runtime
@@ -32,9 +32,10 @@ class Client(Protocol):
 class Resolver:
     """The asking side of a client without a cluster of its own."""
 
-    def __init__(self, client: Client, base: str) -> None:
+    def __init__(self, client: Client, base: str, with_schema: bool) -> None:
         self.client = client
         self.base = base
+        self.first_requests = (PARTITION_METADATA, SCHEMA) if with_schema else (PARTITION_METADATA,)
         self.number = 0
         self.asking = False
         self.knows_partitions = False
@@ -55,10 +56,9 @@ class Resolver:
             return
         self.asking = True
         self.number += 1
-        self._send(() if self.knows_partitions else (PARTITION_METADATA,), cause)
+        self._send((LOOKUP,) if self.knows_partitions else (*self.first_requests, LOOKUP), cause)
 
-    def _send(self, before_lookup: tuple[str, ...], cause: int) -> None:
-        requests = (*before_lookup, LOOKUP)
+    def _send(self, requests: tuple[str, ...], cause: int) -> None:
         self._later(self.client.runtime.lookup.latency_us // 2, "at_service", (self.number, requests, cause))
 
     def _later(self, after_us: int, method: str, argument: tuple) -> None:
@@ -89,10 +89,9 @@ class Resolver:
         if number != self.number:
             return
         if requests:
-            self.knows_partitions = True
-            self._send((), seq)
+            self._send(requests, seq)
         else:
-            self.asking = False
+            self.asking, self.knows_partitions = False, True
             self.client.found(cluster, seq)
 
     def told_nothing(self, argument: tuple) -> None:
@@ -102,6 +101,6 @@ class Resolver:
             self.client.not_found()
 
 
-def resolver_for(client: Client, cluster: str | None, base: str) -> Resolver | None:
+def resolver_for(client: Client, cluster: str | None, base: str, schema: str | None) -> Resolver | None:
     """A resolver for a client without a cluster of its own."""
-    return Resolver(client, base) if cluster is None else None
+    return Resolver(client, base, schema is not None) if cluster is None else None
