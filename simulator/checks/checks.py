@@ -15,6 +15,7 @@ from simulator.checks.causes_add_up import CLAIM as CAUSES_ADD_UP
 from simulator.checks.causes_add_up import causes_that_do_not_add_up
 from simulator.checks.check import Check
 from simulator.checks.filtered_rightly import FilteredRightly
+from simulator.checks.groups import GROUP_CHECKS
 from simulator.checks.knowledge import Knowledge, NoKnowledge
 from simulator.checks.mark_delete import MarkDelete
 from simulator.checks.migrations import CopiedBeforeDeleted, SentWhereTold, ToldBeforeDeleted
@@ -38,7 +39,7 @@ ROW_CHECKS: tuple[type[Check], ...] = (
     SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly, BrokerLimits, SameShape, SchemaFirst, *SHADOW_CHECKS, AudiencesServed, *MIGRATION_CHECKS,
 )  # fmt: skip
 
-CHECKS_OF: dict[str, tuple[type, tuple[type[Check], ...]]] = {PULSAR: (Knowledge, ROW_CHECKS), EMQX: (NoKnowledge, ())}
+CHECKS_OF: dict[str, tuple[type, tuple[type[Check], ...]]] = {PULSAR: (Knowledge, ROW_CHECKS), EMQX: (NoKnowledge, GROUP_CHECKS)}
 """By protocol: what its checks know in common, and the checks themselves."""
 
 CLAIMS: tuple[str, ...] = (*(check.claim for _known, checks in CHECKS_OF.values() for check in checks), CAUSES_ADD_UP)

@@ -26,6 +26,11 @@ ASKED_FOR = (
     # topic creation
     "clients-created-it-before", "clients-created-it-proposed", "clients-created-it", "drifted-partitions", "drifted-partitions-before",
     "retry-without-end", "new-schema-before", "new-schema", "schema-refused", "created-apart", "compared-first",
+    # durable shared subscriptions
+    "groups-join", "groups-leave", "groups-killed", "groups-killed-in-a-chunk", "groups-leader-crash-early", "groups-leader-crash-late", "groups-two-readers",
+    "groups-split-heals", "groups-quick-resubscribe", "groups-generation-ends", "groups-end-of-stream-as-shipped", "groups-more-borrowers", "groups-replay",
+    "groups-late-progress", "groups-late-progress-as-shipped", "groups-second-answer", "groups-second-answer-as-shipped", "groups-reset-while-leaving",
+    "groups-reset-while-leaving-as-shipped", "groups-rounds", "groups-rounds-as-shipped", "groups-thousand-streams",
     # shadow topics
     "shadow-two-audiences", "shadow-cached", "shadow-loaded-late", "shadow-explicit-lac", "shadow-refresh", "shadow-source-unload",
     "shadow-rollover", "shadow-retention-loss", "shadow-not-writable", "shadow-offloaded",

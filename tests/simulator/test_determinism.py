@@ -21,7 +21,7 @@ from tests.simulator.test_world_history import BODY, END_US
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGESTS = "from simulator import World\nfor name in {names!r}:\n    world = World.open(name)\n    world.run()\n    print(name, world.digest(), flush=True)\n"
-LIBRARY = ["two-regions", "three-regions", "unsafe-partial-snapshot", "region-down", "fail-over-and-back"]
+LIBRARY = ["two-regions", "three-regions", "unsafe-partial-snapshot", "region-down", "fail-over-and-back", "groups-split-heals"]
 
 
 @lru_cache

@@ -1,0 +1,96 @@
+"""The checks of durable shared subscriptions: each passes where the rules hold, and each is broken by a mutation of the rule that it names."""
+
+import pytest
+
+from simulator.checks import groups as checks
+from simulator.emqx import leader, protocol
+from simulator.emqx.agent import Agent
+from simulator.emqx.protocol import GRANTING, Progress
+from simulator.emqx.session import Session
+from tests.emqx.group_runs import open_world
+
+BODY = """
+settings: {n_shards: 2, leader_heartbeat_interval: 1s}
+nodes: {n: {}}
+groups: {g: {filter: "t/#"}}
+publishers: {p: {topic: t, start: 1s, every: 50ms, stop: 9s}}
+sessions:
+  a: {node: n, subscriptions: ["$share/g/t/#"], processing: 40ms}
+  b: {node: n, start: 3500ms, stop: 7s, subscriptions: ["$share/g/t/#"], processing: 40ms}
+"""
+
+
+APART = BODY.replace("nodes: {n: {}}", "nodes: {m: {}, n: {}}").replace("b: {node: n", "b: {node: m")
+"""On two nodes a quarrel over a stream takes time."""
+
+
+def claims_broken(body=BODY):
+    world = open_world(body, until="12s")
+    world.run()
+    return {violation.claim for violation in world.violations}
+
+
+def test_they_hold_where_nothing_is_mutated():
+    assert claims_broken() == set()
+
+
+def test_tables_are_the_protocols_own():
+    assert checks.ASSIGNMENT == {state: tuple(after) for state, after in protocol.ASSIGNMENT_MOVES.items()}
+    assert checks.LEASE == protocol.LEASE_MOVES
+    assert {state: after for state, after in checks.BORROWER.items() if state} == protocol.BORROWER_MOVES
+
+
+def test_a_lease_that_is_never_given_back(monkeypatch):
+    note = Agent._note_lease
+    monkeypatch.setattr(Agent, "_note_lease", lambda self, borrower, stream, position, state, cause: cause if state == "absent" else note(self, borrower, stream, position, state, cause))
+    assert checks.LegalMoves.claim in claims_broken()
+
+
+def test_a_leader_that_grants_what_is_owned(monkeypatch):
+    def assign(self, who, count):
+        effects = []
+        for name in list(self.streams)[: max(count, 0)]:
+            self.streams[name].owner, self.owned[who][name] = who, None
+            effects += [self._move(name, GRANTING), self._say(name, self.streams[name])]
+        return effects
+
+    monkeypatch.setattr(leader.Leader, "_assign", assign)
+    monkeypatch.setattr(leader, "ASSIGNMENT_MOVES", {state: tuple(protocol.ASSIGNMENT_MOVES) for state in protocol.ASSIGNMENT_MOVES})
+    monkeypatch.setattr(leader.Leader, "_free", lambda self, name: leader.Assigned(name, self.streams[name].owner, "free", 0))
+    assert checks.OneOwner.claim in claims_broken(APART)
+
+
+def test_a_position_told_inside_a_chunk(monkeypatch):
+    fetch = Session._fetch
+
+    def fetch_and_tell(self, reading):
+        fetch(self, reading)
+        if reading is not None and reading.blocked and reading.borrower is not None:
+            self.agent.report(reading.borrower, [Progress(reading.stream, reading.end, False)], reading.chunk_seq)
+
+    monkeypatch.setattr(Session, "_fetch", fetch_and_tell)
+    assert checks.PersistedAcknowledged.claim in claims_broken()
+
+
+def test_a_message_that_is_passed_over(monkeypatch):
+    fetch = Session._fetch
+
+    def skip(self, reading):
+        if reading is not None and not reading.blocked and not reading.released and reading.end == 3:
+            reading.begin = reading.end = 4
+        fetch(self, reading)
+
+    monkeypatch.setattr(Session, "_fetch", skip)
+    broken = claims_broken()
+    assert checks.NothingPassedOver.claim in broken and checks.PersistedAcknowledged.claim in broken
+
+
+@pytest.mark.parametrize("check", checks.GROUP_CHECKS)
+def test_a_copy_goes_its_own_way(check):
+    world = open_world(BODY)
+    first = check(world.scenario)
+    other = first.copy()
+    for name in ("states", "owners", "reached", "above"):
+        if hasattr(first, name):
+            getattr(first, name)[("x", "y")] = {1: None}
+            assert getattr(other, name) == {}

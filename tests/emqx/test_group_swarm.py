@@ -1,0 +1,118 @@
+"""Random schedules of durable shared subscriptions: safety under any faults; then faults stop and all comes right within the bound.
+
+Safety is what the checks claim, that causes are found for every duplicate, and that nothing is lost. Liveness: 45 s after the last fault, with clients that
+acknowledge and every session connected, each stream has one owner that reads it, nothing waits, and the streams are balanced to within one.
+"""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from simulator import World
+from simulator.emqx.protocol import MESSAGES
+from tests.emqx.group_runs import SECOND, open_world
+
+FAULTS_UNTIL_MS, BOUND_US = 20_000, 45 * SECOND
+SHIPPED = {
+    "lateProgress": "last-write-wins", "resetWhileUnsubscribing": "resubscribes", "reassignmentTimers": "multiply",
+    "endOfStream": "kills-leader", "replayedGeneration": "forgotten", "secondConnectResponse": "crashes",
+}  # fmt: skip
+SHARE = '"$share/g/t/#"'
+SESSIONS, NODES = ("a", "b", "c"), ("n1", "n2")
+
+session = st.sampled_from(SESSIONS)
+commands = st.one_of(
+    st.builds("session.{}, session: {}".format, st.sampled_from(("kill", "disconnect", "connect", "pause-acks", "resume-acks")), session),
+    st.builds("session.{}, session: {}, topic: {}".format, st.sampled_from(("subscribe", "unsubscribe")), session, st.just(SHARE)),
+    st.sampled_from(("leader.crash, group: g", "leader.stop, group: g", "storage.close-generation", "storage.add-shards, count: 1", "store.fail, for: 3s")),
+    st.builds("node.{}, node: {}".format, st.sampled_from(("crash", "restart")), st.sampled_from(NODES)),
+    st.builds("link.{}, link: n1 <-> n2".format, st.sampled_from(("cut", "heal"))),
+    st.builds("protocol.lose, type: {}".format, st.sampled_from(MESSAGES)),
+    st.builds("protocol.delay, type: {}, by: {}ms".format, st.sampled_from(MESSAGES), st.integers(1, 12_000)),
+    st.builds("protocol.duplicate, type: {}, by: {}ms".format, st.sampled_from(MESSAGES), st.integers(0, 3_000)),
+)
+planned = st.lists(st.tuples(st.integers(100, FAULTS_UNTIL_MS), commands), max_size=14)
+link = st.sampled_from(("", ", loss: 10%", ", duplication: 20%", ", reordering: 30%", ", loss: 5%, duplication: 5%, reordering: 10%"))
+NO_FAULTS: dict[str, str] = {}
+
+
+def world_of(schedule, seed, link, batch, processing, options=NO_FAULTS, shards=3) -> World:
+    lines = "".join(f"  - {{at: {at}ms, do: {words}}}\n" for at, words in sorted(schedule))
+    sessions = "".join(f"  {name}: {{node: {NODES[place % 2]}, start: {place * 900}ms, processing: {processing}, reconnect: 2s, subscriptions: [{SHARE}, own/x]}}\n" for place, name in enumerate(SESSIONS))
+    told = ", ".join(f"{name}: {value}" for name, value in options.items())
+    return open_world(f"""
+settings: {{n_shards: {shards}, batch_size: {batch}}}
+options: {{{told}}}
+nodes: {{n1: {{}}, n2: {{}}}}
+links: {{default: {{latency: {{distribution: uniform, low: 1ms, high: 30ms}}{link}}}}}
+groups: {{g: {{filter: "t/#"}}}}
+publishers: {{p: {{topic: t, start: 300ms, every: 90ms, stop: 25s}}, own: {{topic: own/x, every: 500ms, stop: 25s}}}}
+sessions:
+{sessions}{"commands:" if lines else ""}
+{lines}""", until="2m", seed=seed)  # fmt: skip
+
+
+def safe(world: World) -> dict:
+    """The group's figures, after what must hold under any faults was looked at."""
+    summary = world.summary()
+    counted = summary["groups"]["g"]
+    assert summary["violations"] == [] and counted["lost"] == 0
+    assert sum(counted["by_cause"].values()) == counted["duplicates"]
+    assert counted["delivered"] - counted["duplicates"] - counted["redeliveries"] + counted["waiting"] == counted["published"]
+    return counted
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(planned, st.integers(0, 1000), link, st.sampled_from((1, 3, 100)), st.sampled_from(("0s", "20ms")), st.sets(st.sampled_from(sorted(SHIPPED))))
+def test_under_any_faults_nothing_is_lost_and_every_duplicate_has_its_cause(schedule, seed, link, batch, processing, shipped):
+    world = world_of(schedule, seed, link, batch, processing, {name: SHIPPED[name] for name in sorted(shipped)})
+    world.run(60 * SECOND)
+    safe(world)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(planned, st.integers(0, 1000), st.sampled_from((1, 3, 100)))
+def test_when_faults_stop_all_comes_right_within_45_s(schedule, seed, batch):
+    """The links are sound; the claim of a leader that died may hold for 30 s, a borrower's deadlines for eight more."""
+    world = world_of(schedule, seed, "", batch, "0s")
+    world.run(FAULTS_UNTIL_MS * 1000)
+    view = world.view()
+    for name in NODES:
+        if view["clusters"][name]["state"] == "down":
+            world.apply({"do": "node.restart", "node": name})
+    world.apply({"do": "link.heal", "link": "n1 <-> n2"})
+    world.runtime.network.orders.clear()
+    for name in SESSIONS:
+        if view["sessions"][name]["acks_paused"]:
+            world.apply({"do": "session.resume-acks", "session": name})
+        if view["sessions"][name]["state"] == "offline":
+            assert world.apply({"do": "session.connect", "session": name}).ok
+        if not any(text.startswith("$share") for text in world.view()["sessions"][name]["subscriptions"]):
+            assert world.apply({"do": "session.subscribe", "session": name, "topic": "$share/g/t/#"}).ok
+    world.run(FAULTS_UNTIL_MS * 1000 + BOUND_US)
+    assert safe(world)["waiting"] == 0
+    (leader,) = world.view()["groups"]["g"]["leaders"]
+    assert {one["state"] for one in leader["assignments"].values()} <= {"granted"}
+    shares = [one["streams"] for one in leader["borrowers"]]
+    assert len(shares) == len(SESSIONS) and max(shares) - min(shares) <= 1
+    held = [(name, reading["stream"]) for name, one in world.view()["sessions"].items() for reading in one["readings"] if reading["group"] == "g" and not reading["released"]]
+    assert sorted(stream for _name, stream in held) == sorted(leader["assignments"])
+
+
+@settings(max_examples=8, deadline=None)
+@given(planned, st.integers(0, 1000), link, st.lists(st.integers(1, 40_000), min_size=1, max_size=4))
+def test_one_digest_over_cuts_seeks_and_forks(schedule, seed, link, cuts):
+    whole = world_of(schedule, seed, link, 3, "20ms")
+    whole.run(40 * SECOND)
+    world = world_of(schedule, seed, link, 3, "20ms")
+    for at_ms in cuts:
+        world.seek(at_us=at_ms * 1000)
+        world.view()
+        world.summary()
+        fork = world.fork()
+    world.seek(at_us=40 * SECOND)
+    fork.run(40 * SECOND)
+    assert world.digest() == whole.digest() == fork.digest()
+    again = World.replay(whole.scenario, whole.seed, whole.command_log, 40 * SECOND)
+    assert again.digest() == whole.digest()
