@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator import scenario_names
+from simulator import load_scenario, scenario_names
 
 DRAWN = """() => {
   const canvas = document.querySelector("[data-part=still]");
@@ -19,6 +19,7 @@ DRAWN = """() => {
 
 @pytest.mark.parametrize("name", scenario_names())
 def test_scenario_runs_in_the_page(make_lab, name):
+    has_diagram = load_scenario(name).protocol == "pulsar"  # the others have the event list until theirs is drawn
     lab = make_lab(name).open()
     lab.page.keyboard.press("Space")
     lab.until("state.playing && state.at_us > 0")
@@ -28,7 +29,7 @@ def test_scenario_runs_in_the_page(make_lab, name):
     for share in (0.5, 1):
         lab.seek(int(end_us * share))
         lab.page.wait_for_timeout(120)
-        assert lab.page.evaluate(DRAWN) > 1000
+        assert lab.page.evaluate(DRAWN) > 1000 or not has_diagram
     assert "Connecting" not in lab.page.locator("[data-part=sentence]").inner_text()
     assert lab.page.locator("[data-part=events] li").count() > 0
     assert lab.state("state.view.violations.length") == 0

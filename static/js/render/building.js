@@ -43,6 +43,7 @@ export function makeBuilding(document, root) {
 
 function wordsWithout(state, watched, topic, why) {
   if (why) return why.words;
+  if (!watched.subject) return "There are no logs here, and so no snapshots.";
   if (!topic?.controller) return `${watched.subject} has no snapshot controller: ${watched.subscription ?? "its subscription"} is not replicated there.`;
   const last = topic.controller.last_completed_us;
   return last ? `The last one was asked for at ${seconds(last)} s. The next tick asks again.` : "None was ever finished. The next tick asks.";

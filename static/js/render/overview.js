@@ -57,6 +57,7 @@ function paintRow(context, scene, lane, theme, { y, x0, x1, longest, tiles }) {
 
 /** The window as a frame around the rows of these lanes: one around all, or one each when they were parted. */
 function paintWindow(context, scene, theme, { lanes, x0, x1, longest, top, height }) {
+  if (lanes.length === 0) return; // a scenario without logs
   const reach = Math.max(...lanes.map((lane) => scene.lanes[lane.name].strip.to - scene.lanes[lane.name].strip.from), 1);
   const px = (x1 - x0) / longest;
   const right = x1 - backOf(scene.window, lanes[0].name) * px;
