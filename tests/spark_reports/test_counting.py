@@ -164,9 +164,10 @@ def test_the_worked_cases_by_hand(spark: Any, tmp_path: Path, monkeypatch: pytes
     cases = worked_cases(monkeypatch)
     assert len(cases) > 20
     inputs, scenarios = [], []
+    readable = load_scenario("two-regions").canonical_text  # the cases have no file; only the protocol is read from it
     for number, (name, trace, scenario, _) in enumerate(cases):
         path = tmp_path / f"{number:03}-{name}.parquet"
-        write_trace(path, trace, {"engine_version": "by hand", "scenario": "", "seed": 0, "commands": [], "until_us": 60_000_000})
+        write_trace(path, trace, {"engine_version": "by hand", "scenario": readable, "seed": 0, "commands": [], "until_us": 60_000_000})
         scenarios.append(scenario)
     inputs = find_traces([tmp_path])
     counting = counted_by_spark(spark, inputs, scenarios)
