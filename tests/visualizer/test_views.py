@@ -26,7 +26,9 @@ def test_the_gallery_shows_every_scenario_with_a_true_picture(client):
     assert shown[0]["name"] == "two-regions", "where a newcomer begins"
     assert [scenario for family in answer.context["families"] for scenario in family["scenarios"]] == shown
     for scenario in shown:
-        assert scenario["picture"]["lanes"] or scenario["family"] == "durable-shared-subscriptions", scenario["name"]  # whose picture is still to be drawn
+        if scenario["family"] == "durable-shared-subscriptions":
+            continue  # no logs, and its own picture is still to be drawn
+        assert scenario["picture"]["lanes"], scenario["name"]
         assert any(lane["cells"]["kind"] for lane in scenario["picture"]["lanes"]), scenario["name"]
     assert ScenarioPicture.objects.count() == len(shown)
 
