@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 RANGES_MAX, IN_HAND_MAX, LEDGERS_MAX, TEXT_CHARACTERS_MAX = 200, 200, 50, 300
 """What one frame may carry of lists that grow."""
 
+SAID_WITHIN = 2_000
+"""Entries beyond a mark-delete that are asked whether another cluster said they are acknowledged: a millisecond or two."""
+
 PENDING_MAX = 64
 """Pending snapshots listed, the newest: twice what a period of a second and Pulsar's timeout of 30 s leave pending."""
 
@@ -141,6 +144,7 @@ def _subscription(subscription: Subscription) -> dict[str, Any]:
         "read_position": read_position_text(subscription.topic, subscription.dispatcher.read_index),
         "ranges": [list(pair) for pair in cursor.ranges(RANGES_MAX)],
         "ranges_total": cursor.ranges_total,
+        "said": _said(subscription),
         "individually_deleted": cursor.text(log, TEXT_CHARACTERS_MAX),
         "backlog": subscription.backlog,
         "unacked": subscription.dispatcher.unacked,
@@ -154,6 +158,23 @@ def _subscription(subscription: Subscription) -> dict[str, Any]:
         "last_applied_us": subscription.last_applied_us,
         "consumers": {session.consumer.name: _session(session) for session in subscription.dispatcher.sessions},
     }  # fmt: skip
+
+
+def _said(subscription: Subscription) -> list[list[int]]:
+    """Entries beyond the mark-delete that other clusters say are acknowledged whole: the filter stage will not send them."""
+    ranges: list[list[int]] = []
+    log, cursor = subscription.topic.log, subscription.cursor
+    first = cursor.mark_delete + 1
+    for index in range(first, min(log.length, first + SAID_WITHIN)) if subscription.synced else ():
+        if log.records[index] < 0 or cursor.is_acknowledged(index) or subscription.said_to_remain(index, log.records[index]):
+            continue
+        if ranges and ranges[-1][1] == index - 1:
+            ranges[-1][1] = index
+        elif len(ranges) == RANGES_MAX:
+            break
+        else:
+            ranges.append([index, index])
+    return ranges
 
 
 def _session(session) -> dict[str, Any]:

@@ -38,6 +38,12 @@ test("in the other region: what was acknowledged elsewhere and not here would co
   assert.deepEqual(having(bits, DONE), [0, 1, 2, 3, 5, 7]);
 });
 
+test("what another cluster said is acknowledged will be filtered: it does not come twice", () => {
+  const bits = bitsOf(lab({ b: { ...cursor({ mark: 1 }), said: [[2, 3], [7, 7]] } }), "b");
+  assert.deepEqual(having(bits, TWICE), [5]);
+  assert.deepEqual(having(bits, DONE), [0, 1, 2, 3, 5, 7]);
+});
+
 test("causes: beyond the mark-delete a hole is to blame, below it no snapshot", () => {
   const state = lab();
   const watched = whatIsWatched(state, {});

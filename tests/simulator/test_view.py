@@ -26,3 +26,18 @@ def test_beyond_its_bound_the_newest_are_listed_and_the_total_stays(monkeypatch:
     monkeypatch.setattr(view, "PENDING_MAX", 4)
     shown = controller_after(5, 30)
     assert shown["pending"] == whole["pending"][-4:] and shown["pending_total"] == whole["pending_total"]
+
+
+def test_what_other_clusters_said_is_what_the_filter_stage_will_not_send():
+    """The ranges that the page takes out of "comes twice" are those that the engine then filters."""
+    world = World.open("strategies-delayed-message")
+    world.run(world.scenario.commands[0].at_us - 1)
+    target = world.scenario.commands[0].arguments["to"]
+    shown = world.view()["clusters"][target]["topics"]["orders"]["subscriptions"]["billing"]
+    said = [index for first, last in shown["said"] for index in range(first, last + 1)]
+    assert said and min(said) > shown["mark_delete_index"]
+    before = world.seq
+    world.run()
+    log = {(row["ledger"], row["entry"]) for row in (world.trace.row(seq) for seq in world.trace.seqs(before, world.seq, types=("message.filtered",))) if row["cluster"] == target}
+    positions = {world.runtime.clusters[target].topics["orders"].log.position(index) for index in said}
+    assert positions <= log

@@ -99,7 +99,7 @@ export function makeStanding(state, watched) {
         continue;
       }
       const identity = identityOf(store.columns, at);
-      if (!here && anywhere.has(identity)) bit |= would_come || (moved?.to === cluster && !held.has(index)) ? DONE | TWICE : DONE;
+      if (!here && anywhere.has(identity)) bit |= (would_come || (moved?.to === cluster && !held.has(index))) && !inRanges(cursor?.said ?? [], index) ? DONE | TWICE : DONE;
       if (then && moved.to === cluster && cameTwice(moved, then, identity, index, bit, all_delivered)) bit = (bit & ~TWICE) | CAME_TWICE;
       if (cluster === failed && reached && !reached.has(identity)) bit |= STRANDED;
       if (moved?.to === cluster && index <= begin && owed.has(identity) && !anywhere.has(identity)) bit = (bit & ~DONE) | LOST;
