@@ -118,6 +118,24 @@ def test_a_pushed_cursor_stands_before_the_first_ledger_that_is_left():
     assert world.summary()["shadows"]["x"]["lost_by_subscription"] == {"s": 20}
 
 
+def test_a_pushed_cursor_is_recovered_by_the_words_it_was_persisted_with():
+    # Pushed at every deletion, persisted once a second: the crash finds an older `<first ledger kept>:-1` (found by the swarm of random runs).
+    fed = "producers: {p: {topic: t, cluster: a, start: 50ms, every: 10ms}}\n"
+    world = shadowed(SMALL + HEAD + fed + "consumers: {d: {subscription: b, cluster: a}, c: {subscription: s, cluster: a, processing: 10s, receiverQueueSize: 1}}\n")
+    at(world, 2_730)
+    do(world, "topic.crash", cluster="a", topic="x", downtime="50ms")
+    at(world, 2_900)
+    persisted, (recovered,) = rows(world, "cursor.persisted", subscription="s"), rows(world, "cursor.recovered", subscription="s")
+    assert persisted[-1]["entry"] == recovered["entry"] == -1
+    assert [row["ledger"] for row in persisted if row["seq"] < recovered["seq"]][-1] == recovered["ledger"]
+    moved = rows(world, "cursor.moved", subscription="s")
+    before = [row for row in moved if row["seq"] < recovered["seq"]][-1]
+    (back,) = [row for row in moved if row["reason"] == "recovery"]
+    assert (back["ledger"], back["entry"]) == (before["to_ledger"], before["to_entry"])
+    assert (back["to_ledger"], back["to_entry"]) == (recovered["ledger"], -1)
+    assert world.summary()["violations"] == []
+
+
 # --- a reset of a shadow's cursor
 
 
