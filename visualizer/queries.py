@@ -53,6 +53,7 @@ def row(session: Session, seq: int) -> Work:
 
 
 def marker(session: Session, number: int) -> Work:
+    require_logs(session)
     found = yield in_thread(lambda: _marker(session.world, number))
     if found is None:
         raise Refused("not-found", f"No marker {number} has been written so far.", "Markers count from 1 in the run.")
@@ -72,6 +73,7 @@ def summary(session: Session) -> Work:
 
 def admin(session: Session, tool: str, cluster: str, topic: str) -> Work:
     """What an operator's tool would print now (docs/admin.md)."""
+    require_logs(session)
     return (yield from session.printouts.ask(session.world, (tool, cluster, topic)))
 
 
@@ -84,6 +86,7 @@ def inputs(session: Session) -> Work:
 
 def brokers(session: Session) -> Work:
     """Load of the declared brokers over time, and the latency of what they send."""
+    require_logs(session)
     return (yield in_thread(session.world.broker_load))
 
 
@@ -92,6 +95,12 @@ def tile_of(session: Session, branch: int, cluster: str, topic: str, level: int,
         raise Refused("other-branch", f"The lab shows branch {session.world.branch}, not {branch}.", "Switch to that branch first.")
     require_topic(session, cluster, topic)
     return (yield from tile(session, cluster, topic, level, index))
+
+
+def require_logs(session: Session) -> None:
+    """What is asked about logs has an answer only in a lab of a protocol that has some."""
+    if not session.world.topics:
+        raise Refused("no-logs", "This lab has no clusters with logs.", "The event list and the summary tell of it.")
 
 
 def require_topic(session: Session, cluster: str, topic: str) -> None:
@@ -106,6 +115,7 @@ COUNTED = frozenset({"summary", "inputs", "why-twice", "messages", "story"})
 
 def creation(session: Session, of: str | None) -> Work:
     """Each cluster's namespaces and topics, every replicator's start; of one (`from/to/topic`) how its starts went so far."""
+    require_logs(session)
     world = session.world
     told = look(world)
     yield None

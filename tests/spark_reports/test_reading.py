@@ -17,7 +17,7 @@ from spark_reports.html.what_if import what_if as table
 from spark_reports.read import find_traces
 from spark_reports.transforms.series import SAMPLES
 from spark_reports import curves
-from tests.spark_reports.conftest import write_run
+from tests.spark_reports.conftest import run_scenario, write_run
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,13 @@ def test_what_is_missing_is_said_in_words(tmp_path: Path) -> None:
         find_traces([tmp_path / "nowhere"])
     with pytest.raises(TraceFileError, match="simulate --trace"):
         find_traces([tmp_path])
+
+
+def test_a_protocol_that_reports_do_not_count_is_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "groups.jsonl"
+    write_run(run_scenario("groups-leave"), path)
+    with pytest.raises(TraceFileError, match="do not count durable shared subscriptions yet"):
+        find_traces([path])
 
 
 def test_variants_change_one_thing_and_the_first_nothing(trace: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from script.benchmarks import scenarios
-from simulator import World, load_scenario_text
+from simulator import World, load_scenario, load_scenario_text
 from simulator.checks import Checks
 from simulator.kernel.clock import Clock
 from simulator.trace.trace import BLOCK_ROWS, Trace
@@ -143,6 +143,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "what-if": {},
     "forecast": {"subscription": "billing", "topic": "orders", "after_us": 0},
     "creation": {"of": "a/b/orders"},
+    "brokers": {},
 }
 
 
@@ -199,3 +200,17 @@ async def test_the_loop_goes_on_while_a_run_is_counted(lab, work):
     assert lab.listener.frames == before + 1, "and says so"
     lab.resumed(await asyncio.ensure_future(lab.blocked_on))
     assert lab.turn(1.2)
+
+
+@pytest.mark.parametrize("what", sorted(set(ANSWERS) - {"rows", "row", "cone", "passages", "landmarks", "summary", "inputs", "why-twice", "what-if"}))
+async def test_a_lab_without_logs_refuses_in_words_what_is_asked_about_logs(what: str) -> None:
+    session = Session("groups", 1, Audience())
+    scenario = load_scenario("groups-leave")
+    world = World.from_scenario(scenario)
+    world.run(1_000_000)
+    session.start_with(world, scenario)
+    result: list[Any] = []
+    session.submit(Job(ANSWERS[what](session, **QUESTIONS[what]), result.append, result.append))
+    while not result:
+        session.turn(0.0)
+    assert isinstance(result[0], Refused) and result[0].error and result[0].hint

@@ -25,7 +25,7 @@ const SHOWN = [
   ["every", "every line"],
 ];
 
-export const ADMIN_PANEL = { name: "your-own-tools", title: "Your own tools", make };
+export const ADMIN_PANEL = { name: "your-own-tools", title: "Your own tools", needs: "topics", make };
 
 /** @param {HTMLElement} section @param {import("./panels.js").PanelParts} parts */
 function make(section, { document, window, requests, base, getState, say, wake }) {

@@ -17,7 +17,7 @@ const COLUMNS = [
 ];
 
 /** @type {import("./panel_list.js").Panel} */
-export const WHAT_IF = { name: "what-if", title: "What would have helped", make };
+export const WHAT_IF = { name: "what-if", title: "What would have helped", needs: "topics", make };
 
 function make(section, { document, window, requests, base, getState, say, wake }) {
   section.classList.add("what-if");
