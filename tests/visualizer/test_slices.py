@@ -211,6 +211,8 @@ async def test_a_lab_without_logs_refuses_in_words_what_is_asked_about_logs(what
     session.start_with(world, scenario)
     result: list[Any] = []
     session.submit(Job(ANSWERS[what](session, **QUESTIONS[what]), result.append, result.append))
-    while not result:
-        session.turn(0.0)
+    for turn in range(100):
+        session.turn(float(turn))
+        if session.blocked_on is not None:
+            session.resumed(await session.blocked_on)
     assert isinstance(result[0], Refused) and result[0].error and result[0].hint
