@@ -12,6 +12,7 @@ from simulator.summaries.audiences import audience_figures
 from simulator.summaries.brokers import broker_figures
 from simulator.pulsar.shadow.losses import lost_messages
 from simulator.summaries.shadows import reads_by_place
+from simulator.system.links import shown
 
 if TYPE_CHECKING:
     from simulator.pulsar.broadcast.audience import Audience
@@ -61,7 +62,7 @@ def pulsar(world: World) -> dict[str, Any]:
         "audiences": {f"{audience.name}/{audience.topic.name}": _audience(audience) for audience in runtime.fan_out.audiences},
         "brokers": {broker.name: broker_figures(broker) for name in runtime.cluster_names for broker in runtime.clusters[name].brokers},
         "producers": {name: _producer(runtime, name) for name in sorted(runtime.producers)},
-        "links": {f"{a} -> {b}": _link(runtime, (a, b)) for a, b in sorted(runtime.links)},
+        "links": {f"{a} -> {b}": shown(link) for (a, b), link in sorted(runtime.links.items())},
         "sentence": _sentence(runtime, forecasts),
         "forecast": {name: found for name, found in forecasts.items() if found is not None},
         "why_no_snapshot": {name: _refusals(runtime, name) for name in runtime.cluster_names},
@@ -192,12 +193,6 @@ def _producer(runtime: Runtime, name: str) -> dict[str, Any]:
     producer = runtime.producers[name]
     return {"cluster": producer.cluster_name, "topic": producer.spec.topic, "state": producer.state, "published": producer.published,
             "receipted": producer.receipted, "pending": sum(entry[1] for entry in producer.pending)}  # fmt: skip
-
-
-def _link(runtime: Runtime, pair: tuple[str, str]) -> dict[str, Any]:
-    link = runtime.links[pair]
-    latency_us = link.slow_us if link.slow_us is not None else link.nominal_us
-    return {"state": "up" if link.up else "cut", "latency_us": latency_us, "slowed": link.slow_us is not None}
 
 
 def _forecast(world: World, subscription: str) -> dict[str, Any] | None:

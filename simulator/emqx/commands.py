@@ -12,8 +12,8 @@ from simulator.emqx.publisher import PAUSED, RUNNING
 from simulator.emqx.session import Session
 from simulator.scenarios.mqtt_topics import parse_subscription
 from simulator.scenarios.commands import CommandError
-from simulator.scenarios.names import parse_link
 from simulator.scenarios.problems import Wrong
+from simulator.system import links
 from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _online(system: Emqx, arguments: dict) -> Session:
     return session
 
 
-# --- leaders, groups, nodes, links
+# --- leaders, groups, nodes
 
 
 def crash_leader(system: Emqx, arguments: dict, begin: Begin) -> None:
@@ -180,38 +180,6 @@ def restart_node(system: Emqx, arguments: dict, begin: Begin) -> None:
         raise CommandError("not-down", f"{node.name} is up", "crash it first")
     system.note("node.restarted", begin(), node.name)
     node.up = True
-
-
-def cut(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """link.cut: nothing passes, and what is on its way is lost."""
-    links = [system.links[pair] for pair in parse_link(arguments["link"])]
-    if not any(link.up for link in links):
-        raise CommandError("already-cut", f"{arguments['link']} is cut already", "heal it first")
-    cause = begin()
-    for link in links:
-        if link.up:
-            link.up = False
-            system.note("link.cut", cause, link.source, link.target)
-
-
-def heal(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """link.heal: up, with the latency of the scenario."""
-    links = [system.links[pair] for pair in parse_link(arguments["link"])]
-    if all(link.up and link.slow_us is None for link in links):
-        raise CommandError("not-broken", f"{arguments['link']} works as declared", "cut or slow it first")
-    cause = begin()
-    for link in links:
-        link.up, link.slow_us = True, None
-        system.note("link.healed", cause, link.source, link.target)
-
-
-def slow(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """link.slow: what is sent from now on takes this long."""
-    cause = begin()
-    for pair in parse_link(arguments["link"]):
-        link = system.links[pair]
-        link.slow_us = arguments["latency_us"]
-        system.note("link.slowed", cause, link.source, link.target, link.slow_us)
 
 
 # --- storage and the leaders' store
@@ -296,9 +264,7 @@ HANDLERS: dict[str, Handler] = {
     "group.destroy": destroy,
     "node.crash": crash_node,
     "node.restart": restart_node,
-    "link.cut": cut,
-    "link.heal": heal,
-    "link.slow": slow,
+    **links.HANDLERS,
     "storage.close-generation": close_generation,
     "storage.add-shards": add_shards,
     "store.fail": fail_store,

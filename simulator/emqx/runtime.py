@@ -21,7 +21,7 @@ from simulator.scenarios.mqtt_topics import QUEUE, Subscription, matches, parse_
 from simulator.kernel.links import Link
 from simulator.log.columns import SharedColumn
 from simulator.scenarios.model import Scenario
-from simulator.scenarios.settings import OPTIONS, SETTINGS
+from simulator.scenarios.settings import SETTINGS
 from simulator.system.system import System
 from simulator.trace.registry import CODE, NULL
 from simulator.trace.trace import Trace
@@ -122,15 +122,11 @@ class Emqx(System):
         for holder in (self.messages, *self.storage.streams.values()):
             holder.columns = tuple(column.prefix(holder.length) for column in holder.columns)
 
-    # --- settings and options
+    # --- settings
 
     def setting(self, name: str) -> Any:
         """A setting under the broker's name; spans are us."""
         return self.settings[name] if name in self.settings else SETTINGS[name].default
-
-    def option(self, name: str) -> Any:
-        """A lab option in force: the scenario's, or its default."""
-        return self.options[name] if name in self.options else OPTIONS[name].default
 
     def fault(self, name: str) -> bool:
         """Whether a known fault of the code is in force, rather than the sane behaviour."""

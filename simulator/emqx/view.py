@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from simulator.emqx.protocol import END
+from simulator.system.links import shown
 
 if TYPE_CHECKING:
     from simulator.emqx.agent import Agent
@@ -27,7 +28,7 @@ def view(world: Any) -> dict[str, Any]:
         "brokers": {},
         "producers": {name: {"cluster": None, "topic": one.spec.topic, "state": one.state, "published": one.published, "receipted": one.published, "pending": 0}
                       for name, one in sorted(system.publishers.items())},
-        "links": {f"{a} -> {b}": _link(system, (a, b)) for a, b in sorted(system.links)},
+        "links": {f"{a} -> {b}": shown(link) for (a, b), link in sorted(system.links.items())},
         "sentence": None,
         "forecast": {},
         "why_no_snapshot": {},
@@ -40,11 +41,6 @@ def view(world: Any) -> dict[str, Any]:
         },
         "streams_total": len(system.storage.streams),
     }  # fmt: skip
-
-
-def _link(system: Emqx, pair: tuple[str, str]) -> dict[str, Any]:
-    link = system.links[pair]
-    return {"state": "up" if link.up else "cut", "latency_us": link.nominal_us if link.slow_us is None else link.slow_us, "slowed": link.slow_us is not None}
 
 
 def _group(system: Emqx, name: str) -> dict[str, Any]:

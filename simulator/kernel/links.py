@@ -57,6 +57,19 @@ class Link:
             return now_us + self._constant_us
         return now_us + self.sampler.at(draw_index)
 
+    def cut(self) -> None:
+        """Nothing may be sent any more; what was not out yet never will be."""
+        self.up = False
+        self.drop_waiting()
+
+    def heal(self) -> None:
+        """As declared: up, with the latency of the sampler."""
+        self.up, self.slow_us = True, None
+
+    def drop_waiting(self) -> None:
+        """The bytes that wait to go out are gone."""
+        self.free_at_us = 0
+
     def capture(self) -> tuple[bool, int | None, int]:
         """The live state as plain data."""
         return self.up, self.slow_us, self.free_at_us

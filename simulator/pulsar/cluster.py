@@ -112,7 +112,7 @@ class Cluster:
             self.crashed_at_us = self.runtime.now_us
             for (source, _target), link in self.runtime.links.items():
                 if source == self.name:
-                    link.free_at_us = 0  # the bytes that waited to go out are gone
+                    link.drop_waiting()
             for topic in self.topics.values():
                 topic.unload("crash", seq, clean=False)
         self.state = state

@@ -17,13 +17,13 @@ from simulator.pulsar.failover import AutomaticFailover, Failover
 from simulator.pulsar.shadow import commands as commands_shadow
 from simulator.pulsar.shadow import commands_topics as commands_brokers
 from simulator.scenarios.commands import CommandError
-from simulator.scenarios.names import parse_link
+from simulator.system import links
 from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
     from simulator.pulsar.runtime import Runtime
 
-# --- clusters and links
+# --- clusters
 
 
 def crash(runtime: Runtime, arguments: dict, begin: Begin, state: str = "down") -> None:
@@ -61,42 +61,6 @@ def restart(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     for producer in runtime.producers.values():
         if producer.cluster_name == cluster.name and producer.state == DOWN:
             producer.set_state(producer.down_from, cause)
-
-
-def cut(runtime: Runtime, arguments: dict, begin: Begin) -> None:
-    """link.cut: connections made over the link break; what is on them is lost."""
-    links = [runtime.links[pair] for pair in parse_link(arguments["link"])]
-    if not any(link.up for link in links):
-        raise CommandError("already-cut", f"{arguments['link']} is cut already", "heal it first")
-    cause = begin()
-    for link in links:
-        if link.up:
-            link.up = False
-            link.free_at_us = 0  # the bytes that waited to go out are gone
-            seq = runtime.note("link.cut", cause, link.source, link.target)
-            for topic in runtime.clusters[link.source].topics.values():
-                if link.target in topic.replicators:
-                    topic.replicators[link.target].disconnect("link-cut", seq)
-
-
-def heal(runtime: Runtime, arguments: dict, begin: Begin) -> None:
-    """link.heal: up, with the latency of the scenario."""
-    links = [runtime.links[pair] for pair in parse_link(arguments["link"])]
-    if all(link.up and link.slow_us is None for link in links):
-        raise CommandError("not-broken", f"{arguments['link']} works as declared", "cut or slow it first")
-    cause = begin()
-    for link in links:
-        link.up, link.slow_us = True, None
-        runtime.note("link.healed", cause, link.source, link.target)
-
-
-def slow(runtime: Runtime, arguments: dict, begin: Begin) -> None:
-    """link.slow: what is sent from now on takes this long."""
-    cause = begin()
-    for pair in parse_link(arguments["link"]):
-        link = runtime.links[pair]
-        link.slow_us = arguments["latency_us"]
-        runtime.note("link.slowed", cause, link.source, link.target, link.slow_us)
 
 
 def marker_fault(runtime: Runtime, arguments: dict, begin: Begin) -> None:
@@ -142,9 +106,7 @@ HANDLERS: dict[str, Handler] = {
     "cluster.crash": crash,
     "cluster.lose": lose,
     "cluster.restart": restart,
-    "link.cut": cut,
-    "link.heal": heal,
-    "link.slow": slow,
+    **links.HANDLERS,
     "marker.delay": marker_fault,
     "marker.drop": marker_fault,
     "setting.change": change_setting,

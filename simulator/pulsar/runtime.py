@@ -17,11 +17,11 @@ from simulator.pulsar.markers import MarkerTable
 from simulator.pulsar.messages import MessageTable
 from simulator.pulsar.migration.blue_green import BlueGreen
 from simulator.pulsar.migration.resources import directory_of
-from simulator.scenarios.settings import OPTIONS
 from simulator.system.system import System
 from simulator.trace.trace import Trace
 
 if TYPE_CHECKING:
+    from simulator.kernel.links import Link
     from simulator.pulsar.creation.remote_admin import RemoteAdmin
     from simulator.pulsar.cluster import Cluster
     from simulator.pulsar.consumer import Consumer
@@ -108,6 +108,12 @@ class Runtime(System):
                 topic.stored_seqs = topic.stored_seqs.prefix(topic.log.length)
                 topic.source_indices = topic.source_indices.prefix(topic.log.length if topic.keeps_sources else 0)
 
+    def link_cut(self, link: Link, cause: int) -> None:
+        """Connections made over the link break; what is on them is lost."""
+        for topic in self.clusters[link.source].topics.values():
+            if link.target in topic.replicators:
+                topic.replicators[link.target].disconnect("link-cut", cause)
+
     # --- messages
 
     def take_messages(self, count: int) -> int:
@@ -116,11 +122,7 @@ class Runtime(System):
         self.message_count = first + count
         return first
 
-    # --- options and ranks
-
-    def option(self, name: str) -> Any:
-        """A lab option in force: the scenario's, or its default."""
-        return self.options[name] if name in self.options else OPTIONS[name].default
+    # --- clusters
 
     def clusters_of(self, base: str) -> list[str]:
         """The clusters that have the topic now, sorted."""

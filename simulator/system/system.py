@@ -13,6 +13,7 @@ import numpy as np
 
 from simulator.kernel.clock import Clock
 from simulator.kernel.random import draw, stream_key
+from simulator.scenarios.settings import OPTIONS
 from simulator.trace.registry import CODE, NULL
 from simulator.trace.trace import Trace
 
@@ -70,6 +71,15 @@ class System(Clock):
     def depart(self) -> None:
         """Take copies of its own of all that grows: what a new branch does before it writes."""
         self.trace = self.trace.prefix(self.seq)
+
+    def link_cut(self, link: Link, cause: int) -> None:
+        """A link has been cut: what else breaks with it."""
+
+    # --- options
+
+    def option(self, name: str) -> Any:
+        """A lab option in force: the scenario's, or its default."""
+        return self.options[name] if name in self.options else OPTIONS[name].default
 
     # --- trace
 

@@ -49,6 +49,17 @@ def test_slow_overrides_the_latency_and_leaves_the_nominal_alone():
     assert varying.latency_us(0) == 342
 
 
+def test_a_cut_loses_what_waits_to_go_out_and_healing_gives_back_the_declared_latency():
+    narrow = link(bandwidth=1_000_000)
+    narrow.transmit(0, 500_000, 0)
+    narrow.slow_us = 2_000_000
+    narrow.cut()
+    assert (narrow.up, narrow.free_at_us) == (False, 0)
+    narrow.heal()
+    assert (narrow.up, narrow.slow_us) == (True, None)
+    assert narrow.transmit(100, 500, 1) == 40_600
+
+
 def test_restore_sets_the_same_object():
     narrow = link(bandwidth=1_000_000)
     narrow.transmit(0, 500, 0)
