@@ -14,6 +14,7 @@ from simulator.pulsar import forecasting
 
 if TYPE_CHECKING:
     from simulator.pulsar.runtime import Runtime
+    from simulator.pulsar.topic import Topic
 
 
 class FailoverWindow:
@@ -25,6 +26,7 @@ class FailoverWindow:
         self.target = target
         self.forecast = forecasting.forecast(runtime, subscription, source).get(target) or {}
         self.stranded = forecasting.stranded_now(runtime, subscription, source, target)
+        self.returned = BitMap()  # of the stranded, what was in topics of the target that are deleted now
         self.unsettled = forecasting.held(runtime, subscription, target)  # in the target's log now, and not settled yet
         self.judged = BitMap()  # delivered at the target inside the window
         self.duplicates = self.redeliveries = self.extra_deliveries = 0
@@ -59,6 +61,10 @@ class FailoverWindow:
             self.unsettled = forecasting.still_to_come(self.runtime, self.subscription, self.target, self.unsettled)
             self._note_caught_up()
 
+    def topic_deleted(self, topic: Topic) -> None:
+        """A topic of the target goes, and with it the record of what it had."""
+        self.returned |= self.stranded & topic.present
+
     def _note_caught_up(self) -> None:
         if not self.unsettled:
             self.caught_up_us = self.runtime.now_us
@@ -71,7 +77,7 @@ class FailoverWindow:
             "extra_deliveries": self.extra_deliveries,
             "stranded": self.forecast.get("stranded"),
             "stranded_unprocessed": self.forecast.get("stranded_unprocessed"),
-            "stranded_returned": forecasting.returned(self.runtime, self.subscription, self.target, self.stranded),
+            "stranded_returned": len(self.returned | forecasting.returned(self.runtime, self.subscription, self.target, self.stranded)),
             "lost": self.forecast.get("lost"),
             "first_delivery_us": self.first_delivery_us,
             "outage_us": None if self.first_delivery_us is None else self.first_delivery_us - self.out_since_us,

@@ -89,9 +89,9 @@ def stranded_now(runtime: Runtime, subscription: str, source: str, target: str) 
     return found - _present(runtime, base, target)
 
 
-def returned(runtime: Runtime, subscription: str, target: str, stranded: BitMap) -> int:
-    """How many of the messages once stranded have reached the target."""
-    return stranded.intersection_cardinality(_present(runtime, runtime.subscriptions[subscription].topic, target))
+def returned(runtime: Runtime, subscription: str, target: str, stranded: BitMap) -> BitMap:
+    """Those of the messages once stranded that have reached the target."""
+    return stranded & _present(runtime, runtime.subscriptions[subscription].topic, target)
 
 
 def held(runtime: Runtime, subscription: str, cluster: str) -> BitMap:

@@ -5,6 +5,7 @@ It shares nothing with the cursors' bitmaps nor with `simulator.admin`, so agree
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 Position = tuple[int, int]
@@ -27,16 +28,17 @@ class PlainSubscription:
 
 
 class BacklogRecount:
-    """Feed rows in order; then ask `backlog` and `markers` by (cluster, topic, subscription)."""
+    """Feed rows in order; then ask `backlog` and `markers` by (cluster, topic, subscription). Audiences have no cursors in the rows."""
 
-    def __init__(self) -> None:
+    def __init__(self, audiences: Iterable[str] = ()) -> None:
+        self.audiences = set(audiences)
         self.sizes: dict[tuple[str, str], dict[Position, int]] = {}  # messages of each entry, 0 for a marker, in log order
         self.subscriptions: dict[tuple[str, str, str], PlainSubscription] = {}
 
     def read(self, rows: list[dict[str, Any]]) -> BacklogRecount:
         for row in rows:
             handle = getattr(self, "_" + row["type"].replace(".", "_").replace("-", "_"), None)
-            if handle is not None:
+            if handle is not None and row.get("subscription") not in self.audiences:
                 handle(row)
         return self
 

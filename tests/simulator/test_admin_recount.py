@@ -29,7 +29,7 @@ def test_backlogs_and_their_markers_are_what_the_rows_say(scenario, instants):
     world = World.from_scenario(loaded(scenario))
     for at_us in sorted(instants):
         world.run(at_us)
-        recount = BacklogRecount().read(world.trace.rows(0, world.seq))
+        recount = BacklogRecount(world.scenario.audiences).read(world.trace.rows(0, world.seq))
         for cluster, topic, answer in subscriptions_of(world):
             notes = [words for _line, words in answer["notes"]]
             stats = json.loads(answer["text"])

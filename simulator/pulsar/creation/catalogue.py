@@ -95,6 +95,9 @@ def delete(cluster: Cluster, base: str, reason: str, cause: int) -> int:
     for topic in doomed:
         topic.unload("deleted", cause)
     for topic in doomed:
+        for one in runtime.failovers:
+            if one.target == cluster.name:
+                one.window.topic_deleted(topic)
         _empty(topic, cause)
         topic.take_broker(None)
         del cluster.topics[topic.name]

@@ -35,6 +35,7 @@ class Move:
         self.window = FailoverWindow(runtime, subscription, source, target)
         self.seq = runtime.note("failover.started", cause, source, target, subscription, mode)
         self.over = False
+        self.window.cursor_moved()  # the subscription stands there already, and nothing will set it back
         runtime.failovers.append(self)
         runtime.windows[subscription] = self.window
 
