@@ -7,7 +7,7 @@ branch it begins a new one, and the old one stays. All work can be done in slice
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 

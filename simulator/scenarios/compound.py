@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simulator.scenarios import names, settings, units
-from simulator.scenarios.kinds import BAD, DECIMAL, DURATION, KINDS, LINKS, MESSAGE, SHARE, Kind
+from simulator.scenarios.kinds import BAD, DURATION, KINDS, LINKS, MESSAGE, SHARE, Kind
 from simulator.scenarios.model import Distribution, Selection
 from simulator.scenarios.problems import Wrong, suggestion
 from simulator.scenarios.avro_text import canonical_definition

@@ -7,7 +7,7 @@ import pytest
 
 from simulator.pulsar.markers import UPDATE, Marker
 from simulator.pulsar.snapshot_cache import OLDEST_FIRST, SPREAD, CachedSnapshot, SnapshotCache
-from tests.simulator.engine_runs import MS, SECOND, at_ms, do, numbers, open_world, positions, rows, run, subscription, topic
+from tests.simulator.engine_runs import MS, SECOND, at_ms, do, numbers, open_world, rows, run, subscription, topic
 from tests.simulator.test_engine_snapshots import CONSUMER, ONLY_A, body, refused, updates
 
 

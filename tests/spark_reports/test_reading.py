@@ -12,7 +12,6 @@ from script.support.package import make_package
 from simulator import World
 from simulator.trace.files import TraceFileError, read_meta
 from spark_reports import session, what_if
-from spark_reports.facts import scenarios_of
 from spark_reports.html.what_if import what_if as table
 from spark_reports.read import find_traces
 from spark_reports.transforms.series import SAMPLES

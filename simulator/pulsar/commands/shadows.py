@@ -1,4 +1,4 @@
-"""Commands about shadow topics (rules: see `simulator.pulsar.commands`).
+"""Commands about shadow topics.
 
 Rules: what goes by the admin interface answers with its status code (fact sheet C1): 204; 403 no permission or no name;
 404; 405 policies off; 409 it exists, or a change is being written; 412 a condition that is not met.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.pulsar.commands_topics import _up as cluster_up
+from simulator.pulsar.commands.named import cluster_up
 from simulator.pulsar.creation import catalogue
 from simulator.pulsar.shadow import addresses
 from simulator.pulsar.shadow.authorisation import SHADOW_TOPIC, refusal
 from simulator.pulsar.shadow.source import NO_SHADOWS, ShadowList
 from simulator.scenarios.commands import CommandError
+from simulator.system.commanding import Handler
 
 if TYPE_CHECKING:
     from simulator.pulsar.cluster import Cluster
@@ -143,7 +144,7 @@ def get_source(runtime, arguments, begin) -> None:
     begin(code="200", answer=runtime.scenario.topics[topic.name].shadow_of)
 
 
-HANDLERS = {
+HANDLERS: dict[str, Handler] = {
     "shadow.create": create,
     "shadow.delete": delete,
     "shadow.source": get_source,

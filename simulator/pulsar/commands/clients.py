@@ -1,4 +1,4 @@
-"""Commands about producers and consumers (rules: see `commands`)."""
+"""Commands about producers and consumers."""
 
 from __future__ import annotations
 
@@ -6,60 +6,87 @@ from typing import TYPE_CHECKING
 
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
+from simulator.pulsar.commands.named import cluster_up, consumer_in, producer_in
 from simulator.pulsar.consumer import ALIVE, PAUSED, RUNNING
+from simulator.pulsar.creation import clients
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.model import Distribution
-from simulator.scenarios.names import parse_message
+from simulator.scenarios.names import parse_message, parse_position
+from simulator.system.commanding import Handler
 
 if TYPE_CHECKING:
-    from simulator.pulsar.consumer import Consumer
-    from simulator.pulsar.producer import Producer
     from simulator.pulsar.runtime import Runtime
-
-
-def _producer(runtime: Runtime, arguments: dict, states: tuple[str, ...], do: str) -> Producer:
-    producer = runtime.producers[arguments["producer"]]
-    if producer.state not in states:
-        raise CommandError("wrong-state", f"{producer.name} is {producer.state}", f"{do} needs it {' or '.join(states)}")
-    return producer
-
-
-def _consumer(runtime: Runtime, arguments: dict, states: tuple[str, ...], do: str) -> Consumer:
-    consumer = runtime.consumers[arguments["consumer"]]
-    if consumer.state not in states:
-        raise CommandError("wrong-state", f"{consumer.name} is {consumer.state}", f"{do} needs it {' or '.join(states)}")
-    return consumer
+    from simulator.pulsar.topic import Topic
 
 
 def publish(runtime, arguments, begin) -> None:
     """producer.publish: so many at once, beside the producer's plan."""
-    producer = _producer(runtime, arguments, ("running", "paused"), "publish")
+    producer = producer_in(runtime, arguments, ("running", "paused"), "publish")
     cause = begin()
     for _ in range(arguments["count"]):
         producer.publish(cause)
     producer.flush_batches(cause)
 
 
+def send(runtime, arguments, begin) -> None:
+    """producer.send: the broker's answer is the command's."""
+    producer = producer_in(runtime, arguments, ("running", "paused"), "send")
+    topic, position = _sent_to(runtime, producer, arguments), arguments.get("position")
+    if producer.forbidden:
+        raise CommandError("NotAuthorized", producer.forbidden, "give its role produce for this topic")
+    if topic.source is None and position is not None:
+        raise CommandError("NotAllowed", "Only shadow topic supports sending messages with messageId", "send without a position")
+    if topic.refuses is not None and topic.source is None:
+        raise CommandError("TopicTerminated", "Topic was already terminated", "send to a topic that is open")
+    if topic.source is not None and position is None:
+        raise CommandError("NotAllowed", "Cannot send messages to a shadow topic", f"send to its source, {topic.source.name}")
+    cause = begin()
+    if position is None:
+        producer.publish(cause, topic.name)
+        producer.flush_batches(cause)
+    else:
+        topic.add(parse_position(position), cause)
+
+
+def _sent_to(runtime: Runtime, producer, arguments: dict) -> Topic:
+    cluster = cluster_up(runtime, producer.cluster_name)
+    parts = cluster.parts(producer.spec.topic)
+    found = [topic for topic in parts if topic.partition == (-1 if len(parts) == 1 and parts[0].partition < 0 else arguments.get("partition", 0))]
+    if not found or not found[0].loaded:
+        raise CommandError("no-topic", f"{producer.spec.topic} is not at a broker of {cluster.name}", "wait until it is loaded, or name a partition that is there")
+    return found[0]
+
+
+def use_schema(runtime, arguments, begin) -> None:
+    """producer.use-schema."""
+    producer = runtime.producers[arguments["producer"]]
+    if runtime.schemas is None:
+        raise CommandError("no-schemas", "the scenario declares no schemas", "declare some in its section schemas")
+    if producer.state not in ("running", "paused"):
+        raise CommandError("wrong-state", f"{producer.name} is {producer.state}", "start it first")
+    clients.use_schema(producer, runtime.clusters[producer.cluster_name], arguments.get("schema"), begin())
+
+
 def start_producer(runtime, arguments, begin) -> None:
     """producer.start."""
-    producer = _producer(runtime, arguments, ("stopped", "killed"), "start")
+    producer = producer_in(runtime, arguments, ("stopped", "killed"), "start")
     producer.set_state("running", begin())
 
 
 def stop_producer(runtime, arguments, begin) -> None:
     """producer.stop: an orderly close."""
-    producer = _producer(runtime, arguments, ("running", "paused"), "stop")
+    producer = producer_in(runtime, arguments, ("running", "paused"), "stop")
     producer.set_state("stopped", begin())
 
 
 def pause_producer(runtime, arguments, begin) -> None:
     """producer.pause."""
-    _producer(runtime, arguments, ("running",), "pause").set_state("paused", begin())
+    producer_in(runtime, arguments, ("running",), "pause").set_state("paused", begin())
 
 
 def resume_producer(runtime, arguments, begin) -> None:
     """producer.resume."""
-    _producer(runtime, arguments, ("paused",), "resume").set_state("running", begin())
+    producer_in(runtime, arguments, ("paused",), "resume").set_state("running", begin())
 
 
 def slow_producer(runtime, arguments, begin) -> None:
@@ -71,27 +98,27 @@ def slow_producer(runtime, arguments, begin) -> None:
 
 def start_consumer(runtime, arguments, begin) -> None:
     """consumer.start."""
-    consumer = _consumer(runtime, arguments, ("waiting", "closed", "killed"), "start")
+    consumer = consumer_in(runtime, arguments, ("waiting", "closed", "killed"), "start")
     consumer.last_seq = max(consumer.last_seq, begin())
     consumer.start()
 
 
 def stop_consumer(runtime, arguments, begin) -> None:
     """consumer.stop: finish, then close."""
-    consumer = _consumer(runtime, arguments, (RUNNING, PAUSED), "stop")
+    consumer = consumer_in(runtime, arguments, (RUNNING, PAUSED), "stop")
     begin()
     consumer.close_when_done(None)
 
 
 def pause_consumer(runtime, arguments, begin) -> None:
     """consumer.pause."""
-    consumer = _consumer(runtime, arguments, (RUNNING,), "pause")
+    consumer = consumer_in(runtime, arguments, (RUNNING,), "pause")
     consumer.pause(begin())
 
 
 def resume_consumer(runtime, arguments, begin) -> None:
     """consumer.resume."""
-    consumer = _consumer(runtime, arguments, (PAUSED,), "resume")
+    consumer = consumer_in(runtime, arguments, (PAUSED,), "resume")
     consumer.resume(begin())
 
 
@@ -106,17 +133,17 @@ def kill(runtime, arguments, begin) -> None:
     """client.kill."""
     name = arguments["client"]
     if name in runtime.consumers:
-        consumer = _consumer(runtime, {"consumer": name}, ALIVE, "kill")
+        consumer = consumer_in(runtime, {"consumer": name}, ALIVE, "kill")
         consumer.kill(begin())
     else:
-        _producer(runtime, {"producer": name}, ("running", "paused"), "kill").set_state("killed", begin())
+        producer_in(runtime, {"producer": name}, ("running", "paused"), "kill").set_state("killed", begin())
 
 
 def close(runtime, arguments, begin) -> None:
     """client.close: at once and cleanly."""
     name = arguments["client"]
     if name in runtime.consumers:
-        consumer = _consumer(runtime, {"consumer": name}, ALIVE, "close")
+        consumer = consumer_in(runtime, {"consumer": name}, ALIVE, "close")
         consumer.close(begin())
     else:
         stop_producer(runtime, {"producer": name}, begin)
@@ -164,8 +191,10 @@ def identity(runtime: Runtime, message: int) -> tuple[str, int]:
     return runtime.trace.names[runtime.messages.producer[message]], runtime.messages.sequence_id[message]
 
 
-HANDLERS = {
+HANDLERS: dict[str, Handler] = {
     "producer.publish": publish,
+    "producer.send": send,
+    "producer.use-schema": use_schema,
     "producer.start": start_producer,
     "producer.stop": stop_producer,
     "producer.pause": pause_producer,

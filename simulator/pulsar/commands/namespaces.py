@@ -1,30 +1,22 @@
-"""Commands about namespaces (rules: see `simulator.pulsar.commands`); codes are the HTTP status that pulsar-admin would get."""
+"""Commands about namespaces; codes are the HTTP status that pulsar-admin would get."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.pulsar.cluster import LOST
+from simulator.pulsar.commands.named import cluster_up
 from simulator.pulsar.creation import enforcement, policies, set_clusters
 from simulator.scenarios.commands import CommandError
+from simulator.system.commanding import Handler
 
 if TYPE_CHECKING:
     from simulator.pulsar.cluster import Cluster
     from simulator.pulsar.runtime import Runtime
 
 
-def serving(runtime: Runtime, name: str) -> Cluster:
-    """A cluster whose admin service answers."""
-    cluster = runtime.clusters[name]
-    if not cluster.up:
-        hint = "it was lost for good; name another cluster" if cluster.state == LOST else "restart it first"
-        raise CommandError("cluster-down", f"{name} is {cluster.state}", hint)
-    return cluster
-
-
-def present(runtime: Runtime, arguments: dict) -> Cluster:
+def _present(runtime: Runtime, arguments: dict) -> Cluster:
     """The cluster of the arguments, in which their namespace exists."""
-    cluster = serving(runtime, arguments["cluster"])
+    cluster = cluster_up(runtime, arguments["cluster"])
     if policies.of_namespace(runtime, cluster.name, arguments["namespace"]) is None:
         raise CommandError("404", f"Namespace {arguments['namespace']} does not exist in {cluster.name}", "create it there, or name one that the scenario declares")
     return cluster
@@ -32,7 +24,7 @@ def present(runtime: Runtime, arguments: dict) -> Cluster:
 
 def create(runtime, arguments, begin) -> None:
     """namespace.create: with default policies."""
-    cluster, namespace = serving(runtime, arguments["cluster"]), arguments["namespace"]
+    cluster, namespace = cluster_up(runtime, arguments["cluster"]), arguments["namespace"]
     if policies.of_namespace(runtime, cluster.name, namespace) is not None:
         raise CommandError("409", f"Namespace {namespace} already exists in {cluster.name}", "change its policies instead")
     cause = begin()
@@ -42,7 +34,7 @@ def create(runtime, arguments, begin) -> None:
 
 def set_namespace_clusters(runtime, arguments, begin) -> None:
     """namespace.set-clusters: checked as D3 says, then replicators follow."""
-    cluster = present(runtime, arguments)
+    cluster = _present(runtime, arguments)
     set_clusters.validate(cluster, arguments["namespace"], tuple(arguments["clusters"]), arguments["compareTopicPartitions"])
     cause = policies.change(runtime, cluster.name, arguments["namespace"], begin(), replication_clusters=tuple(arguments["clusters"]))
     enforcement.apply(runtime, cause)
@@ -50,7 +42,7 @@ def set_namespace_clusters(runtime, arguments, begin) -> None:
 
 def set_auto_creation(runtime, arguments, begin) -> None:
     """namespace.set-auto-topic-creation: the override as a whole."""
-    cluster = present(runtime, arguments)
+    cluster = _present(runtime, arguments)
     kind, number = arguments.get("allowAutoTopicCreationType"), arguments.get("defaultNumPartitions")
     if kind == "non-partitioned" and (number or 0) > 1:
         raise CommandError("412", f"[defaultNumPartitions] is {number}: not allowed to be above 1 when the type is non-partitioned", "leave it out, or choose partitioned")
@@ -64,7 +56,7 @@ def set_auto_creation(runtime, arguments, begin) -> None:
 
 def remove_auto_creation(runtime, arguments, begin) -> None:
     """namespace.remove-auto-topic-creation."""
-    cluster = present(runtime, arguments)
+    cluster = _present(runtime, arguments)
     policies.change(
         runtime, cluster.name, arguments["namespace"], begin(), allow_auto_topic_creation=None, allow_auto_topic_creation_type=None, default_num_partitions=None
     )
@@ -72,13 +64,13 @@ def remove_auto_creation(runtime, arguments, begin) -> None:
 
 def set_strategy(runtime, arguments, begin) -> None:
     """namespace.set-schema-compatibility-strategy."""
-    cluster = present(runtime, arguments)
+    cluster = _present(runtime, arguments)
     policies.change(runtime, cluster.name, arguments["namespace"], begin(), schema_compatibility_strategy=arguments["strategy"])
 
 
 def set_auto_update(runtime, arguments, begin) -> None:
     """namespace.set-is-allow-auto-update-schema: a switch for clients, and PIP-433's own for replicators."""
-    cluster, enabled = present(runtime, arguments), arguments["enabled"]
+    cluster, enabled = _present(runtime, arguments), arguments["enabled"]
     known = policies.of_namespace(runtime, cluster.name, arguments["namespace"])["is_allow_auto_update_schema_with_replicator"]
     for_replicator = arguments.get("enableForReplicator")
     if for_replicator is not None and runtime.option("replicationTopicCreation") == "before":
@@ -92,7 +84,7 @@ def set_auto_update(runtime, arguments, begin) -> None:
     )
 
 
-HANDLERS = {
+HANDLERS: dict[str, Handler] = {
     "namespace.create": create,
     "namespace.set-clusters": set_namespace_clusters,
     "namespace.set-auto-topic-creation": set_auto_creation,

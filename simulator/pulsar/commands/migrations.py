@@ -1,23 +1,21 @@
-"""Commands about tenants' migrations, the LookupService and PIP-188's flags (rules: see `pulsar.commands`)."""
+"""Commands about tenants' migrations, the LookupService and PIP-188's flags."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from simulator.pulsar.migration import readiness
 from simulator.pulsar.migration.migration import Migration
 from simulator.pulsar.migration.run import BLUE_GREEN, CLEAN_UP, ENDED, STEPS, SWITCH, WAITING
 from simulator.pulsar.migration.work import Condition
 from simulator.scenarios.commands import CommandError
+from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
     from simulator.pulsar.runtime import Runtime
 
-Begin = Callable[[], int]
 
-
-def _migration(runtime: Runtime, arguments: dict[str, Any]) -> Migration:
+def _migration(runtime: Runtime, arguments: dict) -> Migration:
     """The tenant's newest migration, which must not have ended."""
     tenant = arguments["tenant"]
     found = [one for one in runtime.migrations if one.run.tenant == tenant]
@@ -28,7 +26,7 @@ def _migration(runtime: Runtime, arguments: dict[str, Any]) -> Migration:
     return found[-1]
 
 
-def start(runtime: Runtime, arguments: dict[str, Any], begin: Begin) -> None:
+def start(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     """migration.start: step 1 begins at once."""
     tenant, target = arguments["tenant"], arguments["to"]
     source = runtime.lookup.tenants[tenant]
@@ -53,10 +51,10 @@ def start(runtime: Runtime, arguments: dict[str, Any], begin: Begin) -> None:
     migration.begin(cause)
 
 
-def _say(given: str, wanted: str) -> Callable[[Runtime, dict[str, Any], Begin], None]:
+def _say(given: str, wanted: str) -> Handler:
     """A command that is an input of the state machine."""
 
-    def handle(runtime: Runtime, arguments: dict[str, Any], begin: Begin) -> None:
+    def handle(runtime: Runtime, arguments: dict, begin: Begin) -> None:
         migration = _migration(runtime, arguments)
         if not migration.run.may(given):
             raise CommandError("wrong-state", f"the migration of {migration.run.tenant} is {migration.run.state}", wanted)
@@ -65,7 +63,7 @@ def _say(given: str, wanted: str) -> Callable[[Runtime, dict[str, Any], Begin], 
     return handle
 
 
-def roll_back(runtime: Runtime, arguments: dict[str, Any], begin: Begin) -> None:
+def roll_back(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     """migration.roll-back."""
     migration = _migration(runtime, arguments)
     why_not = migration.way_back
@@ -94,12 +92,12 @@ def _said(conditions: list[Condition]) -> str:
     return "; ".join(condition.words for condition in conditions)
 
 
-def advance(runtime: Runtime, arguments: dict[str, Any], begin: Begin) -> None:
+def advance(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     """migration.advance: the next step, whichever it is."""
     _begin_step(_migration(runtime, arguments), None, False, begin)
 
 
-def switch(runtime: Runtime, arguments: dict[str, Any], begin: Begin) -> None:
+def switch(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     """migration.switch: step 4; forced, from an earlier step too, which is taken up again afterwards."""
     migration, run = _migration(runtime, arguments), _migration(runtime, arguments).run
     if not arguments["force"] or (run.state == WAITING and run.step.name == SWITCH):
@@ -119,7 +117,7 @@ def _refuse_without_target(migration: Migration) -> None:
         raise CommandError("nothing-there", f"clients of {migration.run.tenant} would find nothing in {migration.run.target}: {why_not}", "finish step metadata, and see that the cluster is up")
 
 
-def clean_up(runtime: Runtime, arguments: dict[str, Any], begin: Begin) -> None:
+def clean_up(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     """migration.clean-up: step 5."""
     migration = _migration(runtime, arguments)
     if arguments["force"] and migration.run.step.name == CLEAN_UP:
@@ -129,21 +127,21 @@ def clean_up(runtime: Runtime, arguments: dict[str, Any], begin: Begin) -> None:
     _begin_step(migration, CLEAN_UP, arguments["force"], begin)
 
 
-def stop_lookup(runtime: Runtime, arguments: dict[str, Any], begin: Begin) -> None:
+def stop_lookup(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     """lookup.stop."""
     if not runtime.lookup.up:
         raise CommandError("not-up", "the LookupService is down", "start it first")
     runtime.lookup.set_up(False, begin())
 
 
-def start_lookup(runtime: Runtime, arguments: dict[str, Any], begin: Begin) -> None:
+def start_lookup(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     """lookup.start."""
     if runtime.lookup.up:
         raise CommandError("not-down", "the LookupService is up", "stop it first")
     runtime.lookup.set_up(True, begin())
 
 
-def mark_cluster(runtime: Runtime, arguments: dict[str, Any], begin: Begin) -> None:
+def mark_cluster(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     """cluster.migrate: POST /clusters/{cluster}/migrate."""
     blue, migrated, green = arguments["cluster"], arguments["migrated"], arguments.get("to")
     if migrated and green is None:
@@ -151,7 +149,7 @@ def mark_cluster(runtime: Runtime, arguments: dict[str, Any], begin: Begin) -> N
     runtime.blue_green.mark_cluster(blue, green, migrated, begin())
 
 
-def mark_namespace(runtime: Runtime, arguments: dict[str, Any], begin: Begin) -> None:
+def mark_namespace(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     """namespace.migrate: the flag in blue's local policies; it uses the address in the cluster's policies."""
     blue, namespace, migrated = arguments["cluster"], arguments["namespace"], arguments["migrated"]
     if (blue, namespace) not in runtime.policies.namespaces:
@@ -162,7 +160,7 @@ def mark_namespace(runtime: Runtime, arguments: dict[str, Any], begin: Begin) ->
     runtime.blue_green.mark_namespace(blue, namespace, migrated, begin())
 
 
-HANDLERS = {
+HANDLERS: dict[str, Handler] = {
     "migration.start": start,
     "migration.pause": _say("pause", "a migration can be paused while it waits or works"),
     "migration.resume": _say("resume", "only what is paused or has failed is resumed"),

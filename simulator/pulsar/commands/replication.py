@@ -1,0 +1,161 @@
+"""Commands about replication lists: of all clusters at once, or of a topic in one; codes are the HTTP status that pulsar-admin would get."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.pulsar.commands.named import topic_here
+from simulator.pulsar.commands.topic_shapes import copies_requests
+from simulator.pulsar.creation import catalogue, enforcement, policies, remote_admin
+from simulator.pulsar.creation.policies import GLOBAL, LOCAL
+from simulator.scenarios.commands import CommandError
+from simulator.system.commanding import Handler
+
+if TYPE_CHECKING:
+    from simulator.pulsar.cluster import Cluster
+    from simulator.pulsar.runtime import Runtime
+    from simulator.pulsar.topic import Topic
+
+
+def remove_cluster(runtime, arguments, begin) -> None:
+    """replication.remove-cluster: cursors towards it are deleted; snapshots no longer wait for it."""
+    base, name = arguments["topic"], arguments["cluster"]
+    if not any(name in pair for pair in runtime.replication[base]):
+        raise CommandError("not-listed", f"{name} is not on {base}'s replication list", "see the topic's clusters")
+    _refuse_namespace_replication(runtime, base)
+    cause = begin()
+    runtime.replication[base] = [pair for pair in runtime.replication[base] if name not in pair]
+    runtime.policies.take_pairs(runtime.scenario.topics[base], runtime.replication[base])
+    for cluster in runtime.clusters.values():
+        for topic in cluster.topics.values():
+            if topic.base == base:
+                _drop_replicators(topic, name, cause)
+
+
+def _refuse_namespace_replication(runtime: Runtime, base: str) -> None:
+    """These two commands speak for all clusters at once; a topic whose list is its namespace's has no such list."""
+    if any(runtime.policies.own_list(cluster, base) is None for cluster in runtime.scenario.topics[base].clusters):
+        namespace = runtime.scenario.topics[base].namespace
+        raise CommandError("namespace-replication", f"{base} replicates as its namespace {namespace} says", "use namespace.set-clusters or topic.set-replication-clusters")
+
+
+def _drop_replicators(topic: Topic, removed: str, cause: int) -> None:
+    gone = list(topic.replicators) if topic.cluster.name == removed else [peer for peer in topic.replicators if peer == removed]
+    for peer in gone:
+        topic.replicators.pop(peer).remove(cause)
+    topic.evaluate_controller(cause)
+
+
+def add_cluster(runtime, arguments, begin) -> None:
+    """replication.add-cluster: replication both ways with every cluster on the list."""
+    base, name = arguments["topic"], arguments["cluster"]
+    if not any(topic.base == base for topic in runtime.clusters[name].topics.values()):
+        raise CommandError("no-topic", f"{name} does not have the topic {base}", "name a cluster of the topic's list in the scenario")
+    if any(name in pair for pair in runtime.replication[base]):
+        raise CommandError("listed", f"{name} is on {base}'s replication list", "remove it first")
+    _refuse_namespace_replication(runtime, base)
+    listed = sorted({cluster for pair in runtime.replication[base] for cluster in pair}) or \
+        [cluster for cluster in sorted(runtime.scenario.topics[base].clusters) if cluster != name]  # fmt: skip
+    cause = begin()
+    new = [(name, other) for other in listed] + [(other, name) for other in listed]
+    runtime.replication[base] = sorted([*runtime.replication[base], *new])
+    runtime.policies.take_pairs(runtime.scenario.topics[base], runtime.replication[base])
+    for cluster in runtime.clusters.values():
+        for topic in cluster.topics.values():
+            if topic.base == base and topic.loaded:
+                for peer in topic.remote_clusters():
+                    if peer not in topic.replicators:
+                        topic.add_replicator(peer, cause).start(cause)
+                topic.evaluate_controller(cause)
+
+
+def set_list(runtime, arguments, begin) -> None:
+    """topic.set-replication-clusters: counts of both sides must agree; what a remote lacks is created first, not in the proposal."""
+    cluster, base, listed = topic_here(runtime, arguments), arguments["topic"], tuple(arguments["clusters"])
+    _check_list(runtime, cluster, base, listed)
+    shape, remotes = cluster.shape(base), [name for name in sorted(listed) if name != cluster.name]
+    checks = runtime.option("replicationTopicCreation") == "proposal" or cluster.creates_remotely
+    missing = _lacking(runtime, cluster, base, shape, remotes) if shape and checks else []
+    cause = begin()
+    for name in missing if copies_requests(runtime, cluster) else ():
+        catalogue.create(runtime.clusters[name], base, shape, "set-replication-clusters", cause, cluster.name)
+    scope = GLOBAL if arguments["global"] else LOCAL
+    _change_everywhere(runtime, cluster, base, scope, listed, cause)
+
+
+def _check_list(runtime: Runtime, cluster: Cluster, base: str, listed: tuple[str, ...]) -> None:
+    if not listed:
+        raise CommandError("412", "ClusterIds should not be null or empty", "name at least one cluster, or remove the list")
+    for name in sorted(listed):
+        if name not in runtime.clusters:
+            raise CommandError("403", f"Invalid cluster id: {name}", f"clusters are {', '.join(runtime.clusters)}")
+    if cluster.name not in listed:
+        raise CommandError("412", f"The list of {base} has to contain the local cluster {cluster.name}", "name it too, or delete the topic here")
+    allowed = policies.of_topic(runtime, cluster.name, base)["allowed_clusters"]
+    for name in sorted(listed):
+        if allowed and name not in allowed:
+            raise CommandError("400", f"Cluster [{name}] is not in the list of allowed clusters list", f"allowed are {', '.join(allowed)}")
+
+
+def _lacking(runtime: Runtime, cluster: Cluster, base: str, shape: int, remotes: list[str]) -> list[str]:
+    """Remotes without the topic. Raises 412 where it has another count, 500 where nobody can be asked."""
+    missing = []
+    for name in remotes:
+        remote = runtime.clusters[name]
+        silent = remote_admin.why_silent(cluster, remote)
+        if silent is not None:
+            raise CommandError("500", silent, "heal or restart what is broken")
+        far = remote.shape(base)
+        if far is not None and far != shape:
+            raise CommandError("412", f"The topic {base} already exists on the remote cluster {name} with different partitions: local: {shape}, remote: {far}",
+                               "give both the same number of partitions first")  # fmt: skip
+        nowhere = policies.not_here(remote, base)
+        if far is None and nowhere is not None and copies_requests(runtime, cluster):
+            raise CommandError(*nowhere, f"the topic would have to be created in {name}: create its namespace there, or put {name} on the list there")
+        if far is None:
+            missing.append(name)
+    return missing
+
+
+def remove_list(runtime, arguments, begin) -> None:
+    """topic.remove-replication-clusters."""
+    cluster, base = topic_here(runtime, arguments), arguments["topic"]
+    scope = GLOBAL if arguments["global"] else LOCAL
+    if (cluster.name, base, scope) not in runtime.policies.lists:
+        raise CommandError("404", f"{base} has no {scope} replication list of its own in {cluster.name}", "set one first")
+    _change_everywhere(runtime, cluster, base, scope, None, begin())
+
+
+def _change_everywhere(runtime: Runtime, cluster: Cluster, base: str, scope: str, listed: tuple[str, ...] | None, cause: int) -> None:
+    """Here at once; a global policy travels to the namespace's other clusters with `__change_events`."""
+    namespace = runtime.scenario.topics[base].namespace
+    others = [name for name in policies.namespace_list(runtime, cluster.name, namespace) if name != cluster.name] if scope == GLOBAL else []
+    _need_change_events(cluster, namespace, cause)
+    seq = policies.change_list(runtime, cluster.name, base, scope, listed, cause)
+    for name in sorted(others):
+        runtime.remote_admin.send("set_global_list", cluster.name, name, base, listed, seq)
+    enforcement.apply(runtime, seq)
+
+
+def _need_change_events(cluster: Cluster, namespace: str, cause: int) -> None:
+    """Topic policies live in `__change_events`, which is created as any topic is when it is missing: adopted from a remote since #25312."""
+    runtime = cluster.runtime
+    if policies.of_namespace(runtime, cluster.name, namespace)["change_events_partitions"] is not None:
+        return
+    _allowed, kind, partitions = policies.auto_creation(cluster, namespace)
+    shape = partitions if kind == "partitioned" else 0
+    if runtime.option("replicationTopicCreation") == "implemented":
+        for name in sorted(set(policies.namespace_list(runtime, cluster.name, namespace)) - {cluster.name}):
+            there = policies.of_namespace(runtime, name, namespace)
+            if runtime.clusters[name].up and there is not None and there["change_events_partitions"] is not None:
+                shape = there["change_events_partitions"]
+                break
+    policies.change(runtime, cluster.name, namespace, cause, change_events_partitions=shape)
+
+
+HANDLERS: dict[str, Handler] = {
+    "replication.remove-cluster": remove_cluster,
+    "replication.add-cluster": add_cluster,
+    "topic.set-replication-clusters": set_list,
+    "topic.remove-replication-clusters": remove_list,
+}

@@ -1,0 +1,138 @@
+"""Commands that make, delete and grow topics; codes are the HTTP status that pulsar-admin would get."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.pulsar import connecting
+from simulator.pulsar.commands.named import cluster_up, not_found, topic_here
+from simulator.pulsar.creation import catalogue, enforcement, policies, remote_admin
+from simulator.scenarios.commands import CommandError
+from simulator.system.commanding import Handler
+
+if TYPE_CHECKING:
+    from simulator.pulsar.cluster import Cluster
+    from simulator.pulsar.runtime import Runtime
+
+
+def _copies(cluster: Cluster, base: str) -> list[str]:
+    """Clusters to which requests about a topic are copied."""
+    return policies.remotes(cluster.runtime, cluster.name, base)
+
+
+def create(runtime, arguments, begin) -> None:
+    """topic.create: here, and (not in the proposal) a partitioned one in the background where it replicates to."""
+    cluster, base, partitions = cluster_up(runtime, arguments["cluster"]), arguments["topic"], arguments["partitions"]
+    if runtime.scenario.topics[base].shadow_of is not None:
+        raise CommandError("412", f"{base} is a shadow topic", "use shadow.create: it has its source's partitions")
+    nowhere = policies.not_here(cluster, base)
+    if nowhere is not None:
+        raise CommandError(*nowhere, "create the namespace first" if nowhere[0] == "404" else f"put {cluster.name} on the replication list")
+    shape = cluster.shape(base)
+    if shape is not None or (partitions and cluster.parts(base)):  # logs that are only named like partitions are in nobody's way but theirs
+        has = f"logs that are named like its partitions, such as {cluster.parts(base)[0].name}" if shape is None else catalogue.words_of(shape)
+        raise CommandError("409", "This topic already exists", f"{cluster.name} has {has}; delete it, or update its partitions")
+    copies = partitions > 0 and not arguments["createLocalTopicOnly"] and copies_requests(runtime, cluster)
+    seq = catalogue.create(cluster, base, partitions, "command", begin())
+    for peer in _copies(cluster, base) if copies else ():
+        runtime.remote_admin.send("create", cluster.name, peer, base, partitions, seq)
+
+
+def copies_requests(runtime: Runtime, cluster: Cluster) -> bool:
+    """Whether requests that create are copied: the proposal takes that away, and PIP-370's switch too."""
+    return runtime.option("replicationTopicCreation") != "proposal" and cluster.creates_remotely
+
+
+def delete(runtime, arguments, begin) -> None:
+    """topic.delete: 422 with replicators that leave from here, 412 with some that come in or with clients; forced none of them."""
+    cluster, base = cluster_up(runtime, arguments["cluster"]), arguments["topic"]
+    parts = cluster.parts(base)
+    if not parts:
+        raise not_found(cluster, base)
+    if not arguments["force"]:
+        outbound = sorted({peer for topic in parts for peer in topic.replicators})
+        if outbound:
+            raise CommandError("422", f"Delete forbidden: topic {base} is replicated on clusters [{', '.join(outbound)}]", "take them off its replication list first, or force")
+        fed = sorted({name for topic in parts for name in topic.shadows.replicators})
+        if fed:
+            raise CommandError("422", f"Topic {base} has shadow replicators: {', '.join(fed)}", "take the shadow topics off its list and delete them first, or force")
+        inbound = max((_inbound(runtime, topic) for topic in parts), default=0)
+        if inbound:
+            raise CommandError("412", f"Topic {base} has {inbound} replicators connected", "stop replication towards it where it comes from, or force")
+        consumers = sum(len(subscription.dispatcher.sessions) for topic in parts for subscription in topic.subscriptions.values())
+        consumers += sum(audience.connected for topic in parts for audience in topic.audiences.values())
+        producers = sum(producer.is_open and producer.cluster_name == cluster.name and producer.spec.topic == base for producer in runtime.producers.values())
+        if consumers or producers:
+            raise CommandError("412", f"Topic {base} has active producers/subscriptions: {producers} producers, {consumers} consumers", "stop them, or force")
+    seq = catalogue.delete(cluster, base, "forced" if arguments["force"] else "command", begin())
+    enforcement.apply(runtime, policies.forget_lists(runtime, cluster.name, base, seq))
+
+
+def _inbound(runtime: Runtime, topic) -> int:
+    """Replicator producers of other clusters that are connected to a log here."""
+    if topic.source is not None:
+        return int(topic.fed_now)
+    sources = [other.topics.get(topic.name) for other in runtime.clusters.values() if other is not topic.cluster]
+    return sum(source is not None and topic.cluster.name in source.replicators and source.replicators[topic.cluster.name].connected for source in sources)
+
+
+def update_partitions(runtime, arguments, begin) -> None:
+    """topic.update-partitions: more here, and in the clusters that it replicates to; the present count is not more, and goes to them all the same."""
+    cluster, base, wanted = topic_here(runtime, arguments), arguments["topic"], arguments["partitions"]
+    shape = cluster.shape(base)
+    if not shape:
+        raise CommandError("422", f"Topic {base} is not the partitioned topic: {cluster.name} has a non-partitioned one", "only a partitioned topic can get more")
+    if wanted < shape:
+        raise CommandError("422", f"Desired partitions {wanted} can't be less than the current partitions {shape}.", "partitions can only be added")
+    source = runtime.scenario.topics[base].shadow_of
+    if source is not None and wanted > (cluster.shape(source) or 0):
+        raise CommandError("412", f"{source}, whose shadow {base} is, has {cluster.shape(source) or 0} partitions", "add them to the source first")
+    seq = begin()
+    if wanted > shape:
+        seq = catalogue.grow(cluster, base, wanted, "command", seq)
+        remote_admin.use_new_partitions(cluster, base, seq)
+    for peer in _copies(cluster, base):
+        runtime.remote_admin.send("grow", cluster.name, peer, base, wanted, seq)
+
+
+def grow(runtime, arguments, begin) -> None:
+    """topic.grow: new partitions in every cluster; producers and consumers use them at once."""
+    base, wanted = arguments["topic"], arguments["partitions"]
+    present = max((cluster.partitioned.get(base, 0) for cluster in runtime.clusters.values()), default=0)
+    if not present:
+        raise CommandError("not-partitioned", f"{base} has no partitions", "declare partitions in the scenario")
+    if wanted <= present:
+        raise CommandError("not-more", f"{base} has {present} partitions", "partitions can only be added")
+    source = runtime.scenario.topics[base].shadow_of
+    if source is not None and any(wanted > (cluster.shape(source) or 0) for cluster in runtime.clusters.values() if base in cluster.partitioned):
+        raise CommandError("too-many", f"{source}, whose shadow {base} is, has fewer partitions", "add them to the source first")
+    cause = begin()
+    clusters = [cluster for cluster in runtime.clusters.values() if base in cluster.partitioned]
+    for cluster in clusters:
+        cluster.partitioned[base] = wanted
+        runtime.note("topic.partitions-changed", cause, cluster.number, None, base, wanted, "command")
+    new = [(cluster, f"{base}-partition-{number}", number) for number in range(wanted) for cluster in clusters]
+    added = [cluster.add_topic(base, name, number) for cluster, name, number in new if name not in cluster.topics]
+    for topic in added:
+        topic.loaded = topic.cluster.up
+    for topic in added:
+        if topic.cluster.up:
+            topic.load(cause, first=True)
+    for cluster in clusters:
+        catalogue.copy_subscriptions(cluster, base, [topic for topic in added if topic.cluster is cluster and cluster.up], cause)
+    for consumer in runtime.consumers.values():
+        if consumer.sessions and runtime.subscriptions[consumer.spec.subscription].topic == base:
+            connecting.connect(consumer, cause)
+    if runtime.option("shadowPartitionChanges") == "follow-source":
+        for cluster in clusters:
+            for shadow in catalogue.shadows_of(cluster, base):
+                catalogue.grow(cluster, shadow, wanted, "follows-source", cause)
+            remote_admin.use_new_partitions(cluster, base, cause)
+
+
+HANDLERS: dict[str, Handler] = {
+    "topic.create": create,
+    "topic.delete": delete,
+    "topic.update-partitions": update_partitions,
+    "topic.grow": grow,
+}
