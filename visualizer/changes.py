@@ -1,7 +1,7 @@
 """What changed from one view to the next, so that a frame need not repeat what stands still.
 
-Rules: an object with the same names in the same order is compared name by name; one whose names changed is given whole, with
-its path, so that order stays the view's; all else is replaced. `static/js/model/changes.js` puts changes into a view; frames
+Rules: an object with the same names in the same order, or with more of them at its end, is compared name by name; one whose names changed
+otherwise is given whole, with its path, so that order stays the view's; all else is replaced. `static/js/model/changes.js` puts changes into a view; frames
 of an epoch have no holes, so this adds up.
 """
 
@@ -19,12 +19,14 @@ def changes(before: View, after: View) -> tuple[View, list[list[str]]]:
 
 
 def _changed(before: View, after: View, path: tuple[str, ...], whole: list[list[str]]) -> View:
-    if list(before) != list(after):
+    if list(before) != list(after)[: len(before)]:
         whole.append(list(path))
         return after
     changed: View = {}
     for name, value in after.items():
-        if before[name] != value:
+        if name not in before:
+            changed[name] = value
+        elif before[name] != value:
             both = isinstance(value, dict) and isinstance(before[name], dict)
             changed[name] = _changed(before[name], value, (*path, name), whole) if both else value
     return changed

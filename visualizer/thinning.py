@@ -1,11 +1,12 @@
 """Thins a frame that would be too long, in steps, so that it says less about more things instead of nothing.
 
-Rules: level 0 is all. With each further level the clusters take turns twice as seldom in telling what changed in them, and
-from level 2 on a quarter of every list is kept. Totals stay, so a page knows what it does not see, and `sampled` says so.
+Rules: level 0 is all. With each further level the clusters, and the streams and sessions of groups, take turns twice as seldom in telling what changed
+in them; of what is new in them a share comes now and the rest later, in order; from level 2 on a quarter of every list is kept. Totals stay, so a page knows what it does not see, and `sampled` says so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 DEEPEST = 5
@@ -21,13 +22,36 @@ def most_at(level: int) -> int:
 
 
 def in_turns(view: dict[str, Any], before: dict[str, Any], level: int, number: int) -> dict[str, Any]:
-    """The view with all but each 2^level-th cluster, and the forecasts in between, as shown before: their changes come later."""
+    """The view with all but each 2^level-th cluster, and the forecasts in between, as shown before: their changes come later. So with streams and sessions of groups."""
     every = 1 << level
-    clusters = {
-        name: before["clusters"][name] if (place + number) % every and name in before["clusters"] else cluster
-        for place, (name, cluster) in enumerate(view["clusters"].items())
+
+    def turns(after: dict[str, Any], shown: dict[str, Any]) -> dict[str, Any]:
+        fresh, told = most_at(level), {}
+        for place, (name, one) in enumerate(after.items()):
+            if name in shown:
+                told[name] = shown[name] if (place + number) % every else one
+            elif fresh:
+                told[name] = one
+                fresh -= 1
+            else:
+                break
+        return told
+
+    thinned = {**view, "clusters": turns(view["clusters"], before["clusters"]), "forecast": before["forecast"] if number % every else view["forecast"]}
+    if "groups" not in view:
+        return thinned
+    groups = {name: _group(group, before["groups"].get(name), turns) for name, group in view["groups"].items()}
+    return {**thinned, "groups": groups, "streams": turns(view["streams"], before["streams"]), "sessions": turns(view["sessions"], before["sessions"])}
+
+
+def _group(group: dict[str, Any], before: dict[str, Any] | None, turns: Callable[[dict, dict], dict]) -> dict[str, Any]:
+    if before is None:
+        return group
+    leaders = {
+        number: {**leader, "streams": turns(leader["streams"], before["leaders"][number]["streams"])} if number in before["leaders"] else leader
+        for number, leader in group["leaders"].items()
     }
-    return {**view, "clusters": clusters, "forecast": before["forecast"] if number % every else view["forecast"]}
+    return {**group, "streams": turns(group["streams"], before["streams"]), "leaders": leaders}
 
 
 def evenly(items: list[Any], most: int) -> list[Any]:

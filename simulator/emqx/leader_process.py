@@ -36,9 +36,9 @@ class Chooser:
 
 
 class LeaderProcess:
-    """A leader at a node. `places` says where each borrower was last heard."""
+    """A leader at a node. `places` says where each borrower was last heard, `due` for which instants each of its timers is armed."""
 
-    __slots__ = ("system", "group", "node", "number", "alive", "leader", "places", "root", "born_seq", "committed_us")
+    __slots__ = ("system", "group", "node", "number", "alive", "leader", "places", "root", "born_seq", "committed_us", "due", "rounds", "round_us")
 
     def __init__(self, system: Emqx, group: str, node: str, number: int, cause: int, why: str) -> None:
         self.system, self.group, self.node, self.number, self.alive = system, group, node, number, True
@@ -48,7 +48,9 @@ class LeaderProcess:
         self.leader = Leader(number, group, kept.positions, kept.ranks.copy(), system.setting("leader_borrower_timeout"), chooser, faults)
         self.places: dict[BorrowerId, str] = {}
         self.root = kept.root
-        self.committed_us = system.now_us
+        self.committed_us = self.round_us = system.now_us
+        self.rounds = 0
+        self.due: dict[str, list[int]] = {"renew_streams": [], "periodical_actions": [], "heartbeat": []}
         self.born_seq = system.note("leader.elected", cause, node, group, number, why)
         for name, assignment in self.leader.streams.items():
             system.note("progress.loaded", self.born_seq, node, group, name, assignment.position if assignment.position != END else NULL, number)
@@ -57,15 +59,29 @@ class LeaderProcess:
         self.renew_streams(True)
 
     def _arm(self, after_us: int, method: str, argument: bool | None = None) -> None:
-        self.system.schedule(self.system.now_us + after_us, TIMER_RANK, self, method, argument)
+        at_us = self.system.now_us + after_us
+        self.due[method].append(at_us)
+        self.system.schedule(at_us, TIMER_RANK, self, method, argument)
+
+    def due_us(self, method: str) -> int | None:
+        """When a timer goes off next."""
+        return min(self.due[method], default=None)
+
+    def _went_off(self, method: str) -> bool:
+        """Take note that a timer of this instant went off; False when nobody is there to act."""
+        if self.system.now_us in self.due[method]:
+            self.due[method].remove(self.system.now_us)
+        return self.alive
 
     # --- timers
 
     def renew_streams(self, rearm: bool) -> None:
         """A reassignment round."""
-        if not self.alive:
+        if not self._went_off("renew_streams"):
             return
         system = self.system
+        self.rounds += 1
+        self.round_us = system.now_us
         spec = system.groups[self.group]
         start_us = system.store.groups[self.group].start_us
         listed = system.storage.listed(spec.filter)
@@ -81,14 +97,14 @@ class LeaderProcess:
 
     def periodical_actions(self, _argument: None = None) -> None:
         """Drop the expired, say again what waits for an answer."""
-        if self.alive:
+        if self._went_off("periodical_actions"):
             self._carry_out(self.leader.periodical(self.system.now_us), self.born_seq)
             if self.alive:
                 self._arm(self.system.setting("leader_periodical_actions_interval"), "periodical_actions")
 
     def heartbeat(self, _argument: None = None) -> None:
         """Commit and renew the claim, or find that somebody else leads."""
-        if not self.alive:
+        if not self._went_off("heartbeat"):
             return
         store, now = self.system.store, self.system.now_us
         if store.failing_until_us > now:
@@ -123,6 +139,7 @@ class LeaderProcess:
             system.note("progress.persisted", seq, self.node, self.group, name, NULL if position == END else position, self.number)
         kept.positions, kept.ranks = wanted, self.leader.ranks.copy()
         kept.root = self.root = kept.root + 1
+        self.committed_us = system.now_us
         system.store.claims[self.group] = Claim(self.number, self.node, system.now_us)
 
     # --- messages

@@ -8,6 +8,7 @@ from simulator.emqx.commands import HANDLERS
 from simulator.emqx.publisher import Publisher
 from simulator.emqx.runtime import Emqx, NodeLink
 from simulator.emqx.session import SESSION_RANK, Session
+from simulator.emqx.standing import borrower_name
 from simulator.scenarios.mqtt_topics import QUEUE
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
@@ -59,6 +60,7 @@ def flights(system: Emqx, limit: int) -> tuple[list[dict[str, Any]], dict[str, i
         flying = [flying[place * len(flying) // limit] for place in range(limit)]
     return [
         {"from": one.source, "to": one.target.node, "topic": one.message.stream or one.message.group, "origin": system.node_names.index(one.source),
-         "sent_us": one.sent_us, "due_us": one.due_us, "index": one.number, "what": one.message.kind, "producer": None, "number": one.number}
+         "sent_us": one.sent_us, "due_us": one.due_us, "index": one.number, "what": one.message.kind, "producer": None, "number": one.number,
+         "client": one.message.borrower[0], "borrower": borrower_name(one.message.borrower), "subscription": one.message.group, "stream": one.message.stream}
         for one in flying
     ], totals  # fmt: skip

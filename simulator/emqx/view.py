@@ -1,23 +1,33 @@
-"""The live state of a simulated EMQX for the page: nodes, leaders with their assignments, sessions with their borrowers, streams. Reads, never writes.
+"""The live state of a simulated EMQX for the page: nodes, leaders with what they believe, sessions with their borrowers, streams with their cursors. Reads, never writes.
 
-Nodes stand under `clusters` too, without logs: what the page knows of sites and links serves both protocols.
+Rules: a borrower is named `session/incarnation`, a leader by its number; a position is the offset of the next message, and the end of a closed stream its length.
+What changes often stands in objects by name, not in lists, so that a frame carries only what moved. Nodes stand under `clusters` too, without logs: what the page
+knows of sites and links serves both protocols. Shapes: docs/front-door.md, "view() of a group lab".
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from simulator.emqx.protocol import END
-from simulator.system.links import shown
+from simulator.emqx.borrower import PING, PING_TIMEOUT
+from simulator.emqx.standing import borrower_name, group_standing, place
 
 if TYPE_CHECKING:
     from simulator.emqx.agent import Agent
+    from simulator.emqx.leader import Assignment
     from simulator.emqx.leader_process import LeaderProcess
     from simulator.emqx.runtime import Emqx
     from simulator.emqx.session import Session
 
 STREAMS_MAX = 2_000
-"""Streams that one frame may carry."""
+"""Streams of a group that a view lists."""
+
+SPANS = (
+    "leader_borrower_timeout", "leader_renew_streams_interval", "leader_periodical_actions_interval", "leader_heartbeat_interval", "leader_claim_ttl",
+    "session_find_leader_timeout", "session_ping_leader_interval", "session_ping_leader_timeout", "session_unsubscribe_timeout",
+)  # fmt: skip
+"""Settings that a dial on the page needs the whole of."""
 
 
 def view(world: Any) -> dict[str, Any]:
@@ -28,46 +38,64 @@ def view(world: Any) -> dict[str, Any]:
         "brokers": {},
         "producers": {name: {"cluster": None, "topic": one.spec.topic, "state": one.state, "published": one.published, "receipted": one.published, "pending": 0}
                       for name, one in sorted(system.publishers.items())},
-        "links": {f"{a} -> {b}": shown(link) for (a, b), link in sorted(system.links.items())},
+        "links": {f"{a} -> {b}": _link(system, (a, b)) for a, b in sorted(system.links)},
         "sentence": None,
         "forecast": {},
         "why_no_snapshot": {},
         "failovers": [],
+        "spans_us": {name: system.setting(name) for name in SPANS},
+        "storage": {"shards": system.storage.shards, "generation": system.storage.generation},
+        "store": {"failing_until_us": system.store.failing_until_us if system.store.failing_until_us > system.now_us else None},
         "groups": {name: _group(system, name) for name in sorted(system.groups)},
         "sessions": {name: _session(one) for name, one in sorted(system.sessions.items())},
-        "streams": {
-            one.name: {"shard": one.rank.shard, "generation": one.rank.generation, "topic": one.topic, "length": one.length, "closed": one.closed}
-            for one in list(system.storage.streams.values())[:STREAMS_MAX]
-        },
+        "streams": {one.name: {"length": one.length, "closed": one.closed} for one in list(system.storage.streams.values())[:STREAMS_MAX]},
         "streams_total": len(system.storage.streams),
     }  # fmt: skip
 
 
+def _link(system: Emqx, pair: tuple[str, str]) -> dict[str, Any]:
+    link = system.links[pair]
+    return {"state": "up" if link.up else "cut", "latency_us": link.nominal_us if link.slow_us is None else link.slow_us, "slowed": link.slow_us is not None}
+
+
 def _group(system: Emqx, name: str) -> dict[str, Any]:
     claim = system.store.claims.get(name)
-    kept = system.store.groups.get(name)
+    shown = group_standing(system, name, STREAMS_MAX)
+    until_us = None if claim is None else claim.heartbeat_us + system.setting("leader_claim_ttl")
     return {
+        "text": system.subscription_of(name).text,
         "filter": system.groups[name].filter,
-        "leaders": [_leader(one) for one in system.leaders_of(name)],
-        "claim": None if claim is None else {"leader": claim.leader, "node": claim.node, "heartbeat_us": claim.heartbeat_us},
-        "committed": {stream: _at(position) for stream, (_rank, position) in list(kept.positions.items())[:STREAMS_MAX]} if kept is not None else {},
+        "claim": None if claim is None else {"leader": claim.leader, "node": claim.node, "heartbeat_us": claim.heartbeat_us, "until_us": until_us},
+        "leaders": {str(one.number): _leader(system, one, shown["streams"]) for one in system.leaders_of(name)},
+        **shown,
     }
 
 
-def _leader(process: LeaderProcess) -> dict[str, Any]:
+def _leader(system: Emqx, process: LeaderProcess, listed: Iterable[str]) -> dict[str, Any]:
+    """Of the listed streams it says what it believes; None is one that it does not know yet, or no more."""
     leader = process.leader
+    targets = leader.targets()
+    counts = [len(owned) for owned in leader.owned.values()]
     return {
-        "number": process.number,
         "node": process.node,
-        "assignments": {
-            name: {"state": one.state, "position": _at(one.position), "session": one.owner[0] if one.owner else None, "borrower": one.owner[2] if one.owner else None}
-            for name, one in list(leader.streams.items())[:STREAMS_MAX]
-        },
-        "borrowers": [
-            {"session": who[0], "borrower": who[2], "deadline_us": deadline, "stable": leader.stable(who), "streams": len(leader.owned[who])}
+        "committed_us": process.committed_us,
+        "heartbeat_us": process.due_us("heartbeat"),
+        "periodical_us": process.due_us("periodical_actions"),
+        "rounds": {"count": process.rounds, "last_us": process.round_us, "due_us": sorted(process.due["renew_streams"])},
+        "stable": all(leader.stable(who) for who in leader.borrowers),
+        "balanced": bool(counts) and max(counts) - min(counts) <= 1 and all(one.owner is not None for one in leader.streams.values()),
+        "borrowers": {
+            borrower_name(who): {"deadline_us": deadline, "stable": leader.stable(who), "streams": len(leader.owned[who]), "target": targets[who]}
             for who, deadline in sorted(leader.borrowers.items())
-        ],
-    }  # fmt: skip
+        },
+        "streams": {name: _assignment(system, name, leader.streams.get(name)) for name in listed},
+    }
+
+
+def _assignment(system: Emqx, stream: str, one: Assignment | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    return {"state": one.state, "position": place(system, stream, one.position), "owner": borrower_name(one.owner) if one.owner else None}
 
 
 def _session(session: Session) -> dict[str, Any]:
@@ -77,22 +105,22 @@ def _session(session: Session) -> dict[str, Any]:
         "acks_paused": session.acks_paused,
         "in_flight": len(session.in_flight),
         "subscriptions": [one.text for one in session.subscriptions.values()],
+        "private_streams": sum(one.group is None for one in session.readings.values()),
         "borrowers": _borrowers(session.agent),
-        "readings": [
-            {"stream": one.stream, "group": one.group, "begin": _at(one.begin), "end": _at(one.end), "unacknowledged": len(one.unacked) + one.unsent, "released": one.released}
-            for one in list(session.readings.values())[:STREAMS_MAX]
-        ],
+    }
+
+
+def _borrowers(agent: Agent) -> dict[str, dict[str, Any]]:
+    return {
+        borrower_name(one.id): {
+            "group": one.group, "state": one.state, "leader": one.leader, "streams": len(one.streams), "timers": dict(one.timers), "until_us": _reads_until_us(one.timers, one.spans),
+        }
+        for one in agent.borrowers.values()
     }  # fmt: skip
 
 
-def _borrowers(agent: Agent) -> list[dict[str, Any]]:
-    return [
-        {"group": one.group, "borrower": one.id[2], "state": one.state, "leader": one.leader, "timers": dict(one.timers),
-         "streams": {name: {"state": held.state, "position": _at(held.position)} for name, held in list(one.streams.items())[:STREAMS_MAX]}}
-        for one in agent.borrowers.values()
-    ]  # fmt: skip
-
-
-def _at(position: int) -> int | None:
-    """None is the end of a closed stream."""
-    return None if position == END else position
+def _reads_until_us(timers: dict[str, int], spans: Any) -> int | None:
+    """When a borrower that hears nothing more from its leader gives up; None while it has none."""
+    if PING_TIMEOUT in timers:
+        return timers[PING_TIMEOUT]
+    return timers[PING] + spans.session_ping_leader_timeout if PING in timers else None

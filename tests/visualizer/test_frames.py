@@ -142,6 +142,22 @@ def test_what_a_thinned_frame_left_out_comes_when_the_lab_stands_still():
     assert seen["view"] == json.loads(json.dumps(world.view())) and not seen["sampled"]
 
 
+def test_a_thousand_streams_that_appear_while_it_plays_fit_their_frames_and_all_come_in_the_end():
+    world = World.open("groups-thousand-streams")
+    world.run(1_150_000)
+    frames, reader = maker_of(world), FrameReader()
+    reader.read(json.loads(frames.next(PLAYING, False)[0].text))
+    for at_us in (1_300_000, 1_950_000, 2_050_000):
+        world.run(at_us)
+        text = frames.next(PLAYING, False)[0].text
+        assert len(text.encode()) <= FRAME_BYTES
+        seen = reader.read(json.loads(text))
+    assert frames.behind and len(seen["view"]["streams"]) < 1000
+    while frames.behind:
+        seen = reader.read(json.loads(frames.next(PLAYING, False)[0].text))
+    assert json.dumps(seen["view"]) == json.dumps(world.view()) and len(seen["view"]["groups"]["meters"]["streams"]) == 1000
+
+
 def test_frames_and_snapshots_show_the_same_view_to_everyone():
     """Whoever starts from a snapshot half-way sees what those see who followed from the first frame."""
     world = world_of(SCENARIO, 500_000)
