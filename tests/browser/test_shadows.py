@@ -60,8 +60,10 @@ def test_a_chosen_shadow_topic_shows_its_lane_and_the_same_panel(open_lab):
     expect(panel_of(lab).locator("tbody tr")).to_have_count(3)
 
 
-def test_a_lab_without_shadows_opens_with_time_and_the_tab_says_what_is_missing(open_lab):
+def test_a_lab_without_shadows_has_no_such_tab_unless_its_address_asks_for_it(open_lab):
     lab = open_lab("two-regions")
     expect(lab.page.get_by_role("tab", name="Time")).to_have_attribute("aria-selected", "true")
-    lab.page.get_by_role("tab", name="Shadows").click()
-    expect(panel_of(lab)).to_contain_text("No topic here has a shadow")
+    expect(lab.page.get_by_role("tab", name="Shadows")).to_have_count(0)
+    asked = open_lab("two-regions", "?panel=shadows")
+    expect(asked.page.get_by_role("tab", name="Shadows")).to_have_attribute("aria-selected", "true")
+    expect(panel_of(asked)).to_contain_text("No topic here has a shadow")

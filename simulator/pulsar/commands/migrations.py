@@ -146,7 +146,7 @@ def mark_cluster(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     blue, migrated, green = arguments["cluster"], arguments["migrated"], arguments.get("to")
     if migrated and green is None:
         raise CommandError("400", f"{blue} is to be marked migrated without green's address", "name the green cluster: to")
-    runtime.blue_green.mark_cluster(blue, green, migrated, begin())
+    runtime.blue_green.mark_cluster(blue, green, migrated, begin(code="204"))
 
 
 def mark_namespace(runtime: Runtime, arguments: dict, begin: Begin) -> None:
@@ -157,7 +157,7 @@ def mark_namespace(runtime: Runtime, arguments: dict, begin: Begin) -> None:
         raise CommandError("404", f"{blue} has no namespace {namespace}", f"it has {known}")
     if migrated and blue not in runtime.blue_green.green:
         raise CommandError("400", f"{blue} has no green address in its policies, which its namespaces use", "set it first: cluster.migrate with to, migrated: false")
-    runtime.blue_green.mark_namespace(blue, namespace, migrated, begin())
+    runtime.blue_green.mark_namespace(blue, namespace, migrated, begin(code="204"))
 
 
 HANDLERS: dict[str, Handler] = {

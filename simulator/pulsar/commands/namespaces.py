@@ -1,4 +1,4 @@
-"""Commands about namespaces; codes are the HTTP status that pulsar-admin would get."""
+"""Commands about namespaces; codes are the HTTP status that pulsar-admin would get, 204 when it is done."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def create(runtime, arguments, begin) -> None:
     cluster, namespace = cluster_up(runtime, arguments["cluster"]), arguments["namespace"]
     if policies.of_namespace(runtime, cluster.name, namespace) is not None:
         raise CommandError("409", f"Namespace {namespace} already exists in {cluster.name}", "change its policies instead")
-    cause = begin()
+    cause = begin(code="204")
     runtime.policies.add_namespace(cluster.name, namespace)
     enforcement.apply(runtime, runtime.note("namespace.created", cause, cluster.number, namespace))
 
@@ -36,7 +36,7 @@ def set_namespace_clusters(runtime, arguments, begin) -> None:
     """namespace.set-clusters: checked as D3 says, then replicators follow."""
     cluster = _present(runtime, arguments)
     set_clusters.validate(cluster, arguments["namespace"], tuple(arguments["clusters"]), arguments["compareTopicPartitions"])
-    cause = policies.change(runtime, cluster.name, arguments["namespace"], begin(), replication_clusters=tuple(arguments["clusters"]))
+    cause = policies.change(runtime, cluster.name, arguments["namespace"], begin(code="204"), replication_clusters=tuple(arguments["clusters"]))
     enforcement.apply(runtime, cause)
 
 
@@ -49,7 +49,7 @@ def set_auto_creation(runtime, arguments, begin) -> None:
     if kind == "partitioned" and not number:
         raise CommandError("412", "[defaultNumPartitions] must be at least 1 when the type is partitioned", "say how many")
     policies.change(
-        runtime, cluster.name, arguments["namespace"], begin(), allow_auto_topic_creation=arguments["allowAutoTopicCreation"],
+        runtime, cluster.name, arguments["namespace"], begin(code="204"), allow_auto_topic_creation=arguments["allowAutoTopicCreation"],
         allow_auto_topic_creation_type=kind, default_num_partitions=number,
     )
 
@@ -58,14 +58,14 @@ def remove_auto_creation(runtime, arguments, begin) -> None:
     """namespace.remove-auto-topic-creation."""
     cluster = _present(runtime, arguments)
     policies.change(
-        runtime, cluster.name, arguments["namespace"], begin(), allow_auto_topic_creation=None, allow_auto_topic_creation_type=None, default_num_partitions=None
+        runtime, cluster.name, arguments["namespace"], begin(code="204"), allow_auto_topic_creation=None, allow_auto_topic_creation_type=None, default_num_partitions=None
     )
 
 
 def set_strategy(runtime, arguments, begin) -> None:
     """namespace.set-schema-compatibility-strategy."""
     cluster = _present(runtime, arguments)
-    policies.change(runtime, cluster.name, arguments["namespace"], begin(), schema_compatibility_strategy=arguments["strategy"])
+    policies.change(runtime, cluster.name, arguments["namespace"], begin(code="204"), schema_compatibility_strategy=arguments["strategy"])
 
 
 def set_auto_update(runtime, arguments, begin) -> None:
@@ -79,7 +79,7 @@ def set_auto_update(runtime, arguments, begin) -> None:
         raise CommandError("400", "replicators can not be forbidden what all clients may: isAllowAutoUpdateSchema is true and isAllowAutoUpdateSchemaWithReplicator false",
                            "disable it for clients too, or leave replicators enabled")  # fmt: skip
     policies.change(
-        runtime, cluster.name, arguments["namespace"], begin(), is_allow_auto_update_schema=enabled,
+        runtime, cluster.name, arguments["namespace"], begin(code="204"), is_allow_auto_update_schema=enabled,
         is_allow_auto_update_schema_with_replicator=known if for_replicator is None else for_replicator,
     )
 

@@ -76,7 +76,7 @@ def set_list(runtime, arguments, begin) -> None:
     shape, remotes = cluster.shape(base), [name for name in sorted(listed) if name != cluster.name]
     checks = runtime.option("replicationTopicCreation") == "proposal" or cluster.creates_remotely
     missing = _lacking(runtime, cluster, base, shape, remotes) if shape and checks else []
-    cause = begin()
+    cause = begin(code="204")
     for name in missing if copies_requests(runtime, cluster) else ():
         catalogue.create(runtime.clusters[name], base, shape, "set-replication-clusters", cause, cluster.name)
     scope = GLOBAL if arguments["global"] else LOCAL
@@ -123,7 +123,7 @@ def remove_list(runtime, arguments, begin) -> None:
     scope = GLOBAL if arguments["global"] else LOCAL
     if (cluster.name, base, scope) not in runtime.policies.lists:
         raise CommandError("404", f"{base} has no {scope} replication list of its own in {cluster.name}", "set one first")
-    _change_everywhere(runtime, cluster, base, scope, None, begin())
+    _change_everywhere(runtime, cluster, base, scope, None, begin(code="204"))
 
 
 def _change_everywhere(runtime: Runtime, cluster: Cluster, base: str, scope: str, listed: tuple[str, ...] | None, cause: int) -> None:

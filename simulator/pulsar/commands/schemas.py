@@ -22,7 +22,7 @@ def upload_schema(runtime, arguments, begin) -> None:
     refused = schema_registry.why_refused(cluster, base, runtime.schemas.declared[schema], schema_registry.PERSON)
     if refused is not None:
         raise CommandError("409", refused[1], "make it compatible with the versions before, or change the strategy")
-    schema_registry.offer(cluster, base, schema, schema_registry.PERSON, begin())
+    schema_registry.offer(cluster, base, schema, schema_registry.PERSON, begin(code="200"))
 
 
 def delete_schema(runtime, arguments, begin) -> None:
@@ -32,7 +32,7 @@ def delete_schema(runtime, arguments, begin) -> None:
     count = len(schema_registry.versions(cluster, base))
     if not count:
         raise CommandError("404", f"{base} has no schema in {cluster.name}", "upload one, or let a producer register its own")
-    cause = begin()
+    cause = begin(code="200")
     schema_registry.forget(cluster, base)
     runtime.note("schema.deleted", cause, cluster.number, base, count)
 

@@ -33,7 +33,7 @@ def create(runtime, arguments, begin) -> None:
         has = f"logs that are named like its partitions, such as {cluster.parts(base)[0].name}" if shape is None else catalogue.words_of(shape)
         raise CommandError("409", "This topic already exists", f"{cluster.name} has {has}; delete it, or update its partitions")
     copies = partitions > 0 and not arguments["createLocalTopicOnly"] and copies_requests(runtime, cluster)
-    seq = catalogue.create(cluster, base, partitions, "command", begin())
+    seq = catalogue.create(cluster, base, partitions, "command", begin(code="204"))
     for peer in _copies(cluster, base) if copies else ():
         runtime.remote_admin.send("create", cluster.name, peer, base, partitions, seq)
 
@@ -64,7 +64,7 @@ def delete(runtime, arguments, begin) -> None:
         producers = sum(producer.is_open and producer.cluster_name == cluster.name and producer.spec.topic == base for producer in runtime.producers.values())
         if consumers or producers:
             raise CommandError("412", f"Topic {base} has active producers/subscriptions: {producers} producers, {consumers} consumers", "stop them, or force")
-    seq = catalogue.delete(cluster, base, "forced" if arguments["force"] else "command", begin())
+    seq = catalogue.delete(cluster, base, "forced" if arguments["force"] else "command", begin(code="204"))
     enforcement.apply(runtime, policies.forget_lists(runtime, cluster.name, base, seq))
 
 
@@ -87,7 +87,7 @@ def update_partitions(runtime, arguments, begin) -> None:
     source = runtime.scenario.topics[base].shadow_of
     if source is not None and wanted > (cluster.shape(source) or 0):
         raise CommandError("412", f"{source}, whose shadow {base} is, has {cluster.shape(source) or 0} partitions", "add them to the source first")
-    seq = begin()
+    seq = begin(code="204")
     if wanted > shape:
         seq = catalogue.grow(cluster, base, wanted, "command", seq)
         remote_admin.use_new_partitions(cluster, base, seq)
