@@ -1,6 +1,7 @@
 """Failover Lab's engine: a deterministic simulator of geo-replicated messaging. `docs/front-door.md` describes this door."""
 
 from simulator.admin import TOOLS, AdminError
+from simulator.protocols import tables_of
 from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.commands import COMMANDS, CommandError
 from simulator.scenarios.loader import load_scenario, load_scenario_text
@@ -29,4 +30,5 @@ __all__ = [
     "load_scenario_text",
     "parse_duration",
     "scenario_names",
+    "tables_of",
 ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from simulator import inspection, summary, view
 from simulator.counting.count import count_run
 from simulator.counting.groups import count_groups
+from simulator.emqx.stability import tables as emqx_tables
 from simulator.emqx.system import build as build_emqx
 from simulator.emqx.system import flights as emqx_flights
 from simulator.emqx.view import view as emqx_view
@@ -30,21 +31,27 @@ if TYPE_CHECKING:
 class Protocol:
     """`build(scenario, seed, trace)` gives a system at instant 0, its calendar filled; `count(trace, scenario, upto_seq)` reads rows only;
     `view(world)` is the protocol's part of the live state, `flights(system, limit)` what is on the wire and how much on each link;
-    `sections` are its sections of the summary."""
+    `sections` are its sections of the summary; `tables()` what a page draws of its code and never changes, such as state machines."""
 
     build: Callable[[Scenario, int, Trace], System]
     count: Callable[[Trace, Scenario, int | None], CountedRun]
     view: Callable[[World], dict[str, Any]]
     flights: Callable[[Any, int], tuple[list[dict], dict[str, int]]]
     sections: Mapping[str, Callable[[World], Any]]
+    tables: Callable[[], dict[str, Any]] = dict
 
 
 PROTOCOLS: dict[str, Protocol] = {
     PULSAR: Protocol(build_pulsar, count_run, view.pulsar, inspection.flights, summary.PULSAR_SECTIONS),
-    EMQX: Protocol(build_emqx, count_groups, emqx_view, emqx_flights, summary.EMQX_SECTIONS),
+    EMQX: Protocol(build_emqx, count_groups, emqx_view, emqx_flights, summary.EMQX_SECTIONS, emqx_tables),
 }
 
 
 def protocol_of(scenario: Scenario) -> Protocol:
     """The protocol of the scenario's family."""
     return PROTOCOLS[scenario.protocol]
+
+
+def tables_of(scenario: Scenario) -> dict[str, Any]:
+    """What a page draws of the code of a scenario's protocol."""
+    return protocol_of(scenario).tables()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator import ENGINE_VERSION
+from simulator import ENGINE_VERSION, tables_of
 from visualizer.definitions import read_scenario
 from visualizer.models import Lab
 from visualizer.wire import WIRE_VERSION
@@ -41,6 +41,7 @@ def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:
             "publishers": sorted(scenario.publishers),
             "shadows": sorted(name for name, topic in scenario.topics.items() if topic.shadow_of is not None),
         },
+        "tables": tables_of(scenario),
         "link_latency_us": {f"{source} -> {target}": link.latency.nominal_us for (source, target), link in sorted(scenario.links.items())},
         "commands": [{"at_us": command.at_us, "do": command.do, **command.arguments} for command in scenario.commands],
     }

@@ -66,7 +66,7 @@ class Agent:
     def kill(self, cause: int) -> None:
         """The session's process died, and they with it."""
         for borrower in list(self.borrowers.values()):
-            borrower.state = machine.GONE
+            borrower.become(machine.GONE)
             self._note_state(borrower, "its session's process died", cause)
         self.borrowers.clear()
         self.leaders.clear()

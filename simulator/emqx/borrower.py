@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from simulator.emqx import protocol
-from simulator.emqx.protocol import CONNECTED, CONNECTING, GONE, GRANTED, REVOKING, UNSUBSCRIBING, BorrowerId, Message, Progress
+from simulator.emqx.protocol import (
+    ABSENT, BORROWER_MOVES, CONNECTED, CONNECTING, GONE, GRANTED, LEASE_MOVES, REVOKING, UNSUBSCRIBING, BorrowerId, Message, Progress,
+)  # fmt: skip
 
 FIND, PING, PING_TIMEOUT, UNSUBSCRIBE = "find-leader", "ping", "ping-timeout", "unsubscribe"
 """Its timers."""
@@ -82,7 +84,13 @@ class Borrowed:
     __slots__ = ("state", "position", "finished")
 
     def __init__(self, position: int) -> None:
-        self.state, self.position, self.finished = GRANTED, position, False
+        self.state, self.position, self.finished = ABSENT, position, False
+        self.become(GRANTED)
+
+    def become(self, state: str) -> None:
+        """A legal move."""
+        assert state in LEASE_MOVES[self.state], f"no move of a lease from {self.state} to {state}"
+        self.state = state
 
 
 class Borrower:
@@ -96,6 +104,11 @@ class Borrower:
         self.leader: int | None = None
         self.streams: dict[str, Borrowed] = {}
         self.timers: dict[str, int] = {}
+
+    def become(self, state: str) -> None:
+        """A legal move."""
+        assert state in BORROWER_MOVES[self.state], f"no move of a borrower from {self.state} to {state}"
+        self.state = state
 
     def start(self, now: int) -> list[Effect]:
         """It looks for a leader from its first instant on."""
@@ -126,12 +139,13 @@ class Borrower:
         if self.state == CONNECTING:
             return self._connect(now, message.leader)
         if self.faults.second_connect_response_crashes:
-            self.state = GONE
+            self.become(GONE)
             return [Ended("a second connect response", crash=True)]
         return []
 
     def _connect(self, now: int, leader: int) -> list[Effect]:
-        self.state, self.leader = CONNECTED, leader
+        self.become(CONNECTED)
+        self.leader = leader
         self.timers.pop(FIND, None)
         return [self._arm(PING, now + self.spans.session_ping_leader_interval)]
 
@@ -150,14 +164,16 @@ class Borrower:
             return self._reset(f"revoke of {stream}, which it does not hold")
         if held.state == REVOKING:
             return [self._say_progress(stream, held)]
-        held.state = REVOKING
+        held.become(REVOKING)
         return [Release(stream), self._say_progress(stream, held)]
 
     def _revoked(self, stream: str) -> list[Effect]:
         held = self.streams.pop(stream, None)
         effects: list[Effect] = [Forget(stream)] if held is not None else []
-        if held is not None and held.state == GRANTED:
-            effects.insert(0, Release(stream))
+        if held is not None:
+            if held.state == GRANTED:
+                effects.insert(0, Release(stream))
+            held.become(ABSENT)
         return [*effects, Send(protocol.REVOKE_FINISHED, stream)]
 
     # --- timers
@@ -191,19 +207,19 @@ class Borrower:
     def unsubscribe(self, now: int) -> list[Effect]:
         """The client unsubscribed."""
         if self.state == CONNECTING:
-            self.state = GONE
+            self.become(GONE)
             return [Ended("unsubscribed before it found a leader")]
         if self.state != CONNECTED:
             return []
         if self._all_finished():
             return self._leave("unsubscribed")
-        self.state = UNSUBSCRIBING
+        self.become(UNSUBSCRIBING)
         return [self._arm(UNSUBSCRIBE, now + self.spans.session_unsubscribe_timeout)]
 
     def disconnect(self, progress: Iterable[Progress]) -> list[Effect]:
         """The session ends: the last word on every stream."""
         if self.state == CONNECTING:
-            self.state = GONE
+            self.become(GONE)
             return [Ended("disconnected before it found a leader")]
         if self.state == GONE:
             return []
@@ -222,12 +238,12 @@ class Borrower:
         held.position, held.finished = progress.position, progress.finished
 
     def _leave(self, why: str) -> list[Effect]:
-        self.state = GONE
+        self.become(GONE)
         return [Send(protocol.DISCONNECT, None, tuple(Progress(name, held.position, held.finished) for name, held in self.streams.items())), Ended(why)]
 
     def _reset(self, why: str) -> list[Effect]:
         again = self.state != UNSUBSCRIBING or self.faults.reset_resubscribes
-        self.state = GONE
+        self.become(GONE)
         releases = [Release(name) for name, held in self.streams.items() if held.state == GRANTED]
         return [*releases, Ended(why, again=again)]
 

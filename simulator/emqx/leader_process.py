@@ -12,7 +12,7 @@ from simulator.emqx import leader as machine
 from simulator.emqx.leader import Leader, LeaderFaults
 from simulator.emqx.leader_store import Claim
 from simulator.emqx.network import Address, Flight
-from simulator.emqx.protocol import END, FREE, BorrowerId, Message
+from simulator.emqx.protocol import CRASHED, END, FENCED, FREE, LEADER_MOVES, LEADING, STOPPED, BorrowerId, Message
 from simulator.kernel.random import draw, stream_key
 from simulator.trace.registry import NULL
 
@@ -38,10 +38,10 @@ class Chooser:
 class LeaderProcess:
     """A leader at a node. `places` says where each borrower was last heard, `due` for which instants each of its timers is armed."""
 
-    __slots__ = ("system", "group", "node", "number", "alive", "leader", "places", "root", "born_seq", "committed_us", "due", "rounds", "round_us")
+    __slots__ = ("system", "group", "node", "number", "state", "leader", "places", "root", "born_seq", "committed_us", "due", "rounds", "round_us")
 
     def __init__(self, system: Emqx, group: str, node: str, number: int, cause: int, why: str) -> None:
-        self.system, self.group, self.node, self.number, self.alive = system, group, node, number, True
+        self.system, self.group, self.node, self.number, self.state = system, group, node, number, LEADING
         kept = system.store.groups[group]
         faults = LeaderFaults(system.fault("lateProgress"), system.fault("reassignmentTimers"), system.fault("endOfStream"))
         chooser = Chooser(stream_key(system.seed, f"leader/{group}/{number}"))
@@ -57,6 +57,10 @@ class LeaderProcess:
         self._arm(system.setting("leader_periodical_actions_interval"), "periodical_actions")
         self._arm(system.setting("leader_heartbeat_interval"), "heartbeat")
         self.renew_streams(True)
+
+    @property
+    def alive(self) -> bool:
+        return self.state == LEADING
 
     def _arm(self, after_us: int, method: str, argument: bool | None = None) -> None:
         at_us = self.system.now_us + after_us
@@ -179,18 +183,20 @@ class LeaderProcess:
         self._end(why, cause)
 
     def _end(self, why: str, cause: int) -> None:
-        if self._fenced() is None and self.system.store.failing_until_us <= self.system.now_us:
+        fenced = self._fenced() is not None
+        if not fenced and self.system.store.failing_until_us <= self.system.now_us:
             self._commit(cause)
         self.system.store.release(self.group, self.number)
-        self._gone(cause, why)
+        self._gone(cause, why, FENCED if fenced else STOPPED)
 
     def crash(self, cause: int, why: str) -> None:
         """Its process dies hard: nothing is committed, the claim stays until it is too old."""
-        self._gone(cause, why)
+        self._gone(cause, why, CRASHED)
 
-    def _gone(self, cause: int, why: str) -> None:
+    def _gone(self, cause: int, why: str, state: str) -> None:
+        assert state in LEADER_MOVES[self.state], f"no move of a leader from {self.state} to {state}"
         seq = self.system.note("leader.ended", cause, self.node, self.group, self.number, why)
-        self.alive = False
+        self.state = state
         for name, one in self.leader.streams.items():
             if one.owner is not None:
                 self.system.note("assignment.changed", seq, self.node, self.group, one.owner[0], name, one.owner[2], NULL if one.position == END else one.position, FREE, self.number)

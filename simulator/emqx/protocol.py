@@ -45,27 +45,53 @@ class Message(NamedTuple):
 
 # --- states
 
+Moves = dict[str, dict[str, str]]
+"""A machine: by state the states that may follow, each with what brings it about, in the words of the messages."""
+
 CONNECTING, CONNECTED, UNSUBSCRIBING, GONE = "connecting", "connected", "unsubscribing", "gone"
-BORROWER_MOVES: dict[str, tuple[str, ...]] = {
-    CONNECTING: (CONNECTED, GONE),
-    CONNECTED: (UNSUBSCRIBING, GONE),
-    UNSUBSCRIBING: (GONE,),
-    GONE: (),
+BORROWER_MOVES: Moves = {
+    CONNECTING: {CONNECTED: "leader-connect-response, or a grant", GONE: "unsubscribed or disconnected; begins again after revoke, revoked, invalidate"},
+    CONNECTED: {UNSUBSCRIBING: "unsubscribed, not all acknowledged", GONE: "disconnected, or unsubscribed with nothing open; begins again after an unanswered ping, invalidate, a revoke of what it does not hold"},
+    UNSUBSCRIBING: {GONE: "all acknowledged, or its time is over, or disconnected"},
+    GONE: {},
 }
 """A borrower as a whole: no way back; one that must begin again is another borrower."""
 
 GRANTED, REVOKING, ABSENT = "granted", "revoking", "absent"
-LEASE_MOVES: dict[str, tuple[str, ...]] = {ABSENT: (GRANTED,), GRANTED: (REVOKING, ABSENT), REVOKING: (ABSENT,)}
+LEASE_MOVES: Moves = {ABSENT: {GRANTED: "grant"}, GRANTED: {REVOKING: "revoke", ABSENT: "revoked, without revoke: read to its end"}, REVOKING: {ABSENT: "revoked"}}
 """One stream at a borrower. `granted -> absent`: `revoked` may come without `revoke` when the stream is read to its end."""
 
 GRANTING, LEADER_GRANTED, LEADER_REVOKING, REVOKED_STATE, FREE = "granting", "granted", "revoking", "revoked", "free"
-ASSIGNMENT_MOVES: dict[str, tuple[str, ...]] = {
-    FREE: (GRANTING,),
-    GRANTING: (LEADER_GRANTED, REVOKED_STATE, FREE),
-    LEADER_GRANTED: (LEADER_REVOKING, REVOKED_STATE, FREE),
-    LEADER_REVOKING: (REVOKED_STATE, FREE),
-    REVOKED_STATE: (FREE,),
+_OWNER_GONE = "its owner left or was dropped"
+_AT_END = "read to its end, or no longer in storage"
+ASSIGNMENT_MOVES: Moves = {
+    FREE: {GRANTING: "a round, or somebody connects: grant is sent"},
+    GRANTING: {LEADER_GRANTED: "update-progress", REVOKED_STATE: _AT_END, FREE: _OWNER_GONE},
+    LEADER_GRANTED: {LEADER_REVOKING: "a round: its owner has too many; revoke is sent", REVOKED_STATE: _AT_END, FREE: _OWNER_GONE},
+    LEADER_REVOKING: {REVOKED_STATE: "update-progress, finished: revoked is sent", FREE: _OWNER_GONE},
+    REVOKED_STATE: {FREE: "revoke-finished, or " + _OWNER_GONE},
 }
 """One stream at its leader. Every state may fall back to free: its owner left or was dropped."""
+
+LEADING, STOPPED, FENCED, CRASHED = "leading", "stopped", "fenced", "crashed"
+LEADER_MOVES: Moves = {
+    LEADING: {
+        STOPPED: "stopped in order, or by an error: commits once more, gives its claim back",
+        FENCED: "a heartbeat finds another's claim or commit, or its own too old: commits nothing",
+        CRASHED: "its process dies: commits nothing, its claim stays until it is too old",
+    },
+    STOPPED: {},
+    FENCED: {},
+    CRASHED: {},
+}
+"""A leader's life. It begins with a claim that the store took; the next leader is another."""
+
+MACHINES: dict[str, tuple[str, Moves]] = {
+    "borrower": (CONNECTING, BORROWER_MOVES),
+    "lease": (ABSENT, LEASE_MOVES),
+    "assignment": (FREE, ASSIGNMENT_MOVES),
+    "leader": (LEADING, LEADER_MOVES),
+}
+"""Every machine of the protocol: where it begins, and its moves."""
 TRANSIENT = (GRANTING, LEADER_REVOKING, REVOKED_STATE)
 """What is said again each `leader_periodical_actions_interval`; a borrower with such a stream is not stable."""

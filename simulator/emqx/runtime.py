@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from simulator.emqx.figures import READS, Figures
 from simulator.emqx.leader_process import LeaderProcess
 from simulator.emqx.leader_store import Committed, LeaderStore
 from simulator.emqx.network import Flight, Network
@@ -85,7 +86,7 @@ class Emqx(System):
 
     __slots__ = (
         "node_names", "nodes", "storage", "store", "messages", "sessions", "publishers", "registries", "leaders", "leader_count",
-        "network", "groups", "settings", "batch_size", "max_inflight", "individual",
+        "network", "groups", "settings", "batch_size", "max_inflight", "individual", "figures",
     )  # fmt: skip
 
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
@@ -102,10 +103,18 @@ class Emqx(System):
         self.leaders: dict[int, LeaderProcess] = {}
         self.leader_count = 0
         self.network = Network(self)
+        self.figures = Figures()
         self.groups: dict[str, Group] = {}
         self.batch_size: int = self.setting("batch_size")
         self.max_inflight: int = self.setting("max_inflight")
         self.individual = self.name("individual")
+
+    def note(self, event: str, cause: int, *fields: int | str | None) -> int:
+        """Write a row of the control plane; the live figures are told of it."""
+        told = READS.get(event)
+        if told is not None:
+            told(self.figures, self.now_us, *fields)
+        return super().note(event, cause, *fields)
 
     # --- what a protocol tells the world
 

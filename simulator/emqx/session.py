@@ -206,7 +206,10 @@ class Session:
             self._fetch(self.readings.get(self.ready.popleft()))
         reading, offset = self.outgoing.popleft()
         reading.unsent -= 1
-        stored_seq = self.system.storage.streams[reading.stream].stored_seqs[offset]
+        stream = self.system.storage.streams[reading.stream]
+        stored_seq = stream.stored_seqs[offset]
+        if reading.group is not None:
+            self.system.figures.deliver(reading.group, reading.stream, offset, stream.instants[offset])
         seq = self._emit(_DELIVERED, reading, offset, reading.chunk_seq, int(reading.again), stored_seq)
         if self._quality(reading, offset) > 0:
             reading.unacked[offset] = None
@@ -266,6 +269,8 @@ class Session:
     def _acknowledged(self) -> None:
         reading, offset, delivered_seq = self.in_flight.popleft()
         del reading.unacked[offset]
+        if reading.group is not None:
+            self.system.figures.acknowledge(reading.group, reading.stream, offset)
         seq = self._emit(_ACKNOWLEDGED, reading, offset, delivered_seq, self.system.individual)
         if not reading.blocked:
             self._chunk_done(reading, seq)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.emqx.borrower import PING, PING_TIMEOUT
 from simulator.emqx.standing import borrower_name, group_standing, place
+from simulator.emqx.stability import stability, states
+from simulator.system.links import shown as shown_link
 
 if TYPE_CHECKING:
     from simulator.emqx.agent import Agent
@@ -38,7 +40,7 @@ def view(world: Any) -> dict[str, Any]:
         "brokers": {},
         "producers": {name: {"cluster": None, "topic": one.spec.topic, "state": one.state, "published": one.published, "receipted": one.published, "pending": 0}
                       for name, one in sorted(system.publishers.items())},
-        "links": {f"{a} -> {b}": _link(system, (a, b)) for a, b in sorted(system.links)},
+        "links": {f"{a} -> {b}": shown_link(link) for (a, b), link in sorted(system.links.items())},
         "sentence": None,
         "forecast": {},
         "why_no_snapshot": {},
@@ -53,11 +55,6 @@ def view(world: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _link(system: Emqx, pair: tuple[str, str]) -> dict[str, Any]:
-    link = system.links[pair]
-    return {"state": "up" if link.up else "cut", "latency_us": link.nominal_us if link.slow_us is None else link.slow_us, "slowed": link.slow_us is not None}
-
-
 def _group(system: Emqx, name: str) -> dict[str, Any]:
     claim = system.store.claims.get(name)
     shown = group_standing(system, name, STREAMS_MAX)
@@ -68,6 +65,9 @@ def _group(system: Emqx, name: str) -> dict[str, Any]:
         "claim": None if claim is None else {"leader": claim.leader, "node": claim.node, "heartbeat_us": claim.heartbeat_us, "until_us": until_us},
         "leaders": {str(one.number): _leader(system, one, shown["streams"]) for one in system.leaders_of(name)},
         **shown,
+        "states": states(system, name),
+        "stability": stability(system, name),
+        "figures": system.figures.read(name, system.trace.at_us(system.seq - 1)),
     }
 
 

@@ -35,9 +35,12 @@ def test_they_hold_where_nothing_is_mutated():
 
 
 def test_tables_are_the_protocols_own():
-    assert checks.ASSIGNMENT == {state: tuple(after) for state, after in protocol.ASSIGNMENT_MOVES.items()}
-    assert checks.LEASE == protocol.LEASE_MOVES
-    assert {state: after for state, after in checks.BORROWER.items() if state} == protocol.BORROWER_MOVES
+    def states(moves):
+        return {state: tuple(after) for state, after in moves.items()}
+
+    assert checks.ASSIGNMENT == states(protocol.ASSIGNMENT_MOVES)
+    assert checks.LEASE == states(protocol.LEASE_MOVES)
+    assert {state: after for state, after in checks.BORROWER.items() if state} == states(protocol.BORROWER_MOVES)
 
 
 def test_a_lease_that_is_never_given_back(monkeypatch):

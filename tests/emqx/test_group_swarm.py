@@ -58,6 +58,8 @@ def safe(world: World) -> dict:
     summary = world.summary()
     counted = summary["groups"]["g"]
     assert summary["violations"] == [] and counted["lost"] == 0
+    live = world.view()["groups"]["g"]["figures"]
+    assert {name: counted[name] for name in live if name in counted} == {name: live[name] for name in live if name in counted}
     assert sum(counted["by_cause"].values()) == counted["duplicates"]
     assert counted["delivered"] - counted["duplicates"] - counted["redeliveries"] + counted["waiting"] == counted["published"]
     return counted
@@ -93,6 +95,7 @@ def test_when_faults_stop_all_comes_right_within_45_s(schedule, seed, batch):
     world.run(FAULTS_UNTIL_MS * 1000 + BOUND_US)
     assert safe(world)["waiting"] == 0
     view = world.view()
+    assert view["groups"]["g"]["stability"]["stable"]
     (leader,) = view["groups"]["g"]["leaders"].values()
     dealt = {name: one for name, one in leader["streams"].items() if one is not None}  # the others are read to their end
     assert {one["state"] for one in dealt.values()} <= {"granted"}

@@ -10,10 +10,33 @@ FIGURES = (
     "duplicates", "redeliveries", "extra_deliveries", "stranded", "stranded_returned", "first_delivery_us", "outage_us", "caught_up_us",
 )  # fmt: skip
 
+GROUP_FIGURES = ("duplicates", "redeliveries", "handovers", "handover_us", "unowned_us", "two_readers", "two_readers_us")
+
 
 @pytest.mark.parametrize("name", scenario_names())
 def test_live_figures_equal_the_counted_ones(name):
     world = World.open(name)
     world.run()
-    live, counted = world.live_failovers(), world.summary()["failovers"]
-    assert [{key: one[key] for key in FIGURES} for one in live] == [{key: one[key] for key in FIGURES} for one in counted]
+    live, summary = world.live_failovers(), world.summary()
+    assert [{key: one[key] for key in FIGURES} for one in live] == [{key: one[key] for key in FIGURES} for one in summary["failovers"]]
+    assert live_groups(world) == counted_groups(summary)
+
+
+def live_groups(world: World) -> dict:
+    """What the page shows of each group."""
+    return {name: {key: one["figures"][key] for key in GROUP_FIGURES} for name, one in world.view().get("groups", {}).items() if one["figures"]}
+
+
+def counted_groups(summary: dict) -> dict:
+    return {name: {key: one[key] for key in GROUP_FIGURES} for name, one in summary["groups"].items()}
+
+
+@pytest.mark.parametrize("at_us", [6_300_000, 10_000_000, 12_500_000])
+def test_a_groups_figures_are_the_counted_ones_wherever_the_run_is_looked_at(at_us):
+    """Two readers at once, in the middle of it and after; a run that was sought back has the same."""
+    world = World.open("groups-two-readers")
+    world.run()
+    world.seek(at_us=at_us)
+    assert live_groups(world) == counted_groups(world.summary())
+    now = world.view()["groups"]["meters"]["figures"]
+    assert now["two_readers_now"] == (2 if at_us == 10_000_000 else 0) and now["unowned_now"] == 0
