@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.admin.stats import oldest_pending_us
 from simulator.pulsar.creation import policies, schema_registry
-from simulator.summaries.creation import together
+from simulator.summaries.creation import figures, together
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
@@ -93,12 +92,7 @@ def _replicators(runtime: Runtime) -> list[dict[str, Any]]:
 def _replicator(replicator: Replicator) -> dict[str, Any]:
     return {
         "name": replicator.topic.name,
-        "state": replicator.state,
-        "connected": replicator.connected,
-        "replication_backlog": replicator.topic.log.length - 1 - replicator.settled_mark_delete(),
-        "delay_s": oldest_pending_us(replicator) // 1_000_000,
-        "retries": replicator.failed_starts,
-        "last_error": replicator.last_error,
+        **figures(replicator),
         "next_try_us": replicator.next_try_us if replicator.state == "disconnected" else None,
     }
 

@@ -146,9 +146,7 @@ ROLES = Section("roles", "role", model.RoleSpec, "the roles, by name; with any, 
     Key("shadowTopicPolicy", "topics", "topics whose list of shadow topics it may set: WRITE on the policy SHADOW_TOPIC", attribute="shadow_topic_policy"),
 ), most=64)
 
-PRODUCERS = Section("producers", "producer", model.ProducerSpec, "the producers, by name; one without `every`, `rate` or `at` publishes on command only", (
-    Key("topic", "topic", "where it publishes", required=True),
-    Key("cluster", "cluster", "where it is connected; without it the LookupService says"),
+_PUBLISHING = (
     Key("start", "duration", "instant of its first message", attribute="start_us"),
     Key("stop", "duration", "it publishes nothing from this instant on; without it never", attribute="stop_us"),
     Key("every", "duration", "one message each; not together with `rate`", attribute="every_us", minimum=1),
@@ -157,6 +155,13 @@ PRODUCERS = Section("producers", "producer", model.ProducerSpec, "the producers,
     Key("at", "instants", "the very instants, instead of `start` and `every`", attribute="at_us"),
     Key("count", "integer", "number of messages; without it until `stop` or the end", minimum=0, maximum=100_000_000),
     Key("size", "size", "bytes of each message", attribute="size_bytes", maximum=5 * 2**20),
+)
+"""When a client publishes and how much, in whatever protocol."""
+
+PRODUCERS = Section("producers", "producer", model.ProducerSpec, "the producers, by name; one without `every`, `rate` or `at` publishes on command only", (
+    Key("topic", "topic", "where it publishes", required=True),
+    Key("cluster", "cluster", "where it is connected; without it the LookupService says"),
+    *_PUBLISHING,
     Key("keys", "integer", "number of keys, taken in turn; without it messages have no key", minimum=1, maximum=1_000_000),
     Key("batch", "integer", "messages that travel in one entry", minimum=1, maximum=1000),
     Key("sendTimeout", "duration", "after which it gives a message up; 0s is never", attribute="send_timeout_us"),
@@ -222,14 +227,7 @@ GROUPS = Section("groups", "group", model.GroupSpec, "groups of durable shared s
 PUBLISHERS = Section("publishers", "publisher", model.PublisherSpec, "MQTT publishers, by name; one without `every`, `rate` or `at` publishes on command only", (
     Key("topic", "topic-name", "where it publishes", required=True),
     Key("qos", "integer", "quality of service", minimum=0, maximum=2),
-    Key("start", "duration", "instant of its first message", attribute="start_us"),
-    Key("stop", "duration", "it publishes nothing from this instant on; without it never", attribute="stop_us"),
-    Key("every", "duration", "one message each; not together with `rate`", attribute="every_us", minimum=1),
-    Key("rate", "rate", "messages per second: the same as `every`, said the other way", attribute="every_us"),
-    Key("arrivals", "choice", "at regular instants, or as a Poisson process with `every` as mean", choices=("regular", "poisson")),
-    Key("at", "instants", "the very instants, instead of `start` and `every`", attribute="at_us"),
-    Key("count", "integer", "number of messages; without it until `stop` or the end", minimum=0, maximum=100_000_000),
-    Key("size", "size", "bytes of each message", attribute="size_bytes", maximum=5 * 2**20),
+    *_PUBLISHING,
     Key("clients", "integer", "MQTT clients that it stands for, taken in turn; all of one client's messages go to one shard; without it one for each shard", minimum=1, maximum=100_000),
     Key("topics", "integer", "topics, taken in turn: TOPIC/0, TOPIC/1…; 1 is the topic itself", minimum=1, maximum=10_000),
     Key("paused", "boolean", "begins paused"),

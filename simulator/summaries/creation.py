@@ -28,9 +28,9 @@ def _of_cluster(runtime: Runtime, name: str) -> dict[str, dict[str, Any]]:
         for peer, replicator in topic.replicators.items():
             of_peer = found.setdefault(peer, {})
             if topic.partition < 0:
-                of_peer[topic.name] = {**_figures(replicator), **of_peer.get(topic.name, {})}
+                of_peer[topic.name] = {**figures(replicator), **of_peer.get(topic.name, {})}
             else:
-                of_peer.setdefault(topic.base, {}).setdefault("partitions", {})[topic.name] = _figures(replicator)
+                of_peer.setdefault(topic.base, {}).setdefault("partitions", {})[topic.name] = figures(replicator)
     for of_peer in found.values():
         for one in of_peer.values():
             if "state" not in one:
@@ -38,7 +38,8 @@ def _of_cluster(runtime: Runtime, name: str) -> dict[str, dict[str, Any]]:
     return {peer: found[peer] for peer in sorted(found)}
 
 
-def _figures(replicator: Replicator) -> dict[str, Any]:
+def figures(replicator: Replicator) -> dict[str, Any]:
+    """One log's replicator: its state and what keeps it."""
     return {
         "state": replicator.state,
         "connected": replicator.connected,
