@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from spark_reports.flows import bin_widths_us, piled_up
 from spark_reports.local import from_rows
 from spark_reports.schemas import BINS, STARTS
 from spark_reports.transforms import creation
 from spark_reports.transforms.places import is_type
 
-BINS_MOST = 160
 REFUSALS_MOST = 2_000
 HAPPENED_MOST = 60
 ENDS = {"replicator.started": "replicates", "replicator.start-refused": "does not start", "replicator.stopped": "connected, but stopped", "replicator.removed": "taken off the list"}
@@ -31,7 +31,7 @@ def add_creation(spark: Any, runs: list[dict[str, Any]], control: Any, rows: Any
     troubled = [row for row in started if row.refused and row.created_seq is not None]
     refusals = creation.refusals(control).orderBy("run", "at_us").limit(REFUSALS_MOST).collect()
     happened = creation.happened(control).orderBy("run", "seq").collect()
-    widths = {run["run"]: max(1, run["until_us"] // BINS_MOST + 1) for run in runs}
+    widths = bin_widths_us(runs)
     flows = _flows(spark, rows, troubled, widths) if troubled else {}
     for run in runs:
         mine = [row for row in started if row.run == run["run"]]
@@ -64,26 +64,14 @@ def _replicators(started: list[Any], flows: dict, refusals: list[Any], bin_us: i
     for (source, target, base), rows in sorted(together.items()):
         rows.sort(key=lambda row: row.topic)
         last = next((row for row in rows if row.last not in ("replicator.started", "replicator.removed")), rows[0])
-        curve = _curve(flows.get((rows[0].run, source, target, base), {}), bin_us, until_us)
+        flow = flows.get((rows[0].run, source, target, base))
+        instants, waiting = piled_up(flow or {}, bin_us, until_us)
         still = [row for row in rows if row.last in ("replicator.start-refused", "replicator.stopped")]
         told.append({
             "from": source, "to": target, "topic": base, "end": ENDS.get(last.last, "looks for its connection"), "logs": len(rows), "logs_still": len(still),
             "refused": sum(row.refused for row in rows), "first_refused_us": min((row.first_refused_us for row in rows if row.first_refused_us is not None), default=None),
             "words": next((row.words for row in (*still, *rows) if row.words), None),
-            "waiting": curve["messages"][-1] if curve else 0, "curve": curve,
+            "waiting": waiting[-1], "curve": {"at_us": instants, "messages": waiting} if flow else None,
             "refused_at_us": [row.at_us for row in refusals if (row.cluster, row.peer, row.base) == (source, target, base)],
         })  # fmt: skip
     return told
-
-
-def _curve(flow: dict[int, tuple[int, int]], bin_us: int, until_us: int) -> dict[str, list[int]] | None:
-    """Messages that wait at the end of each bin."""
-    if not flow:
-        return None
-    waiting, instants, messages = 0, [0], [0]
-    for number in range(until_us // bin_us + 1):
-        came, left = flow.get(number, (0, 0))
-        waiting += came - left
-        instants.append(min((number + 1) * bin_us, until_us))
-        messages.append(waiting)
-    return {"at_us": instants, "messages": messages}

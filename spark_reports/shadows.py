@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from spark_reports.flows import bin_widths_us, piled_up
 from spark_reports.local import from_rows
 from spark_reports.schemas import BINS
 from spark_reports.transforms import shadows
 from spark_reports.transforms.places import is_type
-
-BINS_MOST = 160
 
 
 def add_shadows(spark: Any, runs: list[dict[str, Any]], control: Any, rows: Any) -> None:
@@ -23,7 +22,7 @@ def add_shadows(spark: Any, runs: list[dict[str, Any]], control: Any, rows: Any)
         run["shadows"] = None
     if not control.filter(is_type("shadow.created")).head(1):
         return
-    widths = {run["run"]: run["until_us"] // BINS_MOST + 1 for run in runs}
+    widths = bin_widths_us(runs)
     known, moves = shadows.shadows(control), shadows.steps(control)
     sights = shadows.seen(shadows.entries(rows, known), moves).persist()
     figures = shadows.figures(sights, moves, control, known).collect()
@@ -44,21 +43,11 @@ def _by_name(row: Any) -> tuple:
 
 
 def _shadow(row: Any, flow: dict[int, tuple[int, int]], bin_us: int, until_us: int) -> dict[str, Any]:
+    instants, unseen = piled_up(flow, bin_us, until_us)
     return {
         "cluster": row.cluster, "topic": row.topic, "source": row.source, "entries": row.entries or 0, "unseen": row.unseen or 0, "median_us": row.median_us,
-        "slowest_us": row.slowest_us, "told": row.told or 0, "saved_bytes": row.saved_bytes or 0, "curve": _curve(flow, bin_us, until_us),
+        "slowest_us": row.slowest_us, "told": row.told or 0, "saved_bytes": row.saved_bytes or 0, "curve": {"at_us": instants, "entries": unseen},
     }  # fmt: skip
-
-
-def _curve(flow: dict[int, tuple[int, int]], bin_us: int, until_us: int) -> dict[str, list[int]]:
-    """Entries that are stored and not seen, at the end of each bin."""
-    unseen, instants, counts = 0, [0], [0]
-    for number in range(until_us // bin_us + 1):
-        came, left = flow.get(number, (0, 0))
-        unseen += came - left
-        instants.append(min((number + 1) * bin_us, until_us))
-        counts.append(unseen)
-    return {"at_us": instants, "entries": counts}
 
 
 def _lost(row: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_reports.transforms.flows import by_bin
 from spark_reports.transforms.places import base_topic, is_type
 
 REPLICATOR = ("run", "cluster", "peer", "topic")
@@ -58,8 +59,4 @@ def waiting(rows: DataFrame, troubled: DataFrame, bins: DataFrame) -> DataFrame:
     key = [*REPLICATOR, "base", "producer", "sequence_id"]
     published = here.groupBy(*key).agg(F.min("at_us").alias("came_us"))
     arrived = there.groupBy(*key).agg(F.min("at_us").alias("left_us"))
-    both = published.join(arrived, key, "left").join(F.broadcast(bins), "run", "inner")
-    place = ["run", "cluster", "peer", "base"]
-    came = both.groupBy(*place, F.floor(F.col("came_us") / F.col("bin_us")).alias("bin")).agg(F.count("*").alias("came"))
-    left = both.filter(F.col("left_us").isNotNull()).groupBy(*place, F.floor(F.col("left_us") / F.col("bin_us")).alias("bin")).agg(F.count("*").alias("left"))
-    return came.join(left, [*place, "bin"], "full").select(*place, "bin", F.coalesce("came", F.lit(0)).alias("came"), F.coalesce("left", F.lit(0)).alias("left"))
+    return by_bin(published.join(arrived, key, "left"), ("run", "cluster", "peer", "base"), "came_us", "left_us", bins)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from spark_reports.transforms.flows import by_bin
 from spark_reports.transforms.places import base_topic, is_type, place
 
 SHADOW = ("run", "cluster", "topic")
@@ -62,10 +63,7 @@ def figures(sights: DataFrame, moves: DataFrame, control: DataFrame, known: Data
 
 def unseen_flow(sights: DataFrame, bins: DataFrame) -> DataFrame:
     """Entries that were stored and that came into sight, by bin: run, cluster, topic, bin, came, left; `bins`: run, bin_us."""
-    placed = sights.join(F.broadcast(bins), "run", "inner")
-    came = placed.groupBy(*SHADOW, F.floor(F.col("stored_us") / F.col("bin_us")).alias("bin")).agg(F.count("*").alias("came"))
-    left = placed.filter(F.col("seen_us").isNotNull()).groupBy(*SHADOW, F.floor(F.col("seen_us") / F.col("bin_us")).alias("bin")).agg(F.count("*").alias("left"))
-    return came.join(left, [*SHADOW, "bin"], "full").select(*SHADOW, "bin", F.coalesce("came", F.lit(0)).alias("came"), F.coalesce("left", F.lit(0)).alias("left"))
+    return by_bin(sights, SHADOW, "stored_us", "seen_us", bins)
 
 
 def losses(rows: DataFrame) -> DataFrame:

@@ -22,6 +22,14 @@ def spark() -> Iterator[Any]:
     session.stop()
 
 
+@pytest.fixture(scope="session")
+def systems(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """One report over runs of every system that has a part of its own in it."""
+    from tests.spark_reports.systems import Systems
+
+    return Systems(spark, tmp_path_factory.mktemp("systems"))
+
+
 def write_run(world: World, path: Path) -> Path:
     """A world's trace as `simulate --trace` writes it."""
     meta = {"engine_version": ENGINE_VERSION, "scenario": world.scenario.canonical_text, "seed": world.seed, "commands": world.command_log, "until_us": world.now_us}

@@ -2,32 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from spark_reports.creation import BINS_MOST
+from spark_reports.flows import BINS_MOST
 from spark_reports.html import creation as html
-from tests.spark_reports.conftest import run_scenario, write_run
-
-NAMES = ("clients-created-it-before", "drifted-partitions", "schema-refused", "created-apart", "two-regions")
-
-
-@pytest.fixture(scope="module")
-def worlds():
-    return {name: run_scenario(name) for name in NAMES}
-
-
-@pytest.fixture(scope="module")
-def told(spark, worlds, tmp_path_factory):
-    """One job over all traces: the runs of its report by scenario, and its page."""
-    from spark_reports.jobs.failover import FailoverReport
-
-    folder = tmp_path_factory.mktemp("creation")
-    paths = [write_run(world, folder / f"{name}.parquet") for name, world in worlds.items()]
-    FailoverReport(spark, paths, folder / "report").make()
-    report = json.loads((folder / "report" / "report.json").read_text())
-    return {run["scenario"]: run for run in report["runs"]}, (folder / "report" / "report.html").read_text()
+from tests.spark_reports.systems import CREATION, WITHOUT
 
 
 def rows(world, *types):
@@ -43,9 +22,9 @@ def recount(world, source, target, base, at_us):
     return len(here - there)
 
 
-@pytest.mark.parametrize("name", NAMES[:-1])
-def test_starts_and_what_waits_are_what_the_rows_and_the_engine_say(told, worlds, name):
-    run, world = told[0][name], worlds[name]
+@pytest.mark.parametrize("name", CREATION)
+def test_starts_and_what_waits_are_what_the_rows_and_the_engine_say(systems, name):
+    run, world = systems.told[name], systems.worlds[name]
     for one in run["creation"]["replicators"]:
         link = (one["from"], one["to"])
         refused = [row["at_us"] for row in rows(world, "replicator.start-refused", "replicator.stopped") if (row["cluster"], row["peer"]) == link]
@@ -58,24 +37,24 @@ def test_starts_and_what_waits_are_what_the_rows_and_the_engine_say(told, worlds
             assert waiting == recount(world, *link, one["topic"], at_us - 1 if at_us < world.now_us else at_us)
 
 
-def test_what_was_created_and_refused_is_told_in_order(told, worlds):
-    happened = told[0]["created-apart"]["creation"]["happened"]
+def test_what_was_created_and_refused_is_told_in_order(systems):
+    happened = systems.told["created-apart"]["creation"]["happened"]
     assert [row["type"] for row in happened] == ["topic.created", "topic.created", "topic.creation-refused"]
     assert [row["seq"] for row in happened] == sorted(row["seq"] for row in happened)
 
 
-def test_a_run_without_any_of_it_has_no_such_part(told):
-    assert told[0]["two-regions"]["creation"] is None and html.sections(told[0]["two-regions"], "x") == "" and html.headline(told[0]["two-regions"]) is None
+def test_a_run_without_any_of_it_has_no_such_part(systems):
+    assert systems.told[WITHOUT]["creation"] is None and html.sections(systems.told[WITHOUT], "x") == "" and html.headline(systems.told[WITHOUT]) is None
 
 
-def test_the_sentence_of_a_run_without_a_failover(told):
-    assert "us does not replicate orders to eu: <span class=\"harm\">70 messages wait</span>." in html.headline(told[0]["clients-created-it-before"])
-    assert "Every replicator runs at the end; 8 starts came to nothing before." in html.headline(told[0]["drifted-partitions"])
+def test_the_sentence_of_a_run_without_a_failover(systems):
+    assert "us does not replicate orders to eu: <span class=\"harm\">70 messages wait</span>." in html.headline(systems.told["clients-created-it-before"])
+    assert "Every replicator runs at the end; 8 starts came to nothing before." in html.headline(systems.told["drifted-partitions"])
 
 
-def test_the_page_tells_every_run(told):
-    page = told[1]
+def test_the_page_tells_every_run(systems):
+    page = systems.page(CREATION)
     assert page.count("<h2>Replicators</h2>") == 4 and page.count('id="creation-') == 4
     assert "Can not start replicator because the partitions between local and remote cluster are different. local: 4, remote: 2" in page
-    figure = html.figure(told[0]["drifted-partitions"])
+    figure = html.figure(systems.told["drifted-partitions"])
     assert [trace["y"][-1] for trace in figure["data"]] == [8, 0]

@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from spark_reports.html import migration as html
-from tests.spark_reports.conftest import run_scenario, write_run
-
-NAMES = ("tenant-moves", "tenant-link-fails", "tenant-rolls-back", "tenant-blue-green", "two-regions")
+from tests.spark_reports.systems import MIGRATION, WITHOUT
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]
-
-
-@pytest.fixture(scope="module")
-def worlds():
-    return {name: run_scenario(name) for name in NAMES}
-
-
-@pytest.fixture(scope="module")
-def told(spark, worlds, tmp_path_factory):
-    """One job over all traces: the runs of its report by scenario, and its page."""
-    from spark_reports.jobs.failover import FailoverReport
-
-    folder = tmp_path_factory.mktemp("migration")
-    paths = [write_run(world, folder / f"{name}.parquet") for name, world in worlds.items()]
-    FailoverReport(spark, paths, folder / "report").make()
-    report = json.loads((folder / "report" / "report.json").read_text())
-    return {run["scenario"]: run for run in report["runs"]}, (folder / "report" / "report.html").read_text()
 
 
 def rows(world, *types, **wanted):
     return [row for row in world.trace.rows(0, world.seq, types=types) if all(row.get(name) == value for name, value in wanted.items())]
 
 
-@pytest.mark.parametrize("name", NAMES[:-1])
-def test_steps_and_traffic_are_what_the_engine_and_the_rows_say(told, worlds, name):
-    (one,), world = told[0][name]["migrations"], worlds[name]
+@pytest.mark.parametrize("name", MIGRATION)
+def test_steps_and_traffic_are_what_the_engine_and_the_rows_say(systems, name):
+    (one,), world = systems.told[name]["migrations"], systems.worlds[name]
     summary = world.summary()["migrations"][0]
     assert {key: one[key] for key in ("tenant", "from", "to", "strategy")} == {key: summary[key] for key in ("tenant", "from", "to", "strategy")}
     assert one["ended"] == (summary["state"] if summary["state"] in ("finished", "rolled-back") else None)
@@ -52,9 +31,9 @@ def test_steps_and_traffic_are_what_the_engine_and_the_rows_say(told, worlds, na
     assert one["lookups"]["answered"] == len([row for row in rows(world, "lookup.answered") if row["seq"] > begun])
 
 
-def test_the_page_tells_what_stopped_a_step_and_what_the_switch_cost(told):
-    runs, page = told
+def test_the_page_tells_what_stopped_a_step_and_what_the_switch_cost(systems):
+    runs, page = systems.told, systems.page(MIGRATION)
     assert "the link blue -&gt; green is cut: green has heard of 0 of 1 subscriptions" in page
     assert runs["tenant-link-fails"]["migrations"][0]["steps"][2]["failures"][0]["at_us"] == 1_800_000
     assert page.count(": what it cost</h2>") == 4
-    assert runs["two-regions"]["migrations"] == [] and html.sections(runs["two-regions"]) == "" and html.headline(runs["two-regions"]) is None
+    assert runs[WITHOUT]["migrations"] == [] and html.sections(runs[WITHOUT]) == "" and html.headline(runs[WITHOUT]) is None

@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from statistics import median
 
 import pytest
 
 from spark_reports.html import shadows as html
-from tests.spark_reports.conftest import run_scenario, write_run
-
-NAMES = ("shadow-retention-loss", "shadow-two-audiences", "shadow-explicit-lac", "shadow-rollover", "two-regions")
-
-
-@pytest.fixture(scope="module")
-def worlds():
-    return {name: run_scenario(name) for name in NAMES}
-
-
-@pytest.fixture(scope="module")
-def told(spark, worlds, tmp_path_factory):
-    """One job over all traces: the runs of its report by scenario, and its page."""
-    from spark_reports.jobs.failover import FailoverReport
-
-    folder = tmp_path_factory.mktemp("shadows")
-    paths = [write_run(world, folder / f"{name}.parquet") for name, world in worlds.items()]
-    FailoverReport(spark, paths, folder / "report").make()
-    report = json.loads((folder / "report" / "report.json").read_text())
-    return {run["scenario"]: run for run in report["runs"]}, (folder / "report" / "report.html").read_text()
+from tests.spark_reports.systems import SHADOWS, WITHOUT
 
 
 def recount(world, shadow, source):
@@ -43,9 +23,9 @@ def recount(world, shadow, source):
     return delays
 
 
-@pytest.mark.parametrize("name", NAMES[:-1])
-def test_figures_are_the_engines_and_a_recounts(told, worlds, name):
-    run, world = told[0][name], worlds[name]
+@pytest.mark.parametrize("name", SHADOWS)
+def test_figures_are_the_engines_and_a_recounts(systems, name):
+    run, world = systems.told[name], systems.worlds[name]
     summary = world.summary()["shadows"]
     assert [one["topic"] for one in run["shadows"]["topics"]] == sorted(summary)
     for one in run["shadows"]["topics"]:
@@ -61,17 +41,17 @@ def test_figures_are_the_engines_and_a_recounts(told, worlds, name):
         assert {key: value for key, value in summary[one["topic"]]["lost_by_subscription"].items() if value} == lost
 
 
-def test_a_run_without_shadows_has_no_such_part(told):
-    assert told[0]["two-regions"]["shadows"] is None and html.sections(told[0]["two-regions"], "x") == "" and html.headline(told[0]["two-regions"]) is None
+def test_a_run_without_shadows_has_no_such_part(systems):
+    assert systems.told[WITHOUT]["shadows"] is None and html.sections(systems.told[WITHOUT], "x") == "" and html.headline(systems.told[WITHOUT]) is None
 
 
-def test_the_sentence_of_a_run_without_a_failover(told):
-    assert '1 shadow topic lost <span class="harm">53 messages</span>' in html.headline(told[0]["shadow-retention-loss"])
-    assert 'orders-audit never saw <span class="harm">30 entries</span> of orders.' in html.headline(told[0]["shadow-explicit-lac"])
-    assert "2 shadow topics saw all that their sources wrote" in html.headline(told[0]["shadow-two-audiences"])
+def test_the_sentence_of_a_run_without_a_failover(systems):
+    assert '1 shadow topic lost <span class="harm">53 messages</span>' in html.headline(systems.told["shadow-retention-loss"])
+    assert 'orders-audit never saw <span class="harm">30 entries</span> of orders.' in html.headline(systems.told["shadow-explicit-lac"])
+    assert "2 shadow topics saw all that their sources wrote" in html.headline(systems.told["shadow-two-audiences"])
 
 
-def test_the_page_tells_every_run(told):
-    page = told[1]
+def test_the_page_tells_every_run(systems):
+    page = systems.page(SHADOWS)
     assert page.count("<h2>Shadow topics</h2>") == 4 and page.count("<h2>Lost to retention</h2>") == 1 and page.count('id="shadows-') == 4
     assert "never handed out" in page and "till/2" in page
