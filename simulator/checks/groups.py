@@ -6,6 +6,9 @@ Two readers of one stream are no violation: nothing fences a reader (docs/durabl
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pyroaring import BitMap
 
 from simulator.checks.check import Check
 from simulator.checks.knowledge import NoKnowledge
@@ -80,10 +83,13 @@ class OneOwner(Check):
 
 
 class Passing(Check):
-    """Knows what of each stream a group is done with: up to where all of it, and single messages above."""
+    """Knows what of each stream a group is done with: up to where all of it, and single messages above.
+
+    What a session takes to hand it to its client with quality of service 0 is done with then: nobody acknowledges it, and it may be lost.
+    """
 
     done_by: tuple[str, ...] = ()
-    """Rows by which a message is done with."""
+    """Rows by which a message is done with, beside."""
 
     moved_by: tuple[tuple[str, str], ...] = ()
     """Rows that say a position, and the column that says it."""
@@ -94,12 +100,14 @@ class Passing(Check):
         self.reached: dict[Place, int] = {}
         self.above: dict[Place, dict[int, None]] = {}
         self.closed: dict[int, int] = {}
+        self.weightless: dict[int, BitMap] = {}  # by stream, what was published with quality of service 0
         self.light = {name: None for name, publisher in scenario.publishers.items() if publisher.qos == 0}
         self.careless = {name: None for name, session in scenario.sessions.items() if session.qos == 0}
 
     def copy_into(self, copy: "Passing") -> None:
         copy.reached, copy.closed, copy.light, copy.careless = dict(self.reached), dict(self.closed), self.light, self.careless
         copy.above = {place: dict(offsets) for place, offsets in self.above.items()}
+        copy.weightless = {stream: BitMap(offsets) for stream, offsets in self.weightless.items()}
 
     def read(self, stretch: Stretch, known: NoKnowledge) -> Iterable[tuple[int, str]]:
         stretch.read_more("client")
@@ -110,6 +118,10 @@ class Passing(Check):
                 self.reached.setdefault(place, value)
             elif step == "done":
                 self._done(place, value)
+            elif step == "light":
+                self.weightless.setdefault(place[1], BitMap()).add(value)
+            elif step == "taken":
+                self._taken(place, value)
             else:
                 reached = self.reached.get(place, 0)
                 if value == NULL:
@@ -118,17 +130,27 @@ class Passing(Check):
                     yield seq, f"{stretch.name(place[0])} is put to {value} of {stretch.name(place[1])}, though message {reached} there {self.words}"
                     self.reached[place] = value
 
-    def _steps(self, stretch: Stretch) -> Iterator[tuple[int, Place, str, int]]:
+    def _steps(self, stretch: Stretch) -> Iterator[tuple[int, Place, str, Any]]:
         yield from ((seq, (NULL, topic), "closed", entry) for seq, topic, entry in stretch.of("stream.closed").records("topic", "entry"))
         yield from ((seq, (group, topic), "found", entry) for seq, group, topic, entry in stretch.of("stream.found").records("subscription", "topic", "entry"))
-        for seq, group, topic, entry, producer, client in stretch.of("message.delivered").records("subscription", "topic", "entry", "producer", "client"):
-            if group != NULL and ("message.delivered" in self.done_by or stretch.name(producer) in self.light or stretch.name(client) in self.careless):
-                yield seq, (group, topic), "done", entry
-        for seq, group, topic, entry in stretch.of("message.acknowledged").records("subscription", "topic", "entry"):
-            if group != NULL:
-                yield seq, (group, topic), "done", entry
+        for event in ("message.acknowledged", *self.done_by):
+            yield from ((seq, (group, topic), "done", entry) for seq, group, topic, entry in stretch.of(event).records("subscription", "topic", "entry") if group != NULL)
+        if self.light:
+            stored = stretch.of("message.stored").records("topic", "entry", "producer")
+            yield from ((seq, (NULL, topic), "light", entry) for seq, topic, entry, producer in stored if stretch.name(producer) in self.light)
+        if self.light or self.careless:
+            for seq, group, topic, first, last, client in stretch.of("chunk.fetched").records("subscription", "topic", "entry", "to_entry", "client"):
+                if group != NULL:
+                    yield seq, (group, topic), "taken", (first, last, stretch.name(client) in self.careless)
         for event, column in self.moved_by:
             yield from ((seq, (group, topic), "moved", value) for seq, group, topic, value in stretch.of(event).records("subscription", "topic", column))
+
+    def _taken(self, place: Place, chunk: tuple[int, int, bool]) -> None:
+        first, last, careless = chunk
+        weightless = self.weightless.get(place[1], ())
+        for offset in range(first, last):
+            if careless or offset in weightless:
+                self._done(place, offset)
 
     def _done(self, place: Place, offset: int) -> None:
         reached = self.reached.get(place, 0)

@@ -64,6 +64,7 @@ class StreamHistory:
     saved: list[Step] = field(default_factory=list)
     persisted: list[Step] = field(default_factory=list)
     position: int = 0  # as the latest leader knows it
+    taken: list[tuple[int, int, int]] = field(default_factory=list)  # (client, first offset, offset after the last) of each chunk
     chunks: dict[int, Lease | None] = field(default_factory=dict)  # by the row of a chunk: under which lease; None: sent again by a session that came back
     decisions: dict[tuple[int, int], int] = field(default_factory=dict)  # (client, borrower) -> seq of the latest decision to grant
     delivered: dict[int, list[Delivery]] = field(default_factory=dict)  # by offset
@@ -178,6 +179,7 @@ class Histories:
         if row["subscription"] in self.groups:
             stream, who = self._group(row).stream(row["topic"]), (row["client"], row["count"])
             again = self.names[row["reason"]] == "again"
+            stream.taken.append((row["client"], row["entry"], row["to_entry"]))
             stream.chunks[seq] = None if again else next(one for one in reversed(stream.leases) if (one.client, one.borrower) == who)
 
     def _progress_told(self, seq: int, row: dict[str, int]) -> None:

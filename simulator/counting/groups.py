@@ -90,10 +90,10 @@ def _messages(histories: Histories, group: GroupHistory, scenario: Scenario, str
         counted.delivered += len(deliveries)
         counted.acknowledged += len(acks)
         passed = offset < stream.position and stream.found_us is not None
-        quality = scenario.publishers[histories.names[producer]].qos
         if not acks and not deliveries:
-            counted.lost += passed and quality > 0
-            counted.lost_qos0 += passed and quality == 0
+            light = passed and _light(histories, scenario, stream, producer, offset)
+            counted.lost += passed and not light
+            counted.lost_qos0 += light
             counted.waiting += not passed
         for delivery in deliveries[1:]:
             before = [ack for ack in acks if ack.seq < delivery.seq]
@@ -108,6 +108,12 @@ def _messages(histories: Histories, group: GroupHistory, scenario: Scenario, str
             if case.lease is not None:
                 evidence |= {"decided": case.decided_seq, "leased": case.lease.seq}
             counted.duplicates_list.append(GroupDuplicate(histories.names[producer], sequence_id, delivery.at_us, cause, evidence))
+
+
+def _light(histories: Histories, scenario: Scenario, stream: StreamHistory, producer: int, offset: int) -> bool:
+    """Whether a message was published, or taken for a client, with quality of service 0."""
+    takers = (histories.names[client] for client, first, last in stream.taken if first <= offset < last)
+    return scenario.publishers[histories.names[producer]].qos == 0 or any(scenario.sessions[taker].qos == 0 for taker in takers)
 
 
 def _owners(stream: StreamHistory, end_us: int, counted: CountedGroup, gaps: list[int]) -> None:

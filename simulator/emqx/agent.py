@@ -23,15 +23,15 @@ TIMER_RANK = 3
 
 
 class Agent:
-    """`borrowers` by id; `leaders` the node of the leader that each listens to; `owing` those that owe a report of all their streams."""
+    """`borrowers` by id; `leaders` the node of the leader that each listens to; `owing_seq` the row after which all is to be reported."""
 
-    __slots__ = ("session", "borrowers", "leaders", "owing", "count", "born")
+    __slots__ = ("session", "borrowers", "leaders", "owing_seq", "count", "born")
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.borrowers: dict[BorrowerId, Borrower] = {}
         self.leaders: dict[BorrowerId, tuple[int, str]] = {}
-        self.owing: dict[BorrowerId, int] = {}
+        self.owing_seq: int | None = None
         self.born: dict[BorrowerId, int] = {}  # row of its last change
         self.count = 0
 
@@ -51,17 +51,16 @@ class Agent:
         self._carry_out(borrower, borrower.start(system.now_us), self.born[who])
 
     def unsubscribe(self, number: int, cause: int) -> None:
-        """The client gave the subscription up."""
+        """The client gave the subscription up; what is wholly acknowledged is told after that."""
         for borrower in [one for who, one in self.borrowers.items() if who[1] == number]:
-            self.report(borrower.id, self.session.acknowledged_progress(borrower.id), cause)
-            if borrower.id in self.borrowers:
-                self._step(borrower, borrower.unsubscribe(self.session.system.now_us), "unsubscribed", cause)
+            self._step(borrower, borrower.unsubscribe(self.session.system.now_us), "unsubscribed", cause)
+        self.report_all(cause)
 
     def disconnect(self, progress: dict[BorrowerId, list[Progress]], cause: int) -> None:
         """The session ends in order."""
         for borrower in list(self.borrowers.values()):
             self._step(borrower, borrower.disconnect(progress[borrower.id]), "disconnected", cause)
-        self.owing.clear()
+        self.owing_seq = None
 
     def kill(self, cause: int) -> None:
         """The session's process died, and they with it."""
@@ -70,7 +69,7 @@ class Agent:
             self._note_state(borrower, "its session's process died", cause)
         self.borrowers.clear()
         self.leaders.clear()
-        self.owing.clear()
+        self.owing_seq = None
 
     def report(self, who: BorrowerId, progress: Iterable[Progress], cause: int) -> None:
         """How far streams are."""
@@ -79,10 +78,15 @@ class Agent:
             self._step(borrower, borrower.report(progress), "", cause)
 
     def report_due(self) -> None:
-        """After leases came or went: all that is wholly acknowledged is told again."""
-        owing, self.owing = self.owing, {}
-        for who, seq in owing.items():
-            self.report(who, self.session.acknowledged_progress(who), seq)
+        """After leases came or went: all that is wholly acknowledged is told again, of every subscription."""
+        seq, self.owing_seq = self.owing_seq, None
+        if seq is not None:
+            self.report_all(seq)
+
+    def report_all(self, cause: int) -> None:
+        """How far every stream is of which all is acknowledged."""
+        for who, progress in self.session.acknowledged_progress().items():
+            self.report(who, progress, cause)
 
     # --- what comes from outside
 
@@ -135,11 +139,11 @@ class Agent:
                 seq = self._note_lease(borrower, effect.stream, effect.position, "granted", cause)
                 if borrower.id[1] in session.subscriptions:  # otherwise the handler drops it: the subscription is gone
                     session.read(borrower.id[1], borrower.id, borrower.group, effect.stream, effect.position, seq)
-                    self.owing[borrower.id] = seq
+                    self.owing_seq = seq
             elif isinstance(effect, machine.Release):
                 seq = self._note_lease(borrower, effect.stream, borrower.streams[effect.stream].position if effect.stream in borrower.streams else None, "revoking", cause)
                 session.release(borrower.id, effect.stream)
-                self.owing[borrower.id] = seq
+                self.owing_seq = seq
                 session.be_due()
             elif isinstance(effect, machine.Forget):
                 self._note_lease(borrower, effect.stream, None, "absent", cause)
@@ -151,7 +155,6 @@ class Agent:
         session = self.session
         self.borrowers.pop(borrower.id, None)
         self.leaders.pop(borrower.id, None)
-        self.owing.pop(borrower.id, None)
         if session.online:
             session.release(borrower.id, forget=True)
         if ended.crash:

@@ -34,11 +34,7 @@ def connect(system: Emqx, arguments: dict, begin: Begin) -> None:
     if not system.nodes[node].up:
         raise CommandError("node-down", f"{node} is down", "name a node that is up, or restart it")
     cause = begin()
-    first = not session.subscriptions and not session.reading_count
-    seq = session.connect(cause, node)
-    if first:
-        for text in session.spec.subscriptions:
-            system.subscribe(session, text, seq)
+    session.connect(cause, node)
 
 
 def disconnect(system: Emqx, arguments: dict, begin: Begin) -> None:
@@ -188,7 +184,7 @@ def restart_node(system: Emqx, arguments: dict, begin: Begin) -> None:
 def close_generation(system: Emqx, arguments: dict, begin: Begin) -> None:
     """storage.close-generation: the streams of all shards end; what is published from now on opens new ones."""
     cause = begin()
-    closed = system.storage.next_generation()
+    closed = system.storage.next_generation(system.now_us)
     seq = system.note("generation.opened", cause, system.storage.generation, len(closed))
     for stream in closed:
         system.note("stream.closed", seq, stream.name, stream.rank.shard, stream.rank.generation, stream.length)

@@ -74,6 +74,9 @@ class Died(NamedTuple):
 Effect = Tell | Assigned | Saved | Dropped | Joined | RoundAsked | Died
 
 
+_KILLED = "end of stream: it looked for the rank of a record that it had deleted"
+
+
 class Assignment:
     """One stream: position to read from, owner and state."""
 
@@ -133,6 +136,8 @@ class Leader:
         for one in progress:
             assignment = self.streams.get(one.stream)
             if assignment is not None and assignment.owner == who:
+                if one.position == END and self.faults.end_of_stream_kills:
+                    return [*effects, Died(_KILLED)]
                 effects += self._save(one, assignment, who)
                 if one.position == END:
                     self.ranks.set_replayed(one.stream, assignment.rank)
@@ -157,7 +162,7 @@ class Leader:
         if assignment.state == REVOKED_STATE:
             return []
         if progress.position == END and self.faults.end_of_stream_kills:
-            return [Died("end of stream: it looked for the rank of a record that it had deleted")]  # and commits what it knew before
+            return [Died(_KILLED)]  # and commits what it knew before
         effects = self._save(progress, assignment, who)
         if progress.position == END:
             self.ranks.set_replayed(progress.stream, assignment.rank)
@@ -201,7 +206,8 @@ class Leader:
     def targets(self) -> dict[BorrowerId, int]:
         """How many streams each borrower shall have: the extra ones go to the lowest ids."""
         ids = sorted(self.borrowers)
-        each, rest = divmod(len(self.streams), len(ids)) if ids else (0, 0)
+        shared = sum(one.position != END for one in self.streams.values())  # what is read to its end waits for its owner's answer only
+        each, rest = divmod(shared, len(ids)) if ids else (0, 0)
         return {who: each + (number < rest) for number, who in enumerate(ids)}
 
     def stable(self, who: BorrowerId) -> bool:

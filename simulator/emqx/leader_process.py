@@ -38,22 +38,25 @@ class Chooser:
 class LeaderProcess:
     """A leader at a node. `places` says where each borrower was last heard, `due` for which instants each of its timers is armed."""
 
-    __slots__ = ("system", "group", "node", "number", "state", "leader", "places", "root", "born_seq", "committed_us", "due", "rounds", "round_us")
+    __slots__ = (
+        "system", "group", "node", "number", "state", "leader", "places", "root", "start_us", "born_seq", "committed_us", "due", "rounds", "round_us",
+    )  # fmt: skip
 
     def __init__(self, system: Emqx, group: str, node: str, number: int, cause: int, why: str) -> None:
         self.system, self.group, self.node, self.number, self.state = system, group, node, number, LEADING
         kept = system.store.groups[group]
         faults = LeaderFaults(system.fault("lateProgress"), system.fault("reassignmentTimers"), system.fault("endOfStream"))
         chooser = Chooser(stream_key(system.seed, f"leader/{group}/{number}"))
-        self.leader = Leader(number, group, kept.positions, kept.ranks.copy(), system.setting("leader_borrower_timeout"), chooser, faults)
+        unread = {name: (rank, position) for name, (rank, position) in kept.positions.items() if position != END}
+        self.leader = Leader(number, group, unread, kept.ranks.copy(), system.setting("leader_borrower_timeout"), chooser, faults)
         self.places: dict[BorrowerId, str] = {}
-        self.root = kept.root
-        self.committed_us = self.round_us = system.now_us
+        self.root, self.start_us = kept.root, kept.start_us
+        self.committed_us = self.round_us = system.now_us  # its claim is of then, too
         self.rounds = 0
         self.due: dict[str, list[int]] = {"renew_streams": [], "periodical_actions": [], "heartbeat": []}
         self.born_seq = system.note("leader.elected", cause, node, group, number, why)
         for name, assignment in self.leader.streams.items():
-            system.note("progress.loaded", self.born_seq, node, group, name, assignment.position if assignment.position != END else NULL, number)
+            system.note("progress.loaded", self.born_seq, node, group, name, assignment.position, number)
         self._arm(system.setting("leader_periodical_actions_interval"), "periodical_actions")
         self._arm(system.setting("leader_heartbeat_interval"), "heartbeat")
         self.renew_streams(True)
@@ -87,10 +90,9 @@ class LeaderProcess:
         self.rounds += 1
         self.round_us = system.now_us
         spec = system.groups[self.group]
-        start_us = system.store.groups[self.group].start_us
-        listed = system.storage.listed(spec.filter)
+        listed = system.storage.listed(spec.filter, self.start_us)
         known = set(self.leader.streams)
-        effects = self.leader.round(listed, lambda name: system.storage.streams[name].first_at(start_us))
+        effects = self.leader.round(listed, lambda name: system.storage.streams[name].first_at(self.start_us))
         seq = system.note("leader.round", self.born_seq, self.node, self.group, self.number, len(self.leader.streams), len(self.leader.borrowers)) if effects else self.born_seq
         for name, assignment in self.leader.streams.items():
             if name not in known:
@@ -111,6 +113,9 @@ class LeaderProcess:
         if not self._went_off("heartbeat"):
             return
         store, now = self.system.store, self.system.now_us
+        if now - self.committed_us >= self.system.setting("leader_claim_ttl"):
+            self._end("its claim is too old", self.born_seq)
+            return
         if store.failing_until_us > now:
             self._arm(self.system.setting("leader_heartbeat_interval"), "heartbeat")
             return
@@ -122,15 +127,14 @@ class LeaderProcess:
         self._arm(self.system.setting("leader_heartbeat_interval"), "heartbeat")
 
     def _fenced(self) -> str | None:
-        store, now = self.system.store, self.system.now_us
+        """Why the store refuses its commit: the claim must be its own and the root what it last wrote, however old."""
+        store = self.system.store
         claim = store.claims.get(self.group)
         if self.group not in store.groups:
             return "the group is gone"
         if claim is None or claim.leader != self.number:
             return "another leader has the claim"
-        if store.groups[self.group].root != self.root:
-            return "another leader has committed"
-        return "its claim is too old" if now - claim.heartbeat_us > self.system.setting("leader_claim_ttl") else None
+        return "another leader has committed" if store.groups[self.group].root != self.root else None
 
     def _commit(self, cause: int) -> None:
         system = self.system
@@ -142,7 +146,7 @@ class LeaderProcess:
             position = wanted[name][1]
             system.note("progress.persisted", seq, self.node, self.group, name, NULL if position == END else position, self.number)
         kept.positions, kept.ranks = wanted, self.leader.ranks.copy()
-        kept.root = self.root = kept.root + 1
+        kept.root = self.root = system.store.next_root()
         self.committed_us = system.now_us
         system.store.claims[self.group] = Claim(self.number, self.node, system.now_us)
 
@@ -184,9 +188,10 @@ class LeaderProcess:
 
     def _end(self, why: str, cause: int) -> None:
         fenced = self._fenced() is not None
-        if not fenced and self.system.store.failing_until_us <= self.system.now_us:
-            self._commit(cause)
-        self.system.store.release(self.group, self.number)
+        if self.system.store.failing_until_us <= self.system.now_us:
+            if not fenced:
+                self._commit(cause)
+            self.system.store.release(self.group, self.number)
         self._gone(cause, why, FENCED if fenced else STOPPED)
 
     def crash(self, cause: int, why: str) -> None:
@@ -201,8 +206,3 @@ class LeaderProcess:
             if one.owner is not None:
                 self.system.note("assignment.changed", seq, self.node, self.group, one.owner[0], name, one.owner[2], NULL if one.position == END else one.position, FREE, self.number)
         self.system.registries[self.node].forget(self.group, self.number)
-
-    def invalidate_all(self, cause: int) -> None:
-        """The group is destroyed: every borrower is told."""
-        for who in list(self.leader.borrowers):
-            self._carry_out([machine.Tell(who, "invalidate")], cause)

@@ -22,22 +22,28 @@ class Committed:
 
     __slots__ = ("start_us", "positions", "ranks", "root")
 
-    def __init__(self, start_us: int, ranks: RankProgress) -> None:
+    def __init__(self, start_us: int, ranks: RankProgress, root: int) -> None:
         self.start_us = start_us
         self.positions: dict[str, tuple[Rank, int]] = {}
         self.ranks = ranks
-        self.root = 0
+        self.root = root
 
 
 class LeaderStore:
     """`failing_until_us`: it answers nobody before; who asks is told to try again."""
 
-    __slots__ = ("claims", "groups", "failing_until_us")
+    __slots__ = ("claims", "groups", "failing_until_us", "roots")
 
     def __init__(self) -> None:
         self.claims: dict[str, Claim] = {}
         self.groups: dict[str, Committed] = {}
         self.failing_until_us = 0
+        self.roots = 0
+
+    def next_root(self) -> int:
+        """A sequence number that no commit has had: one of a group that was destroyed never fits its successor."""
+        self.roots += 1
+        return self.roots
 
     def claim(self, group: str, new: Claim, seen: Claim | None) -> bool:
         """Write a claim if what is there is `seen`."""

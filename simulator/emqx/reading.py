@@ -1,7 +1,8 @@
 """What a session keeps of one stream that it reads: the chunk in flight, and how far all is acknowledged.
 
 Rules: a chunk is one fetched batch. While a message of it with quality of service 1 or 2 is unacknowledged the stream is blocked:
-nothing is fetched and nothing reported. Its begin moves to its end when the last one is acknowledged, never inside.
+nothing is fetched and nothing reported. Its begin moves to its end when the last one is acknowledged, never inside; a chunk of quality 0
+alone is done with as soon as it is fetched, though it still waits to be sent: so it can be lost with its session.
 """
 
 from __future__ import annotations
@@ -10,15 +11,16 @@ from simulator.emqx.protocol import END, BorrowerId
 
 
 class Reading:
-    """`begin` and `end` are the chunk in flight, equal when there is none; `unacked` its offsets that wait for an acknowledgement.
+    """`begin` and `end` are the chunk in flight, equal when there is none; `unacked` its offsets that wait for an acknowledgement,
+    `unsent` counts what of it is still to be sent, `heavy` what of that has quality 1 or 2.
     `borrower` and `group` None: a private subscription's. `since_seq` is the row that made it."""
 
-    __slots__ = ("number", "subscription", "borrower", "group", "stream", "since_seq", "begin", "end", "unsent", "unacked", "released", "forgotten", "again", "chunk_seq")
+    __slots__ = ("number", "subscription", "borrower", "group", "stream", "since_seq", "begin", "end", "unsent", "heavy", "unacked", "released", "forgotten", "again", "chunk_seq")
 
     def __init__(self, number: int, subscription: int, borrower: BorrowerId | None, group: str | None, stream: str, position: int, since_seq: int) -> None:
         self.number, self.subscription, self.borrower, self.group, self.stream, self.since_seq = number, subscription, borrower, group, stream, since_seq
         self.begin = self.end = position
-        self.unsent = 0
+        self.unsent = self.heavy = 0
         self.unacked: dict[int, None] = {}
         self.released = False  # it shall be read no further
         self.forgotten = False  # nobody wants to hear of it any more
@@ -27,7 +29,12 @@ class Reading:
 
     @property
     def blocked(self) -> bool:
-        """Whether a chunk is in flight."""
+        """Whether a chunk is in flight that must be acknowledged."""
+        return self.heavy > 0 or bool(self.unacked)
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything of it is to be sent or acknowledged."""
         return self.unsent > 0 or bool(self.unacked)
 
     @property

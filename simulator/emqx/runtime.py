@@ -146,19 +146,15 @@ class Emqx(System):
     def declare(self, name: str, group: str, wanted: str, start_us: int, cause: int) -> None:
         """A group is there from now on, and what its filter matches is kept."""
         self.groups[name] = Group(name, group, wanted)
-        self.store.groups[name] = Committed(start_us, RankProgress(self.fault("replayedGeneration")))
+        self.store.groups[name] = Committed(start_us, RankProgress(self.fault("replayedGeneration")), self.store.next_root())
         self.storage.add_route(wanted)
         self.note("group.declared", cause, name, start_us, Subscription(group, wanted).text)
 
     def destroy(self, name: str, cause: int) -> None:
-        """A group is gone with its progress: borrowers are told, nothing is kept for it."""
-        seq = self.note("group.destroyed", cause, name)
-        for leader in self.leaders_of(name):
-            leader.invalidate_all(seq)
+        """A group is gone with its progress, and nothing is kept for it; nobody is told: its leader finds out when it would commit."""
+        self.note("group.destroyed", cause, name)
         del self.store.groups[name]
         self.storage.remove_route(self.groups[name].filter)
-        for leader in self.leaders_of(name):
-            leader.stop(seq, "the group is gone")
 
     def group_name(self, subscription: Subscription) -> str | None:
         """The lab's name of the group that a subscription shares in; None for a private one."""

@@ -1,7 +1,7 @@
 """A session: one MQTT client at the broker. It reads its own streams and the borrowed ones in one round, sends, takes acknowledgements.
 
-Rules: a stream's turn is one chunk; then the next stream that has something, so neither kind starves the other. At most `max_inflight`
-messages wait for an acknowledgement, in order. A session that ends in order tells its borrowers' leaders how far it was; a killed one says
+Rules: every stream that has something hands in one chunk, of its own or borrowed alike, and the next only when that is done with, so neither
+kind starves the other. At most `max_inflight` messages wait for an acknowledgement, in order. A session that ends in order tells its borrowers' leaders how far it was; a killed one says
 nothing. Chunks survive both: who comes back gets what was unacknowledged again, whatever the leader has done since.
 """
 
@@ -32,7 +32,7 @@ class Session:
 
     __slots__ = (
         "system", "spec", "name", "node", "state", "subscriptions", "subscription_count", "agent", "readings", "reading_count", "ready",
-        "outgoing", "in_flight", "processing", "busy_until_us", "acks_paused", "due", "life", "processed", "index", "told",
+        "outgoing", "in_flight", "processing", "busy_until_us", "acks_paused", "due", "life", "processed", "index", "told", "begun",
     )  # fmt: skip
 
     def __init__(self, system: Emqx, spec: SessionSpec) -> None:
@@ -40,6 +40,7 @@ class Session:
         self.state = OFFLINE
         self.subscriptions: dict[int, Subscription] = {}
         self.subscription_count = 0
+        self.begun = False
         self.agent = Agent(self)
         self.told: dict[BorrowerId, str] = {}  # the state of each borrower as last written
         self.readings: dict[int, Reading] = {}
@@ -63,14 +64,15 @@ class Session:
 
     def start(self, _argument: None = None) -> None:
         """The client connects as planned, with its first subscriptions."""
-        if self.online or not self.system.nodes[self.node].up:
+        if self.online:
             return
-        seq = self.connect(NULL, self.node)
-        for text in self.spec.subscriptions:
-            self.system.subscribe(self, text, seq)
+        if self.system.nodes[self.node].up:
+            self.connect(NULL, self.node)
+        elif self.spec.reconnect_us is not None:
+            self._try_again()
 
-    def connect(self, cause: int, node: str) -> int:
-        """The client connects; a session that was there before goes on where it was."""
+    def connect(self, cause: int, node: str) -> None:
+        """The client connects; a session that was there before goes on where it was, a new one subscribes as planned."""
         known = bool(self.subscriptions)
         self.node, self.state = node, ONLINE
         self.life += 1
@@ -78,7 +80,7 @@ class Session:
         for reading in list(self.readings.values()):
             again = sorted(reading.unacked)
             reading.unacked = {}
-            reading.unsent = len(again)
+            reading.unsent = reading.heavy = len(again)
             reading.again = True
             if again:
                 self._note_chunk(reading, seq, again[0], again[-1] + 1, "again")
@@ -91,8 +93,11 @@ class Session:
         for number, subscription in self.subscriptions.items():
             if subscription.group is not None:
                 self.agent.borrow(number, subscription, seq)
+        if not self.begun:
+            self.begun = True
+            for text in self.spec.subscriptions:
+                self.system.subscribe(self, text, seq)
         self.be_due()
-        return seq
 
     def disconnect(self, cause: int, why: str = "closed") -> None:
         """The connection ends and the session's process in order: leaders are told how far it was."""
@@ -107,21 +112,26 @@ class Session:
     def _end(self, cause: int, why: str) -> int:
         self.state = OFFLINE
         self.life += 1
-        for reading, offset in self.outgoing:  # fetched and not yet sent: it is of the chunk, and comes again
+        for reading, offset in self.outgoing:  # fetched and not yet sent: of quality 1 or 2 it comes again with its chunk, of 0 it is lost
             if self._quality(reading, offset) > 0:
                 reading.unacked[offset] = None
-            reading.unsent -= 1
+            reading.unsent = reading.heavy = 0
         self.outgoing.clear()
         self.in_flight.clear()
         self.ready.clear()
         self.busy_until_us = None
         seq = self.system.note("session.disconnected", cause, self.node, self.name, why)
         if not self.spec.durable:  # kept in memory only
+            for subscription in self.subscriptions.values():
+                self.system.storage.remove_route(subscription.filter)
             self.subscriptions.clear()
             self.readings.clear()
         if self.spec.reconnect_us is not None and why != "closed":
-            self.system.schedule(self.system.now_us + self.spec.reconnect_us, SESSION_RANK, self, "reconnect", self.life)
+            self._try_again()
         return seq
+
+    def _try_again(self) -> None:
+        self.system.schedule(self.system.now_us + self.spec.reconnect_us, SESSION_RANK, self, "reconnect", self.life)
 
     def reconnect(self, life: int) -> None:
         """The client tries again, at its node or the first that is up."""
@@ -129,7 +139,7 @@ class Session:
             return
         node = self.node if self.system.nodes[self.node].up else next((name for name in self.system.node_names if self.system.nodes[name].up), None)
         if node is None:
-            self.system.schedule(self.system.now_us + self.spec.reconnect_us, SESSION_RANK, self, "reconnect", life)
+            self._try_again()
         else:
             self.connect(NULL, node)
 
@@ -149,7 +159,7 @@ class Session:
         if subscription.group is not None:
             self.agent.borrow(number, subscription, seq)
         else:
-            for name, _rank in self.system.storage.listed(subscription.filter):
+            for name, _rank in self.system.storage.listed(subscription.filter, self.system.now_us):
                 self.read(number, None, None, name, self.system.storage.streams[name].length, seq)
 
     def unsubscribe(self, number: int, cause: int) -> None:
@@ -193,17 +203,20 @@ class Session:
         if not self.online:
             return
         self.agent.report_due()
-        while self.online and (self._send() or self._acknowledge()):
+        while self.online and (self._take_in() or self._send() or self._acknowledge()):
             pass
+
+    def _take_in(self) -> bool:
+        """Fetch for the next stream that may have something, however slow the client is."""
+        if not self.ready:
+            return False
+        self._fetch(self.readings.get(self.ready.popleft()))
+        return True
 
     def _send(self) -> bool:
         """Hand the next message to the client."""
-        if len(self.in_flight) >= self.system.max_inflight:
+        if not self.outgoing or len(self.in_flight) >= self.system.max_inflight:
             return False
-        while not self.outgoing:
-            if not self.ready:
-                return False
-            self._fetch(self.readings.get(self.ready.popleft()))
         reading, offset = self.outgoing.popleft()
         reading.unsent -= 1
         stream = self.system.storage.streams[reading.stream]
@@ -212,10 +225,11 @@ class Session:
             self.system.figures.deliver(reading.group, reading.stream, offset, stream.instants[offset])
         seq = self._emit(_DELIVERED, reading, offset, reading.chunk_seq, int(reading.again), stored_seq)
         if self._quality(reading, offset) > 0:
+            reading.heavy -= 1
             reading.unacked[offset] = None
             self.in_flight.append((reading, offset, seq))
-        elif not reading.blocked:
-            self._chunk_done(reading, seq)
+        elif not reading.busy:
+            self._next_turn(reading)
         return True
 
     def _quality(self, reading: Reading, offset: int) -> int:
@@ -224,7 +238,7 @@ class Session:
 
     def _fetch(self, reading: Reading | None) -> None:
         """Take the next batch of a stream, or wait for it."""
-        if reading is None or reading.blocked or reading.released or reading.at_end:
+        if reading is None or reading.busy or reading.released or reading.at_end:
             return
         stream = self.system.storage.streams[reading.stream]
         count = min(stream.length - reading.end, self.system.batch_size)
@@ -232,7 +246,11 @@ class Session:
             reading.begin, reading.end = reading.end, reading.end + count
             reading.unsent = count
             self._note_chunk(reading, max(reading.since_seq, stream.stored_seqs[reading.end - 1]), reading.begin, reading.end, "fetched")
-            self.outgoing.extend((reading, offset) for offset in range(reading.begin, reading.end))
+            chunk = [(reading, offset) for offset in range(reading.begin, reading.end)]
+            reading.heavy = sum(self._quality(*one) > 0 for one in chunk)
+            self.outgoing.extend(chunk)
+            if not reading.heavy:
+                self._chunk_done(reading, reading.chunk_seq)
         elif stream.closed:
             reading.begin = reading.end = END
             self._report(reading, reading.since_seq)
@@ -279,13 +297,18 @@ class Session:
         reading.finish()
         reading.again = False
         self._report(reading, cause)
+        if not reading.busy:
+            self._next_turn(reading)
+
+    def _next_turn(self, reading: Reading) -> None:
+        """All of its chunk is sent and acknowledged."""
         self._let_go(reading)
         if not reading.released:
             self.ready.append(reading.number)
 
     def _let_go(self, reading: Reading) -> None:
         """Drop a reading that nobody waits for, once nothing of it is in flight."""
-        if reading.forgotten and not reading.blocked:
+        if reading.forgotten and not reading.busy:
             self.readings.pop(reading.number, None)
 
     # --- telling
@@ -299,9 +322,13 @@ class Session:
         if not reading.forgotten:
             self.agent.report(reading.borrower, [Progress(reading.stream, reading.position, reading.released)], seq)
 
-    def acknowledged_progress(self, borrower: BorrowerId) -> list[Progress]:
-        """Of every stream of a borrower that is wholly acknowledged, how far it is."""
-        return [Progress(one.stream, one.position, one.released) for one in self.readings.values() if one.borrower == borrower and not one.blocked and not one.forgotten]
+    def acknowledged_progress(self) -> dict[BorrowerId, list[Progress]]:
+        """By borrower, of every stream that is wholly acknowledged, how far it is."""
+        found: dict[BorrowerId, list[Progress]] = {}
+        for one in self.readings.values():
+            if one.borrower is not None and not one.blocked and not one.forgotten:
+                found.setdefault(one.borrower, []).append(Progress(one.stream, one.position, one.released))
+        return found
 
     def _progress_of(self, borrower: BorrowerId, finished: bool) -> list[Progress]:
         return [Progress(one.stream, one.position, finished) for one in self.readings.values() if one.borrower == borrower and not one.forgotten]

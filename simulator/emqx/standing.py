@@ -33,7 +33,7 @@ def place(system: Emqx, stream: str, position: int) -> int:
 def group_standing(system: Emqx, name: str, most: int) -> dict[str, Any]:
     """`streams`, `streams_total` and `repeats` of a group."""
     kept = system.store.groups.get(name)
-    listed = system.storage.listed(system.groups[name].filter) if kept is not None else []
+    listed = system.storage.listed(system.groups[name].filter, kept.start_us) if kept is not None else []
     committed = {stream: _committed(system, kept, stream) for stream, _rank in listed}
     readers = _readers(system, name)
     return {
@@ -64,7 +64,7 @@ def _readers(system: Emqx, group: str) -> Readers:
                     found.setdefault(stream, {})[borrower.id] = {"lease": held.state, "acknowledged": at, "delivered": at, "chunk": None}
         if session.online:
             for reading in session.readings.values():
-                if reading.group == group and (not reading.forgotten or reading.blocked):
+                if reading.group == group and (not reading.forgotten or reading.busy):
                     held = found.setdefault(reading.stream, {}).setdefault(reading.borrower, {"lease": ABSENT})
                     held.update(_cursors(system, reading))
     return found
@@ -74,7 +74,7 @@ def _cursors(system: Emqx, reading: Reading) -> dict[str, Any]:
     """Acknowledged, delivered, and the chunk in flight. Messages go out and are acknowledged in order, so each is one offset."""
     if not reading.blocked:
         at = place(system, reading.stream, reading.end)
-        return {"acknowledged": at, "delivered": at, "chunk": None}
+        return {"acknowledged": at, "delivered": at - reading.unsent, "chunk": None}
     sent = reading.end - reading.unsent
     return {"acknowledged": next(iter(reading.unacked), sent), "delivered": reading.end if reading.again else sent, "chunk": [reading.begin, reading.end]}
 

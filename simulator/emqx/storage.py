@@ -17,13 +17,13 @@ from simulator.log.columns import SharedColumn
 class Stream:
     """One stream. `messages` are numbers in the message table, `stored_seqs` the rows that stored them."""
 
-    __slots__ = ("name", "topic", "rank", "messages", "stored_seqs", "instants", "length", "closed", "readers")
+    __slots__ = ("name", "topic", "rank", "messages", "stored_seqs", "instants", "length", "closed_us", "readers")
 
     def __init__(self, name: str, topic: str, rank: Rank) -> None:
         self.name, self.topic, self.rank = name, topic, rank
         self.messages, self.stored_seqs, self.instants = SharedColumn(), SharedColumn(), SharedColumn()
         self.length = 0
-        self.closed = False
+        self.closed_us: int | None = None
         self.readers: dict[tuple[str, int], None] = {}  # (session, lease) that would read on when something comes
 
     def append(self, message: int, seq: int, now: int) -> int:
@@ -38,6 +38,11 @@ class Stream:
     def first_at(self, at_us: int) -> int:
         """The offset of the first message stored at or after an instant."""
         return bisect_left(self.instants, at_us, 0, self.length)
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing is added any more."""
+        return self.closed_us is not None
 
     @property
     def columns(self) -> tuple[SharedColumn, SharedColumn, SharedColumn]:
@@ -80,14 +85,16 @@ class Storage:
         stream = self.streams[name] = Stream(name, topic, Rank(shard, self.generation))
         return stream, True
 
-    def listed(self, wanted: str) -> list[tuple[str, Rank]]:
-        """The streams under a filter."""
-        return [(stream.name, stream.rank) for stream in self.streams.values() if matches(stream.topic, wanted)]
+    def listed(self, wanted: str, since_us: int) -> list[tuple[str, Rank]]:
+        """The streams under a filter, without generations that ended before an instant."""
+        return [
+            (stream.name, stream.rank) for stream in self.streams.values() if (stream.closed_us is None or stream.closed_us > since_us) and matches(stream.topic, wanted)
+        ]
 
-    def next_generation(self) -> list[Stream]:
+    def next_generation(self, now: int) -> list[Stream]:
         """Begin a generation in all shards; gives the streams that are closed by it."""
         self.generation += 1
         closed = [stream for stream in self.streams.values() if not stream.closed]
         for stream in closed:
-            stream.closed = True
+            stream.closed_us = now
         return closed

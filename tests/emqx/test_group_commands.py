@@ -54,7 +54,7 @@ CASES = {
     "leader.crash": (([], {"group": "g"}, later(0, "leader.ended", reason="crashed")), ([], {"group": "later"}, "unknown-name")),
     "leader.stop": (([], {"group": "g"}, later(9 * SECOND, "leader.elected", reason="first")), ([{"do": "leader.crash", "group": "g"}], {"group": "g"}, "no-leader")),
     "group.declare": (([], {"group": "later"}, later(0, "group.declared", subscription="later")), ([], {"group": "g"}, "already-declared")),
-    "group.destroy": (([], {"group": "g"}, later(SECOND, "election.failed", detail="the group is not declared")), ([], {"group": "none"}, "unknown-name")),
+    "group.destroy": (([], {"group": "g"}, later(12 * SECOND, "election.failed", detail="the group is not declared")), ([], {"group": "none"}, "unknown-name")),
     "node.crash": (([], {"node": "n2"}, later(0, "session.disconnected", client="b", reason="node-crash")), ([{"do": "node.crash", "node": "n1"}], {"node": "n1"}, "not-up")),
     "node.restart": (([{"do": "node.crash", "node": "n2"}], {"node": "n2"}, later(0, "node.restarted")), ([], {"node": "n1"}, "not-down")),
     "link.cut": (([], {"link": "n1 <-> n2"}, later(5 * SECOND, "protocol.lost", detail="link-cut")), ([{"do": "link.cut", "link": "n1 <-> n2"}], {"link": "n1 -> n2"}, "already-cut")),

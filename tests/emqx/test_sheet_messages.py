@@ -1,0 +1,219 @@
+"""The fact sheet's timers (section 3) and what comes of each message that is lost, doubled or late (section 8), as runs."""
+
+import pytest
+
+from tests.emqx.group_runs import SECOND, group, rows, run
+
+MS = 1000
+SHARE = '"$share/g/t/#"'
+TWO = f"""
+settings: {{n_shards: 2}}
+nodes: {{n: {{}}}}
+groups: {{g: {{filter: "t/#"}}}}
+publishers: {{p: {{topic: t, every: 100ms, start: 1100ms, stop: 18s}}}}
+sessions:
+  a: {{node: n, subscriptions: [{SHARE}]}}
+  b: {{node: n, start: 4500ms, subscriptions: [{SHARE}]}}
+"""
+"""Two streams, found and granted to a at 2 s. b comes at 4.5 s: one is revoked in the round of 5 s and granted to b in that of 6 s."""
+
+APART = TWO.replace("nodes: {n: {}}", "nodes: {m: {}, n: {}}\nlinks: {default: {latency: 300ms}}").replace("b: {node: n", "b: {node: m")
+
+
+def sent(world, kind, **equal):
+    return [row["at_us"] for row in rows(world, "protocol.sent", reason=kind, **equal)]
+
+
+def gone(world, client):
+    return [(row["at_us"], row["detail"]) for row in rows(world, "borrower.changed", client=client, reason="gone")]
+
+
+def with_commands(body, *commands):
+    return body + "commands:\n" + "".join(f"  - {{{command}}}\n" for command in commands)
+
+
+# --- timers: the setting, its default, a changed one, and what tells
+
+
+def alone(more="", body=""):
+    return f"settings: {{n_shards: 1{more}}}\nnodes: {{n: {{}}}}\ngroups: {{g: {{filter: \"t/#\"}}}}\npublishers: {{p: {{topic: t, start: 100ms, every: 100ms, stop: 15s}}}}\n{body}"
+
+
+ONE = f"sessions: {{a: {{node: n, subscriptions: [{SHARE}]}}}}\n"
+
+
+def asked_again(world):
+    asked = sent(world, "leader-wanted")
+    return asked[1] - asked[0]
+
+
+def pings_apart(world):
+    pings = sent(world, "ping")
+    return pings[1] - pings[0]
+
+
+def reset_after_ping(world):
+    return gone(world, "a")[0][0] - sent(world, "ping")[0]
+
+
+def left_after(world):
+    return gone(world, "a")[0][0] - 3 * SECOND
+
+
+def found_after(world):
+    return rows(world, "stream.found")[0]["at_us"]
+
+
+def granted_again(world):
+    grants = sent(world, "grant")
+    return grants[1] - grants[0]
+
+
+def dropped_after(world):
+    return rows(world, "borrower.dropped")[0]["at_us"] - 4 * SECOND
+
+
+def committed(world):
+    return rows(world, "leader.committed")[0]["at_us"]
+
+
+def taken_over(world):
+    return rows(world, "leader.elected", reason="taken-over")[0]["at_us"]
+
+
+TIMERS = [
+    ("session_find_leader_timeout", SECOND, "400ms", 400 * MS, ONE.replace("node: n,", "node: n, start: 100ms,"), ("at: 0s, do: protocol.lose, type: leader-wanted",), asked_again),
+    ("session_ping_leader_interval", 4 * SECOND, "3s", 3 * SECOND, ONE, (), pings_apart),
+    ("session_ping_leader_timeout", 4 * SECOND, "2s", 2 * SECOND, ONE, ("at: 1s, do: protocol.lose, type: ping-response",), reset_after_ping),
+    ("session_unsubscribe_timeout", SECOND, "1500ms", 1500 * MS, ONE,
+     ("at: 2s, do: session.pause-acks, session: a", f"at: 3s, do: session.unsubscribe, session: a, topic: {SHARE}"), left_after),
+    ("leader_renew_streams_interval", SECOND, "700ms", 700 * MS, ONE, (), found_after),
+    ("leader_periodical_actions_interval", SECOND, "300ms", 200 * MS, ONE, ("at: 500ms, do: protocol.lose, type: grant",), granted_again),
+    ("leader_borrower_timeout", 5 * SECOND, "7s", 7 * SECOND, ONE, ("at: 4500ms, do: session.kill, session: a",), dropped_after),
+    ("leader_heartbeat_interval", 10 * SECOND, "3s", 3 * SECOND, ONE, (), committed),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, default_us, changed, changed_us, sessions, commands, seen", TIMERS, ids=lambda value: value if isinstance(value, str) and "_" in value and " " not in value else "")
+def test_a_timer_at_its_default_and_changed(name, default_us, changed, changed_us, sessions, commands, seen):
+    for more, expected in (("", default_us), (f", {name}: {changed}", changed_us)):
+        world = run(with_commands(alone(more, sessions), *commands) if commands else alone(more, sessions))
+        assert seen(world) == expected, name
+
+
+def test_a_claim_lives_thirty_seconds():
+    body = with_commands(alone("", ONE), "at: 2s, do: leader.crash, group: g")
+    assert taken_over(run(body, until="40s")) == 30 * SECOND
+    assert taken_over(run(body.replace("n_shards: 1", "n_shards: 1, leader_claim_ttl: 12s"), until="40s")) == 12 * SECOND
+
+
+# --- lost
+
+
+def test_a_lost_grant_is_said_again_each_second_and_nothing_is_passed_over():
+    world = run(with_commands(TWO, "at: 1500ms, do: protocol.lose, type: grant", "at: 1500ms, do: protocol.lose, type: grant"))
+    assert sent(world, "grant")[:4] == [2 * SECOND, 2 * SECOND, 3 * SECOND, 3 * SECOND]
+    assert group(world, "g")["duplicates"] == group(world, "g")["lost"] == 0
+
+
+def test_a_lost_first_progress_is_repeated_because_the_grant_is():
+    """The borrower confirms each grant at once, and the session reports all that it reads after a lease: four for two streams, all lost."""
+    more = [f"at: {at}, do: session.{do}-acks, session: a" for at, do in (("1s", "pause"), ("4s", "resume"))]
+    world = run(with_commands(TWO, *more, *["at: 1500ms, do: protocol.lose, type: update-progress, session: a"] * 4))
+    assert sent(world, "grant", client="a")[2] == 3 * SECOND and group(world, "g")["delivered"] == group(world, "g")["published"]
+    assert len(rows(world, "lease.changed", client="a", reason="granted")) == 2, "the repeated grant leases nothing anew"
+
+
+@pytest.mark.parametrize("lost, again", [("revoke", "revoke"), ("revoked", "revoked"), ("revoke-finished", "revoked")])
+def test_what_a_hand_over_loses_is_said_again_a_second_later(lost, again):
+    world = run(with_commands(TWO, f"at: 4900ms, do: protocol.lose, type: {lost}"))
+    assert sent(world, again)[:2] == [5 * SECOND, 6 * SECOND]
+    assert rows(world, "lease.changed", client="b", reason="granted")[0]["at_us"] in (6 * SECOND, 7 * SECOND)
+    assert group(world, "g")["duplicates"] == 0 and gone(world, "a") == gone(world, "b") == []
+
+
+def test_a_lost_last_progress_comes_again_with_the_repeated_revoke():
+    """The borrower answers a revoke with its progress at once, not yet finished, and the session's last word follows: both lost."""
+    world = run(with_commands(TWO, *["at: 4950ms, do: protocol.lose, type: update-progress, session: a"] * 3))
+    answers = [row for row in rows(world, "protocol.sent", reason="revoke") if row["at_us"] == 6 * SECOND]
+    assert answers and rows(world, "lease.changed", client="b", reason="granted")[0]["at_us"] in (6 * SECOND, 7 * SECOND)
+    assert group(world, "g")["duplicates"] == 0
+
+
+@pytest.mark.parametrize("lost", ["ping", "ping-response"])
+def test_one_lost_ping_or_answer_resets_the_borrower_four_seconds_later(lost):
+    world = run(with_commands(TWO, f"at: 1s, do: protocol.lose, type: {lost}, session: a"))
+    assert gone(world, "a")[0][0] in ((8 * SECOND,) if lost == "ping-response" else (5 * SECOND, 8 * SECOND))
+
+
+def test_a_lost_invalidate_is_made_good_by_the_next_ping():
+    world = run(with_commands(TWO, "at: 3s, do: protocol.lose, type: ping, session: a", "at: 3s, do: protocol.lose, type: invalidate, session: a",
+                              "at: 3s, do: session.pause-acks, session: a"))  # fmt: skip
+    assert gone(world, "a")[0] == (8 * SECOND, "no answer to its ping")
+    world = run(with_commands(TWO, "at: 3s, do: protocol.lose, type: ping, session: a", "at: 3s, do: protocol.lose, type: invalidate, session: a"))
+    assert gone(world, "a")[0][0] < 6 * SECOND, "its next report, of what it owns no more, gets it invalidated"
+
+
+# --- doubled
+
+
+@pytest.mark.parametrize("kind, by", [("revoke", "0s"), *((kind, by) for kind in ("grant", "ping", "ping-response", "leader-connect-response", "leader-wanted") for by in ("0s", "20ms"))])
+def test_a_doubled_message_that_does_no_harm(kind, by):
+    world = run(with_commands(TWO, f"at: 3900ms, do: protocol.duplicate, type: {kind}, by: {by}"))
+    counted = group(world, "g")
+    assert gone(world, "a") == gone(world, "b") == [] and counted["duplicates"] == counted["redeliveries"] == 0
+
+
+def test_a_doubled_revoked_gets_a_healthy_borrower_invalidated():
+    """It answers twice, and the second answer finds no owner: all its streams are free, though it did nothing wrong."""
+    world = run(with_commands(TWO, "at: 4900ms, do: protocol.duplicate, type: revoked, by: 20ms"))
+    assert gone(world, "a") == [(5020 * MS, "invalidated by the leader")]
+    dropped = rows(world, "borrower.dropped", client="a")[0]
+    assert dropped["reason"] == "revoke-finished out of turn" and group(world, "g")["lost"] == 0
+
+
+def test_an_answer_slower_than_a_tick_does_the_same_without_any_fault():
+    """600 ms there and back: what is said again each second overtakes the answer."""
+    body = f"""
+settings: {{n_shards: 2}}
+nodes: {{m: {{}}, n: {{}}}}
+links: {{default: {{latency: 300ms}}}}
+groups: {{g: {{filter: "t/#"}}}}
+publishers: {{p: {{topic: t, every: 100ms, start: 1s, stop: 18s}}}}
+sessions:
+  lead: {{node: n, subscriptions: [{SHARE}], stop: 1500ms}}
+  a: {{node: m, start: 100ms, subscriptions: [{SHARE}]}}
+  b: {{node: n, start: 4500ms, subscriptions: [{SHARE}]}}
+"""
+    world = run(body)
+    assert ("invalidated by the leader") in [why for _at, why in gone(world, "a")] and group(world, "g")["lost"] == 0
+
+
+# --- late
+
+
+def test_a_grant_that_comes_after_the_stream_was_taken_back_is_a_lease_without_owner():
+    """The borrower is dropped and connects anew; the grant of the old one is for nobody. One that is delayed within its life reads what another owns."""
+    world = run(with_commands(TWO, "at: 5500ms, do: protocol.delay, type: grant, session: b, by: 3s"))
+    counted = group(world, "g")
+    assert counted["lost"] == 0 and counted["delivered"] - counted["duplicates"] - counted["redeliveries"] == counted["published"]
+
+
+def test_messages_of_one_node_keep_their_order_and_those_between_nodes_need_not():
+    def order(body):
+        world = run(body)
+        numbers = {(row["reason"], row["count"]) for row in rows(world, "protocol.sent")}
+        assert numbers
+        return [row["count"] for row in rows(world, "protocol.arrived")]
+
+    assert order(TWO) == [], "nothing travels"
+    late = APART.replace("latency: 300ms", "latency: 5ms, reordering: 40%").replace("every: 100ms", "every: 3ms").replace("stop: 18s", "stop: 8s")
+    arrived = order(late)
+    assert arrived and arrived != sorted(arrived)
+
+
+def test_loss_duplication_and_reordering_are_options_of_a_link():
+    shares = {"loss": "protocol.lost", "duplication": "protocol.duplicated"}
+    for option, event in shares.items():
+        world = run(APART.replace("latency: 300ms", f"latency: 5ms, {option}: 20%"))
+        assert rows(world, event) and group(world, "g")["lost"] == 0
