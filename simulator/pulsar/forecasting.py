@@ -16,6 +16,7 @@ from pyroaring import BitMap
 
 from simulator.counting.forecast import Flags, Places, RemoteCursor
 from simulator.counting.forecast import forecast as foretell
+from simulator.pulsar.acknowledgement_sync import origin_of
 
 if TYPE_CHECKING:
     from simulator.pulsar.runtime import Runtime
@@ -147,7 +148,7 @@ def _one(runtime: Runtime, name: str, here: Topic, there: Topic) -> dict[str, in
     log, entry = _window(runtime, there, first)
     flags = Flags(receipted, runtime.acknowledged[name], runtime.delivered[name], runtime.settled[name] | _not_owed(name, copies, receipted))
     found = foretell(
-        log, _cursor(runtime, subscription, first), flags, _places(runtime, here, there, copies, receipted),
+        log, _cursor(runtime, subscription, first), flags, _places(name, here, there, copies, receipted),
         log_from=first, first_kept=there.log.first_kept, entry=entry, earliest=runtime.subscriptions[name].initial_position == "Earliest",
     )  # fmt: skip
     return asdict(found)
@@ -199,8 +200,9 @@ def _not_owed(name: str, copies: list[Topic], receipted: BitMap) -> BitMap:
     return receipted - owed
 
 
-def _places(runtime: Runtime, here: Topic, there: Topic, copies: list[Topic], receipted: BitMap) -> Places:
+def _places(name: str, here: Topic, there: Topic, copies: list[Topic], receipted: BitMap) -> Places:
     """Where messages are that the target does not have: on the way from others, or given up by every replication cursor."""
+    runtime, subscription = here.runtime, there.subscriptions.get(name)
     missing = np.array((receipted - there.present).to_array(), dtype=np.int64)
     origins = np.frombuffer(runtime.messages.origin, dtype=np.int64)[missing] if len(missing) else missing
     passed_over, coming = BitMap(), BitMap()
@@ -210,12 +212,12 @@ def _places(runtime: Runtime, here: Topic, there: Topic, copies: list[Topic], re
         passed_over |= native - to_send
         if origin is not here and origin.cluster.up:
             coming |= to_send
-    again = BitMap.union(BitMap(), *(_sent_again(origin, there) for origin in copies if origin is not here))
+    again = BitMap.union(BitMap(), *(_sent_again(origin, there, subscription) for origin in copies if origin is not here))
     return Places(in_log(runtime, here), there.present, passed_over, coming, again)
 
 
-def _sent_again(origin: Topic, there: Topic) -> BitMap:
-    """Messages that the target has and will get once more: a connection broke before their receipt was back (A3)."""
+def _sent_again(origin: Topic, there: Topic, subscription: Subscription | None) -> BitMap:
+    """Messages that the target has, will get once more (a connection broke before their receipt was back, A3) and will not filter then."""
     replicator, found = origin.replicators.get(there.cluster.name), BitMap()
     if replicator is None or not origin.cluster.up or there.cluster.setting("brokerDeduplicationEnabled", there):
         return found
@@ -227,7 +229,9 @@ def _sent_again(origin: Topic, there: Topic) -> BitMap:
             continue
         if record not in there.present:
             break  # in order: nothing after it has been there
-        found.add_range(record, record + messages.batch[record])
+        count = messages.batch[record]
+        remaining = (1 << count) - 1 if subscription is None else subscription.unsaid(origin_of(origin, index), count)
+        found.update(record + offset for offset in range(count) if remaining >> offset & 1)
     return found
 
 

@@ -154,8 +154,11 @@ class Subscription:
 
     def said_to_remain(self, index: int, record: int) -> int:
         """Bit set of the entry's messages that no peer says are acknowledged."""
-        count = self.runtime.messages.batch[record]
-        remaining, origin = (1 << count) - 1, origin_of(self.topic, index)
+        return self.unsaid(origin_of(self.topic, index), self.runtime.messages.batch[record])
+
+    def unsaid(self, origin: tuple[int, int], count: int) -> int:
+        """Bit set of the `count` messages at an original position that no peer says are acknowledged."""
+        remaining = (1 << count) - 1
         for state in self.synced.values():
             remaining &= state.remaining(*origin, count)
         return remaining
