@@ -211,9 +211,22 @@ def _places(name: str, here: Topic, there: Topic, copies: list[Topic], receipted
         to_send = _to_send(origin, there.cluster.name) & native
         passed_over |= native - to_send
         if origin is not here and origin.cluster.up:
-            coming |= to_send
+            coming |= _not_said(origin, subscription, to_send)
     again = BitMap.union(BitMap(), *(_sent_again(origin, there, subscription) for origin in copies if origin is not here))
     return Places(in_log(runtime, here), there.present, passed_over, coming, again)
+
+
+def _not_said(origin: Topic, subscription: Subscription | None, messages: BitMap) -> BitMap:
+    """Those of the origin's own messages that no peer says are acknowledged: the target's filter takes the others."""
+    if subscription is None or not subscription.synced:
+        return messages
+    batch, said = origin.runtime.messages.batch, BitMap()
+    for index in range(origin.log.first_kept, origin.log.length):
+        record = origin.log.records[index]
+        if record >= 0 and record in messages:
+            remaining = subscription.unsaid(origin_of(origin, index), batch[record])
+            said.update(record + offset for offset in range(batch[record]) if not remaining >> offset & 1)
+    return messages - said
 
 
 def _sent_again(origin: Topic, there: Topic, subscription: Subscription | None) -> BitMap:
