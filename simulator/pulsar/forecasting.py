@@ -212,7 +212,7 @@ def _places(name: str, here: Topic, there: Topic, copies: list[Topic], receipted
         passed_over |= native - to_send
         if origin is not here and origin.cluster.up:
             coming |= _not_said(origin, subscription, to_send)
-    again = BitMap.union(BitMap(), *(_sent_again(origin, there, subscription) for origin in copies if origin is not here))
+    again = BitMap.union(BitMap(), *(_not_said(origin, subscription, _sent_again(origin, there)) for origin in copies if origin is not here))
     return Places(in_log(runtime, here), there.present, passed_over, coming, again)
 
 
@@ -229,8 +229,8 @@ def _not_said(origin: Topic, subscription: Subscription | None, messages: BitMap
     return messages - said
 
 
-def _sent_again(origin: Topic, there: Topic, subscription: Subscription | None) -> BitMap:
-    """Messages that the target has, will get once more (a connection broke before their receipt was back, A3) and will not filter then."""
+def _sent_again(origin: Topic, there: Topic) -> BitMap:
+    """Messages that the target has and will get once more: a connection broke before their receipt was back (A3)."""
     replicator, found = origin.replicators.get(there.cluster.name), BitMap()
     if replicator is None or not origin.cluster.up or there.cluster.setting("brokerDeduplicationEnabled", there):
         return found
@@ -242,9 +242,7 @@ def _sent_again(origin: Topic, there: Topic, subscription: Subscription | None) 
             continue
         if record not in there.present:
             break  # in order: nothing after it has been there
-        count = messages.batch[record]
-        remaining = (1 << count) - 1 if subscription is None else subscription.unsaid(origin_of(origin, index), count)
-        found.update(record + offset for offset in range(count) if remaining >> offset & 1)
+        found.add_range(record, record + messages.batch[record])
     return found
 
 
