@@ -76,8 +76,8 @@ class Branch:
         """The last state at or before an instant, with the commands given by hand since then on its calendar."""
         owner, checkpoint = self._nearest(at_us)
         runtime = owner.shared.load(checkpoint.saved)
+        runtime.write_to(self.trace, checkpoint.seq)
         if owner is not self:
-            runtime.trace = self.trace
             runtime.adopt(self._grown)
         runtime.drop(BY_HAND)
         for entry in self.command_log[runtime.command_count :]:

@@ -227,6 +227,7 @@ class World:
         other._counted = other._counted_whole = None
         other._branches, other._foretold, other._forecasts = [], {}, _NO_FORECASTS
         other.runtime = self._branch.shared.load(self._branch.shared.save(self.runtime))
+        other.runtime.write_to(self.trace, self.seq)
         other._branch_off(self._branch, None)
         return other
 

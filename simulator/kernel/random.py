@@ -7,6 +7,7 @@ vectors are pinned, because changing one bit changes every saved lab.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
@@ -19,6 +20,9 @@ MILLION = 1_000_000
 
 SHARE_BLOCK_BITS = 10
 """Draws that `Shares` makes at once: about 20 us for 1,024, so that asking costs a look-up."""
+
+SHARE_BLOCKS_KEPT = 256
+"""Blocks of all shares kept, 1 KiB each: whoever asks about the same stream shares them, and what comes again is not drawn again."""
 
 # SplitMix64 (Steele, Lea, Flood 2014): a counter in steps of the golden ratio, then a finaliser.
 _STEP = 0x9E3779B97F4A7C15
@@ -53,6 +57,13 @@ def draw_block(key: int, first: int, count: int) -> np.ndarray:
     return mixed
 
 
+@lru_cache(maxsize=SHARE_BLOCKS_KEPT)
+def _share_block(key: int, share_millionths: int, number: int) -> bytes:
+    """One byte per index of a block: whether it falls in the share."""
+    draws = draw_block(key, number << SHARE_BLOCK_BITS, 1 << SHARE_BLOCK_BITS)
+    return (draws % np.uint64(MILLION) < np.uint64(share_millionths)).tobytes()
+
+
 class Shares:
     """Which indices of one stream fall in a share: `draw(key, index) % MILLION < share`, a block of indices at a time."""
 
@@ -67,8 +78,7 @@ class Shares:
     def __contains__(self, index: int) -> bool:
         number = index >> SHARE_BLOCK_BITS
         if number != self._number:
-            draws = draw_block(self._key, number << SHARE_BLOCK_BITS, 1 << SHARE_BLOCK_BITS)
-            self._block = (draws % np.uint64(MILLION) < np.uint64(self._share_millionths)).tobytes()
+            self._block = _share_block(self._key, self._share_millionths, number)
             self._number = number
         return self._block[index & (1 << SHARE_BLOCK_BITS) - 1] != 0
 

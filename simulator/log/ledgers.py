@@ -44,12 +44,12 @@ class Ledger:
 class TopicLog:
     """`records[index]`: number of the entry's first message, or minus the number of the marker that it holds.
 
-    `ledgers` are those kept, in order; the last may be open. `length` counts every entry ever appended.
+    `ledgers` are those kept, in order; the last may be open: then it is `current`. `length` counts every entry ever appended.
     """
 
     __slots__ = (
         "records", "length", "first_kept", "ledgers",
-        "_open", "_named_ids", "_named_firsts", "_named",
+        "current", "_named_ids", "_named_firsts", "_named",
         "_near_id", "_near_first", "_near_end",
     )  # fmt: skip
 
@@ -58,7 +58,7 @@ class TopicLog:
         self.length = 0
         self.first_kept = 0
         self.ledgers: list[Ledger] = []
-        self._open: Ledger | None = None
+        self.current: Ledger | None = None
         # Every ledger that ever held an entry: its id and first index, kept for ever.
         self._named_ids = SharedColumn()
         self._named_firsts = SharedColumn()
@@ -75,25 +75,25 @@ class TopicLog:
 
         Raises AssertionError, our own bug, when ids do not grow.
         """
-        if self._open is not None:
+        if self.current is not None:
             self.close_ledger(now_us)
         newest = self.ledgers[-1].id if self.ledgers else self._named_ids[self._named - 1] if self._named else BEFORE_FIRST
         if ledger_id <= newest:
             raise AssertionError(f"ledger {ledger_id} was opened after ledger {newest}; ids must grow")
         if self.ledgers and not self.ledgers[-1].entries:
             self.ledgers.pop()
-        self._open = Ledger(ledger_id, self.length, now_us)
-        self.ledgers.append(self._open)
+        self.current = Ledger(ledger_id, self.length, now_us)
+        self.ledgers.append(self.current)
 
     def close_ledger(self, now_us: int) -> None:
         """Closes the open ledger, if any; an empty one stays until the next is opened."""
-        if self._open is not None:
-            self._open.closed_us = now_us
-            self._open = None
+        if self.current is not None:
+            self.current.closed_us = now_us
+            self.current = None
 
     def append(self, record: int, size_bytes: int, now_us: int) -> int:
         """Adds an entry to the open ledger and returns its index."""
-        ledger = self._open
+        ledger = self.current
         if ledger is None:
             raise AssertionError(f"an entry was appended at {now_us} us while no ledger is open; load the topic first")
         index = self.length
@@ -120,7 +120,7 @@ class TopicLog:
 
         Age alone rolls only a ledger that holds an entry; a least age of 0 is none.
         """
-        ledger = self._open
+        ledger = self.current
         if ledger is None:
             return False
         if ledger.entries < max_entries and ledger.size_bytes < max_size_bytes:
@@ -142,11 +142,6 @@ class TopicLog:
         return trimmed
 
     # --- positions
-
-    @property
-    def current(self) -> Ledger | None:
-        """The open ledger; None while the topic is not loaded."""
-        return self._open
 
     def record(self, index: int) -> int:
         """What entry `index` holds."""
@@ -213,7 +208,7 @@ class TopicLog:
 
     def capture(self) -> tuple:
         """Lengths, marks and the list of ledgers, as plain data; of the ledgers only the open one is copied."""
-        open_copy = None if self._open is None else self._open.copy()
+        open_copy = None if self.current is None else self.current.copy()
         closed = tuple(self.ledgers) if open_copy is None else tuple(self.ledgers[:-1])
         return self.length, self.first_kept, self._named, closed, open_copy
 
@@ -221,10 +216,10 @@ class TopicLog:
         """Goes back to a captured state of the same branch; the records stay where they are."""
         self.length, self.first_kept, self._named, closed, open_copy = captured
         self.ledgers = list(closed)
-        self._open = None
+        self.current = None
         if open_copy is not None:
-            self._open = open_copy.copy()
-            self.ledgers.append(self._open)
+            self.current = open_copy.copy()
+            self.ledgers.append(self.current)
         self._near_first = _NOWHERE
 
     def depart(self) -> None:

@@ -43,6 +43,7 @@ class Acknowledger:
     def init_acknowledging(self) -> None:
         """Empty state; called once by the consumer."""
         spec = self.spec
+        self.kinds = {kind: self.runtime.name(kind) for kind in ("individual", "cumulative")}
         self.in_hand: dict[Key, tuple[Item, int]] = {}
         self.ack_pending: dict[Key, tuple[int, int]] = {}  # key -> (ack's seq, message)
         self.whole_entries: dict[tuple[Place, int], dict[Key, tuple[int, int]]] = {}  # acks that wait for the rest of their batch
@@ -71,14 +72,10 @@ class Acknowledger:
         self.held.clear()
         self.flush_due = False
 
-    def take_in_hand(self, item: Item, seq: int) -> None:
-        """The application has the message."""
-        session, index, _message, batch_index = item[:4]
-        self.in_hand[(session.topic.place, index, batch_index)] = (item, seq)
-        timeout_us = self.spec.ack_timeout_us
-        if timeout_us:
-            key = (session.topic.place, index, batch_index)
-            self.runtime.schedule(self.runtime.now_us + timeout_us, self.rank, self, "ack_timed_out", (self.epoch, key, seq))
+    def expect_ack(self, key: Key, seq: int) -> None:
+        """The application was handed the message by row `seq`: see whether it acknowledges in time."""
+        due_us = self.runtime.now_us + self.spec.ack_timeout_us
+        self.runtime.schedule(due_us, self.rank, self, "ack_timed_out", (self.epoch, key, seq))
 
     def ack_timed_out(self, argument: tuple[int, Key, int]) -> None:
         """ackTimeout passed: the broker is asked to send it again, if it is still unacknowledged."""
@@ -112,11 +109,12 @@ class Acknowledger:
         return None
 
     def _row(self, code: int, cause: int, item: Item, *more: int) -> int:
-        session, index, message, batch_index = item[:4]
+        session, index, message, batch_index, _redelivery, _cause = item
         runtime, topic = self.runtime, session.topic
+        messages = runtime.messages
         ledger, entry = topic.log.position(index)
-        return runtime.emit((code, runtime.now_us, cause, topic.cluster.number, topic.number, session.subscription.number, self.number,
-                             runtime.messages.producer[message], runtime.messages.sequence_id[message], ledger, entry, batch_index, *more))  # fmt: skip
+        return runtime.emit((code, runtime.now_us, cause, topic.cluster.number, topic.number, self.subscription_number, self.number,
+                             messages.producer[message], messages.sequence_id[message], ledger, entry, batch_index, *more))  # fmt: skip
 
     def _hold(self, item: Item, cause: int, for_us: int | None) -> None:
         key = (item[0].topic.place, item[1], item[3])
@@ -172,18 +170,20 @@ class Acknowledger:
                 self._acknowledge_one(held, self.in_hand[(place, held[1], held[3])][1], "cumulative")
         else:
             self._acknowledge_one(item, cause, "individual")
-        self._send_or_wait()
+        if not self.flush_due or len(self.ack_pending) >= ACK_GROUP_SIZE_MAX:
+            self._send_or_wait()
 
     def _acknowledge_one(self, item: Item, cause: int, kind: str) -> None:
-        session, index, message, batch_index = item[:4]
+        session, index, message, batch_index, _redelivery, _cause = item
         key = (session.topic.place, index, batch_index)
         self.in_hand.pop(key, None)
-        self.held.pop(key, None)
-        seq = self.last_seq = self._row(_ACKNOWLEDGED, cause, item, self.runtime.name(kind))
-        self.runtime.acknowledged[session.subscription.name].add(message)
-        window = self.runtime.windows.get(session.subscription.name)
-        if window is not None:
-            window.acknowledged(message)
+        if self.held:
+            self.held.pop(key, None)
+        seq = self.last_seq = self._row(_ACKNOWLEDGED, cause, item, self.kinds[kind])
+        name = session.subscription.name
+        self.runtime.acknowledged[name].add(message)
+        if self.runtime.windows and name in self.runtime.windows:
+            self.runtime.windows[name].acknowledged(message)
         if batch_index == NULL or self._acks_in_batches(session):
             self.ack_pending[key] = (seq, message)
         else:
@@ -215,10 +215,6 @@ class Acknowledger:
             due_us = self.connected_us + (since_us // group_us + 1) * group_us
             self.runtime.schedule(due_us, self.rank, self, "flush_timer", self.epoch)
 
-    def is_ack_pending(self, item: Item) -> bool:
-        """Whether the client has acknowledged this and not told the broker yet."""
-        return (item[0].topic.place, item[1], item[3]) in self.ack_pending
-
     def flush_timer(self, epoch: int) -> None:
         """The grouping interval is over."""
         if epoch == self.epoch:
@@ -233,9 +229,12 @@ class Acknowledger:
         groups: dict[Place, list[tuple[int, int, int, int]]] = {}
         waiting: dict[Key, tuple[int, int]] = {}
         for key, (seq, message) in self.ack_pending.items():
-            if key[0] in self.sessions:
-                groups.setdefault(key[0], []).append((key[1], key[2], seq, message))
-            elif not self.connected_to(key[0][1]):
+            place, index, batch_index = key
+            if place in groups:
+                groups[place].append((index, batch_index, seq, message))
+            elif place in self.sessions:
+                groups[place] = [(index, batch_index, seq, message)]
+            elif not self.connected_to(place[1]):
                 waiting[key] = (seq, message)
         self.ack_pending = waiting
         for place, acks in groups.items():

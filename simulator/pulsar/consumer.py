@@ -155,7 +155,7 @@ class Consumer(Acknowledger):
 
     def receive(self, item: Item) -> None:
         """A message arrived in the receiver queue."""
-        if self.ack_pending and self.is_ack_pending(item):
+        if self.ack_pending and (item[0].topic.place, item[1], item[3]) in self.ack_pending:
             item[0].take(1, item[5])  # the client itself drops what it has acknowledged but not yet told
             return
         if item[3] == 0:
@@ -194,12 +194,13 @@ class Consumer(Acknowledger):
         if self.taking:
             return
         self.taking = True
+        processing = self.processing
         while self.queue and self.current is None and self.state == RUNNING:
             item = self.queue.popleft()
             seq = self._deliver(item)
-            duration_us = self.processing.constant
+            duration_us = processing.constant
             if duration_us is None:
-                duration_us = self.processing.at(item[2] + (item[4] << 40))
+                duration_us = processing.at(item[2] + (item[4] << 40))
             self.current = (item, seq)
             if duration_us:
                 self.runtime.schedule(self.runtime.now_us + duration_us, self.rank, self, "processed", self.epoch)
@@ -227,13 +228,16 @@ class Consumer(Acknowledger):
         subscription = session.subscription
         seq = runtime.emit((_DELIVERED, runtime.now_us, cause if cause > self.last_seq else self.last_seq, topic.cluster.number,
                             topic.number, subscription.number, self.number, messages.producer[message],
-                            messages.sequence_id[message], ledger, entry, batch_index, redelivery, topic.stored_seqs[index]))  # fmt: skip
+                            messages.sequence_id[message], ledger, entry, batch_index, redelivery, topic.stored_seqs.values[index]))  # fmt: skip
         self.last_seq = seq
-        window = runtime.windows.get(subscription.name)
-        if window is not None and window.target == topic.cluster.name:
-            window.delivered(message)
+        if runtime.windows:
+            window = runtime.windows.get(subscription.name)
+            if window is not None and window.target == topic.cluster.name:
+                window.delivered(message)
         runtime.delivered[subscription.name].add(message)
-        self.take_in_hand(item, seq)
+        self.in_hand[(topic.place, index, batch_index)] = (item, seq)
+        if self.spec.ack_timeout_us:
+            self.expect_ack((topic.place, index, batch_index), seq)
         return seq
 
     def processed(self, epoch: int) -> None:

@@ -57,20 +57,19 @@ class Dispatcher:
     def next_deliverable(self, cause: int) -> int | None:
         """The next entry to send, from the read position; markers are filtered on the way. None at the end."""
         log, cursor, synced, reads = self.topic.log, self.subscription.cursor, self.subscription.synced, self.topic.reads
-        while self.read_index < log.length:
-            index = self.read_index
+        while (index := self.read_index) < log.length:
             self.read_index = index + 1
             if index < self.check_below and cursor.is_acknowledged(index):
                 continue
             if reads is not None and not reads.take(index):
                 self.read_index = index  # nothing holds it: reading waits here
                 return None
-            record = log.records[index]
+            record = log.records.values[index]
             if record < 0:
                 self.subscription.filter_marker(index, self.runtime.markers[-record - 1], cause)
             elif synced and self.subscription.filter_acknowledged(index, record, cause):
                 continue
-            elif not self.postpones or not self.postponed(index, record):
+            elif not self.postpones or not self.runtime.messages.deliver_at_us[record] or not self.postponed(index, record):
                 return index
         if reads is not None:
             reads.reached_end()

@@ -104,18 +104,19 @@ class SharedDispatcher(Dispatcher):
         if self.busy or self.blocked or not self.sessions:
             return
         self.busy = True
+        turn_messages = self.topic.hot.turn_messages
         session, left = None, 0
         while not self.blocked:
             if left <= 0 or session.blocked or session.permits <= 0:
-                session, left = self._next_session(), self.topic.hot.turn_messages
+                session, left = self._next_session(), turn_messages
             if session is None:
                 break
-            index = self._next_index(cause)
+            index = self._next_index(cause) if self.replay else self.next_deliverable(cause)
             if index is None:
-                self._give_turn_back(session, left)
+                if left == turn_messages:
+                    self.turn = self.sessions.index(session)  # chosen, and got nothing: it keeps its turn
                 break
-            sent = self._send(session, index, cause)
-            left -= sent
+            left -= self._send(session, index, cause)
         self.busy = False
 
     def _next_session(self) -> Session | None:
@@ -126,11 +127,6 @@ class SharedDispatcher(Dispatcher):
                 self.turn = (self.turn + step + 1) % count
                 return session
         return None
-
-    def _give_turn_back(self, session: Session, left: int) -> None:
-        """A consumer that was chosen and got nothing keeps its turn."""
-        if left == self.topic.hot.turn_messages:
-            self.turn = self.sessions.index(session)
 
     def _next_index(self, cause: int) -> int | None:
         while self.replay:  # an empty bitmap is false
@@ -151,11 +147,12 @@ class SharedDispatcher(Dispatcher):
         sent = session.push(index, self.redeliveries.get(index, 0), cause)
         session.unacked += sent
         self.unacked += sent
-        limit = self.topic.hot.unacked_per_consumer
+        hot = self.topic.hot
+        limit = hot.unacked_per_consumer
         if limit and session.unacked >= limit and not session.blocked:
             session.blocked = True
             self._note_block("consumer.blocked", session, session.unacked, cause)
-        limit = self.topic.hot.unacked_per_subscription
+        limit = hot.unacked_per_subscription
         if limit and self.unacked >= limit:
             self.blocked = True
             self._note_block("consumer.blocked", None, self.unacked, cause)
@@ -177,14 +174,16 @@ class SharedDispatcher(Dispatcher):
         self.dispatch(cause)
 
     def release(self, acks: list, released: list[int], cause: int) -> None:
+        pending, redeliveries = self.pending, self.redeliveries
         for index, _batch_index, _seq, _message in acks:
-            session = self.pending.get(index)
+            session = pending.get(index)
             if session is not None:
                 session.unacked -= 1
                 self.unacked -= 1
         for index in released:
-            self.pending.pop(index, None)
-            self.redeliveries.pop(index, None)
+            pending.pop(index, None)
+            if redeliveries:
+                redeliveries.pop(index, None)
         if self._unblock(cause):
             self.dispatch(cause)
 

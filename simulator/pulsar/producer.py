@@ -36,11 +36,13 @@ class Producer:
         self.spec = spec
         self.name = spec.name
         self.number = runtime.name(spec.name)
+        self.topic_numbers: dict[str, int] = {}  # of the topic or its partitions, as far as they were published to
         self.brokers = Brokers(self)
         self.cluster_name = spec.cluster or self.brokers.resolver.mapped
         self.rank = rank(PRODUCER, sorted(runtime.scenario.producers).index(spec.name))
         self.state = PAUSED if spec.paused else RUNNING
         self.every_us = spec.every_us
+        self.planned = len(spec.at_us) if spec.at_us else spec.count  # messages of the plan, None: no end
         self.next_sequence_id = 0
         self.scheduled = 0  # messages of the plan so far; `producer.publish` adds others
         self.epoch = 0
@@ -80,11 +82,12 @@ class Producer:
 
     def tick(self, epoch: int) -> None:
         """The instant of a planned publish."""
-        if epoch != self.epoch or self.state != RUNNING or self._finished():
+        planned = self.planned
+        if epoch != self.epoch or self.state != RUNNING or (planned is not None and self.scheduled >= planned):
             return
         self.scheduled += 1
         self.publish(NULL)
-        if self._finished():
+        if planned is not None and self.scheduled >= planned:
             self.flush_batches(NULL)
         elif self.spec.at_us:
             self._schedule(self.spec.at_us[self.scheduled])
@@ -93,8 +96,7 @@ class Producer:
             self._schedule(self.runtime.now_us + gap_us)
 
     def _finished(self) -> bool:
-        limit = len(self.spec.at_us) if self.spec.at_us else self.spec.count
-        return limit is not None and self.scheduled >= limit
+        return self.planned is not None and self.scheduled >= self.planned
 
     @property
     def is_open(self) -> bool:
@@ -164,7 +166,10 @@ class Producer:
         batched = spec.batch > 1 and not deliver_at_us
         message = self._take_number(topic) if batched else runtime.take_messages(1)
         runtime.messages.put(message, (self.number, sequence_id, now_us, size_bytes, key, 1, deliver_at_us, cluster.index, self.replicate_to))
-        seq = runtime.emit((_PUBLISHED, now_us, cause, cluster.number, runtime.name(topic), self.number, sequence_id, key, size_bytes))
+        number = self.topic_numbers.get(topic)
+        if number is None:
+            number = self.topic_numbers[topic] = runtime.name(topic)
+        seq = runtime.emit((_PUBLISHED, now_us, cause, cluster.number, number, self.number, sequence_id, key, size_bytes))
         if runtime.schemas is not None and clients.refuses_schema(self, cluster, seq) is not None:
             runtime.note("message.send-failed", seq, cluster.number, topic, self.number, sequence_id, "schema")
         elif batched:
@@ -275,8 +280,8 @@ class Producer:
     def _receipt(self, topic: Topic, first: int, count: int, cause: int) -> None:
         runtime, messages = self.runtime, self.runtime.messages
         self.receipted += count
-        for message in range(first, first + count):
-            runtime.emit((_RECEIPTED, runtime.now_us, cause, topic.cluster.number, topic.number, self.number, messages.sequence_id[message]))
+        for sequence_id in messages.sequence_id[first : first + count]:
+            runtime.emit((_RECEIPTED, runtime.now_us, cause, topic.cluster.number, topic.number, self.number, sequence_id))
 
     def _retry_later(self) -> None:
         if not self.retry_due:

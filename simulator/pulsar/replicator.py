@@ -3,13 +3,11 @@
 States: disconnected -> starting -> started -> disconnected; a removed replicator is dropped. Starting, it asks whether the peer
 has the topic in the same shape (`creation.replicator_start`). On started the cursor is
 rewound, so everything without a receipt is sent again. At most replicationProducerQueueSize entries are on the wire or
-without receipt; reading goes on below nine tenths. Receipts need no event of their own: their instants are known when an
-entry is stored, and `settle` takes those that are due. `connection` counts connections: what an earlier one carried is lost.
+without receipt; reading goes on below nine tenths (`receipts`). `connection` counts connections: what an earlier one carried is lost.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -20,6 +18,7 @@ from simulator.pulsar.creation import replicated_schemas, replicator_start
 from simulator.pulsar.creation.replicated_schemas import ReplicatedSchemas
 from simulator.pulsar.creation.start_check import START
 from simulator.pulsar.ranks import REPLICATOR, rank
+from simulator.pulsar.receipts import PERSIST_INTERVAL_US, ReceiptTaker
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
@@ -28,10 +27,9 @@ if TYPE_CHECKING:
 _REPLICATED = CODE["message.replicated"]
 DISCONNECTED, STARTING, STARTED = "disconnected", "starting", "started"
 BACKOFF_FIRST_US, BACKOFF_MAX_US, JITTER_PERCENT = 100_000, 60_000_000, 5
-_PERSIST_INTERVAL_US = 1_000_000  # cursor writes are limited to one per second (fact sheet B6)
 
 
-class Replicator:
+class Replicator(ReceiptTaker):
     """X -> Y for one topic partition; lives in X."""
 
     def __init__(self, topic: Topic, peer: str, mark_delete: int) -> None:
@@ -43,7 +41,7 @@ class Replicator:
         self.origin_index = topic.cluster.index
         self.peer_bit = 1 << runtime.cluster_index(peer)
         self.rank = rank(REPLICATOR, runtime.cluster_index(peer), topic.rank & 0xFFFF)
-        self.cursor = Cursor(mark_delete, runtime.now_us - _PERSIST_INTERVAL_US)  # so its first write is not held back
+        self.cursor = Cursor(mark_delete, runtime.now_us - PERSIST_INTERVAL_US)  # so its first write is not held back
         self.link = runtime.links[(topic.cluster.name, peer)]
         self.back = runtime.links[(peer, topic.cluster.name)]
         self.stream = stream_key(runtime.seed, f"backoff/{topic.cluster.name}/{peer}/{topic.name}")
@@ -75,17 +73,6 @@ class Replicator:
     def reads_on(self) -> bool:
         """Whether it has read all there is to read: connected, with room, and no schema in the way."""
         return self.state == STARTED and not self.stalled and not self.schemas.waiting
-
-    @property
-    def in_flight(self) -> int:
-        """Entries sent without receipt."""
-        return len(self.wire) + len(self.receipts)
-
-    @property
-    def unreceipted(self) -> int:
-        """Entries sent whose receipt has not come by now; for looking, so nothing is settled. Receipts come in order."""
-        due = bisect_right(self.receipts, self.runtime.now_us, key=lambda receipt: receipt[1])
-        return len(self.wire) + len(self.receipts) - due
 
     # --- connecting
 
@@ -274,16 +261,16 @@ class Replicator:
 
     def _send_message(self, index: int, record: int) -> bool:
         """Send or pass over; False when its schema keeps it here."""
-        if not replication_order.message_wanted(self, index, record):
+        runtime, messages, topic = self.runtime, self.runtime.messages, self.topic
+        if (messages.replicate_to[record] != -1 or topic.hot.ttl_us) and not replication_order.message_wanted(self, index, record):
             self.acknowledge(index)
             return True
-        if self.runtime.schemas is not None and replicated_schemas.holds_back(self, index, record):
+        if runtime.schemas is not None and replicated_schemas.holds_back(self, index, record):
             return False
-        runtime, messages, topic = self.runtime, self.runtime.messages, self.topic
         count = messages.batch[record]
         ledger, entry = topic.log.position(index)
         cause, seq = topic.stored_seqs.values[index], NULL
-        for message in range(record, record + count):
+        for message in (record,) if count == 1 else range(record, record + count):
             seq = runtime.emit((_REPLICATED, runtime.now_us, cause, topic.cluster.number, self.peer_number, topic.number, messages.producer[message],
                                 messages.sequence_id[message], ledger, entry, NULL if count == 1 else message - record))  # fmt: skip
         self.send(index, messages.size_bytes[record] * count, seq)
@@ -294,18 +281,6 @@ class Replicator:
         record = self.topic.log.records[index]
         if record >= 0 and self.runtime.messages.origin[record] == self.origin_index and not self.cursor.is_acknowledged(index):
             replication_order.message_wanted(self, index, record)
-
-    def acknowledge(self, index: int) -> None:
-        """The replication cursor passes an entry (receipt, or nothing to send)."""
-        cursor = self.cursor
-        cursor.acknowledge(index)
-        if self.runtime.now_us - cursor.last_persist_us >= _PERSIST_INTERVAL_US:
-            self.settle()  # a write carries every receipt that has come by now
-            self._persist_if_due(self.runtime.now_us)
-
-    def _persist_if_due(self, now_us: int) -> None:
-        if now_us - self.cursor.last_persist_us >= _PERSIST_INTERVAL_US:
-            self.cursor.persist(now_us)
 
     def send(self, index: int, size_bytes: int, seq: int, extra_us: int = 0) -> None:
         """Put an entry on the wire, in order."""
@@ -326,13 +301,15 @@ class Replicator:
             return
         self.wire.popleft()
         receipt_us = self.runtime.now_us + self.back.latency_us(self.draw_base + index)
-        receipt_us = self.last_receipt_us = max(receipt_us, self.last_receipt_us)
+        if receipt_us < self.last_receipt_us:
+            receipt_us = self.last_receipt_us
+        self.last_receipt_us = receipt_us
         self.receipts.append((index, receipt_us))
         replication_order.store_at_peer(self, index, seq)
         if self.stalled:
             self.runtime.schedule(receipt_us, self.rank, self, "room", self.connection)
 
-    # --- receipts
+    # --- schemas
 
     def register_schema(self, argument: tuple[int, int, str]) -> None:
         """The peer is asked to take a schema that the next entry needs."""
@@ -341,60 +318,3 @@ class Replicator:
     def schema_answered(self, argument: tuple[int, int, str, str | None]) -> None:
         """Its answer: go on, or stop here until the connection is made anew."""
         replicated_schemas.answered(self, *argument)
-
-    def catch_up(self) -> None:
-        """Bring the cursor to where it stands now: entries passed over since the last read, and receipts that are due."""
-        if not self.stalled:
-            self.read()
-        self.settle()
-
-    def settle(self) -> None:
-        """Take the receipts that are due by now."""
-        receipts, now_us = self.receipts, self.runtime.now_us
-        while receipts and receipts[0][1] <= now_us:
-            index, at_us = receipts.popleft()
-            self.cursor.acknowledge(index)
-            self._persist_if_due(at_us)
-
-    def cursor_now(self) -> Cursor:
-        """A copy of the cursor as it stands now: receipts that are due taken, entries from elsewhere passed over. For looking."""
-        cursor = self.cursor.copy()
-        for index, at_us in self.receipts:
-            if at_us > self.runtime.now_us:
-                break
-            cursor.acknowledge(index)
-        if self.reads_on:
-            cursor.acknowledge_range(self.read_index, self.topic.log.length - 1)
-        return cursor
-
-    def settled_mark_delete(self) -> int:
-        """Where the cursor stands now, receipts that are due included; for looking, so nothing is changed."""
-        last = self.cursor.mark_delete
-        for index, at_us in self.receipts:
-            if at_us > self.runtime.now_us:
-                break
-            if self.cursor.next_unacknowledged(last + 1) == index:
-                last = self.cursor.next_unacknowledged(index + 1) - 1
-        caught_up = last == self.read_index - 1 and self.reads_on
-        return self.topic.log.length - 1 if caught_up else last  # what is unread came from elsewhere, to be passed over
-
-    def _stall(self, size_max: int) -> None:
-        """The queue is full: read on when receipts have brought it below nine tenths."""
-        self.stalled = True
-        needed = min(self.in_flight - size_max * 9 // 10, self.in_flight - 1)  # a queue of one is below when it is empty
-        if 0 <= needed < len(self.receipts):
-            self.runtime.schedule(self.receipts[needed][1], self.rank, self, "room", self.connection)
-
-    def room(self, connection: int) -> None:
-        """A receipt arrived while stalled."""
-        if connection != self.connection or not self.stalled:
-            return
-        self.settle()
-        if self.in_flight < self.topic.hot.replicator_queue_entries * 9 // 10 or not self.in_flight:
-            self.stalled = False
-            self.read()
-
-    @property
-    def backlog(self) -> int:
-        """replicationBacklog: entries behind the cursor, those that will be passed over included."""
-        return self.cursor.backlog(self.topic.log.length)

@@ -53,10 +53,11 @@ class Session:
 
     def push(self, index: int, redelivery: int, cause: int) -> int:
         """The broker sends an entry; returns how many messages that was."""
-        first, messages = self.topic.log.records[index], self.runtime.messages
+        topic, messages = self.topic, self.runtime.messages
+        first = topic.log.records.values[index]
         count = messages.batch[first]
         self.sent_entries += 1
-        if self.topic.broker is not None:
+        if topic.broker is not None:
             return self._queue_in_broker(index, first, count, redelivery, cause)
         if count == 1:
             self.permits -= 1

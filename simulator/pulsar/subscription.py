@@ -122,8 +122,8 @@ class Subscription:
         """Register individual acks `(index, batch_index or NULL, ack's seq, message)`: one group, one lookup."""
         runtime, topic, cursor = self.runtime, self.topic, self.cursor
         before, seq = cursor.mark_delete, NULL
-        messages, position = runtime.messages, topic.log.position
-        emit, now_us, cluster = runtime.emit, runtime.now_us, topic.cluster.number
+        producer, sequence_id, position = runtime.messages.producer, runtime.messages.sequence_id, topic.log.position
+        emit, now_us, cluster, number, own = runtime.emit, runtime.now_us, topic.cluster.number, topic.number, self.number
         released = []
         for index, batch_index, ack_seq, message in acks:
             ledger, entry = position(index)
@@ -132,8 +132,8 @@ class Subscription:
                 released.append(index)
             elif self._acknowledge_in_batch(index, batch_index, message):
                 released.append(index)
-            seq = emit((_REGISTERED, now_us, ack_seq, cluster, topic.number, self.number, client,
-                        messages.producer[message], messages.sequence_id[message], ledger, entry, batch_index))  # fmt: skip
+            seq = emit((_REGISTERED, now_us, ack_seq, cluster, number, own, client,
+                        producer[message], sequence_id[message], ledger, entry, batch_index))  # fmt: skip
         self.after_acknowledgement(before, "acknowledgement", seq)
         self.dispatcher.release(acks, released, seq)
 

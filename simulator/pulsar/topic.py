@@ -222,10 +222,10 @@ class Topic:
 
         Returns the seq of its (first) `message.stored` row. The caller wakes the readers with `wake`.
         """
-        runtime = self.runtime
+        runtime, log = self.runtime, self.log
         now_us, messages = runtime.now_us, runtime.messages
-        index = self.log.append(first, size_bytes, now_us)
-        ledger = self.log.current
+        index = log.append(first, size_bytes, now_us)
+        ledger = log.current
         entry = ledger.entries - 1
         seq = runtime.emit((_STORED, now_us, cause, self.cluster.number, source, self.number, messages.producer[first],
                             messages.sequence_id[first], ledger.id, entry, NULL if count == 1 else 0, size_bytes))  # fmt: skip
@@ -238,7 +238,9 @@ class Topic:
             self.source_indices.append_at(index, source_index)
         self.counts["messages"] += count
         self.data_timestamp_ms = now_us // 1000 or 1  # 0 is "never": a broker's clock is never there
-        self.roll_over_if_full(seq)
+        most_entries, most_bytes, oldest_us, _youngest_us = self._full
+        if ledger.entries >= most_entries or ledger.size_bytes >= most_bytes or now_us - ledger.opened_us >= oldest_us:
+            self.roll_over_if_full(seq)
         return seq
 
     def _note_rest_of_batch(self, first: int, count: int, source: int, ledger: int, entry: int, cause: int) -> None:

@@ -1,12 +1,12 @@
 """A simulated system: what the world may ask of it, and what all protocols share.
 
-Rules: one System per world. `emit` is the only way into the trace; a world that stands behind the end of its branch counts
-rows without writing them again. What only ever grows is named by `growing`, so that branches share it (`simulator.checkpoint`).
+Rules: one System per world. `emit` and `emit_rows` are the only ways into the trace; a world that stands behind the end of its
+branch counts rows without writing them again. What only ever grows is named by `growing`, so that branches share it (`simulator.checkpoint`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +31,7 @@ class Handlers(dict):
 class System(Clock):
     """Clock, trace writer, options and links of a simulated system. `handlers` is put here by who builds it."""
 
-    __slots__ = ("scenario", "seed", "trace", "seq", "options", "links", "command_count", "command_results", "handlers", "rows_max")
+    __slots__ = ("scenario", "seed", "trace", "emit", "_counted", "options", "links", "command_count", "command_results", "handlers", "rows_max")
 
     failovers: Sequence[Any] = ()
     """Failovers so far, in a protocol that has them."""
@@ -40,8 +40,7 @@ class System(Clock):
         super().__init__()
         self.scenario = scenario
         self.seed = seed
-        self.trace = trace
-        self.seq = 0
+        self.write_to(trace, 0)
         self.options: dict[str, Any] = dict(scenario.options)
         self.links: dict[tuple[str, str], Link] = {}
         self.command_count = 0
@@ -70,7 +69,7 @@ class System(Clock):
 
     def depart(self) -> None:
         """Take copies of its own of all that grows: what a new branch does before it writes."""
-        self.trace = self.trace.prefix(self.seq)
+        self.write_to(self.trace.prefix(self.seq), self.seq)
 
     def link_cut(self, link: Link, cause: int) -> None:
         """A link has been cut: what else breaks with it."""
@@ -83,18 +82,31 @@ class System(Clock):
 
     # --- trace
 
-    def emit(self, row: tuple[int, ...]) -> int:
-        """Write one row, `(type code, at_us, cause_seq, *fields)`, and return its seq."""
-        seq, trace = self.seq, self.trace
-        if seq == trace.length:
-            trace.append(row)
-        self.seq = seq + 1
+    def write_to(self, trace: Trace, seq: int) -> None:
+        """Stand before row `seq` of a trace: `emit(row)`, with a row `(type code, at_us, cause_seq, *fields)`, returns the seq of
+        that row, which is counted while it is there already and written otherwise."""
+        behind = seq < trace.length
+        self.trace = trace
+        self._counted = seq if behind else None
+        self.emit: Callable[[tuple[int, ...]], int] = self._count if behind else trace.append
+
+    @property
+    def seq(self) -> int:
+        """Rows up to now."""
+        return self.trace.length if self._counted is None else self._counted
+
+    def _count(self, row: tuple[int, ...]) -> int:
+        seq = self._counted
+        if seq is None:  # the caller asked for `emit` before the last of the rows that were there
+            return self.emit(row)
+        self.write_to(self.trace, seq + 1)
         return seq
 
     def emit_rows(self, codes: np.ndarray, by_type: dict[int, np.ndarray]) -> None:
         """Write many rows at once, as `Trace.append_rows` takes them."""
-        self.trace.append_rows(codes, by_type, first=self.trace.length - self.seq)
-        self.seq += len(codes)
+        seq = self.seq
+        self.trace.append_rows(codes, by_type, first=self.trace.length - seq)
+        self.write_to(self.trace, seq + len(codes))
 
     def note(self, event: str, cause: int, *fields: int | str | None) -> int:
         """Write a row of the control plane: strings are interned, None is NULL."""

@@ -13,19 +13,52 @@ from simulator.trace.open_rows import ROW_COLUMNS, OpenRows
 from simulator.trace.registry import COLUMNS, FIRST_COLUMNS, NULL
 
 COLUMN_NAMES: tuple[str, ...] = tuple(COLUMNS)
+_HIGHEST = np.iinfo(np.int64).max
 _WIDTHS = (np.dtype("<i1"), np.dtype("<i2"), np.dtype("<i4"), np.dtype("<i8"))
 
 
-def _pack(values: np.ndarray) -> np.ndarray:
-    present = values[values != NULL]
-    low, high = int(present.min()), int(present.max())
+def _width_of(low: int, high: int) -> np.dtype:
+    """The narrowest integer whose range, its least value aside, holds `low` to `high`."""
     for width in _WIDTHS[:-1]:
-        limits = np.iinfo(width)
-        if low > limits.min and high <= limits.max:
-            packed = values.copy()
-            packed[values == NULL] = limits.min
-            return packed.astype(width)
-    return values.astype(_WIDTHS[-1])
+        if low > np.iinfo(width).min and high <= np.iinfo(width).max:
+            return width
+    return _WIDTHS[-1]
+
+
+def _pack(rows: OpenRows) -> dict[str, np.ndarray]:
+    """Columns of all rows. Extremes are looked for and values narrowed type by type, where only the type's own fields are."""
+    extremes: dict[str, tuple[int, int]] = {}
+    parts = list(rows.by_field())
+    for code, _where, fields in parts:
+        present = fields != NULL
+        lows = np.where(present, fields, _HIGHEST).min(axis=1).tolist()
+        highs = fields.max(axis=1).tolist()  # NULL lies below every value
+        for name, low, high in zip(ROW_COLUMNS[code], lows, highs):
+            known = extremes.get(name)
+            extremes[name] = (low, high) if known is None else (min(low, known[0]), max(high, known[1]))
+    packed = {}
+    for name in COLUMN_NAMES:
+        low, high = extremes.get(name, (_HIGHEST, NULL))
+        if high != NULL:
+            width = _width_of(low, high)
+            packed[name] = np.full(len(rows), _missing(width), dtype=width)
+    for code, where, fields in parts:
+        for name, values in zip(ROW_COLUMNS[code], fields):
+            if name in packed:
+                packed[name][where] = _narrowed(values, packed[name].dtype)
+    return packed
+
+
+def _missing(width: np.dtype) -> int:
+    """What stands for NULL in a column of this width."""
+    return NULL if width == _WIDTHS[-1] else np.iinfo(width).min
+
+
+def _narrowed(values: np.ndarray, width: np.dtype) -> np.ndarray:
+    narrow = values.astype(width)
+    if width != _WIDTHS[-1]:
+        narrow[values == NULL] = _missing(width)
+    return narrow
 
 
 def _unpack(packed: np.ndarray) -> np.ndarray:
@@ -42,7 +75,7 @@ class Block:
 
     def __init__(self, rows: OpenRows) -> None:
         self.row_count = len(rows)
-        self._packed = {name: _pack(values) for name, values in rows.columns().items()}
+        self._packed = _pack(rows)
 
     def column(self, name: str) -> np.ndarray:
         """The column as int64 with NULL, a fresh array."""

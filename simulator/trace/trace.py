@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from simulator.trace.block import COLUMN_NAMES, Block
-from simulator.trace.open_rows import OpenRows
+from simulator.trace.open_rows import FOLD_ROWS, OpenRows
 from simulator.trace.registry import CODE, EVENT_TYPES, NAME_COLUMNS, NULL
 
 BLOCK_ROWS = 65_536
@@ -31,10 +31,10 @@ class Trace:
         self._numbers: dict[str, int] = {}
         self._named_at: list[int] = []  # rows there were when each name was first used
         self._blocks: list[Block] = []
-        self._open = OpenRows()
         self._sealed_rows = 0
         self._digests = [hashlib.sha256()]  # of the sealed blocks: none, the first, the first two…
         self.length = 0
+        self._write_to(OpenRows())
 
     def __len__(self) -> int:
         return self.length
@@ -51,14 +51,34 @@ class Trace:
             self._named_at.append(self.length)
         return number
 
-    def append(self, row: tuple[int, ...]) -> None:
-        """Add one row, `(type code, at_us, cause_seq, *fields)`."""
-        code, opened = row[0], self._open
-        opened.codes.append(code)  # OpenRows.append by hand: this is the busiest line of a run
-        opened.by_type[code].extend(row)
-        self.length = length = self.length + 1
-        if length - self._sealed_rows == BLOCK_ROWS:
+    def _write_to(self, rows: OpenRows) -> None:
+        """Add rows to these from now on. Their methods are kept at hand: nothing in a run is called more often."""
+        self._open = rows
+        self._add_code = rows.codes.append
+        self._add_values = tuple(values.extend for values in rows.recent)
+        self._wait()
+
+    def append(self, row: tuple[int, ...]) -> int:
+        """Add one row, `(type code, at_us, cause_seq, *fields)`, and return its seq."""
+        code = row[0]
+        self._add_code(code)
+        self._add_values[code](row)
+        seq = self.length
+        self.length = seq + 1
+        if seq == self._folds_after:
+            self._fold()
+        return seq
+
+    def _fold(self) -> None:
+        if self.length - self._sealed_rows == BLOCK_ROWS:
             self._seal()
+        else:
+            self._open.fold()
+            self._wait()
+
+    def _wait(self) -> None:
+        """See that the rows are folded, or sealed, after the row that completes a lot."""
+        self._folds_after = min(self._sealed_rows + BLOCK_ROWS, self.length + FOLD_ROWS) - 1
 
     def append_rows(self, codes: np.ndarray, by_type: dict[int, np.ndarray], first: int = 0) -> None:
         """Add many rows, the same as `append` for each of them.
@@ -70,15 +90,15 @@ class Trace:
         while first < len(codes):
             last = min(len(codes), first + BLOCK_ROWS - (self.length - self._sealed_rows))
             part = codes[first:last]
-            self._open.codes += part.tobytes()
+            chosen = {}
             for code, rows in by_type.items():
                 count = int(np.count_nonzero(part == code))
-                self._open.by_type[code].extend(rows[taken[code] : taken[code] + count].ravel().tolist())
+                chosen[code] = rows[taken[code] : taken[code] + count]
                 taken[code] += count
+            self._open.append_rows(part, chosen)
             self.length += last - first
             first = last
-            if self.length - self._sealed_rows == BLOCK_ROWS:
-                self._seal()
+            self._fold()
 
     def _seal(self) -> None:
         block = Block(self._open)
@@ -86,7 +106,7 @@ class Trace:
         self._digests.append(self._digests[-1].copy())
         block.feed(self._digests[-1])
         self._sealed_rows += BLOCK_ROWS
-        self._open = OpenRows()
+        self._write_to(OpenRows())
 
     def prefix(self, seq: int) -> "Trace":
         """An independent trace of the rows before `seq`: sealed blocks shared, the rest copied."""
@@ -100,11 +120,8 @@ class Trace:
         copy._sealed_rows = whole * BLOCK_ROWS
         copy._digests = self._digests[: whole + 1]
         rest = seq - copy._sealed_rows
-        if whole < len(self._blocks):
-            copy._open = self._blocks[whole].opened(rest)
-        else:
-            copy._open = self._open.prefix(rest)
         copy.length = seq
+        copy._write_to(self._blocks[whole].opened(rest) if whole < len(self._blocks) else self._open.prefix(rest))
         return copy
 
     # --- reading
@@ -191,7 +208,7 @@ class Trace:
                 values = columns.get(name)
                 parts[name].append(np.full(last - first, NULL, dtype=np.int64) if values is None else values)
         empty = np.empty(0, dtype=np.int64)
-        return {name: np.concatenate(arrays) if arrays else empty for name, arrays in parts.items()}
+        return {name: arrays[0] if len(arrays) == 1 else np.concatenate(arrays or [empty]) for name, arrays in parts.items()}
 
     def digest(self, upto: int | None = None) -> str:
         """SHA-256 of the rows before `upto` (default all), independent of how the run was cut; hexadecimal."""

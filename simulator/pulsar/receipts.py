@@ -1,0 +1,107 @@
+"""What comes back to a replicator: receipts, and with them room in its queue and the way of its cursor.
+
+Rules: a receipt needs no event of its own: its instant is known when the entry is stored, and `settle` takes those that are due. Cursor
+writes are limited to one per second (fact sheet B6), and a write carries every receipt that has come by then.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from simulator.log.cursors import Cursor
+
+PERSIST_INTERVAL_US = 1_000_000
+
+
+class ReceiptTaker:
+    """The receiving half of a Replicator."""
+
+    @property
+    def in_flight(self) -> int:
+        """Entries sent without receipt."""
+        return len(self.wire) + len(self.receipts)
+
+    @property
+    def unreceipted(self) -> int:
+        """Entries sent whose receipt has not come by now; for looking, so nothing is settled. Receipts come in order."""
+        due = bisect_right(self.receipts, self.runtime.now_us, key=lambda receipt: receipt[1])
+        return len(self.wire) + len(self.receipts) - due
+
+    # --- the cursor
+
+    def acknowledge(self, index: int) -> None:
+        """The replication cursor passes an entry (receipt, or nothing to send)."""
+        cursor = self.cursor
+        cursor.acknowledge(index)
+        if self.runtime.now_us - cursor.last_persist_us >= PERSIST_INTERVAL_US:
+            self.settle()  # a write carries every receipt that has come by now
+            self._persist_if_due(self.runtime.now_us)
+
+    def _persist_if_due(self, now_us: int) -> None:
+        if now_us - self.cursor.last_persist_us >= PERSIST_INTERVAL_US:
+            self.cursor.persist(now_us)
+
+    def catch_up(self) -> None:
+        """Bring the cursor to where it stands now: entries passed over since the last read, and receipts that are due."""
+        if not self.stalled:
+            self.read()
+        self.settle()
+
+    def settle(self) -> None:
+        """Take the receipts that are due by now."""
+        receipts, cursor, now_us = self.receipts, self.cursor, self.runtime.now_us
+        while receipts and receipts[0][1] <= now_us:
+            index, at_us = receipts.popleft()
+            if index != cursor.mark_delete + 1:
+                cursor.acknowledge(index)
+            else:  # those that follow each other are one step, up to the one with which the cursor is written
+                write_us = cursor.last_persist_us + PERSIST_INTERVAL_US
+                while at_us < write_us and receipts and receipts[0][0] == index + 1 and receipts[0][1] <= now_us:
+                    index, at_us = receipts.popleft()
+                cursor.mark_delete_to(index)
+            self._persist_if_due(at_us)
+
+    def cursor_now(self) -> Cursor:
+        """A copy of the cursor as it stands now: receipts that are due taken, entries from elsewhere passed over. For looking."""
+        cursor = self.cursor.copy()
+        for index, at_us in self.receipts:
+            if at_us > self.runtime.now_us:
+                break
+            cursor.acknowledge(index)
+        if self.reads_on:
+            cursor.acknowledge_range(self.read_index, self.topic.log.length - 1)
+        return cursor
+
+    def settled_mark_delete(self) -> int:
+        """Where the cursor stands now, receipts that are due included; for looking, so nothing is changed."""
+        last = self.cursor.mark_delete
+        for index, at_us in self.receipts:
+            if at_us > self.runtime.now_us:
+                break
+            if self.cursor.next_unacknowledged(last + 1) == index:
+                last = self.cursor.next_unacknowledged(index + 1) - 1
+        caught_up = last == self.read_index - 1 and self.reads_on
+        return self.topic.log.length - 1 if caught_up else last  # what is unread came from elsewhere, to be passed over
+
+    @property
+    def backlog(self) -> int:
+        """replicationBacklog: entries behind the cursor, those that will be passed over included."""
+        return self.cursor.backlog(self.topic.log.length)
+
+    # --- room in the queue
+
+    def _stall(self, size_max: int) -> None:
+        """The queue is full: read on when receipts have brought it below nine tenths."""
+        self.stalled = True
+        needed = min(self.in_flight - size_max * 9 // 10, self.in_flight - 1)  # a queue of one is below when it is empty
+        if 0 <= needed < len(self.receipts):
+            self.runtime.schedule(self.receipts[needed][1], self.rank, self, "room", self.connection)
+
+    def room(self, connection: int) -> None:
+        """A receipt arrived while stalled."""
+        if connection != self.connection or not self.stalled:
+            return
+        self.settle()
+        if self.in_flight < self.topic.hot.replicator_queue_entries * 9 // 10 or not self.in_flight:
+            self.stalled = False
+            self.read()
