@@ -18,8 +18,8 @@ from simulator.system.system import System
 BY_HAND = "run_by_hand"
 """The queue's method for commands given by hand: another future drops those that are not yet due."""
 
-CHECKPOINT_ROWS_MIN = 8_192
-"""Rows between checkpoints at least: about 50 ms to run again."""
+CHECKPOINT_ROWS_MIN = 16_384
+"""Rows between checkpoints at least: about 60 ms to run again, and a run of the hardest mix spends 2 % of its time on them."""
 ROW_BYTES = 40
 """What a row costs in memory, packed; a checkpoint may cost a tenth of that for each row since the last."""
 

@@ -90,9 +90,10 @@ class Acknowledger:
         """Hold, negatively acknowledge or acknowledge a processed message."""
         if self.spec.acknowledge == "never":
             return
-        if self.negatives and self._selected(self.negatives, item[2]) and item[2] not in self.negatively_acknowledged:
+        message = item[2]
+        if self.negatives and self._selected(self.negatives, message) and message not in self.negatively_acknowledged:
             self.negatively_acknowledge(item, delivered_seq)
-        elif self.holds and (hold := self._selected(self.holds, item[2])):
+        elif self.holds and (hold := self._selected(self.holds, message)):
             self._hold(item, delivered_seq, hold.for_us)
         else:
             self.acknowledge(item, delivered_seq)

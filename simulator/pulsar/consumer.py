@@ -201,11 +201,11 @@ class Consumer(Acknowledger):
             duration_us = processing.constant
             if duration_us is None:
                 duration_us = processing.at(item[2] + (item[4] << 40))
-            self.current = (item, seq)
             if duration_us:
+                self.current = (item, seq)
                 self.runtime.schedule(self.runtime.now_us + duration_us, self.rank, self, "processed", self.epoch)
             else:
-                self._finish()
+                self.settle(item, seq)
             item[0].take(1, seq)
         self.taking = False
         if self.spec.receiver_queue_size == 0:
@@ -244,16 +244,13 @@ class Consumer(Acknowledger):
         """The application is done with the current message."""
         if epoch != self.epoch or self.current is None:
             return
-        self._finish()
-        if self.state == CLOSING:
-            self.close_if_done()
-        else:
-            self.work(self.last_seq)
-
-    def _finish(self) -> None:
         item, delivered_seq = self.current
         self.current = None
         self.settle(item, delivered_seq)
+        if self.state == CLOSING:
+            self.close_if_done()
+        elif self.queue or self.spec.receiver_queue_size == 0:
+            self.work(self.last_seq)
 
 
 def new_delivered_sets(runtime: Runtime) -> None:

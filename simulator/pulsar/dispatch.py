@@ -56,7 +56,10 @@ class Dispatcher:
 
     def next_deliverable(self, cause: int) -> int | None:
         """The next entry to send, from the read position; markers are filtered on the way. None at the end."""
-        log, cursor, synced, reads = self.topic.log, self.subscription.cursor, self.subscription.synced, self.topic.reads
+        log, reads = self.topic.log, self.topic.reads
+        if self.read_index >= log.length and reads is None:
+            return None
+        cursor, synced = self.subscription.cursor, self.subscription.synced
         while (index := self.read_index) < log.length:
             self.read_index = index + 1
             if index < self.check_below and cursor.is_acknowledged(index):

@@ -92,7 +92,7 @@ class Producer:
         elif self.spec.at_us:
             self._schedule(self.spec.at_us[self.scheduled])
         else:
-            gap_us = self.intervals.at(self.scheduled) if self.intervals else self.every_us
+            gap_us = self.every_us if self.intervals is None else self.intervals.at(self.scheduled)
             self._schedule(self.runtime.now_us + gap_us)
 
     def _finished(self) -> bool:

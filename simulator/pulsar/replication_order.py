@@ -81,7 +81,7 @@ def store_at_peer(replicator: Replicator, index: int, cause: int) -> None:
     """Append an arrived entry to the peer's log, unless deduplication knows it."""
     runtime, source = replicator.runtime, replicator.topic
     target = runtime.clusters[replicator.peer].topics[source.name]
-    record = source.log.records[index]
+    record = source.log.records.values[index]
     if record < 0:
         target.wake(target.append_marker(runtime.markers[-record - 1], source.cluster.name, cause))
         return

@@ -285,7 +285,8 @@ class Topic:
             self._wake_by_name(cause)
             return
         for subscription in tuple(self.subscriptions.values()):
-            subscription.dispatcher.dispatch(cause)
+            if subscription.dispatcher.sessions:
+                subscription.dispatcher.dispatch(cause)
 
     def _wake_by_name(self, cause: int) -> None:
         """Audiences take their turn among the subscriptions where their names stand."""
