@@ -11,7 +11,7 @@ from typing import Any
 
 from spark_reports.flows import bin_widths_us, piled_up
 from spark_reports.local import from_rows
-from spark_reports.schemas import BINS, STARTS
+from spark_reports.schemas import BINS, GRID, STARTS
 from spark_reports.transforms import creation
 from spark_reports.transforms.places import is_type
 
@@ -32,13 +32,15 @@ def add_creation(spark: Any, runs: list[dict[str, Any]], control: Any, rows: Any
     refusals = creation.refusals(control).orderBy("run", "at_us").limit(REFUSALS_MOST).collect()
     happened = creation.happened(control).orderBy("run", "seq").collect()
     widths = bin_widths_us(runs)
-    flows = _flows(spark, rows, troubled, widths) if troubled else {}
+    logs = _logs(spark, troubled)
+    flows = _flows(spark, rows, logs, widths) if troubled else {}
+    delays = _delays(spark, rows, logs, [(run["run"], widths[run["run"]], run["until_us"]) for run in runs]) if troubled else {}
     for run in runs:
         mine = [row for row in started if row.run == run["run"]]
         told = [_words_apart(row) for row in happened if row.run == run["run"]]
         if told or any(row.refused for row in mine):
             run["creation"] = {
-                "replicators": _replicators(mine, flows, [row for row in refusals if row.run == run["run"]], widths[run["run"]], run["until_us"]),
+                "replicators": _replicators(mine, flows, delays, [row for row in refusals if row.run == run["run"]], widths[run["run"]], run["until_us"]),
                 "happened": told[:HAPPENED_MOST], "happened_of": len(told),
             }  # fmt: skip
 
@@ -47,15 +49,27 @@ def _words_apart(row: Any) -> dict[str, Any]:
     return {name: value for name, value in row.asDict().items() if value is not None}
 
 
-def _flows(spark: Any, rows: Any, troubled: list[Any], widths: dict[int, int]) -> dict[tuple, dict[int, tuple[int, int]]]:
-    logs = from_rows(spark, [(row.run, row.cluster, row.peer, row.topic, row.base, row.created_seq) for row in troubled], STARTS)
+def _logs(spark: Any, troubled: list[Any]) -> Any:
+    return from_rows(spark, [(row.run, row.cluster, row.peer, row.topic, row.base, row.created_seq) for row in troubled], STARTS)
+
+
+def _delays(spark: Any, rows: Any, logs: Any, grid: list[tuple[int, int, int]]) -> dict[tuple, dict[int, int]]:
+    """The oldest pending send's age by bin, of each topic and direction."""
+    delays: dict[tuple, dict[int, int]] = defaultdict(dict)
+    for row in creation.delays(rows, logs, from_rows(spark, grid, GRID)).collect():
+        delays[row.run, row.cluster, row.peer, row.base][row.bin] = row.delay_us
+    return delays
+
+
+def _flows(spark: Any, rows: Any, logs: Any, widths: dict[int, int]) -> dict[tuple, dict[int, tuple[int, int]]]:
+    """Messages that came and left by bin, of each topic and direction."""
     flows: dict[tuple, dict[int, tuple[int, int]]] = defaultdict(dict)
     for row in creation.waiting(rows, logs, from_rows(spark, sorted(widths.items()), BINS)).collect():
         flows[row.run, row.cluster, row.peer, row.base][row.bin] = (row.came, row.left)
     return flows
 
 
-def _replicators(started: list[Any], flows: dict, refusals: list[Any], bin_us: int, until_us: int) -> list[dict[str, Any]]:
+def _replicators(started: list[Any], flows: dict, delays: dict, refusals: list[Any], bin_us: int, until_us: int) -> list[dict[str, Any]]:
     """One object a topic and direction: its logs together."""
     together: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
     for row in started:
@@ -64,14 +78,15 @@ def _replicators(started: list[Any], flows: dict, refusals: list[Any], bin_us: i
     for (source, target, base), rows in sorted(together.items()):
         rows.sort(key=lambda row: row.topic)
         last = next((row for row in rows if row.last not in ("replicator.started", "replicator.removed")), rows[0])
-        flow = flows.get((rows[0].run, source, target, base))
+        place = (rows[0].run, source, target, base)
+        flow, delay = flows.get(place), delays.get(place, {})
         instants, waiting = piled_up(flow or {}, bin_us, until_us)
         still = [row for row in rows if row.last in ("replicator.start-refused", "replicator.stopped")]
         told.append({
             "from": source, "to": target, "topic": base, "end": ENDS.get(last.last, "looks for its connection"), "logs": len(rows), "logs_still": len(still),
             "refused": sum(row.refused for row in rows), "first_refused_us": min((row.first_refused_us for row in rows if row.first_refused_us is not None), default=None),
             "words": next((row.words for row in (*still, *rows) if row.words), None),
-            "waiting": waiting[-1], "curve": {"at_us": instants, "messages": waiting} if flow else None,
+            "waiting": waiting[-1], "curve": {"at_us": instants, "messages": waiting, "delay_us": [0, *(delay.get(number, 0) for number in range(len(instants) - 1))]} if flow else None,
             "refused_at_us": [row.at_us for row in refusals if (row.cluster, row.peer, row.base) == (source, target, base)],
         })  # fmt: skip
     return told

@@ -101,3 +101,6 @@ STARTS = StructType(
 
 BINS = StructType([StructField("run", LongType(), False), StructField("bin_us", LongType(), False)])
 """The width of a run's bins."""
+
+GRID = StructType([*BINS.fields, StructField("until_us", LongType(), False)])
+"""The width of a run's bins, and where it ends."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from spark_reports.html.charts import HARM, PROTOCOL, axis, layout
+from spark_reports.html.charts import GREY, HARM, PROTOCOL, axis, layout
 from spark_reports.html.parts import section, table
 from spark_reports.html.words import event_words, number, plural, seconds
 
@@ -38,7 +38,7 @@ def sections(run: dict[str, Any], chart: str) -> str:
         return ""
     parts = [_replicators(told["replicators"])]
     if drawn(run):
-        says = "Refused starts climb and messages wait. replicationDelayInSeconds, which dashboards show, is the age of the oldest pending send: a replicator that does not start has none, and shows 0; one that a schema stopped shows how long it has stood."
+        says = "Refused starts climb and messages wait. Below them replicationDelayInSeconds, which dashboards show, is the age of the oldest pending send: a replicator that does not start has none, and shows 0; one that a schema stopped shows how long it has stood."
         parts.append(f'<section><h2>Refused starts, and what waited</h2><p>{says}</p><figure><div class="chart tall" data-chart="{chart}" role="img" aria-label="{escape(_words(told))}"></div></figure></section>')
     return "".join([*parts, _happened(told)])
 
@@ -77,7 +77,7 @@ def _happened(told: dict[str, Any]) -> str:
 
 
 def figure(run: dict[str, Any]) -> dict[str, Any]:
-    """Refused starts (steps) above, waiting messages below, one line a replicator that was ever refused."""
+    """Three strips over one time, one line a replicator that was ever refused: starts refused so far, messages that wait, the delay as dashboards show it."""
     shown = [one for one in run["creation"]["replicators"] if one["refused_at_us"]]
     until_s, dashes = run["until_us"] / 1e6, ("solid", "dash", "dot")
     traces = []
@@ -85,10 +85,27 @@ def figure(run: dict[str, Any]) -> dict[str, Any]:
         name = f"{one['from']} → {one['to']} {one['topic']}"
         line = {"dash": dashes[place % 3], "width": 1.8}
         climb = [us / 1e6 for us in one["refused_at_us"]]
-        traces.append({"type": "scatter", "mode": "lines", "name": name, "x": [0, *climb, until_s], "y": [0, *range(1, len(climb) + 1), len(climb)], "line": {**line, "color": HARM, "shape": "hv"}, "yaxis": "y2", "legendgroup": name})
+        strips = [("y3", HARM, "hv", [0, *climb, until_s], [0, *range(1, len(climb) + 1), len(climb)])]
         if one["curve"]:
-            x = [us / 1e6 for us in one["curve"]["at_us"]]
-            traces.append({"type": "scatter", "mode": "lines", "name": name, "x": x, "y": one["curve"]["messages"], "line": {**line, "color": PROTOCOL}, "showlegend": False, "legendgroup": name})
-    below = any(one["curve"] for one in shown)
-    axes = {"yaxis2": axis("refused", domain=[0.56, 1] if below else [0, 1], rangemode="tozero"), **({"yaxis": axis("waiting", domain=[0, 0.44], rangemode="tozero")} if below else {})}
-    return {"data": traces, "layout": layout(360, xaxis=axis("seconds", range=[0, until_s], anchor="y" if below else "y2"), **axes)}
+            at = [us / 1e6 for us in one["curve"]["at_us"]]
+            strips += [("y2", PROTOCOL, "linear", at, one["curve"]["messages"]), ("y", GREY, "hv", at, [us // 1_000_000 for us in one["curve"]["delay_us"]])]
+        traces += [
+            {"type": "scatter", "mode": "lines", "name": name, "x": x, "y": y, "line": {**line, "color": colour, "shape": shape}, "yaxis": scale, "showlegend": scale == "y3", "legendgroup": name}
+            for scale, colour, shape, x, y in strips
+        ]
+    if not any(one["curve"] for one in shown):
+        return {"data": traces, "layout": layout(200, xaxis=_instants(until_s, "y3"), yaxis3=axis("refused", rangemode="tozero"))}
+    axes = {
+        "yaxis3": axis("refused", domain=[0.72, 1], nticks=4, rangemode="tozero"), "yaxis2": axis("waiting", domain=[0.36, 0.64], nticks=4, rangemode="tozero"),
+        "yaxis": axis("delay, s", domain=[0, 0.28], **_from_nought([y for trace in traces if trace["yaxis"] == "y" for y in trace["y"]])),
+    }  # fmt: skip
+    return {"data": traces, "layout": layout(440, xaxis=_instants(until_s, "y"), **axes)}
+
+
+def _instants(until_s: float, anchor: str) -> dict[str, Any]:
+    return axis("seconds", range=[0, until_s], anchor=anchor)
+
+
+def _from_nought(values: list[int]) -> dict[str, Any]:
+    """A line that never leaves 0 is lifted off the axis, so that it is seen."""
+    return {"rangemode": "tozero", "nticks": 4} if any(values) else {"range": [-0.5, 2], "tickvals": [0]}

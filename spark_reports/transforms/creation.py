@@ -6,7 +6,7 @@ in the cluster since the replicator's cursor opened and is in no log of the same
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_reports.transforms.flows import by_bin
@@ -60,3 +60,38 @@ def waiting(rows: DataFrame, troubled: DataFrame, bins: DataFrame) -> DataFrame:
     published = here.groupBy(*key).agg(F.min("at_us").alias("came_us"))
     arrived = there.groupBy(*key).agg(F.min("at_us").alias("left_us"))
     return by_bin(published.join(arrived, key, "left"), ("run", "cluster", "peer", "base"), "came_us", "left_us", bins)
+
+
+def delays(rows: DataFrame, troubled: DataFrame, bins: DataFrame) -> DataFrame:
+    """The age of each log's oldest pending send at the end of each bin: run, cluster, peer, base, bin, delay_us; without a row it is 0.
+
+    Order is kept on a connection, so its n-th message sent is the n-th to arrive; what has not arrived when it breaks is pending no
+    more, nor is a message that its schema held back until then. `bins`: run, bin_us, until_us.
+    """
+    pending = _pending(rows, troubled).join(F.broadcast(bins), "run", "inner")
+    last = F.floor(F.col("until_us") / F.col("bin_us")) + 1
+    first_end, last_end = F.ceil(F.col("from_us") / F.col("bin_us")), F.when(F.col("to_us").isNull(), last).otherwise(F.least(F.ceil(F.col("to_us") / F.col("bin_us")) - 1, last - 1))
+    at_ends = pending.withColumn("first", F.greatest(first_end, F.lit(1))).withColumn("last", last_end).filter(F.col("first") <= F.col("last"))
+    ends = at_ends.withColumn("end", F.explode(F.sequence("first", "last")))
+    age = F.least(F.col("end") * F.col("bin_us"), F.col("until_us")) - F.col("from_us")
+    return ends.groupBy("run", "cluster", "peer", "base", (F.col("end") - 1).alias("bin")).agg(F.max(age).alias("delay_us"))
+
+
+def _pending(rows: DataFrame, troubled: DataFrame) -> DataFrame:
+    """Each message on the wire or held back: run, cluster, peer, base, from_us, to_us (null: still at the end)."""
+    way = ["run", "cluster", "peer", "topic"]
+    there = is_type("message.stored", "message.deduplicated")
+    broken = is_type("replicator.disconnected", "replicator.removed")
+    kinds = F.when(is_type("message.replicated"), "sent").when(there, "arrived").when(is_type("replicator.stopped"), "held").when(broken, "broken")
+    told = rows.withColumn("kind", kinds).filter(F.col("kind").isNotNull() & F.col("peer").isNotNull())
+    turned = F.col("kind") == "arrived"  # an arrival is a row of the cluster that it came to
+    told = told.select("run", "seq", "at_us", "topic", "kind", "duration_us", F.when(turned, F.col("peer")).otherwise(F.col("cluster")).alias("cluster"), F.when(turned, F.col("cluster")).otherwise(F.col("peer")).alias("peer"))
+    told = told.join(F.broadcast(troubled.select(*way, "base")), way, "inner")
+    told = told.withColumn("connection", F.count_if(F.col("kind") == "broken").over(Window.partitionBy(*way).orderBy("seq")))
+    once = [*way, "base", "connection"]
+    ended = told.filter(F.col("kind") == "broken").select(*way, (F.col("connection") - 1).alias("connection"), F.col("at_us").alias("broken_us"))
+    numbered = told.filter(F.col("kind").isin("sent", "arrived")).withColumn("number", F.row_number().over(Window.partitionBy(*way, "connection", "kind").orderBy("seq")))
+    sent = numbered.groupBy(*once, "number").agg(F.max(F.when(F.col("kind") == "sent", F.col("at_us"))).alias("from_us"), F.max(F.when(F.col("kind") == "arrived", F.col("at_us"))).alias("came_us"))
+    held = told.filter(F.col("kind") == "held").select(*once, (F.col("at_us") - F.col("duration_us")).alias("from_us"), F.lit(None).cast("bigint").alias("came_us"))
+    every = sent.filter(F.col("from_us").isNotNull()).drop("number").unionByName(held).join(ended, [*way, "connection"], "left")
+    return every.select("run", "cluster", "peer", "base", "from_us", F.coalesce("came_us", "broken_us").alias("to_us"))

@@ -46,10 +46,15 @@ test("what may be asked follows the state; what is not safe is offered as harm o
 });
 
 test("a step in words, and how far it is", () => {
-  assert.equal(stepFacts(step("metadata", "done", { started_us: 1_000_000, finished_us: 1_500_000, attempts: 2 })), "through from 1.00 s, 500 ms, 2 attempts");
+  assert.equal(stepFacts(step("metadata", "done", { started_us: 1_000_000, finished_us: 1_500_000, attempts: 2 })), "through, 1.00 to 1.50 s, 2 attempts");
+  assert.equal(stepFacts(step("switch", "running", { started_us: 5_000_000, finished_us: null, attempts: 1 })), "at work since 5.00 s");
+  assert.equal(stepFacts(step("topic-data", "failed", { started_us: 1_700_000, finished_us: null, attempts: 1 })), "failed, begun at 1.70 s");
+  assert.equal(stepFacts(step("metadata", "undone", { started_us: 1_000_000, finished_us: 13_100_000, attempts: 1 })), "taken back at 13.10 s");
   assert.equal(stepFacts(step("switch", "waiting", { attempts: 0 })), "not begun");
   assert.deepEqual(progressOf(step("metadata", "running", { progress: { done: 2, total: 5, unit: "resources" } })), { share: 0.4, words: "2 of 5 resources" });
   assert.deepEqual(progressOf(step("metadata", "done", { progress: { done: 5, total: 5, unit: "resources" } })), { share: null, words: "5 resources" });
+  assert.deepEqual(progressOf(step("topic-data", "failed", { progress: { done: 0, total: 1, unit: "entries" } })), { share: 0, words: "0 of 1 entry" });
+  assert.deepEqual(progressOf(step("consumption-progress", "done", { progress: { done: 1, total: 1, unit: "subscriptions" } })), { share: null, words: "1 subscription" });
   assert.equal(progressOf(step("topic-data", "skipped", { progress: { done: 0, total: 5, unit: "entries" } })), null);
   assert.deepEqual(placesOf(migration()).both, ["both"]);
 });

@@ -37,6 +37,18 @@ def test_starts_and_what_waits_are_what_the_rows_and_the_engine_say(systems, nam
             assert waiting == recount(world, *link, one["topic"], at_us - 1 if at_us < world.now_us else at_us)
 
 
+@pytest.mark.parametrize("name", ["drifted-partitions", "schema-refused"])
+def test_the_delay_over_time_is_what_the_broker_said_at_each_instant(systems, name):
+    world = systems.worlds[name].fork()
+    for one in systems.told[name]["creation"]["replicators"]:
+        points = list(zip(one["curve"]["at_us"], one["curve"]["delay_us"], strict=True))
+        for at_us, delay_us in [*points[3::12], points[-1]]:
+            world.seek(at_us=at_us)
+            assert delay_us // 1_000_000 == world.summary()["replicators"][one["from"]][one["to"]][one["topic"]]["delay_s"], at_us
+    highest_us = max(us for one in systems.told[name]["creation"]["replicators"] for us in one["curve"]["delay_us"])
+    assert (highest_us > 1_000_000) == (name == "schema-refused"), "a replicator that does not start has nothing on the wire; one that its schema stopped has"
+
+
 def test_what_was_created_and_refused_is_told_in_order(systems):
     happened = systems.told["created-apart"]["creation"]["happened"]
     assert [row["type"] for row in happened] == ["topic.created", "topic.created", "topic.creation-refused"]
@@ -57,4 +69,4 @@ def test_the_page_tells_every_run(systems):
     assert page.count("<h2>Replicators</h2>") == 4 and page.count('id="creation-') == 4
     assert "Can not start replicator because the partitions between local and remote cluster are different. local: 4, remote: 2" in page
     figure = html.figure(systems.told["drifted-partitions"])
-    assert [trace["y"][-1] for trace in figure["data"]] == [8, 0]
+    assert [trace["y"][-1] for trace in figure["data"]] == [8, 0, 0]

@@ -3,7 +3,7 @@
  * Pure; every figure is the engine's.
  */
 
-import { counted, seconds, span, whole } from "./format.js";
+import { counted, seconds, whole } from "./format.js";
 
 export const STEP_WORDS = {
   metadata: ["Metadata", "tenant, roles, namespaces, topics and subscriptions are made"],
@@ -61,20 +61,28 @@ function costWords(one) {
   return [". A switch now would bring ", twice, `, ${whole(cost.stranded)} not copied yet, `, cost.lost ? { harm: `${whole(cost.lost)} lost` } : "0 lost", "."];
 }
 
-/** A step's state for shape and words: what it is called, when, how often. */
+/** A step's state in words: what it is called, when, how often. */
 export function stepFacts(step) {
   const told = { waiting: "not begun", running: "at work", done: "through", failed: "failed", paused: "paused", skipped: "nothing to do", undoing: "being taken back", undone: "taken back" }[step.state];
-  const begun = step.started_us === null ? "" : ` from ${seconds(step.started_us, 2)} s`;
-  const took = step.finished_us !== null && step.started_us !== null ? `, ${span(step.finished_us - step.started_us)}` : "";
-  return `${told}${begun}${took}${step.attempts > 1 ? `, ${step.attempts} attempts` : ""}`;
+  return `${told}${instantsOf(step)}${step.attempts > 1 ? `, ${step.attempts} attempts` : ""}`;
 }
+
+function instantsOf({ state, started_us, finished_us }) {
+  if (started_us === null) return "";
+  if (state === "running") return ` since ${seconds(started_us, 2)} s`;
+  if (finished_us === null) return `, begun at ${seconds(started_us, 2)} s`;
+  return state === "undone" ? ` at ${seconds(finished_us, 2)} s` : `, ${seconds(started_us, 2)} to ${seconds(finished_us, 2)} s`;
+}
+
+const ONE_OF = { entries: "entry" };
 
 /** How far a step is, as a share from 0 to 1 (null: it is over) and in words; null where there is nothing to count. */
 export function progressOf(step) {
   const { done = 0, total = 0, unit = "" } = step.progress ?? {};
   if (!total || step.state === "skipped") return null;
-  if (step.state === "done" || step.state === "undone") return { share: null, words: `${whole(total)} ${unit}` };
-  return { share: Math.min(1, done / total), words: `${whole(done)} of ${whole(total)} ${unit}` };
+  const words = `${whole(total)} ${total === 1 ? (ONE_OF[unit] ?? unit.replace(/s$/, "")) : unit}`;
+  if (step.state === "done" || step.state === "undone") return { share: null, words };
+  return { share: Math.min(1, done / total), words: `${whole(done)} of ${words}` };
 }
 
 /**

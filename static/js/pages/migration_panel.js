@@ -27,10 +27,8 @@ function make(section, { document, window, link }) {
   const map = element(document, "div.map", {}, [svg]);
   const places = element(document, "p.quiet.places", {});
   const cost = element(document, "div.scrolls", { tabindex: 0, role: "region", "aria-label": "What a switch would cost now" });
-  const left = element(document, "div", {}, [steps, waits]);
-  const right = element(document, "div", {}, [map, places, cost]);
-  const both = element(document, "div.both", {}, [left, right]);
-  section.replaceChildren(chooser, says, acts, both);
+  const both = element(document, "div.both", {}, [steps, waits, element(document, "div.where", {}, [map, places, cost])]);
+  section.replaceChildren(chooser, element(document, "div.move-head", {}, [says, acts]), both);
 
   function offer(state, one) {
     const tenants = tenantMap(state);

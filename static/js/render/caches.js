@@ -16,7 +16,11 @@ export function makeCaches(document, root) {
   let shown = "";
   return {
     update(state, watched, theme, ratio, width) {
-      if (!state.view || !watched?.subscription) return;
+      if (!state.view || !watched) return;
+      if (!watched.subscription) {
+        setText(words, "No subscription here could use one.");
+        return;
+      }
       const topic = topicView(state, watched.subject, watched.topic);
       const cursor = topic?.subscriptions?.[watched.subscription];
       const cache = cursor?.cache ?? [];
