@@ -103,6 +103,9 @@ def test_when_faults_stop_all_comes_right_within_45_s(schedule, seed, batch):
     assert len(shares) == len(SESSIONS) and max(shares) - min(shares) <= 1
     read = [name for name, one in view["groups"]["g"]["streams"].items() for reader in one["readers"].values() if reader["lease"] == "granted"]
     assert sorted(read) == sorted(dealt)
+    for later_us in range(SECOND, 15 * SECOND, 2 * SECOND + 1):  # past a commit, pings and rounds
+        world.run(FAULTS_UNTIL_MS * 1000 + BOUND_US + later_us)
+        assert world.view()["groups"]["g"]["stability"]["stable"], "and from then on"
 
 
 @settings(max_examples=8, deadline=None)
