@@ -3,6 +3,8 @@
  * whoever presses T. One function of the state, so it cannot say another thing than the picture.
  */
 
+import { groupMirror } from "./group_mirror.js";
+import { isGroupLab } from "./groups.js";
 import { counted, seconds, span } from "./format.js";
 import { plainSentence, sentenceOf } from "./sentence.js";
 import { gapsOf } from "./acknowledged.js";
@@ -16,8 +18,10 @@ import { topicView } from "./state.js";
  */
 export function mirrorOf(state, watched) {
   if (!state.view || !watched) return [];
+  const head = { title: `At ${seconds(state.at_us)} s`, lines: [plainSentence(sentenceOf(state, watched)), state.playing ? `Playing at ${state.speed} times real time.` : "Paused."] };
+  if (isGroupLab(state)) return [head, ...groupMirror(state, watched), { title: "Links", lines: linesOfLinks(state) }];
   return [
-    { title: `At ${seconds(state.at_us)} s`, lines: [plainSentence(sentenceOf(state, watched)), state.playing ? `Playing at ${state.speed} times real time.` : "Paused."] },
+    head,
     ...watched.clusters.map((cluster) => ({ title: cluster, lines: linesOfCluster(state, watched, cluster) })),
     { title: "Links", lines: linesOfLinks(state) },
     { title: "Snapshots", lines: linesOfSnapshots(state, watched) },

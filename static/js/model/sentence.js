@@ -4,6 +4,8 @@
  */
 
 import { creationSentence } from "./creation.js";
+import { groupSentence } from "./group_sentence.js";
+import { isGroupLab } from "./groups.js";
 import { counted, whole } from "./format.js";
 import { shadowSentence } from "./shadows.js";
 
@@ -16,6 +18,7 @@ import { shadowSentence } from "./shadows.js";
  */
 export function sentenceOf(state, watched) {
   if (!state.view || !watched) return ["Connecting…"];
+  if (isGroupLab(state)) return groupSentence(state, watched);
   const over = latestFailover(state, watched.subscription);
   if (over) return afterwards(state, over);
   const still = creationSentence(state);

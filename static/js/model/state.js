@@ -66,8 +66,11 @@ export function emptyLab() {
   };
 }
 
-/** Clusters in the scenario's sorted order: the number of a cell's origin is a place in this list. */
-export const clustersOf = (state) => state.welcome?.names?.clusters ?? Object.keys(state.view?.clusters ?? {});
+/** Clusters in the scenario's sorted order (the number of a cell's origin is a place in this list), or the nodes of a group lab. */
+export function clustersOf(state) {
+  const named = state.welcome?.names?.clusters ?? [];
+  return named.length ? named : Object.keys(state.view?.clusters ?? {});
+}
 
 /** @returns {object | undefined} the view of one topic in one cluster */
 export const topicView = (state, cluster, topic) => state.view?.clusters?.[cluster]?.topics?.[topic];

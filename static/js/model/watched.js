@@ -3,15 +3,17 @@
  * one that would take over (the target). A viewer's wishes hold while they exist; else the lab's own sentence decides.
  */
 
+import { isGroupLab } from "./groups.js";
 import { clustersOf, subscriptionsOf, topicsOf, topicView } from "./state.js";
 
 /**
  * @param {import("./state.js").LabState} state
- * @param {{topic?: string, subscription?: string, target?: string}} wish what the viewer chose
- * @returns {{topic: string, subscription: string, subject: string, target: string | null, clusters: string[], peers: string[]} | null}
+ * @param {{topic?: string, subscription?: string, target?: string, group?: string}} wish what the viewer chose
+ * @returns {{topic: string, subscription: string, subject: string, target: string | null, clusters: string[], peers: string[], group?: string | null} | null}
  */
 export function whatIsWatched(state, wish) {
   if (!state.view) return null;
+  if (isGroupLab(state)) return watchedOfGroups(state, wish);
   const clusters = clustersOf(state);
   const topics = topicsOf(state);
   const subscription_wish = wish.subscription ?? state.view.sentence?.subscription;
@@ -23,6 +25,12 @@ export function whatIsWatched(state, wish) {
   const peers = Object.keys(forecast?.to ?? {});
   const target = [wish.target, plannedTarget(state, subscription), state.view.sentence?.to, peers[0]].find((name) => name && name !== subject && clusters.includes(name)) ?? null;
   return { topic, subscription, subject, target, clusters, peers };
+}
+
+/** A lab of groups has one to look at, and nodes instead of clusters with logs. */
+function watchedOfGroups(state, { group }) {
+  const names = Object.keys(state.view.groups);
+  return { group: names.includes(group) ? group : (names[0] ?? null), clusters: clustersOf(state), peers: [], topic: undefined, subscription: undefined, subject: undefined, target: null };
 }
 
 /** Where the scenario itself will move the subscription next: what it is about. */

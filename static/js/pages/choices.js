@@ -1,4 +1,4 @@
-/** What a viewer may choose to look at: topic or partition, subscription. Hidden while there is nothing to choose. */
+/** What a viewer may choose to look at: topic or partition, subscription, group. Hidden while there is nothing to choose. */
 
 import { partitionsOf } from "../model/partitions.js";
 import { subscriptionsOf, topicsOf } from "../model/state.js";
@@ -8,6 +8,7 @@ export function makeChoices(document, root, { choose }) {
   const boxes = {
     topic: required(root, "[data-choice=topic]"),
     subscription: required(root, "[data-choice=subscription]"),
+    group: required(root, "[data-choice=group]"),
   };
   const shown = {};
   for (const [name, box] of Object.entries(boxes)) {
@@ -30,6 +31,8 @@ export function makeChoices(document, root, { choose }) {
     update(state, watched) {
       const partitions = partitionsOf(state, watched.topic); // they have rows of their own to choose from
       fill("topic", partitions.length === topicsOf(state).length ? [] : topicsOf(state).map((name) => [name, name]), watched.topic);
+      const groups = Object.keys(state.view.groups ?? {});
+      fill("group", groups.map((name) => [name, name]), watched.group);
       fill("subscription", subscriptionsOf(state, watched.topic).map((name) => [name, name]), watched.subscription);
     },
   };

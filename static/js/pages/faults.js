@@ -3,11 +3,21 @@
 import { consequencesOf } from "../model/consequences.js";
 import { makeCommandForm } from "../transport/command_form.js";
 import { makeFailoverDialog } from "../transport/failover_dialog.js";
+import { isGroupLab } from "../model/groups.js";
 import { breakMenu, clusterMenu, consumerMenu, flightMenu, linkMenu } from "../transport/fault_menus.js";
+import { clientMenu, groupBreakMenu, leaderMenu, nodeMenu, saidMenu } from "../transport/fault_menus_groups.js";
 import { makeMenu } from "../transport/menu.js";
 import { required } from "../render/dom.js";
 
-export function makeFaults({ document, root, link, getState, getWatched, onMarker }) {
+const MENUS = {
+  node: (state, watched, { node }) => nodeMenu(state, node),
+  leader: (state, watched) => leaderMenu(state, watched),
+  client: (state, watched, { client }) => clientMenu(state, watched, client),
+  link: (state, watched, { pair }) => linkMenu(state, pair),
+  flight: (state, watched, { flight }) => saidMenu(flight),
+};
+
+export function makeFaults({ document, root, link, getState, getWatched, onMarker, onInside }) {
   const form = makeCommandForm(document, required(root, "[data-part=command-dialog]"), { getState, getWatched, onCommand: give });
   const failover = makeFailoverDialog(document, required(root, "[data-part=failover-dialog]"), {
     getState,
@@ -21,8 +31,8 @@ export function makeFaults({ document, root, link, getState, getWatched, onMarke
   const menu = makeMenu(document, required(root, "[data-part=menu-home]"), choose, wordsOf);
   const break_button = required(root, "[data-act=break]");
   const acts = {
-    breakSomething: () => getState().view && menu.show(breakMenu(getState(), getWatched()), break_button),
-    failOver: () => getState().view && failover.show(),
+    breakSomething: () => getState().view && menu.show((isGroupLab(getState()) ? groupBreakMenu : breakMenu)(getState(), getWatched()), break_button),
+    failOver: () => getState().view && (isGroupLab(getState()) ? acts.breakSomething() : failover.show()), // a group has nothing to fail over
     anyCommand: () => form.show(),
   };
   break_button.addEventListener("click", acts.breakSomething);
@@ -38,6 +48,7 @@ export function makeFaults({ document, root, link, getState, getWatched, onMarke
     else if (item.command) give(item.command);
     else if (item.form) form.show(item.form.name, item.form.preset);
     else if (item.marker !== undefined) onMarker(item.marker);
+    else if (item.look) onInside(item.look);
     else acts[item.act]();
   }
 
@@ -64,6 +75,12 @@ export function makeFaults({ document, root, link, getState, getWatched, onMarke
       onConsumer: (cluster, anchor) => menu.show(consumerMenu(getState(), getWatched(), cluster), anchor),
       onLink: (pair, anchor) => menu.show(linkMenu(getState(), pair), anchor),
       onFlight: (flight, anchor) => menu.show(flightMenu(flight), anchor),
+      /** A thing of a group lab: a menu where something can be done to it, else a look inside. */
+      onGroupThing: (thing, anchor) => {
+        const of_group = MENUS[thing.kind];
+        if (of_group) menu.show(of_group(getState(), getWatched(), thing), anchor);
+        else onInside(thing);
+      },
     },
   };
 }

@@ -1,7 +1,9 @@
 /** The head of the page: who watches, the report, keys, the legend. */
 
-import { KEYS } from "../transport/keys.js";
+import { isGroupLab } from "../model/groups.js";
+import { keysOf } from "../transport/keys.js";
 import { element, required, setText } from "../render/dom.js";
+import { writeGroupLegend } from "../render/group_legend.js";
 import { writeLegend } from "../render/legend.js";
 import { makeShare } from "./share.js";
 
@@ -13,9 +15,16 @@ export function makeHeader(document, root, { window, requests, base, token, getS
   const help = required(root, "[data-part=help]");
   const words_button = required(root, "[data-act=words]");
   let legend_key = "";
-  help.querySelector("dl").replaceChildren(
-    ...KEYS.flatMap(({ shown, says }) => [element(document, "dt", {}, [element(document, "kbd", { text: shown })]), element(document, "dd", { text: says })]),
-  );
+  let kind = null;
+
+  function writeKeys(wanted) {
+    if (kind === wanted) return;
+    kind = wanted;
+    help.querySelector("dl").replaceChildren(
+      ...keysOf(kind).flatMap(({ shown, says }) => [element(document, "dt", {}, [element(document, "kbd", { text: shown })]), element(document, "dd", { text: says })]),
+    );
+  }
+  writeKeys("logs");
   const acts = { help: () => (help.open ? help.close() : help.showModal()) };
   required(root, "[data-act=help]").addEventListener("click", acts.help);
   required(help, "[data-act=help-close]").addEventListener("click", () => help.close());
@@ -47,8 +56,11 @@ export function makeHeader(document, root, { window, requests, base, token, getS
         if (state.welcome.watch && !watch.textContent.trim()) setText(watch, state.welcome.watch);
         root.classList.toggle("watching-only", !state.welcome.owner);
       }
-      const key = [theme.ink.bg, theme.scale, ratio, watched.clusters.length].join("|");
-      if (key !== legend_key) writeLegend(document, legend, theme, { ratio, clusters: watched.clusters });
+      const groups = isGroupLab(state);
+      writeKeys(groups ? "groups" : "logs");
+      const key = [theme.ink.bg, theme.scale, ratio, watched.clusters.length, groups].join("|");
+      if (key !== legend_key && groups) writeGroupLegend(document, legend, theme, ratio);
+      else if (key !== legend_key) writeLegend(document, legend, theme, { ratio, clusters: watched.clusters });
       legend_key = key;
     },
   };

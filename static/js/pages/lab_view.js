@@ -2,10 +2,14 @@
 
 import { makeLandmarks } from "../model/landmarks.js";
 import { makePassages } from "../model/passages.js";
+import { groupThingWords } from "../model/group_words.js";
+import { isGroupLab } from "../model/groups.js";
 import { wordsOfThing } from "../model/thing_words.js";
 import { makeBuilding } from "../render/building.js";
 import { makeCaches } from "../render/caches.js";
 import { required } from "../render/dom.js";
+import { makeGroupRisk } from "../render/group_risk.js";
+import { makeGroupStage } from "../render/group_stage.js";
 import { makeMirror } from "../render/mirror.js";
 import { makeNotices } from "../render/notices.js";
 import { makePartitions } from "../render/partitions.js";
@@ -24,6 +28,7 @@ import { makeFooter } from "./footer.js";
 import { makeHeader } from "./header.js";
 import { makeLights } from "./lights.js";
 import { makeLooks } from "./looks.js";
+import { makeMainPicture } from "./main_picture.js";
 import { PANELS } from "./panel_list.js";
 import { makePanels } from "./panels.js";
 import { lazyPlotly } from "./plotly.js";
@@ -41,15 +46,17 @@ export function makeView(parts) {
   let measured = {};
   const redraw = () => {
     measured = {};
-    stage.redraw();
+    picture.redraw();
     time.forget();
     wake();
   };
   const appearance = makeAppearance(document, root, window, redraw);
   const lights = makeLights({ ...parts, say, redraw });
   const looks = makeLooks({ ...parts, say, lights, onFollow: (producer, number) => controls.followMessage(producer, number) });
-  const faults = makeFaults({ ...parts, onMarker: looks.showMarker });
+  const faults = makeFaults({ ...parts, onMarker: looks.showMarker, onInside: looks.showInside });
   const stage = makeStage(document, root, { ...faults.on, onThing: looks.showThing, onChange: wake, say: (thing) => wordsOfThing(getState(), getWatched(), thing) }, tiles);
+  const group_stage = makeGroupStage(document, root, { onThing: faults.on.onGroupThing, onChange: wake, say: (thing) => groupThingWords(getState(), getWatched(), thing) });
+  const picture = makeMainPicture(root, getState, stage, group_stage);
   const plotly = lazyPlotly(document, window, root.dataset.plotly, wake);
   const time = makeTimeSection(root, { onMarker: looks.showMarker, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, plotly, makePassages({ get: parts.requests.get, base: parts.base, onAnswer: wake }));
   const controls = makeControls(root, link, say);
@@ -58,6 +65,7 @@ export function makeView(parts) {
   const events = makeEventPanel({ ...parts, say, looks, lights });
   const sentence = makeSentence(document, root, (target) => choose({ target }));
   const risk = makeRisk(document, root);
+  const group_risk = makeGroupRisk(document, root);
   const building = makeBuilding(document, root);
   const caches = makeCaches(document, root);
   const mirror = makeMirror(document, root);
@@ -89,7 +97,7 @@ export function makeView(parts) {
   letGoOfClickedButtons(document, signal);
   listenToKeys(
     document,
-    { ...controls.acts, ...footer.acts, ...stage.acts, ...partitions.acts, ...time.acts, ...faults.acts, ...events.acts, ...header.acts, ...branches.acts, ...panels.acts, ...steps, clear, words: () => header.wordsShown(mirror.toggle()) },
+    { ...controls.acts, ...footer.acts, ...picture.acts, ...partitions.acts, ...time.acts, ...faults.acts, ...events.acts, ...header.acts, ...branches.acts, ...panels.acts, ...steps, clear, words: () => header.wordsShown(mirror.toggle()) },
     signal,
   );
   required(root, "[data-act=words]").addEventListener("click", () => header.wordsShown(mirror.toggle()));
@@ -107,11 +115,11 @@ export function makeView(parts) {
     if (partitions.update(state, watched, theme, ratio)) measured = {};
     if (state !== measured.state) measured = { state, room: appearance.room(theme, watched.clusters.length), spare: null };
     const lit = lights.now();
-    stage.update(state, watched, theme, ratio, measured.room, lit);
+    picture.update(state, watched, theme, ratio, measured.room, lit);
     measured.spare ??= appearance.spare();
-    const flying = stage.animate(state, watched, theme, at_us, ratio);
-    const plane = stage.scene().plane;
-    const curve_owed = panels.shows("time") && time.update(state, watched, theme, { now_us: at_us, plane, ratio, wall_ms, spare: measured.spare, lit, landmarks: landmarks.of(state) });
+    const flying = picture.animate(state, watched, theme, at_us, ratio);
+    const plane = picture.scene()?.plane;
+    const curve_owed = plane && panels.shows("time") && time.update(state, watched, theme, { now_us: at_us, plane, ratio, wall_ms, spare: measured.spare, lit, landmarks: landmarks.of(state) });
     panels.update(state, watched, { theme, ratio, wall_ms });
     footer.update(state, watched, theme, at_us, ratio);
     controls.update(state, at_us);
@@ -119,9 +127,12 @@ export function makeView(parts) {
     asks.update(state, watched);
     story.update(state);
     const width = side.clientWidth;
-    risk.update(state, watched);
-    building.update(state, watched, theme, ratio, width);
-    caches.update(state, watched, theme, ratio, width);
+    if (isGroupLab(state)) group_risk.update(state, watched);
+    else {
+      risk.update(state, watched);
+      building.update(state, watched, theme, ratio, width);
+      caches.update(state, watched, theme, ratio, width);
+    }
     choices.update(state, watched);
     branches.update(state);
     header.update(state, watched, theme, ratio);
@@ -143,7 +154,7 @@ export function makeView(parts) {
     heard,
     say,
     redraw,
-    scene: () => stage.scene(),
+    scene: picture.scene,
     connection: states.connection,
   };
 }

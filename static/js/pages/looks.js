@@ -1,5 +1,6 @@
 /** Looking inside: from a thing in the diagram, a glyph in the strip of time or a row of the list to the inspector. */
 
+import { lookInside } from "../render/group_looks.js";
 import { makeInspector } from "../render/inspector.js";
 
 export function makeLooks({ document, root, requests, base, getState, getWatched, link, lights, wake, onFollow }) {
@@ -19,6 +20,11 @@ export function makeLooks({ document, root, requests, base, getState, getWatched
     showMarker,
     close: inspector.close,
     isOpen: inspector.isOpen,
+    /** A thing of a group lab. */
+    showInside(thing) {
+      const found = lookInside(document, getState(), getWatched(), thing);
+      if (found) inspector.showFacts(found.title, found.nodes);
+    },
     showThing(thing) {
       if (thing.marker !== null) {
         showMarker(thing.marker);

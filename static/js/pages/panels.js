@@ -74,8 +74,10 @@ export function makePanels(root, panels, parts, onShow) {
     offered = true;
     const serves = ({ needs }) => !needs || welcome.names[needs].length > 0;
     for (const panel of panels) held.get(panel.name).tab.hidden = !serves(panel) && panel.name !== asked;
+    time.tab.hidden = welcome.names.clusters.length === 0; // its diagram is of clusters' logs
     const own = panels.find((panel) => panel.family === welcome.family && serves(panel));
     if (own && !decided) choose(own.name);
+    else if (held.get(shown).tab.hidden && names().length > 0) choose(names()[0]);
     decided = true;
   }
 

@@ -66,7 +66,13 @@ export function makeInspector(document, root, { getMarker, onSeek, onFollow }) {
       element(document, "button.plain", { type: "button", text: `Step along ${producer}/${number}`, onclick: () => onFollow(producer, number) }),
     ]);
   }
-  return { showMarker, showMessage, close, isOpen: () => !panel.hidden };
+  /** Anything else, as nodes made by who knows it. */
+  function showFacts(heading, nodes) {
+    asked += 1;
+    open(heading, nodes);
+  }
+
+  return { showMarker, showMessage, showFacts, close, isOpen: () => !panel.hidden };
 }
 
 function markerNodes(document, marker, onSeek) {

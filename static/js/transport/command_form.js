@@ -94,6 +94,14 @@ export function makeCommandForm(document, dialog, { getState, getWatched, onComm
         return names.subscriptions ?? subscriptionsOf(state, watched.topic);
       case "consumer":
         return names.consumers ?? null;
+      case "node":
+        return names.nodes ?? clusters;
+      case "session":
+        return names.sessions ?? null;
+      case "publisher":
+        return names.publishers ?? null;
+      case "subscription-filter":
+        return [...new Set(Object.values(state.view?.groups ?? {}).map(({ text }) => text))];
       case "tenant":
         return Object.keys(state.view?.lookup?.tenants ?? {});
       case "producer":

@@ -3,7 +3,7 @@
 import { topicView } from "../model/state.js";
 
 /**
- * @typedef {{says: string, key?: string, harm?: boolean, command?: object, before_us?: number, form?: {name: string, preset: object}, act?: string, marker?: number, words?: string}} Item
+ * @typedef {{says: string, key?: string, harm?: boolean, command?: object, before_us?: number, form?: {name: string, preset: object}, act?: string, marker?: number, look?: object, words?: string}} Item
  *   before_us: the command is given just before that instant, and the lab comes back to the present one; words: what will happen, where the command does not say it
  */
 

@@ -1,0 +1,156 @@
+/**
+ * Where things stand in a group lab's picture: nodes as enclosures, the leader between them, clients' cards in their nodes, below them the leader's
+ * table with a tape for each stream. Numbers only, px. Narrow pages: one column, the leader's node first.
+ */
+
+/** Pages narrower than this have one column, px. */
+export const ONE_COLUMN_BELOW_PX = 800;
+
+/** More clients than this at one node are drawn as dials without cards. */
+export const CARDS_MAX = 8;
+
+/** More tapes than this are drawn without their gaps' words; more than the second fold to strips. */
+export const TALL_TAPES_MAX = 8;
+export const TAPES_MAX = 32;
+
+/** @typedef {{x: number, y: number, width: number, height: number}} Box */
+/** @typedef {{name: string, box: Box, cards: (Box & {client: string})[], dense: boolean}} NodePlace */
+/** @typedef {{width: number, scale: number, turned: boolean, nodes: NodePlace[], leader: Box, home: string | null, trunks: {a: string, b: string, points: number[]}[], foot: number}} GroupPlane */
+
+const HEAD = 24;
+const GAP = 8;
+const WIDEST_CARD = 236;
+
+/**
+ * @param {{width: number, scale: number, nodes: string[], clients: import("../model/groups.js").Client[], home: string | null, pairs: string[][]}} given
+ *   home: the node of the leader, or of the dead one that is believed; pairs of nodes that a link joins
+ * @returns {GroupPlane}
+ */
+export function makeGroupPlane({ width, scale, nodes, clients, home, pairs }) {
+  const turned = width < ONE_COLUMN_BELOW_PX;
+  const k = turned ? 1 : scale;
+  const leader_size = { width: turned ? width - 2 * 12 : 224 * k, height: 104 * k };
+  const at = (node) => clients.filter((client) => client.node === node);
+  const made = turned ? oneColumn(width, k, nodes, at, home, leader_size) : aroundLeader(width, k, nodes, at, home, leader_size);
+  return { width, scale: k, turned, home, ...made, trunks: trunksOf(made, pairs, home, k) };
+}
+
+function aroundLeader(width, k, nodes, at, home, size) {
+  const gutter = (nodes.length > 1 ? 84 : 44) * k;
+  const side = (width - size.width) / 2 - gutter;
+  const leader_x = side + gutter;
+  if (nodes.length === 1) return oneNode(width, k, nodes[0], at(nodes[0]), { side, gutter, size });
+  const columns = [[], []];
+  nodes.forEach((node, place) => columns[place % 2].push(node));
+  for (const column of columns) if (column.includes(home)) column.sort((a, b) => Number(b === home) - Number(a === home));
+  const places = [];
+  let foot = size.height + 20 * k;
+  columns.forEach((column, which) => {
+    let y = 0;
+    for (const node of column) {
+      const x = which === 0 ? 0 : width - side;
+      const height = Math.max(node === home ? size.height + 20 * k : 0, heightOf(at(node), side, k));
+      const made = nodePlace(node, { x, y, width: side, height }, at(node), k, 0, which === 0);
+      places.push(node === home ? { ...made, box: withLeader(made.box, leader_x, size.width, k) } : made);
+      y += height + 14 * k;
+    }
+    foot = Math.max(foot, y - 14 * k);
+  });
+  const tallest = Math.max(...places.filter(({ box }) => box.y === 0).map(({ box }) => box.height));
+  return { nodes: places, leader: { x: leader_x, y: Math.max(10 * k, Math.min(26 * k, (tallest - size.height) / 2)), ...size }, foot };
+}
+
+/** The leader's node reaches around the leader. */
+function withLeader(box, leader_x, leader_width, k) {
+  const x = Math.min(box.x, leader_x - 12 * k);
+  return { ...box, x, width: Math.max(box.x + box.width, leader_x + leader_width + 12 * k) - x };
+}
+
+/** All in one enclosure: clients left and right of the leader. */
+function oneNode(width, k, name, clients, { side, gutter, size }) {
+  const half = Math.ceil(clients.length / 2);
+  const sides = [clients.slice(0, half), clients.slice(half)];
+  const dense = half > CARDS_MAX;
+  const height = Math.max(size.height + 34 * k, ...sides.map((some) => heightOf(some, side - 12 * k, k)));
+  const cards = sides.flatMap((some, which) => cardsIn({ x: which === 0 ? 0 : width - side + 12 * k, y: 0, width: side - 12 * k, height }, some, k, which === 0));
+  return { nodes: [{ name, box: { x: 0, y: 0, width, height }, cards, dense }], leader: { x: side + gutter, y: 24 * k, ...size }, foot: height };
+}
+
+function oneColumn(width, k, nodes, at, home, size) {
+  const places = [];
+  const order = [...nodes].sort((a, b) => Number(b === home) - Number(a === home));
+  let y = 0;
+  let leader = { x: 12, y: 0, ...size };
+  if (home === null) y = size.height + 12;
+  for (const node of order) {
+    const extra = node === home ? size.height + 14 : 0;
+    const height = heightOf(at(node), width, k) + extra;
+    const place = nodePlace(node, { x: 0, y, width, height }, at(node), k, extra);
+    if (node === home) leader = { x: 12, y: y + HEAD + 4, ...size };
+    places.push(place);
+    y += height + 30;
+  }
+  return { nodes: places, leader, foot: y - 30 };
+}
+
+const cardSize = (width, k) => ({ columns: Math.max(1, Math.floor((width - GAP * k) / (146 * k))), height: 56 * k });
+const dialPitch = (k) => 21 * k;
+
+function heightOf(clients, width, k) {
+  if (clients.length === 0) return (HEAD + 16) * k;
+  if (clients.length > CARDS_MAX) return HEAD * k + Math.ceil(clients.length / Math.floor((width - 16 * k) / dialPitch(k))) * dialPitch(k) + GAP * k;
+  const { height, columns } = cardSize(width, k);
+  const used = clients.length <= 2 ? 1 : columns;
+  return HEAD * k + Math.ceil(clients.length / used) * (height + GAP * k) + GAP * k;
+}
+
+function nodePlace(name, box, clients, k, extra = 0, to_the_right = false) {
+  return { name, box, cards: cardsIn({ ...box, y: box.y + extra, height: box.height - extra }, clients, k, to_the_right), dense: clients.length > CARDS_MAX };
+}
+
+/** Cards stand at the leader's side of their node; many clients are dials in rows. */
+function cardsIn(box, clients, k, to_the_right = false) {
+  if (clients.length > CARDS_MAX) {
+    const pitch = dialPitch(k);
+    const across = Math.floor((box.width - 16 * k) / pitch);
+    return clients.map((client, place) => ({ client: client.name, x: box.x + 8 * k + (place % across) * pitch, y: box.y + HEAD * k + Math.floor(place / across) * pitch, width: pitch, height: pitch }));
+  }
+  const { height, columns } = cardSize(box.width, k);
+  const used = clients.length <= 2 ? 1 : columns;
+  const width = Math.min(WIDEST_CARD * k, (box.width - GAP * k * (used + 1)) / used);
+  const spare = to_the_right ? box.width - used * (width + GAP * k) - GAP * k : 0;
+  return clients.map((client, place) => ({
+    client: client.name,
+    x: box.x + spare + GAP * k + (place % used) * (width + GAP * k),
+    y: box.y + HEAD * k + Math.floor(place / used) * (height + GAP * k),
+    width,
+    height,
+  }));
+}
+
+/** The ways between nodes: those to the leader end at its box, the others at the node's. Points of a cubic curve, from a to b. */
+function trunksOf({ nodes, leader }, pairs, home, k) {
+  const place = (name) => nodes.find((node) => node.name === name)?.box;
+  return pairs.flatMap(([a, b]) => {
+    const [from, to] = b === home ? [b, a] : [a, b];
+    const one = from === home ? leader : place(from);
+    const other = place(to);
+    return one && other ? [{ a: from, b: to, points: curve(one, other, k) }] : [];
+  });
+}
+
+function curve(one, other, k) {
+  const [right, left] = one.x + one.width <= other.x ? [1, 0] : other.x + other.width <= one.x ? [0, 1] : [0, 0];
+  const middle = (box) => box.y + Math.min(box.height / 2, 66 * k);
+  if (right || left) {
+    const x0 = right ? one.x + one.width : one.x;
+    const x3 = right ? other.x : other.x + other.width;
+    const pull = (x3 - x0) / 2;
+    return [x0, middle(one), x0 + pull, middle(one), x3 - pull, middle(other), x3, middle(other)];
+  }
+  const down = one.y < other.y;
+  const x = Math.max(one.x, other.x) + Math.min(one.width, other.width) * 0.82;
+  const y0 = down ? one.y + one.height : one.y;
+  const y3 = down ? other.y : other.y + other.height;
+  return [x, y0, x, (y0 + y3) / 2, x, (y0 + y3) / 2, x, y3];
+}

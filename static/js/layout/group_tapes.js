@@ -1,0 +1,66 @@
+/** Where the tapes of a group's streams lie under its nodes, and which of their messages are in view; where strips lie when there are too many. Numbers only, px. */
+
+import { isOver } from "../model/groups.js";
+import { TALL_TAPES_MAX, TAPES_MAX } from "./group_plane.js";
+
+/** Widest message, px, and what is shown of the past before the first cursor, messages. */
+const WIDEST_PX = 18;
+const NARROWEST_PX = 0.5;
+const PAST = 5;
+
+/** @typedef {{tape: import("../model/groups.js").Tape, x0: number, x1: number, y: number, height: number, body: number, unit_px: number, first: number}} TapeRow body: height of one of its strips; first: the offset at x0 */
+/** @typedef {{fold: object, x: number, y: number, width: number, height: number}} StripRow */
+
+/**
+ * @param {import("../model/groups.js").Tape[]} tapes
+ * @param {{width: number, scale: number, turned: boolean, top: number}} plane
+ * @returns {{rows: TapeRow[], tall: boolean, foot: number}}
+ */
+export function layTapes(tapes, { width, scale: k, turned, top }) {
+  const tall = tapes.length <= TALL_TAPES_MAX;
+  const x0 = turned ? 0 : 168 * k;
+  const x1 = turned ? width : width - 132 * k;
+  const body = (tall ? 12 : 7) * k;
+  const needed = Math.max(20, ...tapes.map((tape) => tape.length - firstOf(tape) + 1));
+  const unit_px = Math.max(NARROWEST_PX, Math.min(WIDEST_PX * k, (x1 - x0) / needed));
+  let y = top;
+  const rows = tapes.map((tape) => {
+    const strips = 1 + Math.max(1, tape.readers.length);
+    const words = turned ? 30 : 0;
+    const height = words + strips * (body + 1) + (tall ? (isOver(tape) ? 16 : 38) * k : 10 * k);
+    const room = (x1 - x0) / unit_px;
+    const first = Math.max(0, Math.min(firstOf(tape), Math.max(0, tape.length - Math.floor(room))));
+    const row = { tape, x0, x1, y: y + words, height, body, unit_px, first: tape.length - firstOf(tape) > room ? firstOf(tape) : first };
+    y += height;
+    return row;
+  });
+  return { rows, tall, foot: y };
+}
+
+/** The oldest offset that says something: a little before what is committed. */
+const firstOf = (tape) => Math.max(0, Math.min(tape.committed, ...tape.readers.map((one) => one.acknowledged)) - PAST);
+
+/** @returns {number} x of an offset's left edge, kept inside the tape */
+export const xAt = ({ x0, x1, unit_px, first }, offset) => Math.min(x1, Math.max(x0, x0 + (offset - first) * unit_px));
+
+/** @returns {boolean} whether tapes fold to strips */
+export const foldsNeeded = (tapes) => tapes.length > TAPES_MAX;
+
+/**
+ * @param {object[]} folds as `foldsOf` gives them
+ * @param {{width: number, scale: number, turned: boolean, top: number}} plane
+ * @returns {{strips: StripRow[], label: number, foot: number, cell: number}} label: width of a strip's name
+ */
+export function layStrips(folds, { width, scale: k, turned, top }) {
+  const many = folds.length > 24;
+  const columns = many ? (turned ? 2 : 5) : 1;
+  const pitch = (many ? 17 : 34) * k;
+  const label = (many ? 46 : 92) * k;
+  const gap = 14 * k;
+  const column = (width - gap * (columns - 1)) / columns;
+  const down = Math.ceil(folds.length / columns);
+  const tail = many ? 0 : (turned ? 0 : 250) * k;
+  const strips = folds.map((fold, at) => ({ fold, x: Math.floor(at / down) * (column + gap) + label, y: top + (at % down) * pitch, width: column - label - tail, height: many ? 11 * k : 18 * k }));
+  const most = Math.max(1, ...folds.map((fold) => fold.tapes.length));
+  return { strips, label, foot: top + down * pitch + 4 * k, cell: Math.min(22 * k, Math.max(1, (column - label - tail) / most)) };
+}

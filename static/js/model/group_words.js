@@ -1,0 +1,26 @@
+/** A thing under the pointer in a group lab, in one line. */
+
+import { tapesOf } from "./groups.js";
+
+const tapeOf = (state, watched, name) => tapesOf(state, watched.group).find((one) => one.name === name);
+
+const WORDS = {
+  node: (state, watched, { node }) => `node ${node}: click to crash it or cut it off`,
+  leader: () => "the leader: click to crash it or look inside",
+  client: (state, watched, { client }) => `${client}: click to kill it, pause its acknowledgements or look inside`,
+  flight: (state, watched, { flight }) => `${flight.what} of ${flight.client} on its way to ${flight.to}: click to lose, delay or double it`,
+  stream: (state, watched, { stream }) => `${stream}: click to look inside`,
+  fold: (state, watched, { key }) => `${key}: click to magnify`,
+  chunk: (state, watched, { stream, offset }) => messageWords(tapeOf(state, watched, stream), offset),
+  message: (state, watched, { stream, offset }) => messageWords(tapeOf(state, watched, stream), offset),
+};
+
+/** @returns {string} */
+export const groupThingWords = (state, watched, thing) => WORDS[thing.kind](state, watched, thing);
+
+/** @returns {string} where one message stands, from every side */
+export function messageWords(tape, offset) {
+  const facts = tape.readers.map((one) => `${one.client} has ${offset < one.acknowledged ? "acknowledged it" : offset < one.delivered ? "it in hand" : "not got it yet"}`);
+  const reported = tape.believed ? `it is ${offset < tape.believed.position ? "" : "not "}reported to the leader` : "the leader does not know its stream";
+  return `Message ${offset}: ${[...facts, reported, `${offset < tape.committed ? "" : "not "}committed`].join(", ")}.`;
+}

@@ -1,0 +1,140 @@
+/**
+ * A group lab as the diagram needs it, from `world.view()`: its leader, its clients with their incarnations, its streams as tapes. What a leader
+ * believes and what clients do stand side by side, never merged. Plain values; positions are offsets of the next message.
+ *
+ * @typedef {object} Incarnation a borrower of a client
+ * @property {string} id "session/number"
+ * @property {object | null} own as its session has it; null: a ghost, which only a leader knows
+ * @property {object | null} known as the leader has it; null: the leader does not know it
+ */
+/** @typedef {{name: string, number: number, node: string, online: boolean, paused: boolean, incarnations: Incarnation[]}} Client number: its place among all clients, for hue and shape */
+/** @typedef {{id: string, client: string, lease: string, acknowledged: number, delivered: number, chunk: number[] | null}} Reader */
+/**
+ * @typedef {object} Tape
+ * @property {string} name "shard/generation/topic"
+ * @property {string} shard
+ * @property {string} generation
+ * @property {string} topic
+ * @property {number} length
+ * @property {boolean} closed
+ * @property {number} committed
+ * @property {{state: string, position: number, owner: string | null} | null} believed what the leader has of it
+ * @property {boolean} led whether a leader lives at all
+ * @property {Reader[]} readers
+ * @property {number} handed the furthest that anybody was known to be
+ * @property {{leader: number, kill: number}} again messages that each crash would hand out again
+ */
+
+/** @returns {boolean} whether the lab is one of groups, leaders and borrowers */
+export const isGroupLab = (state) => state.view?.groups !== undefined;
+
+/** @returns {string} "ada" of "ada/0" */
+export const clientOf = (borrower) => borrower.slice(0, borrower.lastIndexOf("/"));
+
+/** @returns {{number: string, leader: object} | null} the leader that has the claim, else the newest that lives */
+export function leaderOf(group) {
+  const numbers = Object.keys(group.leaders).sort((a, b) => Number(b) - Number(a));
+  const number = numbers.find((one) => Number(one) === group.claim?.leader) ?? numbers[0];
+  return number === undefined ? null : { number, leader: group.leaders[number] };
+}
+
+/** Clients that share in the group, or once did, or could: all where there is one group only. @returns {Client[]} */
+export function clientsOf(state, name) {
+  const { sessions, groups } = state.view;
+  const group = groups[name];
+  const known = leaderOf(group)?.leader.borrowers ?? {};
+  const only = Object.keys(groups).length === 1;
+  const names = Object.keys(sessions);
+  const ghosts = new Map();
+  for (const id of Object.keys(known)) ghosts.set(clientOf(id), [...(ghosts.get(clientOf(id)) ?? []), id]);
+  return names
+    .map((client, number) => {
+      const session = sessions[client];
+      const own = Object.keys(session.borrowers).filter((id) => session.borrowers[id].group === name);
+      const ids = [...new Set([...(ghosts.get(client) ?? []), ...own])];
+      const incarnations = ids.map((id) => ({ id, own: session.borrowers[id] ?? null, known: known[id] ?? null }));
+      return { name: client, number, node: session.node, online: session.state === "online", paused: session.acks_paused, incarnations, shares: only || ids.length > 0 || session.subscriptions.includes(group.text) };
+    })
+    .filter((client) => client.shares);
+}
+
+/** @returns {Tape[]} the group's streams, in storage's order */
+export function tapesOf(state, name) {
+  const group = state.view.groups[name];
+  const leading = leaderOf(group);
+  return Object.entries(group.streams).map(([stream, one]) => tapeOf(stream, one, state.view.streams[stream], leading?.leader.streams[stream] ?? null, leading !== null));
+}
+
+function tapeOf(name, { committed, readers }, kept, believed, led) {
+  const [shard, generation, ...topic] = name.split("/");
+  const reading = Object.entries(readers).map(([id, one]) => ({ id, client: clientOf(id), ...one }));
+  const handed = reading.reduce((most, one) => Math.max(most, one.delivered), Math.max(committed, believed?.position ?? committed));
+  const owner = believed?.owner ? readers[believed.owner] : undefined;
+  return {
+    name,
+    shard,
+    generation,
+    topic: topic.join("/"),
+    length: kept?.length ?? handed,
+    closed: kept?.closed ?? false,
+    committed,
+    believed,
+    led,
+    readers: reading,
+    handed,
+    again: { leader: led ? handed - committed : 0, kill: owner ? Math.max(0, owner.delivered - believed.position) : 0 },
+  };
+}
+
+/** @returns {boolean} whether it is read to its end: nothing more is expected of it */
+export const isOver = (tape) => tape.closed && tape.committed >= tape.length && tape.readers.length === 0 && !tape.believed?.owner;
+
+/** Who still fetches from it: a chunk that is only being finished is no reader. */
+export const fetching = (tape) => tape.readers.filter((one) => one.lease !== "absent");
+
+/** @returns {boolean} whether two clients read it at once */
+export const isDoubled = (tape) => tape.readers.length > 1;
+
+/** Has something to read and nobody to read it. */
+export const isUnread = (tape) => fetching(tape).length === 0 && !isOver(tape);
+
+/** The figures of a group's head: streams, read by nobody, by two, balance. */
+export function countsOf(tapes) {
+  let unread = 0;
+  let doubled = 0;
+  let over = 0;
+  for (const tape of tapes) {
+    if (isOver(tape)) over += 1;
+    else if (isUnread(tape)) unread += 1;
+    if (isDoubled(tape)) doubled += 1;
+  }
+  return { streams: tapes.length, unread, doubled, over };
+}
+
+/**
+ * Tapes folded to strips.
+ * @param {Tape[]} tapes
+ * @param {"shard" | "client"} by
+ * @returns {{key: string, tapes: Tape[], again: {leader: number, kill: number}, unread: number, doubled: number}[]}
+ */
+export function foldsOf(tapes, by) {
+  const folds = new Map();
+  for (const tape of tapes) {
+    const keys = by === "shard" ? [`${tape.shard}/${tape.generation}`] : readersOrNobody(tape);
+    for (const key of keys) {
+      if (!folds.has(key)) folds.set(key, { key, tapes: [], again: { leader: 0, kill: 0 }, unread: 0, doubled: 0 });
+      const fold = folds.get(key);
+      fold.tapes.push(tape);
+      fold.again.leader += tape.again.leader;
+      fold.again.kill += tape.again.kill;
+      if (isUnread(tape)) fold.unread += 1;
+      if (isDoubled(tape)) fold.doubled += 1;
+    }
+  }
+  return [...folds.values()].sort((a, b) => a.key.localeCompare(b.key, "en", { numeric: true }));
+}
+
+function readersOrNobody(tape) {
+  const names = [...new Set(tape.readers.map((one) => one.client))];
+  return names.length ? names : ["nobody"];
+}

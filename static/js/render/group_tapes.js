@@ -1,0 +1,209 @@
+/**
+ * A stream as a tape, coloured twice: above as its leader believes, below as clients do, one strip for each reader. Pale is done, full is work to do,
+ * raised is in a client's hands. Under it four pins, and a line for each kind of crash over what it would hand out again.
+ */
+
+import { xAt } from "../layout/group_tapes.js";
+import { PRIORITY, placeLabels } from "../layout/labels.js";
+import { clientOf, isDoubled, isOver } from "../model/groups.js";
+import { freeCell } from "./glyphs.js";
+import { drawLabels, makeMeasure } from "./labels.js";
+import { fontOf, ORIGINS } from "./theme.js";
+
+/** A message narrower than this is not set apart from the next, px. */
+const APART_PX = 4;
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {{rows: import("../layout/group_tapes.js").TapeRow[], tall: boolean}} laid
+ * @param {Map<string, number>} numbers place of each client, for its hue
+ */
+export function paintTapes(context, laid, theme, { width, height, scale: k, turned, numbers, chosen }) {
+  const asked = [];
+  const measure = makeMeasure(context, theme);
+  for (const row of laid.rows) {
+    paintTape(context, row, theme, k, numbers);
+    paintEnds(context, row, theme, { k, turned, numbers });
+    if (row.tape.name === chosen) outline(context, row, theme);
+    if (!laid.tall || isOver(row.tape)) continue;
+    paintCrashes(context, row, theme, k);
+    asked.push(...crashLabels(row, theme, k, measure));
+  }
+  const first = laid.tall ? laid.rows.find(({ tape }) => tape.readers.length > 0 && !isOver(tape)) : null;
+  if (first) asked.push(...cursorLabels(first, theme, k, measure));
+  drawLabels(context, placeLabels(asked, { width, height }), theme, measure);
+}
+
+const hueOf = (numbers, client) => (numbers.get(client) ?? 0) % ORIGINS;
+
+function paintTape(context, row, theme, k, numbers) {
+  const { tape, y, body } = row;
+  const owner = tape.believed?.owner ? clientOf(tape.believed.owner) : null;
+  strip(context, row, theme, { y, hue: owner === null ? null : hueOf(numbers, owner), done: tape.believed?.position ?? tape.committed });
+  tape.readers.forEach((reader, at) => {
+    strip(context, row, theme, { y: y + (at + 1) * (body + 1), hue: hueOf(numbers, reader.client), done: reader.acknowledged, held: reader.delivered, raise: 3 * k, fading: reader.lease === "absent" });
+  });
+  if (tape.readers.length === 0) strip(context, row, theme, { y: y + body + 1, hue: null, done: tape.committed });
+  if (isDoubled(tape)) doubled(context, row, theme, k);
+  cursors(context, row, theme, k);
+}
+
+/** One colouring of a tape. A null hue is nobody's: an outline with hatching. */
+function strip(context, row, theme, { y, hue, done, held = done, raise = 0, fading = false }) {
+  const { tape, body, unit_px } = row;
+  const [start, end] = [xAt(row, row.first), xAt(row, tape.length)];
+  if (hue === null) {
+    nobodys(context, start, y, end - start, body, theme);
+    return;
+  }
+  const [read, in_hand] = [xAt(row, done), xAt(row, held)];
+  context.globalAlpha = fading ? 0.55 : 1;
+  context.fillStyle = theme.done[hue];
+  context.fillRect(start, y, read - start, body);
+  context.fillStyle = theme.origin[hue];
+  context.fillRect(in_hand, y, end - in_hand, body);
+  if (in_hand > read) context.fillRect(read, y, in_hand - read, body + raise);
+  context.globalAlpha = 1;
+  if (unit_px < APART_PX) return;
+  context.fillStyle = theme.ink.bg;
+  for (let offset = row.first + 1; offset < tape.length; offset++) {
+    const x = xAt(row, offset);
+    if (x >= end) break;
+    context.fillRect(x - 0.8, y, 0.8, body + raise);
+  }
+}
+
+function nobodys(context, x, y, width, height, theme) {
+  context.save();
+  context.strokeStyle = theme.ink.strong;
+  context.lineWidth = 1;
+  context.setLineDash([2, 3]);
+  context.strokeRect(x + 0.5, y + 0.5, Math.max(0, width - 1), height - 1);
+  context.restore();
+}
+
+/** Two readers: a double line in crimson beside their strips, the mark of what comes twice. */
+function doubled(context, row, theme, k) {
+  const top = row.y + row.body + 1;
+  const height = row.tape.readers.length * (row.body + 1) - 1;
+  const x = xAt(row, row.tape.length);
+  context.fillStyle = theme.ink.harm;
+  context.fillRect(x + 3 * k, top, 2 * k, height);
+  context.fillRect(x + 7 * k, top, 2 * k, height);
+}
+
+function footOf(row) {
+  return row.y + (1 + Math.max(1, row.tape.readers.length)) * (row.body + 1);
+}
+
+/** Committed: a full pin; reported: one in the protocol's ink; acknowledged: a tick; delivered: an open pin. */
+function cursors(context, row, theme, k) {
+  const { tape } = row;
+  const y = footOf(row);
+  const size = (row.body < 8 * k ? 4.5 : 6) * k;
+  const at = (offset) => xAt(row, offset);
+  for (const reader of tape.readers) {
+    triangle(context, at(reader.delivered), y, size, theme.ink.ink, theme.ink.bg);
+    context.fillStyle = theme.ink.ink;
+    context.fillRect(at(reader.acknowledged) - 0.8, y, 1.6, size + 1);
+  }
+  if (tape.believed) triangle(context, at(tape.believed.position), y, size, theme.ink.proto, theme.ink.proto);
+  triangle(context, at(tape.committed), y, size, theme.ink.ink, theme.ink.ink);
+}
+
+function triangle(context, x, y, size, stroke, fill) {
+  context.beginPath();
+  context.moveTo(x, y);
+  context.lineTo(x + size * 0.62, y + size);
+  context.lineTo(x - size * 0.62, y + size);
+  context.closePath();
+  context.fillStyle = fill;
+  context.fill();
+  context.strokeStyle = stroke;
+  context.lineWidth = 1.2;
+  context.stroke();
+}
+
+/** What a leader's crash hands out again: a double line from what is committed. What its reader's end does: one line from what is reported. */
+function paintCrashes(context, row, theme, k) {
+  const { tape } = row;
+  const y = footOf(row) + 9 * k;
+  context.fillStyle = theme.ink.harm;
+  if (tape.again.kill > 0) {
+    const x = xAt(row, tape.believed.position);
+    context.fillRect(x, y, Math.max(2, xAt(row, tape.believed.position + tape.again.kill) - x), 1.6 * k);
+  }
+  if (tape.again.leader > 0) {
+    const x = xAt(row, tape.committed);
+    const length = Math.max(2, xAt(row, tape.handed) - x);
+    context.fillRect(x, y + 4.5 * k, length, 1.3 * k);
+    context.fillRect(x, y + 7.3 * k, length, 1.3 * k);
+  }
+}
+
+function crashLabels(row, theme, k, measure) {
+  const { tape } = row;
+  const height = theme.label + 3;
+  const runs = [];
+  if (tape.again.leader > 0) runs.push({ text: String(tape.again.leader), weight: 650, colour: "harm" }, { text: " again if the leader crashes", weight: 400, colour: "harm" });
+  if (tape.again.kill > 0) runs.push(...(runs.length ? [{ text: ", ", weight: 400, colour: "harm" }] : []), { text: String(tape.again.kill), weight: 650, colour: "harm" }, { text: ` if ${clientOf(tape.believed.owner)} is killed`, weight: 400, colour: "harm" });
+  if (runs.length === 0) return [];
+  const short = runs.filter(({ weight }) => weight === 650 || runs.length === 2);
+  const y = footOf(row) + 20 * k;
+  const place = (some) => {
+    const width = measure(some);
+    return { width, label: some, places: [{ x: Math.max(row.x0, Math.min(row.x1 - width, xAt(row, tape.committed))), y }] };
+  };
+  return [{ priority: PRIORITY.harm, height, forms: [place(runs), ...(short.length < runs.length ? [place(short)] : [])] }];
+}
+
+/** The cursors' names, said once, over the first tape that is read; cursors at one place share a label. */
+function cursorLabels(row, theme, k, measure) {
+  const { tape } = row;
+  const reader = tape.readers[0];
+  const named = [
+    ["committed", tape.committed, "ink"],
+    ["reported", tape.believed?.position, "proto"],
+    ["acknowledged", reader.acknowledged, "ink"],
+    ["delivered", reader.delivered, "ink"],
+  ].filter(([, offset]) => offset !== undefined);
+  const places = new Map();
+  for (const [word, offset, colour] of named) {
+    const x = Math.round(xAt(row, offset));
+    places.set(x, [...(places.get(x) ?? []), { text: `${places.has(x) ? ", " : ""}${word}`, weight: 600, colour }]);
+  }
+  const height = theme.label + 3;
+  const lines = [row.y - height - 2 * k, row.y - 2 * height - 2 * k];
+  return [...places].map(([x, runs]) => {
+    const width = measure(runs);
+    return { priority: PRIORITY.cursor, height, forms: [{ width, label: runs, places: lines.flatMap((y) => [x - width / 2, x - 4, x - width + 4].map((left) => ({ x: Math.max(row.x0, left), y }))) }] };
+  });
+}
+
+/** Who has it, left by the leader's word and right by what clients do: the swatch of each, since hue alone must not tell. Names are buttons over the canvas. */
+function paintEnds(context, row, theme, { k, turned, numbers }) {
+  if (turned) return;
+  const { tape, y, body, x1 } = row;
+  const swatch = (client, x, middle) => freeCell(context, hueOf(numbers, client), x, middle, 8 * k, 11 * k, theme.origin[hueOf(numbers, client)], theme.ink.bg);
+  if (tape.believed?.owner) swatch(clientOf(tape.believed.owner), row.x0 - 10 * k, y + body / 2);
+  context.font = fontOf(theme, theme.label, 400);
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  tape.readers.forEach((reader, at) => {
+    const middle = y + (at + 1) * (body + 1) + body / 2;
+    swatch(reader.client, x1 + 18 * k, middle);
+    context.fillStyle = isDoubled(tape) ? theme.ink.harm : theme.ink.ink2;
+    context.fillText(`${reader.client}${WORDS[reader.lease]}`, x1 + 26 * k, middle);
+  });
+  if (tape.readers.length > 0 || isOver(tape)) return;
+  context.fillStyle = theme.ink.harm;
+  context.fillText("nobody", x1 + 12 * k, y + body + 1 + body / 2);
+}
+
+const WORDS = { granted: "", revoking: " lets go", absent: " finishes" };
+
+function outline(context, row, theme) {
+  context.strokeStyle = theme.ink.ink;
+  context.lineWidth = 1.4;
+  context.strokeRect(row.x0 - 3, row.y - 3, row.x1 - row.x0 + 6, footOf(row) - row.y + 6);
+}
