@@ -1,0 +1,71 @@
+"""The page of a group lab as a person uses it: who reads what and who believes what, a look inside, a fault by the thing with its price said first, many streams."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+FRAME_MS = 16
+"""What script may take of an animation frame."""
+
+
+@pytest.fixture
+def open_lab(make_lab):
+    opened = []
+
+    def open_one(scenario, **options):
+        opened.append(make_lab(scenario, **options).open())
+        return opened[-1]
+
+    yield open_one
+    assert [lab.troubles for lab in opened] == [[]] * len(opened)
+
+
+def test_two_readers_of_one_stream_are_told_shown_and_looked_into(open_lab):
+    lab = open_lab("groups-two-readers")
+    page = lab.page
+    lab.seek(11_000_000)
+    expect(page.locator("[data-part=sentence]")).to_contain_text("ada and ben both read 1/1/meters/heat, and so with 1 other stream. The leader believes in ada and knows nothing of ben.")
+    expect(page.get_by_role("button", name="stream 1/1/meters/heat: the leader says ada; read by ada and ben").first).to_be_visible()
+    expect(page.get_by_role("button", name="link between n1 and n2")).to_have_text("cut")
+    expect(page.locator("[data-part=risk]")).to_contain_text("leader crash3131")
+    page.get_by_role("button", name="stream 1/1/meters/heat: the leader says ada; read by ada and ben").last.click()
+    inside = page.locator("[data-part=inspector]")
+    expect(inside).to_contain_text("Two read it at once")
+    expect(inside.locator("tbody tr").first).to_have_text("committed1312 a leader crash forgets")
+    page.keyboard.press("Escape")
+    page.keyboard.press("t")
+    expect(page.locator("[data-part=mirror]")).to_contain_text("1/1/meters/heat: the leader believes in ada (granted); ada reads it, 25 of 25 delivered, 25 acknowledged; ben reads it")
+    expect(page.locator("[data-part=mirror]")).to_contain_text("ben at n2 is online: borrower ben/0 is connected, reads on for 1.1 s if it hears nothing; its leader does not know it.")
+    assert page.get_by_role("button", name="Fail over…").count() == 0
+
+
+def test_a_kill_says_its_price_and_leaves_a_ghost_at_the_leader(open_lab):
+    lab = open_lab("groups-killed-in-a-chunk")
+    page = lab.page
+    lab.seek(2_500_000)
+    expect(page.locator("[data-part=sentence]")).to_contain_text("If the leader of meters crashed now, 10 messages would come again; if ben was killed, 10.")
+    page.get_by_role("button", name="client ben").click()
+    page.get_by_role("menuitem", name="Kill its session").hover()
+    expect(page.locator(".menu-says")).to_contain_text("At this instant: 10 messages would come again, 5 of them acknowledged.")
+    page.get_by_role("menuitem", name="Kill its session").click()
+    lab.until("state.view.sessions.ben.state === 'offline'")
+    expect(page.locator("[data-part=sentence]")).to_contain_text("Nobody reads any stream. The leader believes that it is read.")
+    page.keyboard.press("b")
+    expect(page.get_by_role("menu")).to_contain_text("Crash meters's leader")
+
+
+def test_a_thousand_streams_fold_to_strips_and_the_page_stays_quick(open_lab):
+    lab = open_lab("groups-thousand-streams")
+    page = lab.page
+    lab.seek(2_600_000)
+    expect(page.get_by_role("button", name="magnify 0/1: 125 streams")).to_be_attached()
+    page.keyboard.press("+")
+    expect(page.get_by_role("button", name="stream 0/1/meters/").first).to_be_visible()
+    page.keyboard.press("Space")
+    lab.until("state.at_us > 3400000")
+    times_ms = sorted(page.evaluate("() => globalThis.failoverLab.frame_times_ms.slice(-60)"))
+    assert times_ms[len(times_ms) // 2] < FRAME_MS
+    page.keyboard.press("Space")
+    page.keyboard.press("d")
+    expect(page.get_by_role("button", name="by shard")).to_be_visible()
