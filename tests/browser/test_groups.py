@@ -52,7 +52,7 @@ def test_a_kill_says_its_price_and_leaves_a_ghost_at_the_leader(open_lab):
     lab.until("state.view.sessions.ben.state === 'offline'")
     expect(page.locator("[data-part=sentence]")).to_contain_text("Nobody reads any stream. The leader believes that it is read.")
     page.keyboard.press("b")
-    expect(page.get_by_role("menu")).to_contain_text("Crash meters's leader")
+    expect(page.get_by_role("menu")).to_contain_text("Crash the leader of meters")
 
 
 def test_a_thousand_streams_fold_to_strips_and_the_page_stays_quick(open_lab):

@@ -32,7 +32,7 @@ export function makeGroupPlane({ width, scale, nodes, clients, home, pairs }) {
   const leader_size = { width: turned ? width - 2 * 12 : 224 * k, height: 104 * k };
   const at = (node) => clients.filter((client) => client.node === node);
   const made = turned ? oneColumn(width, k, nodes, at, home, leader_size) : aroundLeader(width, k, nodes, at, home, leader_size);
-  return { width, scale: k, turned, home, ...made, trunks: trunksOf(made, pairs, home, k) };
+  return { width, scale: k, turned, home, ...made, trunks: trunksOf(made, pairs, home, k, turned) };
 }
 
 function aroundLeader(width, k, nodes, at, home, size) {
@@ -129,11 +129,11 @@ function cardsIn(box, clients, k, to_the_right = false) {
 }
 
 /** The ways between nodes: those to the leader end at its box, the others at the node's. Points of a cubic curve, from a to b. */
-function trunksOf({ nodes, leader }, pairs, home, k) {
+function trunksOf({ nodes, leader }, pairs, home, k, turned) {
   const place = (name) => nodes.find((node) => node.name === name)?.box;
   return pairs.flatMap(([a, b]) => {
     const [from, to] = b === home ? [b, a] : [a, b];
-    const one = from === home ? leader : place(from);
+    const one = from === home && !turned ? leader : place(from);
     const other = place(to);
     return one && other ? [{ a: from, b: to, points: curve(one, other, k) }] : [];
   });

@@ -1,6 +1,6 @@
 /** The sentence of a group lab: what is wrong now, else what a crash now would repeat. Figures are the engine's. */
 
-import { clientsOf, countsOf, isDoubled, isUnread, leaderOf, tapesOf } from "./groups.js";
+import { clientsOf, countsOf, fetching, isDoubled, isUnread, leaderOf, tapesOf } from "./groups.js";
 import { counted, span } from "./format.js";
 
 /**
@@ -37,7 +37,7 @@ function believes({ believed, readers }) {
 
 function withoutLeader(state, watched, group, tapes) {
   const { claim } = group;
-  if (claim) return [{ strong: watched.group }, " has ", { harm: "no leader" }, ". ", { soft: `The dead one at ${claim.node} is believed for ${span(Math.max(0, claim.until_us - state.at_us))} more; who reads reads on.` }];
+  if (claim) return [{ strong: watched.group }, " has ", { harm: "no leader" }, ". ", { soft: `The dead one at ${claim.node} is believed for ${span(Math.max(0, claim.until_us - state.at_us))} more; ${tapes.some((tape) => fetching(tape).length) ? "who reads reads on" : "nobody reads meanwhile"}.` }];
   const asking = clientsOf(state, watched.group).some((client) => client.incarnations.length);
   if (asking) return [{ strong: watched.group }, " has ", { harm: "no leader" }, ". ", { soft: "Whoever asks next makes one." }];
   return tapes.length ? [`Nobody shares in `, { strong: watched.group }, ` now; ${counted(tapes.length, "stream")} wait.`] : ["Nobody has subscribed to ", { strong: watched.group }, " yet. ", { soft: "Press play." }];

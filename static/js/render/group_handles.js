@@ -83,8 +83,8 @@ function ofTapes({ laid, plane }) {
     const readers = row.tape.readers.map(({ client }) => client).join(" and ") || "nobody";
     const label = `stream ${row.tape.name}: the leader says ${words}; read by ${readers}`;
     const name = `${row.tape.shard}/${row.tape.generation}/${row.tape.topic}`;
-    if (plane.turned) return [{ key: `tape ${row.tape.name}`, text: `${name} · leader: ${words} · read by ${readers}`, label, x: 0, y: row.y - 24, width: plane.width, classes: "tape plain-handle", thing }];
-    return [{ key: `tape ${row.tape.name}`, text: words, label, x: row.x0 - 22 * k, y: row.y - 4 * k, classes: "believed plain-handle", thing }, ...(laid.tall ? [{ key: `name ${row.tape.name}`, text: name, label, x: 0, y: row.y + 10 * k, width: row.x0 - 24 * k, classes: "tape plain-handle", thing }] : [])];
+    if (plane.turned) return [{ key: `tape ${row.tape.name}`, text: `${name} · leader: ${words} · read by ${readers}`, label, x: 0, y: row.y - row.words + 2, width: plane.width, classes: "tape plain-handle", thing }];
+    return [{ key: `tape ${row.tape.name}`, text: words, label, x: row.x0 - 22 * k, y: row.y - 4 * k, classes: "believed plain-handle", thing }, { key: `name ${row.tape.name}`, text: name, label, x: 0, y: row.y + (laid.tall ? 10 : -4) * k, width: row.x0 - (laid.tall ? 24 : 72) * k, classes: "tape plain-handle", thing }];
   });
 }
 

@@ -158,7 +158,7 @@ function paintHead(context, { plane, laid, head_y, group, fold, watched }, theme
   context.fillStyle = theme.ink.ink;
   context.textAlign = "left";
   if (laid.strips) {
-    context.fillText(`${watched.group}'s streams, a strip for each ${by === "shard" ? "shard and generation" : "client"}: above whom the leader believes, below who reads`, 0, head_y);
+    context.fillText(`The streams of ${watched.group}, a strip for each ${by === "shard" ? "shard and generation" : "client"}: above whom the leader believes, below who reads`, 0, head_y);
     if (fold) context.fillText(`${fold.key}: ${laid.rows.length} of ${fold.tapes.length} streams, those first that a crash would cost most`, 0, laid.rows[0].y - 28 * k);
     return;
   }

@@ -83,7 +83,7 @@ export function groupBreakMenu(state, watched) {
   const pairs = nodes.flatMap((a, at) => nodes.slice(at + 1).map((b) => [a, b])).filter(([a, b]) => state.view.links[`${a} -> ${b}`]);
   const leads = group !== null && leaderOf(state.view.groups[group]);
   return [
-    { title: "the leader", items: leads ? leaderMenu(state, watched)[0].items.slice(1).map((item) => ({ ...item, says: item.says.replace("it", `${group}'s leader`), key: undefined })) : [] },
+    { title: "the leader", items: leads ? leaderMenu(state, watched)[0].items.slice(1).map((item) => ({ ...item, says: item.says.replace("it", `the leader of ${group}`), key: undefined })) : [] },
     { title: "a client", items: clients.map(({ name }) => ({ says: `Kill ${name}`, harm: true, command: session("kill", name) })) },
     { title: "a node", items: nodes.map((node) => ({ ...nodeMenu(state, node)[0].items[0], says: `${state.view.clusters[node].state === "up" ? "Crash" : "Restart"} ${node}`, key: undefined })) },
     {
