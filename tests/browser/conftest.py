@@ -1,4 +1,7 @@
-"""A real server and a real headless Chromium for the page's tests: one of each per module, a fresh browser context per test."""
+"""A real server and a real headless Chromium for the page's tests: one server for all of them, a Chromium per module, a fresh browser context per test.
+
+Rules: what a test makes (labs, reports) stays on the server, so none may expect to be alone there; what a person's browser keeps is in its context.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking",
 WIDE = {"width": 1440, "height": 900}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site() -> Iterator[Site]:
     with Supervisor() as supervisor, temporary_site(supervisor) as running:
         yield running
@@ -41,10 +44,12 @@ def note_troubles(page: Page, address: str, troubles: list[str]) -> None:
 class Lab:
     """A lab's page as its owner sees it, and all that went wrong on it."""
 
-    def __init__(self, page: Page, site: Site, made: dict[str, str]) -> None:
+    def __init__(self, page: Page, site: Site, made: dict[str, str], troubles: list[str] | None = None) -> None:
+        """`troubles` are those of a page that showed other labs before; a new page's are noted from now on."""
         self.page, self.site, self.made = page, site, made
-        self.troubles: list[str] = []
-        note_troubles(page, site.address, self.troubles)
+        self.troubles: list[str] = [] if troubles is None else troubles
+        if troubles is None:
+            note_troubles(page, site.address, self.troubles)
 
     def open(self, query: str = "", owner: bool = True) -> Lab:
         token = f"#token={self.made['token']}" if owner else ""
@@ -75,3 +80,36 @@ def make_lab(browser: Browser, site: Site) -> Iterator[Callable[..., Lab]]:
     yield make
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def open_lab(make_lab: Callable[..., Lab]) -> Iterator[Callable[..., Lab]]:
+    """Opens labs of scenarios, on whose pages nothing may go wrong."""
+    opened: list[Lab] = []
+
+    def open_one(scenario: str, query: str = "") -> Lab:
+        opened.append(make_lab(scenario).open(query))
+        return opened[-1]
+
+    yield open_one
+    assert [lab.troubles for lab in opened] == [[]] * len(opened)
+
+
+@pytest.fixture
+def open_page(browser: Browser, site: Site) -> Iterator[Callable[..., Page]]:
+    """Opens a page of the site in a context of its own, and waits until it is `ready`, a function in JavaScript; nothing may go wrong on it."""
+    troubles: list[str] = []
+    contexts: list[BrowserContext] = []
+
+    def opened(path: str, ready: str = "() => true", **options: Any) -> Page:
+        contexts.append(browser.new_context(**{"viewport": WIDE, **options}))
+        page = contexts[-1].new_page()
+        note_troubles(page, site.address, troubles)
+        page.goto(f"{site.address}{path}")
+        wait_until(page, ready)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert troubles == []

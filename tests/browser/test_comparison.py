@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from script.support.browsing import wait_until
-from script.support.temporary_site import Site
-from tests.browser.conftest import WIDE, note_troubles
 from tests.browser.test_access import findings
 
 HOLE = "strategies-delayed-message"
@@ -18,24 +16,13 @@ COLUMNS = ("Local subscription", "Snapshots (PIP-33)", "Acknowledgement-state sy
 
 
 @pytest.fixture
-def opened(browser: Browser, site: Site) -> Iterator[Any]:
-    """Opens the page; nothing may go wrong on it."""
-    troubles: list[str] = []
-    contexts = []
+def opened(open_page: Callable[..., Page]) -> Callable[..., Page]:
+    """Opens a comparison and waits for its columns."""
 
-    def open_page(name: str = HOLE, query: str = "", **options: Any) -> Page:
-        context = browser.new_context(**{"viewport": WIDE, **options})
-        contexts.append(context)
-        page = context.new_page()
-        note_troubles(page, site.address, troubles)
-        page.goto(f"{site.address}/compare/{name}/{query}")
-        wait_until(page, "() => (globalThis.failoverComparison?.getState().columns.length ?? 0) > 0")
-        return page
+    def open_comparison(name: str = HOLE, query: str = "", **options: Any) -> Page:
+        return open_page(f"/compare/{name}/{query}", "() => (globalThis.failoverComparison?.getState().columns.length ?? 0) > 0", **options)
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert troubles == []
+    return open_comparison
 
 
 def seek(page: Page, at_us: int) -> None:

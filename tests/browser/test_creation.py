@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 from script.support.browsing import wait_until
 
-
-@pytest.fixture
-def open_lab(make_lab):
-    labs = []
-
-    def open_lab(scenario: str):
-        labs.append(make_lab(scenario).open("?panel=topics"))
-        return labs[-1]
-
-    yield open_lab
-    assert [trouble for lab in labs for trouble in lab.troubles] == []
+PANEL = "?panel=topics"
 
 
 def panel_of(lab):
@@ -26,7 +15,7 @@ def panel_of(lab):
 
 
 def test_a_refusal_with_its_words_and_the_calm_metric(open_lab):
-    lab = open_lab("clients-created-it-before")
+    lab = open_lab("clients-created-it-before", PANEL)
     lab.seek(12_000_000)
     panel = panel_of(lab)
     expect(panel.get_by_role("status")).to_have_text("The only replicator does not replicate; 70 messages wait, and the delay that dashboards show is 0.")
@@ -38,7 +27,7 @@ def test_a_refusal_with_its_words_and_the_calm_metric(open_lab):
 
 
 def test_both_sides_in_tables_and_what_differs_marked(open_lab):
-    lab = open_lab("drifted-partitions")
+    lab = open_lab("drifted-partitions", PANEL)
     lab.seek(9_000_000)
     topics = panel_of(lab).get_by_role("region", name="Topics by cluster")
     expect(topics.locator("tr.apart")).to_contain_text("2 partitions")
@@ -51,7 +40,7 @@ def test_both_sides_in_tables_and_what_differs_marked(open_lab):
 
 
 def test_another_replicator_is_looked_at_by_keyboard(open_lab):
-    lab = open_lab("compared-first")
+    lab = open_lab("compared-first", PANEL)
     lab.seek(7_000_000)
     panel = panel_of(lab)
     parcels, orders = (panel.locator(".starts button").filter(has_text=name) for name in ("parcels", "orders"))
@@ -63,7 +52,7 @@ def test_another_replicator_is_looked_at_by_keyboard(open_lab):
 
 
 def test_it_follows_a_command_of_the_page(open_lab):
-    lab = open_lab("drifted-partitions")
+    lab = open_lab("drifted-partitions", PANEL)
     lab.seek(9_000_000)
     lab.page.evaluate("() => failoverLab.link.command({do: 'topic.update-partitions', cluster: 'eu', topic: 'orders', partitions: 4})")
     expect(panel_of(lab).get_by_role("region", name="Topics by cluster").locator("tr.apart")).to_have_count(0)

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from script.support.browsing import wait_until
 from script.support.temporary_site import Site
-from tests.browser.conftest import WIDE, note_troubles
 
 
 @pytest.fixture
-def open_gallery(browser: Browser, site: Site) -> Iterator[Any]:
-    troubles: list[str] = []
-    contexts = []
-
+def open_gallery(open_page: Callable[..., Page]) -> Callable[..., Page]:
     def opened(**options: Any) -> Page:
-        context = browser.new_context(**{"viewport": WIDE, **options})
-        contexts.append(context)
-        page = context.new_page()
-        note_troubles(page, site.address, troubles)
-        page.goto(site.address)
+        page = open_page("/", **options)
         expect(page.get_by_role("heading", name="Replicated subscriptions", exact=True)).to_be_visible()
         return page
 
-    yield opened
-    for context in contexts:
-        context.close()
-    assert troubles == []
+    return opened
 
 
 def test_every_card_has_a_picture_that_is_drawn(open_gallery):

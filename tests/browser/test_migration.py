@@ -2,20 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
-
-
-@pytest.fixture
-def open_lab(make_lab):
-    opened = []
-
-    def open_one(scenario, query=""):
-        opened.append(make_lab(scenario).open(query))
-        return opened[-1]
-
-    yield open_one
-    assert [lab.troubles for lab in opened] == [[]] * len(opened)
 
 
 def panel_of(lab):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,30 +11,18 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from script.support.browsing import wait_until
 from script.support.temporary_site import Site
-from tests.browser.conftest import WIDE, note_troubles
 
 QUICK = "rate=40%2Fs&at=3s&after=500ms&end=2s"
 
 
 @pytest.fixture
-def open_set_up(browser: Browser, site: Site) -> Iterator[Any]:
-    """Opens the page at an address with values; nothing may go wrong on it."""
-    troubles: list[str] = []
-    contexts = []
+def open_set_up(open_page: Callable[..., Page]) -> Callable[..., Page]:
+    """Opens the page at an address with values."""
 
     def opened(query: str = "", **options: Any) -> Page:
-        context = browser.new_context(**{"viewport": WIDE, **options})
-        contexts.append(context)
-        page = context.new_page()
-        note_troubles(page, site.address, troubles)
-        page.goto(f"{site.address}/my-set-up/?{query}")
-        wait_until(page, "() => Boolean(globalThis.failoverSetUp)")
-        return page
+        return open_page(f"/my-set-up/?{query}", "() => Boolean(globalThis.failoverSetUp)", **options)
 
-    yield opened
-    for context in contexts:
-        context.close()
-    assert troubles == []
+    return opened
 
 
 def answered(page: Page) -> None:
