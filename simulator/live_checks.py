@@ -22,14 +22,30 @@ class LiveChecks:
     def read_sealed(self, trace: Trace) -> None:
         """Read the blocks that were completed since the last time."""
         while self._checks.position // BLOCK_ROWS < trace.length // BLOCK_ROWS:
-            self._checks.read(trace, (self._checks.position // BLOCK_ROWS + 1) * BLOCK_ROWS)
-            self._captures.append(self._checks.capture())
+            self._read(trace, self._block_end())
+
+    def unread_rows(self, upto_seq: int) -> int:
+        """Rows before `upto_seq` that the checks have not read."""
+        return max(0, upto_seq - self._checks.position)
+
+    def read_on(self, trace: Trace, upto_seq: int, rows: int) -> None:
+        """Read at most `rows` rows more of those before `upto_seq`: a branch begins up to a block behind."""
+        self._read(trace, min(upto_seq, self._checks.position + rows, self._block_end()))
 
     def violations(self, trace: Trace, upto_seq: int) -> list[Violation]:
         """Broken claims in the rows before `upto_seq`, in order."""
         self.read_sealed(trace)
         self._checks.read(trace, upto_seq)
         return [violation for violation in self._checks.violations if violation.seq < upto_seq]
+
+    def _block_end(self) -> int:
+        return (self._checks.position // BLOCK_ROWS + 1) * BLOCK_ROWS
+
+    def _read(self, trace: Trace, upto_seq: int) -> None:
+        """Read on within a block; at its end a capture is kept."""
+        self._checks.read(trace, upto_seq)
+        if self._checks.position > self._captures[-1].position and self._checks.position % BLOCK_ROWS == 0:
+            self._captures.append(self._checks.capture())
 
     def branched(self, seq: int) -> LiveChecks:
         """The checks of a branch that leaves at `seq`, from the nearest capture before it."""

@@ -295,6 +295,15 @@ class World:
         return self._foretold[self.branch, opened_seq]
 
     @property
+    def unchecked_rows(self) -> int:
+        """Rows up to now that the checks have not read; `violations` reads them all at once."""
+        return self._branch.checks.unread_rows(self.seq)
+
+    def check_on(self, rows: int) -> None:
+        """Let the checks read at most `rows` more of the rows up to now."""
+        self._branch.checks.read_on(self.trace, self.seq, rows)
+
+    @property
     def violations(self) -> list:
         """Broken invariants up to now, in order."""
         return self._branch.checks.violations(self.trace, self.seq)

@@ -30,7 +30,7 @@ POINTS_PER_FRAME = 8
 """Points of the risk curve that one frame brings at most."""
 
 CHECK_ROWS = 2_000
-"""Rows after which the checks read on, in a slice of their own: the next view would read all of them at once."""
+"""Rows that the checks read in a slice of their own: the next view would read all that are left at once."""
 
 
 class Listener(Protocol):
@@ -65,7 +65,6 @@ class Session:
         self._size = SliceSize()
         self._jobs = Waiting()
         self._looking: Iterator[None] | None = None  # a frame, or a point of the curve, that is being made
-        self._checked_seq = 0
         self._epoch = first_epoch
         self._frame_wanted = False
         self._snapshot_wanted = False
@@ -160,9 +159,8 @@ class Session:
     def advance(self, until_us: int) -> bool:
         """One slice of the run towards an instant, or of the checks' reading behind it; True while more is left."""
         world = self.world
-        if not 0 <= world.seq - self._checked_seq < CHECK_ROWS:
-            self._checked_seq = world.seq
-            len(world.violations)
+        if world.unchecked_rows >= CHECK_ROWS:
+            world.check_on(CHECK_ROWS)
             return True
         return world.advance(until_us, self.slice_events())
 
@@ -221,8 +219,11 @@ class Session:
         if not self.listener.watched():
             return
         assert self.frames is not None
+        self._frame_wanted = True  # until it is out: a job may come first
+        while self.world.unchecked_rows >= CHECK_ROWS:
+            self.world.check_on(CHECK_ROWS)
+            yield None
         for name in self.world.subscriptions[:-1]:
-            self._frame_wanted = True  # until it is out: a job may come first
             self.world.forecast(name)
             yield None
         wanted, self._snapshot_wanted, self._frame_wanted = self._snapshot_wanted, False, False

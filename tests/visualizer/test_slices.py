@@ -178,6 +178,26 @@ async def test_seeks_steps_and_branches_are_cut(lab, work, to_us):
         within_bounds((await done(lab, job, work))[2], "step")
 
 
+async def test_the_frame_after_a_branch_looks_at_a_piece_in_a_turn(work):
+    """A branch's checks begin up to a block of rows behind it: the first frame shows what they find, and reads all of it."""
+    scenario = load_scenario_text(scenarios.fail_over(12_000))
+    world = World.from_scenario(scenario)
+    world.run(END_US)
+    session = Session("branching", 0, Audience())
+    session.start_with(world, scenario)
+    await done(session, jobs.seek(session, None, BLOCK_ROWS - 5_000), work)
+    assert BLOCK_ROWS > world.seq > 10 * CHECK_ROWS
+    assert world.apply({"do": "cluster.crash", "cluster": "b"}).ok and world.branch == 1
+    assert world.unchecked_rows > 10 * CHECK_ROWS
+    session.want_frame()
+    turns, most = 0, Counter()
+    while session.turn(100.0):
+        turns, most = turns + 1, most | work
+        work.clear()
+    within_bounds(most, "the frame")
+    assert turns > 10 and world.unchecked_rows == 0
+
+
 async def test_a_forward_run_of_a_large_lab_takes_many_turns(work):
     scenario = load_scenario_text(scenarios.fail_over(4000))
     session = Session("fresh", 0, Audience())
