@@ -6,6 +6,7 @@ page's work is bounded however long the run is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ PIECE_ROWS = 65_536
 """Rows looked at in one slice of a job."""
 
 ROW_TYPES = tuple(event.name for event in EVENT_TYPES if event.plane == "control" and event.name.startswith(("marker.", "snapshot.")))
-LANDMARKS = ("cluster.crashed", "cluster.restarted", "cluster.lost", "link.cut", "link.healed", "link.slowed", "failover.started")
+LANDMARKS = ("cluster.crashed", "cluster.restarted", "cluster.lost", "node.crashed", "node.restarted", "link.cut", "link.healed", "link.slowed", "failover.started")
 LANDMARKS_LISTED = 1_000
 """Faults and failovers that a scrub bar marks; of more, the newest. Snapshots get twice as many places."""
 _SNAPSHOTS = ("snapshot.completed", "snapshot.timed-out", "snapshot.abandoned")
@@ -69,14 +70,26 @@ def _count(trace: Any, first: int, last: int, from_us: int, width_us: int, count
     columns = trace.columns(first, last, names=("at_us", "cluster", "peer", "reason"))
     for name in _COUNTED:
         places = np.array(trace.seqs(first, last, types=(name,)), dtype=np.int64) - first
-        if not places.size:
-            continue
         bins = (columns["at_us"][places] - from_us) // width_us
-        keys = np.stack([columns["cluster"][places], columns["peer"][places], columns["reason"][places]])
-        for key in np.unique(keys, axis=1).T.tolist():
-            chosen = bins[np.all(keys == np.array(key)[:, None], axis=0)]
-            cluster, peer, reason = (trace.names[number] for number in key)
+        keys = [columns[column][places] for column in ("cluster", "peer", "reason")]
+        for (cluster, peer, reason), numbers in tallied(trace.names, keys, bins):
             link = f"{cluster} -> {peer}"
-            into = counts.setdefault(link, {}).setdefault(reason, [0] * BINS) if name == "marker.sent" else lost.setdefault(link, [0] * BINS)
-            for place, number in zip(*np.unique(chosen, return_counts=True), strict=True):
-                into[min(BINS - 1, int(place))] += int(number)
+            add_bins(counts.setdefault(link, {}) if name == "marker.sent" else lost, reason if name == "marker.sent" else link, numbers)
+
+
+def tallied(names: Sequence[str], keys: Sequence[np.ndarray], bins: np.ndarray) -> Iterator[tuple[tuple[str, ...], list[tuple[int, int]]]]:
+    """By what stands in the key columns (numbers of names), how many rows each bin has: (key, [(bin, rows)])."""
+    if not bins.size:
+        return
+    stacked = np.stack(keys)
+    for key in np.unique(stacked, axis=1).T.tolist():
+        chosen = bins[np.all(stacked == np.array(key)[:, None], axis=0)]
+        places, numbers = np.unique(chosen, return_counts=True)
+        yield tuple(names[number] for number in key), list(zip(places.tolist(), numbers.tolist(), strict=True))
+
+
+def add_bins(into: dict[str, list[int]], name: str, numbers: Sequence[tuple[int, int]]) -> None:
+    """Add rows to the bins under a name; what lies at the very end of the window belongs to the last one."""
+    bins = into.setdefault(name, [0] * BINS)
+    for place, number in numbers:
+        bins[min(BINS - 1, place)] += number

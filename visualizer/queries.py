@@ -14,6 +14,7 @@ from simulator import ENGINE_VERSION
 from simulator.creation_view import look, starts
 from visualizer import stories
 from visualizer.cone import cone
+from visualizer.handshakes import handshakes
 from visualizer.passages import landmarks, passages
 from visualizer.reading import SEARCHED_ROWS, causes_of, rows_at
 from visualizer.session import Session
@@ -133,6 +134,7 @@ ANSWERS: dict[str, Callable[..., Work]] = {
     "row": row,
     "cone": cone,
     "passages": passages,
+    "handshakes": handshakes,
     "landmarks": landmarks,
     "marker": marker,
     "summary": summary,

@@ -14,6 +14,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
+from visualizer.handshakes import CLIENTS
 from visualizer.hub import current_hub
 from visualizer.tiles import HIGHEST_LEVEL
 from visualizer.wire import LATEST_US, Refused
@@ -60,6 +61,14 @@ def whole_number(request: HttpRequest, name: str, default: int | None, highest: 
     return int(text)
 
 
+def window_of(request: HttpRequest) -> tuple[int, int]:
+    """`?from_us=&to_us=`: by default everything."""
+    from_us, to_us = whole_number(request, "from_us", 0) or 0, whole_number(request, "to_us", LATEST_US) or 0
+    if to_us <= from_us:
+        raise Refused("bad-argument", f"The window ends at {to_us} and begins at {from_us}.", "to_us must be later than from_us.")
+    return from_us, to_us
+
+
 @answers
 async def rows(request: HttpRequest, lab_id: str) -> HttpResponse:
     return json_answer(
@@ -91,10 +100,18 @@ async def cone(request: HttpRequest, lab_id: str) -> HttpResponse:
 
 @answers
 async def passages(request: HttpRequest, lab_id: str) -> HttpResponse:
-    from_us, to_us = whole_number(request, "from_us", 0) or 0, whole_number(request, "to_us", LATEST_US) or 0
-    if to_us <= from_us:
-        raise Refused("bad-argument", f"The window ends at {to_us} and begins at {from_us}.", "to_us must be later than from_us.")
+    from_us, to_us = window_of(request)
     return json_answer(await current_hub().ask(lab_id, "passages", from_us=from_us, to_us=to_us))
+
+
+@answers
+async def handshakes(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """Of `?group=`, with `?client=` as often as there are sessions to tell of (none: all)."""
+    clients = request.GET.getlist("client")
+    if len(clients) > CLIENTS:
+        raise Refused("bad-argument", f"{len(clients)} sessions are asked for.", f"A diagram has lines for {CLIENTS}.")
+    from_us, to_us = window_of(request)
+    return json_answer(await current_hub().ask(lab_id, "handshakes", group=request.GET.get("group", ""), clients=clients, from_us=from_us, to_us=to_us))
 
 
 @answers

@@ -6,18 +6,12 @@
 
 import { foldMarkers, noMarkers } from "./markers.js";
 import { foldSnapshots, noSnapshots } from "./snapshots.js";
+import { makeWindows } from "./windows.js";
 
 /** More passages in a window than this are counted and not drawn one by one, on the page as on the server. */
 const LISTED = 700;
 /** Parts of a window that is counted, here and on the server. */
 export const BINS = 160;
-/** Around the window asked for, in parts of it: a little panning needs no new question. */
-const MARGIN = 0.5;
-/** Counts over more than so many windows are too coarse for this one. */
-const COARSE = 3;
-/** While the lab plays, at most this often, ms. */
-const ASK_EVERY_MS = 700;
-
 /**
  * @typedef {object} Passages
  * @property {import("./markers.js").Marker[]} markers in the window, of the topic
@@ -35,43 +29,24 @@ const ASK_EVERY_MS = 700;
  * @param {() => void} parts.onAnswer
  */
 export function makePassages({ get, base, onAnswer }) {
-  let held = null; // {key, from_us, to_us, count, bins, markers, snapshots}
-  let asked = "";
-  let asked_ms = -Infinity;
-  let version = 0;
-
-  function ask(state, window, wall_ms) {
-    const from_us = Math.max(0, Math.round(window.start_us - window.span_us * MARGIN));
-    const to_us = Math.min(state.view.furthest_us, Math.round(window.start_us + window.span_us * (1 + MARGIN)));
-    const key = `${state.view.branch}|${state.epoch}|${from_us}|${to_us}`;
-    if (to_us <= from_us || key === asked || (state.playing && wall_ms - asked_ms < ASK_EVERY_MS)) return;
-    asked = key;
-    asked_ms = wall_ms;
-    const branch = state.view.branch;
-    get(`${base}passages.json?from_us=${from_us}&to_us=${to_us}`)
-      .then((answer) => {
-        if (asked !== key || answer.branch !== branch) return;
-        const rows = answer.rows ?? [];
-        held = { branch, from_us, to_us, count: answer.count, bins: answer.bins ?? null, markers: foldMarkers(noMarkers(), rows, Infinity), snapshots: foldSnapshots(noSnapshots(), rows) };
-        version += 1;
-      })
-      .catch(() => {
-        asked = ""; // the lab seeks or the line is down: the next drawing asks again
-      })
-      .finally(onAnswer);
-  }
+  const windows = makeWindows({
+    get,
+    address: (from_us, to_us) => `${base}passages.json?from_us=${from_us}&to_us=${to_us}`,
+    take: ({ rows = [] }) => ({ markers: foldMarkers(noMarkers(), rows, Infinity), snapshots: foldSnapshots(noSnapshots(), rows) }),
+    onAnswer,
+  });
 
   return {
-    version: () => version,
+    version: windows.version,
     /** @returns {Passages} */
     in(state, topic, window, wall_ms) {
       const end_us = window.start_us + window.span_us;
       const known_from_us = state.rows[0]?.at_us ?? Infinity;
       const from_start = state.rows[0]?.seq === 0;
       const frames_do = from_start || window.start_us >= known_from_us;
-      const here = held?.branch === state.view.branch && held.from_us <= window.start_us && held.to_us >= Math.min(end_us, known_from_us) && (!held.bins || held.to_us - held.from_us <= window.span_us * COARSE);
-      if (!frames_do && !here) ask(state, window, wall_ms);
-      const older = !frames_do && held?.branch === state.view.branch ? held : null;
+      const here = windows.covers(state, window, Math.min(end_us, known_from_us));
+      if (!frames_do && !here) windows.ask(state, window, wall_ms, state.view.furthest_us);
+      const older = frames_do ? null : windows.held(state);
       if (older?.bins) return { markers: [], snapshots: ofTopic(state.snapshots, topic), bins: older.bins, from_us: older.from_us, count: older.count, waiting: !here };
       const markers = inWindow(merged(older?.markers, state.markers), topic, window.start_us, end_us);
       const bins = markers.length > LISTED ? binned(markers, window) : null;

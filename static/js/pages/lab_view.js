@@ -74,7 +74,7 @@ export function makeView(parts) {
   const header = makeHeader(document, root, { ...parts, say, appearance });
   const branches = makeBranches(document, root, { link, getState, say });
   const story = makeStoryPlayer({ ...parts, say, light: lightBeat, onRoom: redraw });
-  const panels = makePanels(root, PANELS, { ...parts, say, story, plotly }, redraw);
+  const panels = makePanels(root, PANELS, { ...parts, say, story, plotly, lights }, redraw);
   const asks = makeAsks(root, panels);
   /** A step of a story: its row in the list; in the lanes the message that it is about, else what the row caused and rests on. */
   function lightBeat(told) {
@@ -83,7 +83,9 @@ export function makeView(parts) {
     else if (told.message === null) lights.row(told.row.seq);
     else lights.message(told.message.producer, told.message.number);
   }
-  const { earlier, later } = time.acts; // while a story is told its steps are what the two keys walk along
+  /** A panel with a time axis of its own takes the keys of the time diagram while it is shown. */
+  const timed = Object.fromEntries(Object.entries(time.acts).map(([name, act]) => [name, () => (panels.actOf(name) ?? act)()]));
+  const { earlier, later } = timed; // while a story is told its steps are what the two keys walk along
   const steps = { earlier: () => story.acts.previousBeat() || earlier(), later: () => story.acts.nextBeat() || later() };
   const side = required(root, "[data-part=side]");
 
@@ -97,7 +99,7 @@ export function makeView(parts) {
   letGoOfClickedButtons(document, signal);
   listenToKeys(
     document,
-    { ...controls.acts, ...footer.acts, ...picture.acts, ...partitions.acts, ...time.acts, ...faults.acts, ...events.acts, ...header.acts, ...branches.acts, ...panels.acts, ...steps, clear, words: () => header.wordsShown(mirror.toggle()) },
+    { ...controls.acts, ...footer.acts, ...picture.acts, ...partitions.acts, ...timed, ...faults.acts, ...events.acts, ...header.acts, ...branches.acts, ...panels.acts, ...steps, clear, words: () => header.wordsShown(mirror.toggle()) },
     signal,
   );
   required(root, "[data-act=words]").addEventListener("click", () => header.wordsShown(mirror.toggle()));
@@ -120,7 +122,7 @@ export function makeView(parts) {
     const flying = picture.animate(state, watched, theme, at_us, ratio);
     const plane = picture.scene()?.plane;
     const curve_owed = plane && panels.shows("time") && time.update(state, watched, theme, { now_us: at_us, plane, ratio, wall_ms, spare: measured.spare, lit, landmarks: landmarks.of(state) });
-    panels.update(state, watched, { theme, ratio, wall_ms });
+    panels.update(state, watched, { theme, ratio, wall_ms, now_us: at_us, lit, landmarks });
     footer.update(state, watched, theme, at_us, ratio);
     controls.update(state, at_us);
     sentence.update(state, watched, wall_ms);

@@ -2,6 +2,7 @@ import { ADMIN_PANEL } from "./admin_panel.js";
 import { BROKERS } from "./brokers_panel.js";
 import { CREATION } from "./creation_panel.js";
 import { FORECAST } from "./forecast_panel.js";
+import { HANDSHAKES } from "./handshake_panel.js";
 import { MIGRATION } from "./migration_panel.js";
 import { SHADOWS } from "./shadow_panel.js";
 import { WHY_TWICE } from "./story_panel.js";
@@ -20,10 +21,11 @@ import { WHAT_IF } from "./what_if_panel.js";
  */
 /**
  * @typedef {object} PanelView
- * @property {(state: import("../model/state.js").LabState, watched: object, given: {theme: object, ratio: number, wall_ms: number}) => void} update
+ * @property {(state: import("../model/state.js").LabState, watched: object, given: {theme: object, ratio: number, wall_ms: number, now_us: number, lit: object | null, landmarks: object}) => void} update
  *   called after each frame or change while the panel is shown, never while it is not
+ * @property {Object<string, () => void>} [acts] what keys of the time diagram do while the panel is shown
  * @property {() => void} [copy] copies what the panel is about, when it has something to copy
  */
 
 /** @type {Panel[]} */
-export const PANELS = [WHY_TWICE, WHAT_IF, FORECAST, CREATION, SHADOWS, MIGRATION, ADMIN_PANEL, BROKERS];
+export const PANELS = [HANDSHAKES, WHY_TWICE, WHAT_IF, FORECAST, CREATION, SHADOWS, MIGRATION, ADMIN_PANEL, BROKERS];

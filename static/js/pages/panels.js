@@ -20,6 +20,7 @@ const TIME = "time";
  * @property {(notice: {error: string, hint?: string, tone?: string}) => void} say
  * @property {() => void} wake asks for one more drawing
  * @property {ReturnType<import("./story_player.js").makeStoryPlayer>} story tells a message's story at the foot
+ * @property {ReturnType<import("./lights.js").makeLights>} lights lights the causal cone of a row
  * @property {() => object | undefined} plotly the library once it has come
  */
 
@@ -95,7 +96,7 @@ export function makePanels(root, panels, parts, onShow) {
   }
 
   function onKey(event) {
-    const to = { ArrowRight: beside(1), ArrowLeft: beside(-1), Home: TIME, End: names().at(-1) }[event.key];
+    const to = { ArrowRight: beside(1), ArrowLeft: beside(-1), Home: names()[0], End: names().at(-1) }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     event.stopPropagation();
@@ -106,12 +107,14 @@ export function makePanels(root, panels, parts, onShow) {
   return {
     show,
     shows: (name) => shown === name,
+    /** What a key of the time diagram does in the panel that is shown, if it has an axis of its own. */
+    actOf: (name) => held.get(shown).view?.acts?.[name],
     acts: {
       nextPanel: () => show(beside(1)),
       copyShown: () => held.get(shown).view?.copy?.(),
       toTime: () => {
-        show(TIME);
-        time.section.focus();
+        show(time.tab.hidden ? names()[0] : TIME);
+        held.get(shown).section.focus();
       },
     },
     update: (state, watched, given) => {

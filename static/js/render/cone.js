@@ -5,21 +5,21 @@ import { arrowHead } from "./passages.js";
 /**
  * @param {CanvasRenderingContext2D} context
  * @param {import("../model/lit.js").Lit} lit
- * @param {object} given xAt, yAt, lanes, now_us
+ * @param {(row: object) => {x: number, y: number, lane: string} | null} place where a row stands, null when it is not shown
  */
-export function paintCone(context, lit, theme, { xAt, yAt, lanes, now_us }) {
+export function paintCone(context, lit, theme, place) {
   const dots = new Set();
   context.strokeStyle = context.fillStyle = theme.ink.ink;
   for (const { from, to, back } of lit.edges) {
-    if (from.at_us > now_us || to.at_us > now_us || !lanes.includes(from.cluster) || !lanes.includes(to.cluster)) continue;
-    const a = { x: xAt(from.at_us), y: yAt(from.cluster) };
-    const b = { x: xAt(to.at_us), y: yAt(to.cluster) };
+    const a = place(from);
+    const b = place(to);
+    if (a === null || b === null) continue;
     context.lineWidth = (back ? 2 : 1.3) * theme.scale;
     context.beginPath();
     context.moveTo(a.x, a.y);
     context.lineTo(b.x, b.y);
     context.stroke();
-    if (a.y !== b.y) arrowHead(context, theme, a, b);
+    if (a.lane !== b.lane) arrowHead(context, theme, a, b);
     dots.add(`${b.x}|${b.y}`);
   }
   for (const dot of dots) {
@@ -28,10 +28,10 @@ export function paintCone(context, lit, theme, { xAt, yAt, lanes, now_us }) {
     context.arc(x, y, 2 * theme.scale, 0, 7);
     context.fill();
   }
-  const { row } = lit;
-  if (!row.cluster || row.at_us > now_us || !lanes.includes(row.cluster)) return;
+  const at = place(lit.row);
+  if (at === null) return;
   context.lineWidth = 1.6 * theme.scale;
   context.beginPath();
-  context.arc(xAt(row.at_us), yAt(row.cluster), 7.5 * theme.scale, 0, 7);
+  context.arc(at.x, at.y, 7.5 * theme.scale, 0, 7);
   context.stroke();
 }

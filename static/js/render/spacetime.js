@@ -37,7 +37,7 @@ export function paintSpacetime(canvas, state, watched, theme, given) {
   context.clip();
   const places = paintPassages(context, state, passages, theme, { xAt, yAt, x0, x1, lanes, now_us, watched, lit });
   if (!passages.bins) paintSpans(context, passages.snapshots, watched, theme, { xAt, x0, x1, now_us, lit });
-  if (lit) paintCone(context, lit, theme, { xAt, yAt, lanes, now_us });
+  if (lit) paintCone(context, lit, theme, (row) => (row.at_us <= now_us && lanes.includes(row.cluster) ? { x: xAt(row.at_us), y: yAt(row.cluster), lane: row.cluster } : null));
   context.restore();
   paintMarks(context, theme, given.marks, { xAt, x0, x1, height, below, now_x: xAt(now_us) });
   paintNow(context, theme, xAt(now_us), height, x0, x1);

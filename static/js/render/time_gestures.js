@@ -1,53 +1,55 @@
-/** The pointer on the time diagram: drag pans, control and the wheel magnify at the pointer, a click chooses, a double click goes there. */
+/** The pointer on a time diagram, whose time runs across or, vertical, down: drag pans, control and the wheel magnify at the pointer, a click chooses, a double click goes there. */
 
 /** A drag shorter than this is a click, px. */
 const CLICK_PX = 4;
 
 /**
  * @param {HTMLElement} section
- * @param {{onPan: (by_px: number) => void, onZoom: (direction: 1 | -1, x: number) => void, onClick: (x: number, y: number) => void, onDouble: (x: number) => void, onHover: (x: number, y: number) => void}} on x, y in the section, px
+ * @param {{vertical?: boolean, onPan: (by_px: number) => void, onZoom: (direction: 1 | -1, x: number) => void, onClick: (x: number, y: number) => void, onDouble: (x: number) => void, onHover: (x: number, y: number) => void}} on x, y in the section, px; zoom at the place on the axis
  */
 export function listenToTime(section, on) {
   let from = null;
   let moved = 0;
+  const along = (event) => (on.vertical ? event.clientY : event.clientX);
+  const axis = ({ x, y }) => (on.vertical ? y : x);
   const place = (event) => {
     const box = section.getBoundingClientRect();
     return { x: event.clientX - box.left, y: event.clientY - box.top };
   };
   section.addEventListener("pointerdown", (event) => {
     if (event.button !== 0 || event.target.closest("button, select")) return;
-    from = { x: event.clientX };
+    from = along(event);
     moved = 0;
   });
   section.addEventListener("pointermove", (event) => {
-    if (!from) {
+    if (from === null) {
       const { x, y } = place(event);
       on.onHover(x, y);
       return;
     }
-    const by = event.clientX - from.x;
+    const by = along(event) - from;
     moved += Math.abs(by);
     if (moved < CLICK_PX) return;
     if (!section.hasPointerCapture(event.pointerId)) section.setPointerCapture(event.pointerId);
-    from = { x: event.clientX };
+    from = along(event);
     on.onPan(by);
   });
   section.addEventListener("pointerup", (event) => {
     const { x, y } = place(event);
-    if (from && moved < CLICK_PX) on.onClick(x, y);
+    if (from !== null && moved < CLICK_PX) on.onClick(x, y);
     from = null;
   });
   section.addEventListener("pointercancel", () => {
     from = null;
   });
   section.addEventListener("dblclick", (event) => {
-    if (!event.target.closest("button, select")) on.onDouble(place(event).x);
+    if (!event.target.closest("button, select")) on.onDouble(axis(place(event)));
   });
   section.addEventListener(
     "wheel",
     (event) => {
       const across = event.shiftKey ? event.deltaY : event.deltaX;
-      if (event.ctrlKey) on.onZoom(event.deltaY < 0 ? 1 : -1, place(event).x);
+      if (event.ctrlKey) on.onZoom(event.deltaY < 0 ? 1 : -1, axis(place(event)));
       else if (Math.abs(across) > Math.abs(event.shiftKey ? 0 : event.deltaY)) on.onPan(-across);
       else return; // a plain wheel scrolls the page
       event.preventDefault();

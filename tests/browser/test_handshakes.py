@@ -1,0 +1,59 @@
+"""“Handshakes” as a person uses it: the tab of a group lab, messages in words and in the picture, a cone that lights everywhere, pan, zoom, a crowd."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+
+def picture(lab) -> str:
+    return lab.page.evaluate("() => document.querySelector('.handshakes canvas').toDataURL()")
+
+
+def test_a_group_lab_shows_its_handshakes_and_a_message_lights_its_cone(make_lab):
+    lab = make_lab("groups-two-readers").open("?panel=handshakes")
+    lab.seek(10_500_000)
+    panel = lab.page.get_by_role("tabpanel", name="Handshakes")
+    expect(panel.locator(".says")).to_contain_text("lost")
+    panel.locator("summary").click()
+    begins_s = float(panel.locator(".says").inner_text().split()[0])
+    instants_s = [float(line.split()[0]) for line in panel.locator(".in-words li").all_inner_texts()]
+    assert instants_s and begins_s - 0.05 <= min(instants_s) and max(instants_s) <= 10.5, "the list tells of what is drawn"
+    grant = panel.get_by_role("button", name="grant of").first
+    expect(grant).to_contain_text("the leader at n1 to ada")
+    before = picture(lab)
+    grant.click()
+    expect(lab.page.locator("[data-part=lit]")).to_contain_text("grant of")
+    lab.page.wait_for_timeout(200)
+    assert picture(lab) != before
+    lab.page.keyboard.press("Escape")
+    expect(lab.page.locator("[data-part=lit]")).to_be_hidden()
+    drawn = [before]
+    panel.locator(".lines").focus()
+    for key in ("ArrowUp", "+", "Home"):
+        lab.page.keyboard.press(key)
+        lab.page.wait_for_timeout(400)
+        drawn.append(picture(lab))
+    assert len(set(drawn[:3])) == 3 and lab.state("state.at_us") == 10_500_000
+    panel.get_by_role("button", name="progress", exact=True).click()
+    lab.page.wait_for_timeout(200)
+    assert picture(lab) != drawn[-1]
+    assert lab.troubles == []
+
+
+def test_two_hundred_sessions_are_shown_by_pages(make_lab):
+    lab = make_lab("groups-thousand-streams").open("?panel=handshakes")
+    lab.seek(2_300_000)
+    panel = lab.page.get_by_role("tabpanel", name="Handshakes")
+    expect(panel.locator(".pager")).to_contain_text("of 200 sessions")
+    first = picture(lab)
+    panel.get_by_role("button", name="Sessions after").click()
+    expect(panel.locator(".pager")).not_to_contain_text("1–")
+    lab.page.wait_for_timeout(600)
+    assert picture(lab) != first
+    assert lab.troubles == []
+
+
+def test_a_lab_of_logs_has_no_such_tab(make_lab):
+    lab = make_lab("two-regions").open()
+    assert "Handshakes" not in lab.page.get_by_role("tab").all_inner_texts()
+    assert lab.troubles == []
