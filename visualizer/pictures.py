@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from simulator import ENGINE_VERSION, World
+from visualizer.group_pictures import group_picture, telling
 from visualizer.models import ScenarioPicture
 
 CELLS = 48
@@ -34,7 +35,7 @@ TELLING = ("subscription.fail-over", "cluster.crash", "link.cut")
 
 OUTCOME = ("duplicates", "redeliveries", "lost", "stranded")
 
-FORMAT = 3
+FORMAT = 4
 """Raised when the picture's content changes, so that kept ones are computed again."""
 
 
@@ -67,6 +68,8 @@ def _outcome(scenario: Any) -> dict[str, Any]:
 
 def _computed(scenario: Any) -> dict[str, Any]:
     world = World.from_scenario(scenario, rows_max=ROWS)
+    if scenario.groups:
+        return telling(world, scenario)
     world.run(_telling_instant(scenario))
     picture = picture_at(world)
     while not any(lane["cells"]["kind"] for lane in picture["lanes"]) and world.now_us < scenario.until_us and not world.limit_reached:
@@ -76,7 +79,9 @@ def _computed(scenario: Any) -> dict[str, Any]:
 
 
 def picture_at(world: World) -> dict[str, Any]:
-    """What a world shows at its present instant."""
+    """What a world shows at its present instant: `group` stands in place of lanes where groups share (`group_pictures`)."""
+    if world.scenario.groups:
+        return group_picture(world)
     lanes = _lanes(world)
     failovers = world.live_failovers()
     return {"at_us": world.now_us, "subject": failovers[-1]["from"] if failovers else None, "lanes": lanes, "threads": _threads(world, lanes)}

@@ -27,7 +27,9 @@ def test_the_gallery_shows_every_scenario_with_a_true_picture(client):
     assert [scenario for family in answer.context["families"] for scenario in family["scenarios"]] == shown
     for scenario in shown:
         if scenario["family"] == "durable-shared-subscriptions":
-            continue  # no logs, and its own picture is still to be drawn
+            group = scenario["picture"]["group"]
+            assert group["clients"] and any(stream["length"] for stream in group["streams"]), scenario["name"]
+            continue
         assert scenario["picture"]["lanes"], scenario["name"]
         assert any(lane["cells"]["kind"] for lane in scenario["picture"]["lanes"]), scenario["name"]
     assert ScenarioPicture.objects.count() == len(shown)
@@ -51,6 +53,17 @@ def test_a_pictures_threads_are_what_the_snapshots_say(client):
         assert kinds and max(number for kind, number in zip(cells["kind"], cells["number"], strict=True) if kind < 100 and cells["first"] <= end) >= 49
         told = [number for place, (kind, number) in enumerate(zip(cells["kind"], cells["number"], strict=True)) if kind < 100 and cells["first"] + place <= end]
         assert told[-1] == (49 if lane["cluster"] != "us-west" else told[-1])
+
+
+def test_a_groups_picture_shows_its_failure(client):
+    """groups-two-readers: ada and ben both read two of the four streams; the leader believes in ada alone, and ben's lease outlives its word."""
+    shown = {one["name"]: one["picture"].get("group") for one in client.get("/").context["scenarios"]}
+    two_readers = shown["groups-two-readers"]
+    assert [(one["believed"], one["readers"]) for one in two_readers["streams"] if len(one["readers"]) == 2] == [(0, [0, 1]), (0, [0, 1])]
+    ada, ben = two_readers["clients"]
+    assert ben["own"] > 0 == ben["known"] and ada["known"] > 0
+    assert shown["groups-leader-crash-early"]["leader"]["dead"]
+    assert (len(shown["groups-thousand-streams"]["streams"]), len(shown["groups-thousand-streams"]["clients"])) == (9, 6)
 
 
 def test_outcomes_are_those_of_the_real_runs_and_not_on_the_page(client):

@@ -54,7 +54,7 @@ export function openLabs({ document, root, window, fetcher, now }) {
       ["Delete", () => ask(lab)],
     ];
     return element(document, "li.lab-card", { "data-lab": lab.id }, [
-      element(document, "a.look", { href: lab.url, tabindex: -1, "aria-hidden": "true" }, [lab.picture?.lanes?.length ? element(document, "canvas.picture", { "data-picture": lab.id }) : element(document, "span.picture.empty", { text: "not opened yet" })]),
+      element(document, "a.look", { href: lab.url, tabindex: -1, "aria-hidden": "true" }, [lab.picture?.lanes?.length || lab.picture?.group ? element(document, "canvas.picture", { "data-picture": lab.id }) : element(document, "span.picture.empty", { text: "not opened yet" })]),
       element(document, "div.words", {}, [
         element(document, "h2", {}, [element(document, "a", { href: lab.url, text: lab.title })]),
         element(document, "p.soft", { text: factsOfLab(lab) }),

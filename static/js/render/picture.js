@@ -7,6 +7,7 @@ import { markerKind, originOf } from "../model/cells.js";
 import { isAcknowledged } from "../model/acknowledged.js";
 import { prepared } from "./canvas.js";
 import { glyph, laneCell, MARKER_WORDS, pin } from "./glyphs.js";
+import { paintGroupPicture } from "./group_picture.js";
 import { ORIGINS } from "./theme.js";
 
 /** Widest and narrowest message, px. */
@@ -15,11 +16,15 @@ const NARROWEST_PX = 4;
 
 /**
  * @param {HTMLCanvasElement} canvas
- * @param {{lanes: object[]}} picture as the server passes it
+ * @param {{lanes: object[], group?: object}} picture as the server passes it
  * @param {import("./theme.js").Theme} theme
  * @param {{ratio: number, width: number, height: number}} given
  */
 export function paintPicture(canvas, picture, theme, { ratio, width, height }) {
+  if (picture.group) {
+    paintGroupPicture(canvas, picture.group, theme, { ratio, width, height });
+    return;
+  }
   const context = prepared(canvas, width, height, ratio);
   const { lanes } = picture;
   if (!lanes?.length) return;
