@@ -15,6 +15,7 @@ from simulator.creation_view import look, starts
 from visualizer import stories
 from visualizer.cone import cone
 from visualizer.handshakes import handshakes
+from visualizer.latest import latest
 from visualizer.passages import landmarks, passages
 from visualizer.reading import SEARCHED_ROWS, causes_of, rows_at
 from visualizer.session import Session
@@ -135,6 +136,7 @@ ANSWERS: dict[str, Callable[..., Work]] = {
     "cone": cone,
     "passages": passages,
     "handshakes": handshakes,
+    "latest": latest,
     "landmarks": landmarks,
     "marker": marker,
     "summary": summary,

@@ -115,6 +115,13 @@ async def handshakes(request: HttpRequest, lab_id: str) -> HttpResponse:
 
 
 @answers
+async def latest(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """Of `?group=&client=&stream=`, from row `?after=` on."""
+    about = {name: request.GET.get(name, "") for name in ("group", "client", "stream")}
+    return json_answer(await current_hub().ask(lab_id, "latest", **about, after=whole_number(request, "after", 0)))
+
+
+@answers
 async def landmarks(request: HttpRequest, lab_id: str) -> HttpResponse:
     return json_answer(await current_hub().ask(lab_id, "landmarks"))
 

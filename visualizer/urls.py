@@ -31,6 +31,7 @@ urlpatterns = [
     path("labs/<slug:lab_id>/cone.json", questions.cone, name="cone"),
     path("labs/<slug:lab_id>/passages.json", questions.passages, name="passages"),
     path("labs/<slug:lab_id>/handshakes.json", questions.handshakes, name="handshakes"),
+    path("labs/<slug:lab_id>/latest.json", questions.latest, name="latest"),
     path("labs/<slug:lab_id>/landmarks.json", questions.landmarks, name="landmarks"),
     path("labs/<slug:lab_id>/marker/<int:number>.json", questions.marker, name="marker"),
     path("labs/<slug:lab_id>/summary.json", questions.summary, name="summary"),

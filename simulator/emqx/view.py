@@ -63,12 +63,19 @@ def _group(system: Emqx, name: str) -> dict[str, Any]:
         "text": system.subscription_of(name).text,
         "filter": system.groups[name].filter,
         "claim": None if claim is None else {"leader": claim.leader, "node": claim.node, "heartbeat_us": claim.heartbeat_us, "until_us": until_us},
+        "ended": _ended(system, name),
         "leaders": {str(one.number): _leader(system, one, shown["streams"]) for one in system.leaders_of(name)},
         **shown,
         "states": states(system, name),
         "stability": stability(system, name),
         "figures": system.figures.read(name, system.trace.at_us(system.seq - 1)),
     }
+
+
+def _ended(system: Emqx, group: str) -> dict[str, Any] | None:
+    """The newest of its leaders that are no more."""
+    ended = [one for one in system.leaders.values() if one.group == group and not one.alive]
+    return {"number": ended[-1].number, "node": ended[-1].node, "state": ended[-1].state} if ended else None
 
 
 def _leader(system: Emqx, process: LeaderProcess, listed: Iterable[str]) -> dict[str, Any]:

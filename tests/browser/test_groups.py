@@ -67,5 +67,13 @@ def test_a_thousand_streams_fold_to_strips_and_the_page_stays_quick(open_lab):
     times_ms = sorted(page.evaluate("() => globalThis.failoverLab.frame_times_ms.slice(-60)"))
     assert times_ms[len(times_ms) // 2] < FRAME_MS
     page.keyboard.press("Space")
+    dials = page.locator(".group-handle.dial")
+    assert dials.count() == 200 and page.locator(".group-handle.dial[tabindex='0']").count() == 2, "one stop of the tab key for each node"
+    dials.first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(dials.nth(1)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("menu")).to_contain_text("Kill its session")
+    page.keyboard.press("Escape")
     page.keyboard.press("d")
     expect(page.get_by_role("button", name="by shard")).to_be_visible()

@@ -2,6 +2,7 @@
 
 import { clientOf, clientsOf, countsOf, isDoubled, isOver, isUnread, leaderOf, tapesOf } from "./groups.js";
 import { counted, seconds, span } from "./format.js";
+import { badgeOf, figuresOf } from "./rounds.js";
 
 /** Streams and clients told one by one; the others are counted. */
 const TOLD_MAX = 40;
@@ -32,10 +33,16 @@ function linesOfLeader(state, name, tapes) {
   const { leader, number } = leading;
   const { again = 0, acknowledged = 0 } = group.repeats.leader ?? {};
   return [
-    `Leader ${number} runs at ${leader.node} and knows ${counted(Object.keys(leader.borrowers).length, "borrower")}; its streams are ${leader.balanced ? "" : "not "}dealt evenly.`,
+    `Leader ${number} runs at ${leader.node} and knows ${counted(Object.keys(leader.borrowers).length, "borrower")}; its streams are ${leader.balanced ? "" : "not "}dealt evenly. The group is ${badgeOf(group).words}.`,
     counts,
+    ...costLine(group),
     `It committed at ${seconds(leader.committed_us, 2)} s and does so again at ${seconds(leader.heartbeat_us ?? state.at_us, 2)} s. If it crashed now, ${counted(again, "message")} would come again, ${acknowledged} of them acknowledged.`,
   ];
+}
+
+function costLine(group) {
+  const lines = figuresOf(group).map(({ name, value, note }) => `${name}: ${value} (${note})`);
+  return lines.length ? [`So far: ${lines.join("; ")}.`] : [];
 }
 
 function lineOfClient(state, client) {

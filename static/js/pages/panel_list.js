@@ -3,7 +3,9 @@ import { BROKERS } from "./brokers_panel.js";
 import { CREATION } from "./creation_panel.js";
 import { FORECAST } from "./forecast_panel.js";
 import { HANDSHAKES } from "./handshake_panel.js";
+import { LAYERS } from "./layers_panel.js";
 import { MIGRATION } from "./migration_panel.js";
+import { ROUNDS } from "./rounds_panel.js";
 import { SHADOWS } from "./shadow_panel.js";
 import { WHY_TWICE } from "./story_panel.js";
 import { WHAT_IF } from "./what_if_panel.js";
@@ -28,4 +30,4 @@ import { WHAT_IF } from "./what_if_panel.js";
  */
 
 /** @type {Panel[]} */
-export const PANELS = [HANDSHAKES, WHY_TWICE, WHAT_IF, FORECAST, CREATION, SHADOWS, MIGRATION, ADMIN_PANEL, BROKERS];
+export const PANELS = [HANDSHAKES, LAYERS, ROUNDS, WHY_TWICE, WHAT_IF, FORECAST, CREATION, SHADOWS, MIGRATION, ADMIN_PANEL, BROKERS];

@@ -40,15 +40,22 @@ export function paintDials(context, scene, theme, at_us) {
   return any;
 }
 
-/** When the leader commits next: until then a crash forgets what it was told. */
-export function paintCommitDial(context, { plane, leading, spans }, theme, at_us) {
-  if (!leading || leading.leader.heartbeat_us === null) return;
+/** When the leader commits next, until when a crash forgets what it was told; left of it when it deals next, a hand for each time that the timer was armed. */
+export function paintLeaderDials(context, { plane, leading, spans }, theme, at_us) {
+  if (!leading) return;
   const k = plane.scale;
   const { leader } = plane;
-  const share = Math.max(0, Math.min(1, (leading.leader.heartbeat_us - at_us) / spans.leader_heartbeat_interval));
-  const [x, y] = [leader.x + leader.width - 22 * k, leader.y + leader.height - 22 * k];
+  const y = leader.y + leader.height - 22 * k;
+  const left = (us, whole_us) => Math.max(0, Math.min(1, (us - at_us) / whole_us)) * TURN;
+  const { heartbeat_us, rounds } = leading.leader;
+  if (heartbeat_us !== null) timerDial(context, leader.x + leader.width - 22 * k, y, k, [left(heartbeat_us, spans.leader_heartbeat_interval)], theme.ink.proto, theme);
+  timerDial(context, leader.x + leader.width - 52 * k, y, k, rounds.due_us.map((us) => left(us, spans.leader_renew_streams_interval)), theme.ink.soft, theme);
+}
+
+function timerDial(context, x, y, k, angles, colour, theme) {
   arc(context, x, y, 11 * k, 0, TURN, theme.ink.line, 1);
-  arc(context, x, y, 11 * k, 0, share * TURN, theme.ink.proto, 3 * k);
+  arc(context, x, y, 11 * k, 0, Math.max(0, ...angles), colour, 3 * k);
+  if (angles.length > 1) for (const angle of angles) tick(context, x, y, 7 * k, 14 * k, angle, theme.ink.ink);
 }
 
 /** Remaining spans as arcs from the top, clockwise; the whole ring is the borrower's lease. */

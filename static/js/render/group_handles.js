@@ -2,8 +2,11 @@
 
 import { clientOf } from "../model/groups.js";
 import { span } from "../model/format.js";
+import { badgeOf } from "../model/rounds.js";
 import { pointOn } from "../layout/links.js";
 import { element, setText } from "./dom.js";
+import { clientWords } from "./group_nodes.js";
+import { makeRoving } from "./roving.js";
 
 /**
  * @param {Document} document
@@ -12,6 +15,7 @@ import { element, setText } from "./dom.js";
  */
 export function makeGroupHandles(document, layer, onThing) {
   const held = new Map();
+  const roving = makeRoving(layer);
 
   function put({ key, text, label, x, y, width, classes = "", thing, said }) {
     let made = held.get(key);
@@ -39,6 +43,8 @@ export function makeGroupHandles(document, layer, onThing) {
       const said = new Set();
       for (const handle of [...ofNodes(scene, state), ...ofLeader(scene), ...ofTapes(scene), ...ofFolds(scene)]) put({ ...handle, said });
       for (const [key, made] of held) if (!said.has(key)) made.remove(), held.delete(key);
+      const dense = scene.plane.nodes.filter((node) => node.dense);
+      roving.update(new Map(dense.map(({ name, cards }) => [name, { buttons: cards.map(({ client }) => held.get(`dial ${client}`)), across: cards.filter(({ y }) => y === cards[0].y).length }])));
     },
   };
 }
@@ -47,7 +53,7 @@ function ofNodes({ plane, clients }, state) {
   const k = plane.scale;
   const nodes = plane.nodes.flatMap(({ name, box, cards, dense }) => [
     { key: `node ${name}`, text: name, label: `node ${name}, ${state.view.clusters[name]?.state}`, x: box.x + 10 * k, y: box.y + 4 * k, classes: "name", thing: { kind: "node", node: name } },
-    ...(dense ? [] : cards.map((card) => ({ key: `client ${card.client}`, text: card.client, label: `client ${card.client}`, x: card.x + 64 * k, y: card.y + 5 * k, width: card.width - 70 * k, classes: clients.get(card.client)?.online ? "client" : "client trouble", thing: { kind: "client", client: card.client } }))),
+    ...(dense ? cards.map((card) => ({ key: `dial ${card.client}`, text: "", label: `client ${card.client}, ${clientWords(clients.get(card.client))}`, x: card.x, y: card.y, classes: "dial", thing: { kind: "client", client: card.client } })) : cards.map((card) => ({ key: `client ${card.client}`, text: card.client, label: `client ${card.client}`, x: card.x + 64 * k, y: card.y + 5 * k, width: card.width - 70 * k, classes: clients.get(card.client)?.online ? "client" : "client trouble", thing: { kind: "client", client: card.client } }))),
   ]);
   const links = plane.trunks.map(({ a, b, points }) => {
     const link = state.view.links[`${a} -> ${b}`] ?? state.view.links[`${b} -> ${a}`];
@@ -61,7 +67,7 @@ function ofNodes({ plane, clients }, state) {
 function ofLeader({ plane, watched, leading, group }) {
   if (!group) return [];
   const text = leading ? `leader ${leading.number} of ${watched.group}` : group.claim ? `leader ${group.claim.leader} of ${watched.group}` : `no leader of ${watched.group}`;
-  return [{ key: "leader", text, x: plane.leader.x + 14 * plane.scale, y: plane.leader.y + 9 * plane.scale, classes: leading ? "name" : "name trouble", thing: { kind: "leader" } }];
+  return [{ key: "leader", text, label: badgeOf(group).stable ? `${text}, stable` : text, x: plane.leader.x + 14 * plane.scale, y: plane.leader.y + 9 * plane.scale, classes: leading ? "name" : "name trouble", thing: { kind: "leader" } }];
 }
 
 const STATES = { granting: "offered", granted: "", revoking: "asked back", revoked: "given back", free: "nobody's" };

@@ -3,6 +3,7 @@
 import { pointOn } from "../layout/links.js";
 
 import { counted, span } from "../model/format.js";
+import { badgeOf } from "../model/rounds.js";
 import { freeCell, glyph } from "./glyphs.js";
 import { fontOf, ORIGINS } from "./theme.js";
 
@@ -157,6 +158,22 @@ function paintLeader(context, { plane, group, leading, counts }, state, theme) {
   line(0, `knows ${counted(Object.keys(one.borrowers).length, "borrower")}`);
   line(1, `${counted(counts.streams - counts.over, "stream")}, ${one.balanced ? "dealt evenly" : "not dealt evenly yet"}`, one.balanced ? theme.ink.ink2 : theme.ink.harm);
   line(2, `commits in ${span(Math.max(0, (one.heartbeat_us ?? state.at_us) - state.at_us))}`);
-  if (others > 0) line(3, `${others === 1 ? "an older leader still believes" : `${others} older leaders still believe`} in itself`, theme.ink.harm);
+  if (others > 0) line(3, others === 1 ? "an older one still leads" : `${others} older ones still lead`, theme.ink.harm);
+  if (badgeOf(group).stable) paintBadge(context, leader, theme, k);
+}
+
+/** Nothing is on its way, everything moves: a badge on the box's upper edge. */
+function paintBadge(context, leader, theme, k) {
+  const text = "✓ stable";
+  context.font = fontOf(theme, theme.label, 600);
+  const width = context.measureText(text).width + 16 * k;
+  const box = { x: leader.x + leader.width - width - 12 * k, y: leader.y - 9 * k, width, height: 18 * k };
+  context.fillStyle = theme.ink.bg;
+  rounded(context, box, 9 * k, "fill");
+  context.strokeStyle = theme.ink.proto;
+  context.lineWidth = 1.4 * k;
+  rounded(context, box, 9 * k, "stroke");
+  context.fillStyle = theme.ink.proto;
+  context.fillText(text, box.x + 8 * k, leader.y + 0.5);
 }
 

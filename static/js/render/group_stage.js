@@ -9,7 +9,7 @@ import { groupThingAt } from "../layout/group_hit.js";
 import { clientsOf, countsOf, foldsOf, leaderOf, tapesOf } from "../model/groups.js";
 import { prepared } from "./canvas.js";
 import { required } from "./dom.js";
-import { flightPlaces, paintCommitDial, paintDials, paintFlights } from "./group_dials.js";
+import { flightPlaces, paintDials, paintFlights, paintLeaderDials } from "./group_dials.js";
 import { makeGroupHandles } from "./group_handles.js";
 import { paintNodes } from "./group_nodes.js";
 import { paintStrips, worthALook } from "./group_strips.js";
@@ -137,7 +137,7 @@ export function makeGroupStage(document, root, on) {
       if (!scene) return false;
       const context = prepared(moving, scene.plane.width, scene.height, ratio);
       const ticking = paintDials(context, scene, theme, at_us);
-      paintCommitDial(context, scene, theme, at_us);
+      paintLeaderDials(context, scene, theme, at_us);
       places = flightPlaces(scene.plane, state.flights.filter((flight) => flight.subscription === watched.group), at_us);
       if (scene.plane.trunks.length) paintFlights(context, scene.plane, theme, places, state.flights_total);
       return ticking || places.length > 0;

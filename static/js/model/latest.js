@@ -1,0 +1,63 @@
+/** The latest rows about one client and one stream of a group: asked of the server once, then only what is new, and topped up from frames in between. */
+
+/** While the lab plays, at most this often, ms. */
+const ASK_EVERY_MS = 700;
+/** Of each type and reason, as the server keeps them. */
+const KEPT = 4;
+
+/**
+ * @param {object} parts
+ * @param {(path: string) => Promise<object>} parts.get
+ * @param {string} parts.base
+ * @param {() => void} parts.onAnswer
+ */
+export function makeLatest({ get, base, onAnswer }) {
+  let held = { key: "", seq: 0, rows: [] };
+  let asking = false;
+  let asked_ms = -Infinity;
+  let asked_key = "";
+
+  function ask(about, key) {
+    asking = true;
+    const query = Object.entries({ ...about, after: held.seq }).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
+    get(`${base}latest.json?${query}`)
+      .then((answer) => {
+        asking = false;
+        if (held.key === key && String(answer.branch) === key.split("|")[0]) held = { key, seq: answer.seq, rows: newest([...held.rows, ...answer.rows], about.stream) };
+        onAnswer();
+      })
+      .catch(() => {
+        asking = false; // the lab seeks or the line is down: a later drawing asks again
+      });
+  }
+
+  return {
+    /** @returns {object[]} ascending, up to the instant that the page shows */
+    rows(state, group, { client, stream }, wall_ms) {
+      const key = [state.view.branch, group, client, stream].join("|");
+      const { seq } = state.view;
+      if (held.key !== key || held.seq > seq) held = { key, seq: 0, rows: [] };
+      const due = held.seq < seq && (!state.playing || key !== asked_key || wall_ms - asked_ms >= ASK_EVERY_MS);
+      if (due && !asking) {
+        asked_ms = wall_ms;
+        asked_key = key;
+        ask({ group, client, stream: stream ?? "" }, key);
+      }
+      const fresh = state.rows.filter((row) => row.seq >= held.seq && (row.subscription === group || row.type.startsWith("session.")));
+      return [...held.rows, ...fresh].filter((row) => row.seq < seq);
+    },
+  };
+}
+
+/** The latest of each type and reason, those of the stream apart. */
+function newest(rows, stream) {
+  const counts = new Map();
+  const kept = [];
+  for (const row of rows.toReversed()) {
+    const key = `${row.type}|${row.reason}|${row.topic === stream}`;
+    const count = (counts.get(key) ?? 0) + 1;
+    counts.set(key, count);
+    if (count <= KEPT) kept.push(row);
+  }
+  return kept.reverse();
+}

@@ -1,0 +1,63 @@
+"""“Layers” and “Rounds” as a person uses them: a client from inside with its state machines, what its layers told each other, the leader's clock, badge and figures."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+STREAM = "1/1/meters/heat"
+
+
+def test_a_client_from_inside(open_lab):
+    """Of two readers of one stream: the one whom the leader has given up is connected and reads, and the leader has the other."""
+    lab = open_lab("groups-two-readers", "?panel=layers")
+    lab.seek(11_000_000)
+    panel = lab.page.get_by_role("tabpanel", name="Layers")
+    panel.get_by_label("client").select_option("ben")
+    panel.get_by_label("stream").select_option(STREAM)
+    borrower = panel.get_by_role("img", name="Borrower ben/0: connected now. The last move: from connecting to connected.")
+    expect(borrower).to_be_visible()
+    expect(panel.get_by_role("img", name=f"{STREAM} at borrower ben/0: granted now. The last move: from absent to granted.")).to_be_visible()
+    expect(panel.get_by_role("img", name=f"{STREAM} at leader 1: granted now. The last move: from granting to granted.")).to_be_visible()
+    moves = lab.state("Object.values(state.welcome.tables.machines.borrower.moves).reduce((sum, next) => sum + Object.keys(next).length, 0)")
+    assert borrower.locator("path.move").count() == moves and borrower.locator("rect.now").count() == 1
+    leader = panel.locator("details[data-layer=leader] summary")
+    expect(leader).to_contain_text("does not know ben/0")
+    expect(panel.locator(".gap.by-messages")).to_contain_text("between n2 and n1")
+    expect(panel.locator(".gap.by-messages")).to_contain_text("ping: lost")
+    expect(panel.locator(".gap.by-calls").first).to_contain_text("subscribe $share/meters/")
+    agent = panel.locator("details[data-layer=agent]")
+    agent.locator("summary").press("Enter")
+    expect(agent).to_contain_text("listens to leader")
+    panel.locator("section.machine-of").first.get_by_role("button").click()
+    expect(lab.page.locator("[data-part=lit]")).to_contain_text("borrower 0")
+    lab.seek(500)  # before anybody is connected
+    expect(panel.get_by_role("img", name="Borrower ben/0")).to_have_count(0)
+
+
+def test_the_clock_of_rounds_its_badge_and_the_figures(open_lab):
+    lab = open_lab("groups-two-readers", "?panel=rounds")
+    panel = lab.page.get_by_role("tabpanel", name="Rounds")
+    lab.seek(4_000_000)
+    expect(panel.locator(".badge.stable")).to_have_text("stable")
+    expect(panel.locator(".timers")).to_contain_text("next round")
+    lab.seek(11_000_000)
+    expect(panel.locator(".badge")).to_have_text("stable for its leader, yet 2 streams are read by two")
+    figures = lab.state("state.view.groups.meters.figures")
+    assert figures["two_readers_now"] == 2
+    shown = dict(zip(panel.locator(".figures-now dt").all_inner_texts(), panel.locator(".figures-now .value").all_inner_texts(), strict=True))
+    assert (shown["duplicates so far"], shown["read by two now"]) == (str(figures["duplicates"]), "2")
+    tabs = [tab for tab in lab.page.get_by_role("tab").all_inner_texts() if tab]
+    assert tabs == ["Handshakes", "Layers", "Rounds"]
+    lab.page.get_by_role("tab", name="Rounds").focus()
+    lab.page.keyboard.press("Home")
+    expect(lab.page.get_by_role("tabpanel", name="Handshakes")).to_be_visible()
+
+
+def test_a_phone_shows_all_of_it(make_lab):
+    lab = make_lab("groups-two-readers", viewport={"width": 390, "height": 844}).open("?panel=layers")
+    lab.seek(11_000_000)
+    for name in ("Layers", "Rounds", "Handshakes"):
+        lab.page.get_by_role("tab", name=name).click()
+        lab.page.wait_for_timeout(300)
+        assert lab.page.evaluate("() => document.scrollingElement.scrollWidth <= innerWidth"), name
+    assert lab.troubles == []
