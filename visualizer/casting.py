@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 
 from visualizer import store
 from visualizer.exchange import Exchange
-from visualizer.lease import Leases, OnlyProcess, RedisLeases
+from visualizer.lease import HEAD_START_TICKS, Leases, OnlyProcess, RedisLeases
 from visualizer.relaying import Relay
 from visualizer.rooms import Room
 from visualizer.running import Runner
@@ -105,7 +105,16 @@ class Casting:
             if isinstance(room.part, Runner):
                 if not await self.leases.renew(room.lab.pk):
                     self.hub.lost(room)
-            elif isinstance(room.part, Relay) and await self.leases.take(room.lab.pk) != room.part.runner:
+            elif isinstance(room.part, Relay) and await self._gone_elsewhere(room.part, room.lab.pk):
                 await self.hub.recast(room)
         except (OSError, RedisError) as error:  # the next second says whether it is away
             logger.warning("Redis cannot be reached to renew a lease: %s", error)
+
+    async def _gone_elsewhere(self, relay: Relay, lab_id: str) -> bool:
+        """Another process holds the lab's lease, or its own has had time enough to take it back and has not."""
+        holder = await self.leases.holder(lab_id)
+        if holder is not None:
+            relay.free_ticks = 0
+            return holder != relay.runner
+        relay.free_ticks += 1
+        return relay.free_ticks >= HEAD_START_TICKS

@@ -1,8 +1,8 @@
 """Which server process runs a lab: a lease in Redis, or nobody else when there is no Redis.
 
 Rules: a lease that is not renewed for `LEASE_MS` is free, so a lab outlives its process; it is renewed and released only
-by its holder (compared in Redis, in one step), who takes it again when Redis came back without its memory. The holder's value
-is its channel, so others know where to send requests. What keeps an outdated holder from writing is the lab's `run_number` in
+by its holder (compared in Redis, in one step), who takes it again when Redis came back without its memory; for that, who
+relays a lab leaves it to its holder for `HEAD_START_TICKS`. The holder's value is its channel, so others know where to send requests. What keeps an outdated holder from writing is the lab's `run_number` in
 the database, not the lease: so while Redis is away nobody gives a lab up.
 """
 
@@ -16,7 +16,10 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 LEASE_MS = 5_000
-"""How long a lab stands still after its process has died, at most."""
+"""How long a lab that runs in a process that has died stays its own, at most."""
+
+HEAD_START_TICKS = 3
+"""Looks, a second apart, at which a relaying process must have found a lease free before it takes it."""
 
 ANSWER_S = 2
 """How long Redis may take to answer before it counts as away."""
@@ -35,6 +38,8 @@ class Leases(Protocol):
 
     async def reachable(self) -> bool: ...
 
+    async def holder(self, lab_id: str) -> str | None: ...
+
     async def take(self, lab_id: str) -> str: ...
 
     async def renew(self, lab_id: str) -> bool: ...
@@ -49,6 +54,9 @@ class OnlyProcess:
 
     async def reachable(self) -> bool:
         return True
+
+    async def holder(self, lab_id: str) -> str | None:
+        return ""
 
     async def take(self, lab_id: str) -> str:
         return ""
@@ -78,6 +86,9 @@ class RedisLeases:
             return bool(await self._redis.ping())
         except (OSError, RedisError):
             return False
+
+    async def holder(self, lab_id: str) -> str | None:
+        return await self._redis.get(_key(lab_id))
 
     async def take(self, lab_id: str) -> str:
         key = _key(lab_id)

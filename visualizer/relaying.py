@@ -21,10 +21,11 @@ ANSWER_S = 15
 
 
 class Relay:
-    """`runner` is the channel of the process that runs the lab."""
+    """`runner` is the channel of the process that runs the lab; `free_ticks` counts looks in a row that found nobody holding its lease."""
 
     def __init__(self, exchange: Exchange, room: Room, runner: str) -> None:
         self.exchange, self.room, self.runner = exchange, room, runner
+        self.free_ticks = 0
         self._last: tuple[int, int] | None = None
         self._waiting: dict[int, tuple[dict[str, Any], Reply]] = {}  # what was asked, and whom to answer
         self._questions: dict[int, asyncio.Future[str]] = {}

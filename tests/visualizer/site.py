@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,8 @@ class SitePage:
             self.viewers = message["count"]
         if message["type"] == "frame":
             message = self.reader.read(message)
-            self.send({"type": "seen", "epoch": message["epoch"], "number": message["number"]})
+            with suppress(ConnectionError):  # the server may have closed meanwhile: what it said before that is still to be read
+                self.send({"type": "seen", "epoch": message["epoch"], "number": message["number"]})
         return message
 
     def until(self, kind: str, test: Any = lambda message: True, messages: int = 2000) -> dict[str, Any]:
