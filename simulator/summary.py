@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simulator.counting import SubscriptionCounts, failover_summary, subscription_summary
-from simulator.summaries import acknowledgement_sync, audiences, brokers, creation, groups, shadows
+from simulator.summaries import acknowledgement_sync, audiences, brokers, creation, groups, shadows, start_checks
 from simulator.summaries.migration import lookup, migrations
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def summarise(world: World) -> dict[str, Any]:
         "simulated_us": world.now_us,
         "events": world.seq,
         "failovers": failovers,
-        "commands": world.command_results,
+        "commands": start_checks.commands(world),
         "violations": [asdict(violation) for violation in world.all_violations(failovers)],
         **{name: section(world) if name in world.protocol.sections else {} for name, section in _ALL.items()},
     }

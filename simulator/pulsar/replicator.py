@@ -16,12 +16,12 @@ from simulator.log.cursors import Cursor
 from simulator.pulsar import replication_order
 from simulator.pulsar.creation import replicated_schemas, replicator_start
 from simulator.pulsar.creation.replicated_schemas import ReplicatedSchemas
-from simulator.pulsar.creation.start_check import START
 from simulator.pulsar.ranks import REPLICATOR, rank
 from simulator.pulsar.receipts import PERSIST_INTERVAL_US, ReceiptTaker
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
+    from simulator.pulsar.creation.start_check import Outcome
     from simulator.pulsar.topic import Topic
 
 _REPLICATED = CODE["message.replicated"]
@@ -57,7 +57,8 @@ class Replicator(ReceiptTaker):
         self.reading = self.stalled = False
         self.removed = False
         self.started_us = 0
-        self.start_seq = NULL  # the row that asked for the start under way
+        self.start_seq = self.asked_seq = NULL  # the row that asked for the start under way; the last row that asked, retries aside
+        self.checked: Outcome | None = None  # what its last start check came to
         self.next_try_us: int | None = None  # when the backoff under way is over
         self.failed_starts = 0  # over the run, lost connections too; `retries` is the backoff's own count
         self.last_error: str | None = None  # what keeps it from replicating now
@@ -81,11 +82,13 @@ class Replicator(ReceiptTaker):
         if self.state != DISCONNECTED or self.removed:
             return
         self.start_seq = cause
+        if cause != NULL:
+            self.asked_seq = cause
         if not self._way_open():
             self.fail_start(f"no connection to {self.peer}")
             return
         self.state = STARTING
-        if at_once and replicator_start.verdict_of(self).action == START:
+        if at_once and replicator_start.passes_at_once(self):
             self._started(cause)
             return
         round_trip_us = self.link.latency_us(self.draw_base) + self.back.latency_us(self.draw_base)
@@ -133,6 +136,7 @@ class Replicator(ReceiptTaker):
         if connection == self.connection and why_not is None:
             self.connected_now(connection)
         elif connection == self.connection:
+            replicator_start.denied(self, why_not[1])
             self.refused(*why_not)
 
     def retry_now(self, connection: int) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.admin.stats import oldest_pending_us
 from simulator.pulsar.creation import schema_registry
+from simulator.summaries import start_checks
 
 if TYPE_CHECKING:
     from simulator.pulsar.replicator import Replicator
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def replicators(world: World) -> dict[str, dict[str, dict[str, Any]]]:
-    """{X: {Y: {topic: {state, connected, replication_backlog, delay_s, retries, last_error}}}}.
+    """{X: {Y: {topic: {state, connected, replication_backlog, delay_s, retries, last_error, start_check}}}}.
 
     A partitioned topic has its partitions under `partitions` and, as pulsar-admin adds them up: connected when all are, the
     largest delay, sums. `retries` is how often it had to try again over the run, after a failed start or a lost connection; `last_error` is what keeps it from replicating now.
@@ -47,11 +48,12 @@ def figures(replicator: Replicator) -> dict[str, Any]:
         "delay_s": oldest_pending_us(replicator) // 1_000_000,
         "retries": replicator.failed_starts,
         "last_error": replicator.last_error,
+        "start_check": start_checks.of_replicator(replicator),
     }
 
 
 def together(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Partitions as one, as pulsar-admin adds them up; the first state that is not "started", and the first error."""
+    """Partitions as one, as pulsar-admin adds them up; the first state that is not "started", the first error and its start check."""
     states = [part["state"] for part in parts]
     return {
         "state": next((state for state in states if state != "started"), "started"),
@@ -60,6 +62,7 @@ def together(parts: list[dict[str, Any]]) -> dict[str, Any]:
         "delay_s": max(part["delay_s"] for part in parts),
         "retries": sum(part["retries"] for part in parts),
         "last_error": next((part["last_error"] for part in parts if part["last_error"]), None),
+        "start_check": next((part["start_check"] for part in parts if part["last_error"]), parts[0]["start_check"]),
     }
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from simulator.pulsar.creation.start_check import CREATE, REFUSE, START, Sides, judge_by_admin, judge_by_producer
-from tests.simulator.creation_runs import opened, replicator, shape
+from tests.simulator.creation_runs import NAMESPACE, opened, replicator, shape
 from tests.simulator.engine_runs import MS, SECOND, do, rows
 
 PRODUCER = "producers: {p: {topic: t, cluster: r1, every: 100ms, start: 50ms}}"
@@ -203,3 +203,56 @@ def test_an_order_that_is_on_its_way_when_the_connection_breaks_creates_nothing(
     assert world.apply({"do": "link.heal", "link": "r1 -> r2"} if "link" in broken else {"do": "cluster.restart", "cluster": "r2"}).ok
     world.run(10 * SECOND)
     assert shape(world, "r2") == 2 and replicator(world)["connected"]
+
+
+# --- what a command's answer and the summary say of it
+
+NO_CREATION = "createTopicToRemoteClusterForReplication: false"
+
+
+@pytest.mark.parametrize("there, partitions, given, expected", [
+    ("{r2: 3}", 3, {}, ("passed", "200", 3, 3)),
+    ("{r2: 3}", 4, {}, ("refused", "200", 4, 3)),
+    ("{r2: 3}", 0, {}, ("refused", "200", 0, 3)),
+    ("{r2: 0}", 2, {}, ("refused", "200", 2, 0)),
+    ("{}", 0, {"options": "replicationTopicCreation: proposal"}, ("created", "204", 0, 0)),
+    ("{}", 2, {"settings": NO_CREATION}, ("refused", "404", 2, None)),
+    ("{r2: 3}", 2, {"options": "replicationTopicCreation: before"}, ("passed", None, 2, 3)),
+    ("{r2: 3}", 0, {"options": "replicationTopicCreation: before"}, ("refused", None, 0, 3)),
+])  # fmt: skip
+def test_a_commands_answer_says_what_its_replicators_start_checks_came_to(there, partitions, given, expected):
+    world = opened(exists=there, **given)
+    do(world, "topic.create", cluster="r1", topic="t", partitions=partitions)
+    world.run(3 * SECOND)  # retries meanwhile: what they were told belongs to the same command
+    [told] = world.summary()["commands"]
+    names = [f"t-partition-{number}" for number in range(partitions)] if partitions else ["t"]
+    assert (told["code"], [one["topic"] for one in told["start_checks"]]) == ("204", names), "the request is done, whatever comes of the check"
+    for one in told["start_checks"]:
+        assert ((one["from"], one["to"]), tuple(one[key] for key in ("outcome", "code", "local", "remote"))) == (("r1", "r2"), expected)
+        assert (one["error"] is None) == (expected[0] != "refused")
+    assert replicator(world)["start_check"] == dict(zip(("outcome", "code", "local", "remote"), expected, strict=True))
+
+
+def test_an_order_to_create_that_is_not_carried_out_answers_its_code():
+    world = opened(exists="{}", replicated=False, policies="replicationClusters: [r1, r2],", overrides="replicationClusters: [r1]", options="replicationTopicCreation: proposal")
+    do(world, "topic.create", cluster="r1", topic="t", partitions=0)
+    world.run(3 * SECOND)
+    [one] = world.summary()["commands"][0]["start_checks"]
+    assert (one["outcome"], one["code"], one["remote"]) == ("refused", "412", None) and one["error"].startswith("412 ")
+
+
+def test_of_partitions_that_order_at_once_one_is_told_204_and_the_others_find_it_there():
+    world = opened(exists="{}", options="replicationTopicCreation: proposal")
+    do(world, "topic.create", cluster="r1", topic="t", partitions=3)
+    seen = []
+    for at_ms in (39, 50, 1000):  # the question's round trip, the order's, a retry
+        world.run(at_ms * MS)
+        seen.append([part["start_check"]["code"] for part in replicator(world)["partitions"].values()])
+    assert seen == [["404", "404", "404"], ["204", "409", "409"], ["204", "200", "200"]]
+
+
+def test_a_start_that_nobody_commanded_is_no_commands():
+    world = opened(exists="{r1: 2, r2: 3}")
+    do(world, "namespace.set-schema-compatibility-strategy", cluster="r2", namespace=NAMESPACE, strategy="FULL")
+    world.run(SECOND)
+    assert "start_checks" not in world.summary()["commands"][0] and replicator(world)["start_check"]["outcome"] == "refused"

@@ -9,30 +9,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.pulsar.creation import auto_creation, catalogue, policies
-from simulator.pulsar.creation.start_check import CREATE, START, Sides, Verdict, judge_by_admin, judge_by_producer
+from simulator.pulsar.creation.start_check import (
+    CREATE, CREATED, ORDERED, PASSED, REFUSE, REFUSED, START, Outcome, Sides, Verdict, judge_by_admin, judge_by_producer,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from simulator.pulsar.replicator import Replicator
 
 CONFLICT = "409 This topic already exists"
-
-
-def verdict_of(replicator: Replicator) -> Verdict:
-    """What the start check says now."""
-    topic, runtime = replicator.topic, replicator.runtime
-    remote = runtime.clusters[replicator.peer]
-    sides = Sides(
-        topic.base, topic.name, topic.partition, topic.cluster.shape(topic.base), remote.shape(topic.base), topic.name in remote.topics,
-        remote.name, topic.cluster.creates_remotely,
-    )
-    if runtime.option("replicationTopicCreation") != "before":
-        return judge_by_admin(sides)
-    return judge_by_producer(sides, auto_creation.refusal(remote, topic.base), runtime.option("topicConsistencyCheck"))
+FOUND, MISSING, DONE = "200", "404", "204"
+_OUTCOMES = {START: PASSED, CREATE: ORDERED, REFUSE: REFUSED}
 
 
 def passes(replicator: Replicator) -> bool:
     """Whether the replicator may connect now; otherwise what follows from the verdict is under way."""
-    verdict = verdict_of(replicator)
+    verdict = _check(replicator)
     if verdict.action == START:
         return True
     if verdict.action == CREATE:
@@ -41,6 +32,39 @@ def passes(replicator: Replicator) -> bool:
     else:
         replicator.refused(verdict.reason, verdict.words)
     return False
+
+
+def passes_at_once(replicator: Replicator) -> bool:
+    """Whether a run that begins connected has this replicator connected; if not, it asks in the ordinary way, and nothing has followed yet."""
+    passed = _check(replicator).action == START
+    if not passed:
+        replicator.checked = None
+    return passed
+
+
+def _check(replicator: Replicator) -> Verdict:
+    """What the start check says now; the replicator remembers what it came to."""
+    topic, runtime = replicator.topic, replicator.runtime
+    remote = runtime.clusters[replicator.peer]
+    sides = Sides(
+        topic.base, topic.name, topic.partition, topic.cluster.shape(topic.base), remote.shape(topic.base), topic.name in remote.topics,
+        remote.name, topic.cluster.creates_remotely,
+    )
+    by_admin = runtime.option("replicationTopicCreation") != "before"
+    verdict = judge_by_admin(sides) if by_admin else judge_by_producer(sides, auto_creation.refusal(remote, topic.base), runtime.option("topicConsistencyCheck"))
+    local, there = sides.compared
+    outcome, code = _OUTCOMES[verdict.action], MISSING if there is None else FOUND
+    if outcome == PASSED and replicator.checked is not None and replicator.checked.outcome == ORDERED:
+        outcome, code = CREATED, DONE
+    replicator.checked = Outcome(outcome, code if by_admin else None, local, there)
+    return verdict
+
+
+def denied(replicator: Replicator, words: str) -> None:
+    """The remote did not carry out the order to create; its words begin with the status code."""
+    last = replicator.checked
+    there = replicator.runtime.clusters[replicator.peer].shape(replicator.topic.base)
+    replicator.checked = Outcome(REFUSED, last.code and words.split()[0], last.local, there)
 
 
 def create_remote(replicator: Replicator, connection: int, shape: int) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 START, CREATE, REFUSE = "start", "create", "refuse"
+PASSED, ORDERED, CREATED, REFUSED = "passed", "ordered", "created", "refused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,16 @@ class Verdict:
     shape: int = 0
     reason: str = ""
     words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a start check came to. `code` is what the remote's admin service answered, None where nobody asks it (before PIP-433); shapes as below."""
+
+    outcome: str  # passed; ordered: the remote was told to create the topic and has not answered; created: it did; refused
+    code: str | None
+    local: int | None
+    remote: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +46,15 @@ class Sides:
     peer: str
     creates: bool  # createTopicToRemoteClusterForReplication
 
+    @property
+    def compared(self) -> tuple[int | None, int | None]:
+        """Both shapes; a log named like a partition, without metadata here, is a plain topic of that name."""
+        return (self.local, self.remote) if self.local is not None else (0, 0 if self.remote_has_name else None)
+
 
 def judge_by_admin(sides: Sides) -> Verdict:
     """PIP-433: both sides must have the same shape; what the remote lacks is created in the local shape, whatever its policies say."""
-    local, remote = sides.local, sides.remote
-    if local is None:  # a log named like a partition, without metadata: a plain topic of that name
-        local, remote = 0, 0 if sides.remote_has_name else None
+    local, remote = sides.compared
     if remote is None:
         if sides.creates:
             return Verdict(CREATE, local)

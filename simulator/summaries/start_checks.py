@@ -1,0 +1,54 @@
+"""What replicators' start checks came to (fact sheet D1): of each replicator, and of each command that made replicators start.
+
+Rules: no request waits for a start check, so a command's own code says nothing of it; what came of it stands beside the code, as it is at
+the end. A check that a retry asked belongs to what had asked for the start; one that nobody asked for (the run began so) to no command.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simulator.pulsar.replicator import Replicator
+    from simulator.world import World
+
+COMMANDS = ("command.applied", "command.refused")
+
+
+def of_replicator(replicator: Replicator) -> dict[str, Any] | None:
+    """{outcome, code, local, remote}, None before the first; shapes are numbers of partitions, 0 a plain topic, null no topic."""
+    last = replicator.checked
+    return None if last is None else {"outcome": last.outcome, "code": last.code, "local": last.local, "remote": last.remote}
+
+
+def commands(world: World) -> list[dict[str, Any]]:
+    """`commands[]`, each with the `start_checks` it led to where there are any: {from, to, topic, outcome, code, local, remote, error}."""
+    results = world.command_results
+    if results and "replicators" in world.protocol.sections:
+        numbers = {seq: number for number, seq in enumerate(world.trace.seqs(0, world.seq, types=COMMANDS))}
+        for replicator in _checked(world):
+            number = _command_of(world, replicator.asked_seq, numbers)
+            if number is not None:
+                results[number].setdefault("start_checks", []).append({
+                    "from": replicator.topic.cluster.name, "to": replicator.peer, "topic": replicator.topic.name,
+                    **of_replicator(replicator), "error": replicator.last_error,
+                })  # fmt: skip
+    return results
+
+
+def _checked(world: World) -> Iterator[Replicator]:
+    runtime = world.runtime
+    for name in runtime.cluster_names:
+        for topic in runtime.clusters[name].topics.values():
+            yield from (replicator for replicator in topic.replicators.values() if replicator.checked is not None)
+
+
+def _command_of(world: World, seq: int, numbers: dict[int, int]) -> int | None:
+    """The command from which a row comes, by its number; None when it comes from none."""
+    while seq != NULL and seq not in numbers:
+        seq = world.trace.row(seq).get("cause_seq", NULL)
+    return numbers.get(seq)
