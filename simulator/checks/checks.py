@@ -20,6 +20,7 @@ from simulator.checks.knowledge import Knowledge, NoKnowledge
 from simulator.checks.mark_delete import MarkDelete
 from simulator.checks.migrations import CopiedBeforeDeleted, SentWhereTold, ToldBeforeDeleted
 from simulator.checks.markers_hidden import MarkersHidden
+from simulator.checks.moves_in_order import DrainedBeforeSentOn, StepsInOrder
 from simulator.checks.nothing_gone import NothingGone
 from simulator.checks.one_hop import OneHop
 from simulator.checks.order_kept import OrderKept
@@ -28,6 +29,7 @@ from simulator.checks.same_shape import SameShape
 from simulator.checks.schema_first import SchemaFirst
 from simulator.checks.shadows import ShadowDeliversSource, ShadowLosesAloud, ShadowWithinSource, ShadowWritesNothing
 from simulator.checks.stretch import Stretch
+from simulator.checks.told_kept import ToldKept
 from simulator.checks.violation import Violation
 from simulator.scenarios.families import EMQX, PULSAR
 from simulator.scenarios.model import Scenario
@@ -36,7 +38,7 @@ from simulator.trace.trace import BLOCK_ROWS, Trace
 MIGRATION_CHECKS = (SentWhereTold, CopiedBeforeDeleted, ToldBeforeDeleted)
 SHADOW_CHECKS = (ShadowWritesNothing, ShadowDeliversSource, ShadowWithinSource, ShadowLosesAloud)
 ROW_CHECKS: tuple[type[Check], ...] = (
-    SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly, BrokerLimits, SameShape, SchemaFirst, *SHADOW_CHECKS, AudiencesServed, *MIGRATION_CHECKS,
+    SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly, BrokerLimits, SameShape, SchemaFirst, *SHADOW_CHECKS, AudiencesServed, *MIGRATION_CHECKS, StepsInOrder, DrainedBeforeSentOn, ToldKept,
 )  # fmt: skip
 
 CHECKS_OF: dict[str, tuple[type, tuple[type[Check], ...]]] = {PULSAR: (Knowledge, ROW_CHECKS), EMQX: (NoKnowledge, GROUP_CHECKS)}

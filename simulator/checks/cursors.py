@@ -103,6 +103,11 @@ class Cursors:
         """Cursors with rows in the stretch."""
         return [(key, self._cursors[key]) for key in self._read]
 
+    def place_at(self, key: Key, before_seq: int) -> int:
+        """A cursor's mark-delete just before that row; NOWHERE while it does not exist."""
+        cursor = self._cursors.get(key)
+        return NOWHERE if cursor is None else cursor.place_at(before_seq)
+
     def slowest(self, cluster: int, topic: int, before_seq: int) -> tuple[int, int] | None:
         """(place, subscription) of the cursor furthest behind; None when there is none."""
         standing = [

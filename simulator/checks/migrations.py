@@ -14,7 +14,7 @@ import numpy as np
 from simulator.checks.check import Check, first_broken
 from simulator.checks.knowledge import Knowledge
 from simulator.checks.sightings import Sightings
-from simulator.checks.stretch import Stretch, position
+from simulator.checks.stretch import PAST_EVERY_LEDGER, Stretch, position
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import PARTITION_SUFFIX
 from simulator.trace.registry import CODE, NULL
@@ -22,7 +22,6 @@ from simulator.trace.registry import CODE, NULL
 _MAPPED, _ANSWERED, _REDIRECTED = CODE["tenant.mapped"], CODE["lookup.answered"], CODE["client.redirected"]
 _STARTED, _CHANGED, _DELETED = CODE["migration.started"], CODE["migration.changed"], CODE["resource.deleted"]
 _CREATED, _APPLIED = CODE["subscription.created"], CODE["acknowledgements.applied"]
-_PAST_EVERY_LEDGER = 1 << 62
 
 
 class SentWhereTold(Check):
@@ -124,7 +123,7 @@ class CopiedBeforeDeleted(_BroughtOver):
         for topic in self.parts(stretch, [key[1] for key in cursors], base):
             log = known.logs.of(cluster, topic)
             for place, subscription in [(self.began[key], key[2]) for key in cursors if key[1] == topic]:
-                for producer, ids in log.messages(log.between(place, _PAST_EVERY_LEDGER, seq)):
+                for producer, ids in log.messages(log.between(place, PAST_EVERY_LEDGER, seq)):
                     needed = ids[self.settled.unseen((subscription, producer), ids, seq) & self.stored.unseen((other, producer), ids, seq)]
                     who = f"{stretch.name(subscription)} had not dealt with it, and {stretch.name(other)} never had it"
                     yield from first_broken(np.full(len(needed), seq), lambda n: f"{stretch.message(producer, int(needed[n]))} went with {stretch.name(topic)} in {stretch.name(cluster)}: {who}")

@@ -17,6 +17,9 @@ from simulator.trace.trace import Trace
 ENTRY_BITS = 32
 """A position is `ledger << 32 + entry`; entry -1 sorts after every entry of the ledger before."""
 
+PAST_EVERY_LEDGER = 1 << 62
+"""A position beyond any entry."""
+
 MANY_NAMES = 1 << 15
 """Name numbers above this are renumbered within the stretch, so that four of them fit one 64-bit integer."""
 
@@ -138,6 +141,11 @@ class Stretch:
     def name(self, number: int) -> str:
         """The name that a name column's number stands for."""
         return "nobody" if number == NULL else self.names[number]
+
+    def number(self, name: str) -> int:
+        """The number of a name in name columns; NULL while no row has named it."""
+        number = self._trace.number(name)
+        return NULL if number is None else number
 
     def message(self, producer: int, sequence_id: int) -> str:
         """A message as people write it: `web/5`."""

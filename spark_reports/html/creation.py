@@ -12,8 +12,8 @@ from spark_reports.html.words import event_words, number, plural, seconds
 STILL = ("does not start", "connected, but stopped", "looks for its connection")
 
 
-def headline(run: dict[str, Any]) -> str | None:
-    """The sentence of a run without a failover, when it is about replicators; None when there is nothing to say."""
+def sentence(run: dict[str, Any]) -> str | None:
+    """What a run without a failover says when it is about replicators; None when there is nothing to say."""
     told = run.get("creation")
     if told is None:
         return None
@@ -23,12 +23,10 @@ def headline(run: dict[str, Any]) -> str | None:
         one = max(still, key=lambda other: other["waiting"])
         waits = f'<span class="harm">{plural(one["waiting"], "message waits", "messages wait")}</span>' if one["waiting"] else "nothing waits yet"
         others = f" {plural(len(still) - 1, 'other replicator does', 'other replicators do')} not replicate either." if len(still) > 1 else ""
-        says = f"{escape(one['from'])} does not replicate {escape(one['topic'])} to {escape(one['to'])}: {waits}.{others}"
-    elif ever:
-        says = f"Every replicator runs at the end; {plural(sum(one['refused'] for one in ever), 'start', 'starts')} came to nothing before."
-    else:
-        says = "Every replicator began at once."
-    return f'<h1>{says}</h1><p class="dek">{escape(run["title"])}: nobody failed over in this run.</p>'
+        return f"{escape(one['from'])} does not replicate {escape(one['topic'])} to {escape(one['to'])}: {waits}.{others}"
+    if ever:
+        return f"Every replicator runs at the end; {plural(sum(one['refused'] for one in ever), 'start', 'starts')} came to nothing before."
+    return "Every replicator began at once."
 
 
 def sections(run: dict[str, Any], chart: str) -> str:

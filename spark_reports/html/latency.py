@@ -11,6 +11,16 @@ from spark_reports.html.words import number, size, span
 FIT = "Where a dispatch takes 145 µs and a client 30 ms to connect, both are a fit to the one point that PIP-180 measured, not a property of Pulsar."
 
 
+def sentence(run: dict[str, Any]) -> str | None:
+    """What a run without a failover says when it declares brokers and somebody read from them; None otherwise."""
+    told = run.get("latency")
+    if told is None or not told["readers"]:
+        return None
+    slowest = max(told["readers"], key=lambda one: one["mean_us"])
+    others = f", the slowest of {number(len(told['readers']))} readers," if len(told["readers"]) > 1 else ""
+    return f"{_name(slowest)}{others} had a message <b>{span(slowest['mean_us'])}</b> after its publishing on average, <b>{span(slowest['p99_us'])}</b> at p99."
+
+
 def sections(run: dict[str, Any]) -> str:
     """All that is told of a run; "" when it declares no brokers."""
     told = run.get("latency")
@@ -21,12 +31,16 @@ def sections(run: dict[str, Any]) -> str:
 
 def _readers(told: list[dict[str, Any]]) -> str:
     rows = [
-        [escape(one["name"]) + (f" ({number(one['subscriptions'])} subscriptions)" if one["subscriptions"] > 1 else ""), escape(one["topic"]), escape(one["cluster"]),
+        [_name(one), escape(one["topic"]), escape(one["cluster"]),
          number(one["delivered"]), *(span(one[name]) for name in ("mean_us", "p50_us", "p99_us", "max_us"))]
         for one in told
     ]  # fmt: skip
     says = f"From publishing until a message has left the broker, for each reader of a topic on a declared broker; percentiles by nearest rank. {FIT}"
     return section("Latency", says, table(["reader", "topic", "in", "messages", "mean", "half", "p99", "greatest"], rows, words=3))
+
+
+def _name(reader: dict[str, Any]) -> str:
+    return escape(reader["name"]) + (f" ({number(reader['subscriptions'])} subscriptions)" if reader["subscriptions"] > 1 else "")
 
 
 def _brokers(told: list[dict[str, Any]]) -> str:

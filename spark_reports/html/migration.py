@@ -18,13 +18,13 @@ def sections(run: dict[str, Any]) -> str:
     return "".join(_migration(run, one) for one in run.get("migrations", []))
 
 
-def headline(run: dict[str, Any]) -> str | None:
-    """The sentence of a run without a failover, when a tenant moved in it."""
+def sentence(run: dict[str, Any]) -> str | None:
+    """What a run without a failover says when a tenant was to move in it; None when there is none."""
     told = run.get("migrations")
     if not told:
         return None
     one = told[-1]
-    return f'<h1>{escape(one["tenant"])}, from {escape(one["from"])} to {escape(one["to"])}: <b>{ENDS[one["ended"]]}</b>.</h1><p class="dek">{escape(run["title"])}: its clients never moved.</p>'
+    return f'{escape(one["tenant"])}, from {escape(one["from"])} to {escape(one["to"])}: <b>{ENDS[one["ended"]]}</b>, and no client moved.'
 
 
 def _migration(run: dict[str, Any], one: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from plotly.offline import get_plotlyjs
 
-from spark_reports.html import charts, creation, latency, migration, sections, shadows
+from spark_reports.html import charts, migration, quiet_runs, sections
 from spark_reports.html.comparison import comparison
 from spark_reports.html.parts import scrolling
 from spark_reports.html.what_if import what_if
@@ -46,17 +46,17 @@ DETAILED_MOST = 8
 def page(report: dict[str, Any]) -> str:
     """The whole page."""
     pairs = [(run, failover) for run in report["runs"] for failover in run["failovers"]]
-    body = [_kick(report, pairs)]
-    if len(pairs) != 1:
-        body.append(_overview(report, pairs))
+    body, alone = [_kick(report, pairs)], len(pairs) <= 1 and len(report["runs"]) == 1
+    if not alone:
+        body += [_overview(pairs), quiet_runs.overview(report["runs"])]
     detailed = [(run, failover) for run, failover in pairs if failover.get("series")][:DETAILED_MOST]
-    body += [_failover(run, failover, place, alone=len(pairs) == 1) for place, (run, failover) in enumerate(detailed)]
+    body += [_failover(run, failover, place, alone) for place, (run, failover) in enumerate(detailed)]
+    body.append(quiet_runs.articles(report["runs"], alone))
     body.append(_method(report))
     figures = [_data(f"{name}-{place}", figure) for place, (run, failover) in enumerate(detailed) for name, figure in _figures(run, failover)]
-    told = report["runs"] if not pairs else [run for run in report["runs"] if any(run is other for other, _ in detailed)]
-    figures += [_data(f"creation-{run['run']}", creation.figure(run)) for run in told if creation.drawn(run)]
-    figures += [_data(f"shadows-{run['run']}", shadows.figure(run)) for run in told if run.get("shadows")]
-    title = _title(pairs)
+    told = [run for run in report["runs"] if any(run is other for other, _ in detailed)] + quiet_runs.quiet(report["runs"])[: quiet_runs.DETAILED_MOST]
+    figures += [_data(name, figure) for name, figure in quiet_runs.figures(told)]
+    title = _title(report["runs"], pairs)
     style = files("spark_reports.html").joinpath("report.css").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -69,23 +69,25 @@ def page(report: dict[str, Any]) -> str:
     )
 
 
-def _title(pairs: list[tuple[dict, dict]]) -> str:
+def _title(runs: list[dict[str, Any]], pairs: list[tuple[dict, dict]]) -> str:
     if len(pairs) == 1:
         failover = pairs[0][1]
         return f"{failover['subscription']} from {failover['from']} to {failover['to']}"
+    if not pairs:
+        return runs[0]["title"] if len(runs) == 1 else plural(len(runs), "run", "runs")
     return plural(len(pairs), "failover", "failovers")
 
 
 def _kick(report: dict[str, Any], pairs: list[tuple[dict, dict]]) -> str:
     runs = report["runs"]
     what = f"{runs[0]['title']} · seed {runs[0]['seed']}" if len(runs) == 1 else plural(len(runs), "run", "runs")
-    return f'<header class="kick"><b>Failover Lab</b><span>Failover report</span><span class="made">{escape(what)} · made {escape(report["made_at"])}</span></header>'
+    return f'<header class="kick"><b>Failover Lab</b><span>{"Failover report" if pairs else "Report"}</span><span class="made">{escape(what)} · made {escape(report["made_at"])}</span></header>'
 
 
-def _overview(report: dict[str, Any], pairs: list[tuple[dict, dict]]) -> str:
-    """The sum over all failovers, and one line each."""
+def _overview(pairs: list[tuple[dict, dict]]) -> str:
+    """The sum over all failovers, and one line each; "" without any."""
     if not pairs:
-        return _without_failovers(report["runs"])
+        return ""
     twice, lost = (sum(failover[name] for _, failover in pairs) for name in ("duplicates", "lost"))
     head = f'<h1>{plural(len(pairs), "failover", "failovers")} delivered <span class="harm">{plural(twice, "message", "messages")} twice</span> and lost <b>{number(lost) if lost else "none"}</b>.</h1>'
     rows = "".join(
@@ -105,18 +107,6 @@ def _overview(report: dict[str, Any], pairs: list[tuple[dict, dict]]) -> str:
     )
 
 
-def _without_failovers(runs: list[dict[str, Any]]) -> str:
-    """What runs without a failover have to say: of one run about replicators their own sentence."""
-    own = (migration.headline(runs[0]) or creation.headline(runs[0]) or shadows.headline(runs[0])) if len(runs) == 1 else None
-    plain = "<h1>Nobody failed over.</h1><p class=\"dek\">The trace holds no failover, so there is nothing to judge. The tables below say what the protocol did and what it cost.</p>"
-    return (own or plain) + "".join(migration.sections(run) + _systems(run) + sections.run_tables(run) + sections.replay(run) for run in runs)
-
-
-def _systems(run: dict[str, Any]) -> str:
-    """What a run has to say beside failovers: topics that were created, shadow topics, declared brokers."""
-    return creation.sections(run, f"creation-{run['run']}") + shadows.sections(run, f"shadows-{run['run']}") + latency.sections(run)
-
-
 def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: bool) -> str:
     """One failover from sentence to causal chain."""
     parts = [
@@ -125,7 +115,7 @@ def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: 
         sections.chart("Around the failover", "Deliveries to the subscription's consumers. Below: the messages that would come twice if the consumers moved at that instant and, after the move, those still to come.", f"timeline-{place}", "tall"),
         sections.chart("Where each cursor stood", "The thin line is the end of the log, the thick one the mark-delete, in entries. What lies between is what a consumer starting there reads.", f"positions-{place}", "wide"),
         sections.chart("How far behind", f"Sync lag: the age of the oldest message that {failover['to']} holds and its cursor does not cover.", f"lag-{place}", "wide"),
-        sections.forecast(failover), sections.snapshots(failover), sections.consumers(failover), sections.keys(failover), sections.stories(failover), _systems(run), sections.run_tables(run),
+        sections.forecast(failover), sections.snapshots(failover), sections.consumers(failover), sections.keys(failover), sections.stories(failover), quiet_runs.systems(run), sections.run_tables(run),
         sections.replay(run),
     ]  # fmt: skip
     return f'<article class="{"" if alone else "part"}">' + "\n".join(part for part in parts if part) + "</article>"

@@ -12,8 +12,8 @@ from spark_reports.html.words import number, plural, seconds, size, span
 REASONS = {"unread": "never handed out", "unacknowledged": "handed out, not acknowledged"}
 
 
-def headline(run: dict[str, Any]) -> str | None:
-    """The sentence of a run without a failover, when it has shadow topics."""
+def sentence(run: dict[str, Any]) -> str | None:
+    """What a run without a failover says when it has shadow topics; None without them."""
     told = run.get("shadows")
     if told is None:
         return None
@@ -22,12 +22,10 @@ def headline(run: dict[str, Any]) -> str | None:
     unseen = max(told["topics"], key=lambda one: one["unseen"])
     names = plural(len(told["topics"]), "shadow topic", "shadow topics")
     if lost:
-        says = f'{names} lost <span class="harm">{plural(lost, "message", "messages")}</span> to the retention of their sources.'
-    elif unseen["unseen"]:
-        says = f'{escape(unseen["topic"])} never saw <span class="harm">{plural(unseen["unseen"], "entry", "entries")}</span> of {escape(unseen["source"])}.'
-    else:
-        says = f"{names} saw all that their sources wrote, and <b>{size(saved)}</b> were not stored again."
-    return f'<h1>{says}</h1><p class="dek">{escape(run["title"])}: nobody failed over in this run.</p>'
+        return f'{names} lost <span class="harm">{plural(lost, "message", "messages")}</span> to the retention of their sources.'
+    if unseen["unseen"]:
+        return f'{escape(unseen["topic"])} never saw <span class="harm">{plural(unseen["unseen"], "entry", "entries")}</span> of {escape(unseen["source"])}.'
+    return f"{names} saw all that their sources wrote, and <b>{size(saved)}</b> were not stored again."
 
 
 def sections(run: dict[str, Any], chart: str) -> str:

@@ -3,18 +3,22 @@
 import pytest
 
 from simulator.checks import Checks
+from simulator.checks import moves_in_order
 from simulator.checks.migrations import CopiedBeforeDeleted, SentWhereTold, ToldBeforeDeleted
+from simulator.checks.moves_in_order import DrainedBeforeSentOn, StepsInOrder
 from simulator.pulsar.consumer import Consumer
 from simulator.pulsar.lookup.producing import Brokers
 from simulator.pulsar.lookup.service import LookupService
+from simulator.pulsar.migration import blue_green, run as machine
 from simulator.pulsar.migration.clean_up import CleanUp
 from simulator.pulsar.migration.data import TopicData
 from simulator.pulsar.migration.metadata import Metadata
 from simulator.pulsar.migration.progress import AcknowledgementSync
+from simulator.pulsar.migration.switching import Switching
 from tests.simulator.test_blue_green import CHECKED, GREEN
 from tests.simulator.test_migration import BACK, BASE, CLEAN_UP, PARTS, START, SWITCH, run
 
-SENT, COPIED, TOLD = (check.claim for check in (SentWhereTold, CopiedBeforeDeleted, ToldBeforeDeleted))
+SENT, COPIED, TOLD, ORDERED, DRAINED = (check.claim for check in (SentWhereTold, CopiedBeforeDeleted, ToldBeforeDeleted, StepsInOrder, DrainedBeforeSentOn))
 CUT = "at: 4900ms, do: link.cut, link: blue <-> green"
 FORCED = SWITCH + ", force: true"
 SOON = CLEAN_UP.replace("9s", "5500ms")
@@ -30,7 +34,7 @@ def broken_claims(*commands, **more):
 
 @pytest.mark.parametrize("commands, base", [
     ([START, SWITCH, CLEAN_UP], BASE), ([START, SWITCH, CLEAN_UP], PARTS), ([START, SWITCH, BACK], BASE), (GREEN, CHECKED),
-    ([START, CUT, FORCED, SOON], BASE), ([START, CUT, FORCED, BACK], BASE),
+    ([START, CUT, FORCED, SOON], BASE), ([START, CUT, FORCED, BACK], BASE), ([START + ", strategy: none", SWITCH, CLEAN_UP], BASE),
 ])  # fmt: skip
 def test_without_a_mutation_nothing_breaks(commands, base):
     assert broken_claims(*commands, base=base) == set()
@@ -65,6 +69,38 @@ def test_a_way_back_that_cleans_at_once(monkeypatch):
         monkeypatch.setattr(work, "undo_conditions", lambda self: [])
     held = BASE.replace("messages: [web/50]", "messages: [web/50, web/585]")  # published in green, at 5.95 s
     assert broken_claims(START, SWITCH, "at: 5900ms, do: link.cut, link: blue <-> green", BACK, base=held) >= {COPIED, TOLD}
+
+
+def test_the_checks_have_the_machines_steps():
+    assert moves_in_order.STEPS == machine.STEPS and moves_in_order.NOT_OF == machine.SKIPPED_STEPS
+
+
+def test_a_step_that_is_left_out(monkeypatch):
+    done = machine.Run._done
+
+    def hasty(self, now_us, words):
+        effects = done(self, now_us, words)
+        self.at += self.steps[self.at].name == machine.PROGRESS
+        return effects
+
+    monkeypatch.setattr(machine.Run, "_done", hasty)
+    monkeypatch.setattr(Switching, "conditions", lambda self: [])
+    assert ORDERED in broken_claims(START, SWITCH)
+
+
+def test_a_way_back_from_the_wrong_end(monkeypatch):
+    def first_things_first(self, now_us, words):
+        self.at = min(number for number, step in enumerate(self.steps) if self._to_undo(step))
+        return self._next_undo()
+
+    monkeypatch.setattr(machine.Run, "_roll_back", first_things_first)
+    monkeypatch.setattr(Metadata, "undo_conditions", lambda self: [])
+    assert ORDERED in broken_claims(START, SWITCH, BACK)
+
+
+def test_a_consumer_that_is_sent_on_before_its_subscription_is_drained(monkeypatch):
+    monkeypatch.setattr(blue_green, "drained", lambda subscription: True)
+    assert DRAINED in broken_claims(*GREEN, base=CHECKED)
 
 
 def test_what_a_person_forces_is_not_judged():

@@ -46,9 +46,9 @@ class Systems:
         self.worlds: dict[str, World] = {name: run_scenario(TEXTS.get(name, name)) for name in (*MIGRATION, *CREATION, *SHADOWS, *LATENCY, WITHOUT)}
         paths = [write_run(world, folder / f"{name}.parquet") for name, world in self.worlds.items()]
         FailoverReport(spark, paths, folder / "report").make()
-        self._report = json.loads((folder / "report" / "report.json").read_text())
-        self.told: dict[str, dict[str, Any]] = {run["scenario"]: run for run in self._report["runs"]}
+        self.report = json.loads((folder / "report" / "report.json").read_text())
+        self.told: dict[str, dict[str, Any]] = {run["scenario"]: run for run in self.report["runs"]}
 
     def page(self, names: tuple[str, ...]) -> str:
         """The page about these runs, and the one without their parts."""
-        return page({**self._report, "runs": [self.told[name] for name in (*names, WITHOUT)]})
+        return page({**self.report, "runs": [self.told[name] for name in (*names, WITHOUT)]})

@@ -56,12 +56,12 @@ def test_what_was_created_and_refused_is_told_in_order(systems):
 
 
 def test_a_run_without_any_of_it_has_no_such_part(systems):
-    assert systems.told[WITHOUT]["creation"] is None and html.sections(systems.told[WITHOUT], "x") == "" and html.headline(systems.told[WITHOUT]) is None
+    assert systems.told[WITHOUT]["creation"] is None and html.sections(systems.told[WITHOUT], "x") == "" and html.sentence(systems.told[WITHOUT]) is None
 
 
 def test_the_sentence_of_a_run_without_a_failover(systems):
-    assert "us does not replicate orders to eu: <span class=\"harm\">70 messages wait</span>." in html.headline(systems.told["clients-created-it-before"])
-    assert "Every replicator runs at the end; 8 starts came to nothing before." in html.headline(systems.told["drifted-partitions"])
+    assert "us does not replicate orders to eu: <span class=\"harm\">70 messages wait</span>." in html.sentence(systems.told["clients-created-it-before"])
+    assert "Every replicator runs at the end; 8 starts came to nothing before." in html.sentence(systems.told["drifted-partitions"])
 
 
 def test_the_page_tells_every_run(systems):

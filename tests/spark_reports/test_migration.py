@@ -36,4 +36,4 @@ def test_the_page_tells_what_stopped_a_step_and_what_the_switch_cost(systems):
     assert "the link blue -&gt; green is cut: green has heard of 0 of 1 subscriptions" in page
     assert runs["tenant-link-fails"]["migrations"][0]["steps"][2]["failures"][0]["at_us"] == 1_800_000
     assert page.count(": what it cost</h2>") == 4
-    assert runs[WITHOUT]["migrations"] == [] and html.sections(runs[WITHOUT]) == "" and html.headline(runs[WITHOUT]) is None
+    assert runs[WITHOUT]["migrations"] == [] and html.sections(runs[WITHOUT]) == "" and html.sentence(runs[WITHOUT]) is None

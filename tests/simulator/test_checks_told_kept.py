@@ -1,0 +1,50 @@
+"""The claim about what acknowledgement-state sync told: rules of the protocol broken on purpose are noticed, and sound runs break nothing."""
+
+import pytest
+
+from simulator.checks.told_kept import ToldKept
+from simulator.pulsar import acknowledgement_sync
+from simulator.pulsar.acknowledgement_sync import AcknowledgedState, AcknowledgementSender
+from simulator.pulsar.subscription import Subscription
+from simulator.pulsar.topic import Topic
+from tests.simulator.test_checks_mutations import SYNC, broken_claims
+
+TOLD = ToldKept.claim
+BATCHES = SYNC.replace("every: 5ms", "every: 5ms, batch: 3")
+CRASHES = SYNC.replace("commands: [", "commands: [{at: 2500ms, do: topic.crash, cluster: b, topic: orders}, ")
+RESET = SYNC.replace("commands: [", "commands: [{at: 1500ms, do: subscription.reset, subscription: billing, cluster: a, time: 500ms}, ")
+
+
+@pytest.mark.parametrize("text", [SYNC, BATCHES, CRASHES, RESET], ids=["sync", "batches", "crashes", "reset"])
+def test_without_a_mutation_nothing_breaks(text):
+    assert broken_claims(text) == set()
+
+
+def test_a_dispatcher_that_does_not_filter(monkeypatch):
+    monkeypatch.setattr(Subscription, "filter_acknowledged", lambda *given: False)
+    assert broken_claims(SYNC) == {TOLD}
+
+
+def test_a_crash_that_forgets_what_was_told(monkeypatch):
+    load = Topic.load
+
+    def forgetful(topic, *given, **more):
+        for one in topic.subscriptions.values():
+            one.synced.clear()
+        return load(topic, *given, **more)
+
+    monkeypatch.setattr(Topic, "load", forgetful)
+    once = CRASHES.replace("acknowledgementSync: periodic", "acknowledgementSync: periodic, ackSyncPeriod: 2s")
+    assert broken_claims(once) == {TOLD}
+
+
+def test_messages_of_the_target_that_are_not_mapped(monkeypatch):
+    monkeypatch.setattr(AcknowledgementSender, "_note_origins", lambda *given: None)
+    assert broken_claims(SYNC) == {TOLD}
+
+
+def test_a_request_that_says_where_it_stands_and_not_what_it_knows(monkeypatch):
+    apply = acknowledgement_sync.apply
+    empty = AcknowledgedState({}, {}, 0, 0)
+    monkeypatch.setattr(acknowledgement_sync, "apply", lambda topic, sender, state, known, cause: apply(topic, sender, empty, known, cause))
+    assert broken_claims(SYNC) == {TOLD}

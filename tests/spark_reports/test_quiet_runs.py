@@ -1,0 +1,48 @@
+"""What a report says of runs without a failover: alone, several, many, and beside runs that failed over."""
+
+from __future__ import annotations
+
+import re
+
+from spark_reports.html.page import page
+from tests.spark_reports.systems import CREATION, LATENCY, SHADOWS, WITHOUT
+
+
+def titles(text):
+    return re.findall(r"<h1[^>]*>(.*?)</h1>", text)
+
+
+def test_several_runs_have_a_sentence_each(systems):
+    text = systems.page(CREATION)
+    assert titles(text)[0] == "5 runs, and nobody failed over in any." and "<title>5 runs · " in text
+    assert len(titles(text)) == 6 and all(text.count(f">{sentence}<") == 2 for sentence in titles(text)[1:]), "in the table, and over its own part"
+    assert "us does not replicate orders to eu: <span class=\"harm\">70 messages wait</span>." in titles(text)
+    assert "markers took <b>" in titles(text)[-1], "a run about none of the systems says what it cost"
+
+
+def test_beside_runs_that_failed_over_none_is_passed_over(systems):
+    moves = systems.told["tenant-moves"]["failovers"]
+    text = systems.page(("tenant-moves", "shadow-retention-loss", "starved-subscription"))
+    assert titles(text)[0].startswith(f"{len(moves)} failover") and "<h2>Runs without a failover</h2>" in text
+    assert any("lost <span class=\"harm\">53 messages</span>" in sentence for sentence in titles(text))
+    assert any(sentence.startswith("everybody (300 subscriptions), the slowest of") for sentence in titles(text))
+    assert text.count("<article") == len(moves) + 3
+
+
+def test_every_chart_has_its_figure_and_every_figure_its_chart(systems):
+    for names in (CREATION, ("tenant-moves", *SHADOWS), LATENCY):
+        text = systems.page(names)
+        drawn = set(re.findall(r'data-chart="([a-z0-9-]+)"', text))
+        assert drawn == set(re.findall(r'<script type="application/json" id="([a-z0-9-]+)"', text)), names
+
+
+def test_of_many_runs_the_first_are_told_at_length(systems):
+    text = systems.page((*CREATION, *SHADOWS, *LATENCY))
+    assert "The first 8 are told at length below." in text and text.count("<article") == 8 and titles(text)[0].startswith("12 runs")
+    assert systems.told[WITHOUT]["scenario"] in text
+
+
+def test_one_run_is_its_own_sentence(systems):
+    text = page({**systems.report, "runs": [systems.told["schema-refused"]]})
+    assert len(titles(text)) == 1 and titles(text)[0].startswith("us does not replicate") and "Every run" not in text
+    assert f"<title>{systems.told['schema-refused']['title']} · " in text
