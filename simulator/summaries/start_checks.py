@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from simulator.pulsar.creation.start_check import PASSED
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ def of_replicator(replicator: Replicator) -> dict[str, Any] | None:
 
 
 def commands(world: World) -> list[dict[str, Any]]:
-    """`commands[]`, each with the `start_checks` it led to where there are any: {from, to, topic, outcome, code, local, remote, error}."""
+    """`commands[]`, each with the `start_checks` it led to where there are any: {from, to, topic, outcome, code, local, remote, error}.
+
+    Where no scenario key lets clusters disagree about topics, checks that passed are left out: all do.
+    """
     results = world.command_results
     if results and "replicators" in world.protocol.sections:
         numbers = {seq: number for number, seq in enumerate(world.trace.seqs(0, world.seq, types=COMMANDS))}
@@ -41,10 +45,11 @@ def commands(world: World) -> list[dict[str, Any]]:
 
 
 def _checked(world: World) -> Iterator[Replicator]:
-    runtime = world.runtime
+    runtime, scenario = world.runtime, world.scenario
+    telling = bool(scenario.namespaces) or any(topic.exists is not None for topic in scenario.topics.values())
     for name in runtime.cluster_names:
         for topic in runtime.clusters[name].topics.values():
-            yield from (replicator for replicator in topic.replicators.values() if replicator.checked is not None)
+            yield from (replicator for replicator in topic.replicators.values() if replicator.checked is not None and (telling or replicator.checked.outcome != PASSED))
 
 
 def _command_of(world: World, seq: int, numbers: dict[int, int]) -> int | None:

@@ -25,7 +25,7 @@ def sentence(run: dict[str, Any]) -> str | None:
         others = f" {plural(len(still) - 1, 'other replicator does', 'other replicators do')} not replicate either." if len(still) > 1 else ""
         return f"{escape(one['from'])} does not replicate {escape(one['topic'])} to {escape(one['to'])}: {waits}.{others}"
     if ever:
-        return f"Every replicator runs at the end; {plural(sum(one['refused'] for one in ever), 'start', 'starts')} came to nothing before."
+        return f"Every replicator runs at the end, after {plural(sum(one['refused'] for one in ever), 'refusal', 'refusals')}."
     return "Every replicator began at once."
 
 
@@ -36,8 +36,9 @@ def sections(run: dict[str, Any], chart: str) -> str:
         return ""
     parts = [_replicators(told["replicators"])]
     if drawn(run):
+        height = "three" if any(one["curve"] for one in told["replicators"] if one["refused_at_us"]) else "low"  # as `figure` draws
         says = "Refused starts climb and messages wait. Below them replicationDelayInSeconds, which dashboards show, is the age of the oldest pending send: a replicator that does not start has none, and shows 0; one that a schema stopped shows how long it has stood."
-        parts.append(f'<section><h2>Refused starts, and what waited</h2><p>{says}</p><figure><div class="chart tall" data-chart="{chart}" role="img" aria-label="{escape(_words(told))}"></div></figure></section>')
+        parts.append(f'<section><h2>Refused starts, and what waited</h2><p>{says}</p><figure><div class="chart {height}" data-chart="{chart}" role="img" aria-label="{escape(_words(told))}"></div></figure></section>')
     return "".join([*parts, _happened(told)])
 
 

@@ -15,7 +15,8 @@ from spark_reports.html.words import plural
 DETAILED_MOST = 8
 """Runs without a failover that are told at length; a job over many lists the others in its table."""
 
-SYSTEMS = (migration, creation, shadows, latency)
+SENTENCES = (migration.sentence, creation.sentence, shadows.sentence, latency.sentence, shadows.saving)
+"""What went wrong before what went well."""
 
 
 def quiet(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -60,8 +61,8 @@ def _article(run: dict[str, Any], alone: bool) -> str:
 
 
 def _sentence(run: dict[str, Any]) -> str:
-    for system in SYSTEMS:
-        says = system.sentence(run)
+    for sentence in SENTENCES:
+        says = sentence(run)
         if says is not None:
             return says
     delivered = sum(told["delivered"] for clusters in run["subscriptions"].values() for told in clusters.values())

@@ -231,8 +231,8 @@ def run_tables(run: dict[str, Any]) -> str:
         ["" if place and run["markers"][place - 1]["cluster"] == entry["cluster"] else escape(entry["cluster"]), escape(entry["kind"].replace("_", " ")), number(entry["entries"]), size(entry["size_bytes"])]
         for place, entry in enumerate(run["markers"])
     ]
-    if costs:
-        share = run["marker_share"]
+    share = run["marker_share"]
+    if share["entries"]:
         says = f"Markers take positions and bytes in every log that holds them: {share['entries']:.1%} of the entries and {share['bytes']:.1%} of the bytes of this run."
         parts.append(section("What the markers cost", says, table(["log", "kind", "entries", "bytes"], costs, words=2)))
     return "".join(parts)

@@ -13,19 +13,30 @@ REASONS = {"unread": "never handed out", "unacknowledged": "handed out, not ackn
 
 
 def sentence(run: dict[str, Any]) -> str | None:
-    """What a run without a failover says when it has shadow topics; None without them."""
+    """What a run without a failover says when a shadow topic lost or missed something; None otherwise."""
     told = run.get("shadows")
     if told is None:
         return None
     lost = sum(one["messages"] for one in told["lost"])
-    saved = sum(one["saved_bytes"] for one in told["topics"])
     unseen = max(told["topics"], key=lambda one: one["unseen"])
-    names = plural(len(told["topics"]), "shadow topic", "shadow topics")
     if lost:
-        return f'{names} lost <span class="harm">{plural(lost, "message", "messages")}</span> to the retention of their sources.'
+        return f'{_names(told)} lost <span class="harm">{plural(lost, "message", "messages")}</span> to the retention of {"its source" if len(told["topics"]) == 1 else "their sources"}.'
     if unseen["unseen"]:
         return f'{escape(unseen["topic"])} never saw <span class="harm">{plural(unseen["unseen"], "entry", "entries")}</span> of {escape(unseen["source"])}.'
-    return f"{names} saw all that their sources wrote, and <b>{size(saved)}</b> were not stored again."
+    return None
+
+
+def saving(run: dict[str, Any]) -> str | None:
+    """What a run says whose shadow topics worked as they should; None without shadow topics."""
+    told = run.get("shadows")
+    if told is None:
+        return None
+    saved = sum(one["saved_bytes"] for one in told["topics"])
+    return f"{_names(told)} saw all that {'its source' if len(told['topics']) == 1 else 'their sources'} wrote, and <b>{size(saved)}</b> were not stored again."
+
+
+def _names(told: dict[str, Any]) -> str:
+    return plural(len(told["topics"]), "shadow topic", "shadow topics")
 
 
 def sections(run: dict[str, Any], chart: str) -> str:
@@ -71,4 +82,5 @@ def figure(run: dict[str, Any]) -> dict[str, Any]:
          "line": {"dash": dashes[place % 4], "width": 1.8, "color": HARM, "shape": "hv"}}
         for place, one in enumerate(run["shadows"]["topics"])
     ]  # fmt: skip
-    return {"data": traces, "layout": layout(240, xaxis=axis("seconds", range=[0, run["until_us"] / 1e6]), yaxis=axis("entries", rangemode="tozero"))}
+    whole = {"dtick": 1} if max(max(one["curve"]["entries"], default=0) for one in run["shadows"]["topics"]) <= 4 else {}
+    return {"data": traces, "layout": layout(240, xaxis=axis("seconds", range=[0, run["until_us"] / 1e6]), yaxis=axis("entries", rangemode="tozero", **whole))}

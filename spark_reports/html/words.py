@@ -114,6 +114,8 @@ def span(us: int | None) -> str:
     """A span with the unit that reads best."""
     if us is None:
         return "never"
+    if 0 < abs(us) < 1_000:
+        return f"{us} µs"
     if abs(us) < 1_000_000:
         return f"{us / 1000:.0f} ms"
     return f"{us / 1_000_000:.2f} s" if abs(us) < 600_000_000 else f"{us / 60_000_000:.1f} min"

@@ -42,13 +42,13 @@ def test_figures_are_the_engines_and_a_recounts(systems, name):
 
 
 def test_a_run_without_shadows_has_no_such_part(systems):
-    assert systems.told[WITHOUT]["shadows"] is None and html.sections(systems.told[WITHOUT], "x") == "" and html.sentence(systems.told[WITHOUT]) is None
+    assert systems.told[WITHOUT]["shadows"] is None and html.sections(systems.told[WITHOUT], "x") == "" and html.sentence(systems.told[WITHOUT]) is None is html.saving(systems.told[WITHOUT])
 
 
 def test_the_sentence_of_a_run_without_a_failover(systems):
     assert '1 shadow topic lost <span class="harm">53 messages</span>' in html.sentence(systems.told["shadow-retention-loss"])
     assert 'orders-audit never saw <span class="harm">30 entries</span> of orders.' in html.sentence(systems.told["shadow-explicit-lac"])
-    assert "2 shadow topics saw all that their sources wrote" in html.sentence(systems.told["shadow-two-audiences"])
+    assert "2 shadow topics saw all that their sources wrote" in html.saving(systems.told["shadow-two-audiences"])
 
 
 def test_the_page_tells_every_run(systems):
