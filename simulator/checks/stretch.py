@@ -55,7 +55,7 @@ class Rows:
         return len(self._index)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        return self._stretch.columns[name][self._index]
+        return self._stretch.values(name, self._index)
 
     def take(self, chosen: np.ndarray) -> "Rows":
         """The rows at these indices (or where the mask is true)."""
@@ -105,18 +105,24 @@ class Stretch:
         self.last = last
         self.names = trace.names
         self._trace = trace
-        self.columns = trace.columns(first, last, READ_COLUMNS)
-        types = self.columns["type"].astype(np.int16)
+        self._sealed = trace.whole_block(first, last)
+        self._columns = {} if self._sealed is not None else trace.columns(first, last, READ_COLUMNS)
+        types = self.values("type").astype(np.int16)
         if audiences:
             numbers = [trace.number(name) for name in audiences]
-            apart = np.isin(self.columns["subscription"], [number for number in numbers if number is not None])
+            apart = np.isin(self.values("subscription"), [number for number in numbers if number is not None])
             types[apart] += len(CODE)
         self._order = np.argsort(types, kind="stable")
         self._edges = np.searchsorted(types[self._order], np.arange(2 * len(CODE) + 1))
 
+    def values(self, name: str, index: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """A column at these of its rows, int64 with NULL. Of sealed rows no more than that is unpacked."""
+        return self._columns[name][index] if self._sealed is None else self._sealed.column(name, index)
+
     def read_more(self, *columns: str) -> None:
         """Read columns that only few runs have any use for."""
-        self.columns |= self._trace.columns(self.first, self.last, [name for name in columns if name not in self.columns])
+        if self._sealed is None:
+            self._columns |= self._trace.columns(self.first, self.last, [name for name in columns if name not in self._columns])
 
     def of(self, *types: str) -> Rows:
         """The rows of these event types, those of audiences left out."""
@@ -136,7 +142,7 @@ class Stretch:
 
     def at_us(self, seq: int) -> int:
         """The instant of a row of this stretch."""
-        return int(self.columns["at_us"][seq - self.first])
+        return self._trace.at_us(seq)
 
     def name(self, number: int) -> str:
         """The name that a name column's number stands for."""

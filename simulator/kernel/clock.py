@@ -61,11 +61,12 @@ class Clock:
         self.limit_us = until_us
         if len(queue) > EVENTS_QUEUED_MAX:
             raise QueueFull(f"{len(queue)} events wait; the bound is {EVENTS_QUEUED_MAX}")
-        while queue and queue[0][0] <= until_us:
-            if (events <= 0 or full is not None) and queue[0][0] != self.now_us and (events <= 0 or full()):
-                return True
-            at_us, _rank, _order, target, method, argument = heappop(queue)
-            self.now_us = at_us
+        while queue and (at_us := queue[0][0]) <= until_us:
+            if at_us != self.now_us:
+                if events <= 0 or (full is not None and full()):
+                    return True
+                self.now_us = at_us
+            _at_us, _rank, _order, target, method, argument = heappop(queue)
             events -= getattr(target, method)(argument) or 1
         self.now_us = max(self.now_us, until_us)
         return False

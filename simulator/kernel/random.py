@@ -7,6 +7,7 @@ vectors are pinned, because changing one bit changes every saved lab.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -58,34 +59,40 @@ def draw_block(key: int, first: int, count: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=SHARE_BLOCKS_KEPT)
-def _share_block(key: int, share_millionths: int, number: int) -> bytes:
-    """One byte per index of a block: whether it falls in the share."""
-    draws = draw_block(key, number << SHARE_BLOCK_BITS, 1 << SHARE_BLOCK_BITS)
-    return (draws % np.uint64(MILLION) < np.uint64(share_millionths)).tobytes()
+def _share_block(shares: tuple[tuple[int, int], ...], number: int) -> bytes:
+    """One byte per index of a block: whether it falls in any of the shares (key, millionths)."""
+    first, count = number << SHARE_BLOCK_BITS, 1 << SHARE_BLOCK_BITS
+    taken = [draw_block(key, first, count) % np.uint64(MILLION) < np.uint64(millionths) for key, millionths in shares]
+    return np.logical_or.reduce(taken).tobytes()
 
 
 class Shares:
-    """Which indices of one stream fall in a share: `draw(key, index) % MILLION < share`, a block of indices at a time."""
+    """Which indices fall in a share of a stream, `draw(key, index) % MILLION < millionths`, or in any of several; a block of indices at a time."""
 
-    __slots__ = ("_key", "_share_millionths", "_number", "_block")
+    __slots__ = ("_shares", "_number", "_block")
 
-    def __init__(self, key: int, share_millionths: int) -> None:
-        self._key = key
-        self._share_millionths = share_millionths
+    def __init__(self, *shares: tuple[int, int]) -> None:
+        """Of each share the stream's key and the millionths."""
+        self._shares = shares
         self._number = -1
         self._block = b""
+
+    @classmethod
+    def any_of(cls, several: Iterable[Shares]) -> Shares:
+        """The indices that fall in at least one of these."""
+        return cls(*(share for shares in several for share in shares._shares))
 
     def __contains__(self, index: int) -> bool:
         number = index >> SHARE_BLOCK_BITS
         if number != self._number:
-            self._block = _share_block(self._key, self._share_millionths, number)
+            self._block = _share_block(self._shares, number)
             self._number = number
         return self._block[index & (1 << SHARE_BLOCK_BITS) - 1] != 0
 
-    def __getstate__(self) -> tuple[int, int]:
-        return self._key, self._share_millionths  # the block is a cache
+    def __getstate__(self) -> tuple[tuple[int, int], ...]:
+        return self._shares  # the block is a cache
 
-    def __setstate__(self, state: tuple[int, int]) -> None:
+    def __setstate__(self, state: tuple[tuple[int, int], ...]) -> None:
         self.__init__(*state)
 
 

@@ -80,6 +80,7 @@ class Cursor:
             self._deleted.add_range(first, last + 1)
             self._deleted_count += len(self._deleted) - before
             self._ranges_total = -1
+            self.dirty = True
 
     def copy(self) -> Cursor:
         """An equal cursor of its own; bitmaps are shared until written."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simulator.pulsar.session import Session
 
 _ACKNOWLEDGED = CODE["message.acknowledged"]
-_NEGATIVE = CODE["message.negatively-acknowledged"]
+_HELD, _NEGATIVE = CODE["message.held"], CODE["message.negatively-acknowledged"]
 ACK_GROUP_SIZE_MAX = 1000  # the Java client's maxAcknowledgmentGroupSize
 
 Place = tuple[str, str]
@@ -27,6 +27,18 @@ Place = tuple[str, str]
 
 Key = tuple[Place, int, int]
 """(place, index, batch_index or NULL)"""
+
+About = tuple[int, int, int, int, int, int, int, int, int]
+"""What every row about a delivery says alike: cluster, topic, subscription, client, producer, sequence_id, ledger, entry, batch_index"""
+
+Handed = tuple["Item", int, Key, About]
+"""A message in the application's hands: (as it lay in the receiver queue, seq of its `message.delivered` row, key, what its rows say)"""
+
+Ack = tuple[int, int, int, int, About]
+"""(index, batch_index or NULL, seq of the ack's row, message number, what its rows say)"""
+
+EVERY_MESSAGE = range(1 << 62)
+"""Where messages are selected by name, each is looked at."""
 
 
 class Selected(NamedTuple):
@@ -44,17 +56,19 @@ class Acknowledger:
         """Empty state; called once by the consumer."""
         spec = self.spec
         self.kinds = {kind: self.runtime.name(kind) for kind in ("individual", "cumulative")}
-        self.in_hand: dict[Key, tuple[Item, int]] = {}
-        self.ack_pending: dict[Key, tuple[int, int]] = {}  # key -> (ack's seq, message)
-        self.whole_entries: dict[tuple[Place, int], dict[Key, tuple[int, int]]] = {}  # acks that wait for the rest of their batch
+        self.in_hand: dict[Key, Handed] = {}
+        self.ack_pending: dict[Key, Ack] = {}
+        self.whole_entries: dict[tuple[Place, int], dict[Key, Ack]] = {}  # acks that wait for the rest of their batch
         self.flush_due = False
+        self.special: Shares | range | None = None  # the messages that a selection may take, for one look-up each; None: no selection
         self.holds: list[Selected] = []
         self.negatives: list[Selected] = []
         if spec.hold:
             self.add_hold(spec.hold.messages, spec.hold.share_millionths, spec.hold.for_us)
         if spec.negative_acknowledge:
             chosen, key = spec.negative_acknowledge, stream_key(self.runtime.seed, f"negative/{spec.subscription}")
-            self.negatives.append(Selected(frozenset(chosen.messages), Shares(key, chosen.share_millionths), None))
+            self.negatives.append(Selected(frozenset(chosen.messages), Shares((key, chosen.share_millionths)), None))
+            self._note_selections()
         self.negatively_acknowledged = BitMap()
         self.held: dict[Key, int] = {}  # key -> serial of the hold
         self.hold_count = 0
@@ -62,7 +76,18 @@ class Acknowledger:
     def add_hold(self, messages: Iterable[tuple[str, int]], share_millionths: int, for_us: int | None) -> None:
         """From now on hold these messages, and a share of all, for a time (None: until released)."""
         key = stream_key(self.runtime.seed, f"hold/{self.spec.subscription}")
-        self.holds.append(Selected(frozenset(messages), Shares(key, share_millionths), for_us))
+        self.holds.append(Selected(frozenset(messages), Shares((key, share_millionths)), for_us))
+        self._note_selections()
+
+    def drop_holds(self) -> None:
+        """Hold no message any more that is still to come."""
+        self.holds = []
+        self._note_selections()
+
+    def _note_selections(self) -> None:
+        selections = [*self.negatives, *self.holds]
+        named = any(selection.named for selection in selections)
+        self.special = None if not selections else EVERY_MESSAGE if named else Shares.any_of(selection.shares for selection in selections)
 
     def drop_acks(self) -> None:
         """The process died."""
@@ -82,21 +107,23 @@ class Acknowledger:
         epoch, key, seq = argument
         held = self.in_hand.get(key)
         if epoch == self.epoch and held is not None and held[1] == seq:
-            self._ask_again(held[0], seq)
+            self._ask_again(held, seq)
 
     # --- after processing
 
-    def settle(self, item: Item, delivered_seq: int) -> None:
+    def settle(self, handed: Handed) -> None:
         """Hold, negatively acknowledge or acknowledge a processed message."""
         if self.spec.acknowledge == "never":
             return
-        message = item[2]
-        if self.negatives and self._selected(self.negatives, message) and message not in self.negatively_acknowledged:
-            self.negatively_acknowledge(item, delivered_seq)
-        elif self.holds and (hold := self._selected(self.holds, message)):
-            self._hold(item, delivered_seq, hold.for_us)
+        message = handed[0][2]
+        if self.special is None or message not in self.special:
+            self.acknowledge(handed)
+        elif self._selected(self.negatives, message) and message not in self.negatively_acknowledged:
+            self.negatively_acknowledge(handed, handed[1])
+        elif hold := self._selected(self.holds, message):
+            self._hold(handed, hold.for_us)
         else:
-            self.acknowledge(item, delivered_seq)
+            self.acknowledge(handed)
 
     def _selected(self, selections: list[Selected], message: int) -> Selected | None:
         """The first selection that the message is in, by its own draw or by name."""
@@ -109,21 +136,13 @@ class Acknowledger:
                     return selection
         return None
 
-    def _row(self, code: int, cause: int, item: Item, *more: int) -> int:
-        session, index, message, batch_index, _redelivery, _cause = item
-        runtime, topic = self.runtime, session.topic
-        messages = runtime.messages
-        ledger, entry = topic.log.position(index)
-        return runtime.emit((code, runtime.now_us, cause, topic.cluster.number, topic.number, self.subscription_number, self.number,
-                             messages.producer[message], messages.sequence_id[message], ledger, entry, batch_index, *more))  # fmt: skip
-
-    def _hold(self, item: Item, cause: int, for_us: int | None) -> None:
-        key = (item[0].topic.place, item[1], item[3])
+    def _hold(self, handed: Handed, for_us: int | None) -> None:
+        runtime, (_item, cause, key, about) = self.runtime, handed
         self.hold_count += 1
         self.held[key] = self.hold_count
-        self.last_seq = self._row(CODE["message.held"], cause, item, NULL if for_us is None else for_us)
+        self.last_seq = runtime.emit((_HELD, runtime.now_us, cause, *about, NULL if for_us is None else for_us))
         if for_us is not None:
-            self.runtime.schedule(self.runtime.now_us + for_us, self.rank, self, "hold_over", (self.epoch, key, self.hold_count))
+            runtime.schedule(runtime.now_us + for_us, self.rank, self, "hold_over", (self.epoch, key, self.hold_count))
 
     def hold_over(self, argument: tuple[int, Key, int]) -> None:
         """The held message is acknowledged at last."""
@@ -136,69 +155,69 @@ class Acknowledger:
         """Acknowledge a held message now."""
         del self.held[key]
         if key in self.in_hand:
-            item, seq = self.in_hand[key]
-            self.acknowledge(item, seq)
+            self.acknowledge(self.in_hand[key])
 
-    def negatively_acknowledge(self, item: Item, cause: int) -> None:
+    def negatively_acknowledge(self, handed: Handed, cause: int) -> None:
         """The application gives it back; the client asks for it again after negativeAckRedeliveryDelay."""
-        seq = self.last_seq = self._row(_NEGATIVE, cause, item)
+        runtime, (item, _delivered_seq, key, about) = self.runtime, handed
+        seq = self.last_seq = runtime.emit((_NEGATIVE, runtime.now_us, cause, *about))
         self.negatively_acknowledged.add(item[2])
-        self.in_hand.pop((item[0].topic.place, item[1], item[3]), None)
-        due_us = self.runtime.now_us + self.spec.negative_ack_redelivery_delay_us
-        self.runtime.schedule(due_us, self.rank, self, "nack_over", (self.epoch, item, seq))
+        self.in_hand.pop(key, None)
+        due_us = runtime.now_us + self.spec.negative_ack_redelivery_delay_us
+        runtime.schedule(due_us, self.rank, self, "nack_over", (self.epoch, handed, seq))
 
-    def nack_over(self, argument: tuple[int, Item, int]) -> None:
+    def nack_over(self, argument: tuple[int, Handed, int]) -> None:
         """Ask the broker for a negatively acknowledged message."""
-        epoch, item, seq = argument
+        epoch, handed, seq = argument
         if epoch == self.epoch:
-            self._ask_again(item, seq)
+            self._ask_again(handed, seq)
 
-    def _ask_again(self, item: Item, cause: int) -> None:
-        session = self.sessions.get(item[0].topic.place)
+    def _ask_again(self, handed: Handed, cause: int) -> None:
+        key = handed[2]
+        session = self.sessions.get(key[0])
         if session is not None:
-            self.in_hand.pop((item[0].topic.place, item[1], item[3]), None)
-            session.subscription.dispatcher.redeliver(session, [item[1]], cause)
+            self.in_hand.pop(key, None)
+            session.subscription.dispatcher.redeliver(session, [key[1]], cause)
 
     # --- acks
 
-    def acknowledge(self, item: Item, cause: int) -> None:
+    def acknowledge(self, handed: Handed) -> None:
         """The application calls ack: individually, or cumulatively for all it was handed up to here."""
         if self.spec.acknowledge == "cumulative":
-            place, index, batch_index = item[0].topic.place, item[1], item[3]
-            covered = [held for key, (held, _seq) in self.in_hand.items() if key[0] == place and (key[1], key[2]) <= (index, batch_index)]
-            covered.sort(key=lambda held: (held[1], held[3]))
-            for held in covered:
-                self._acknowledge_one(held, self.in_hand[(place, held[1], held[3])][1], "cumulative")
+            upto = handed[2]
+            for key in sorted(key for key in self.in_hand if key[0] == upto[0] and key <= upto):
+                self._acknowledge_one(self.in_hand[key], self.kinds["cumulative"])
         else:
-            self._acknowledge_one(item, cause, "individual")
+            self._acknowledge_one(handed, self.kinds["individual"])
         if not self.flush_due or len(self.ack_pending) >= ACK_GROUP_SIZE_MAX:
             self._send_or_wait()
 
-    def _acknowledge_one(self, item: Item, cause: int, kind: str) -> None:
-        session, index, message, batch_index, _redelivery, _cause = item
-        key = (session.topic.place, index, batch_index)
+    def _acknowledge_one(self, handed: Handed, kind: int) -> None:
+        runtime, ((session, index, message, batch_index, _redelivery, _cause), delivered_seq, key, about) = self.runtime, handed
         self.in_hand.pop(key, None)
         if self.held:
             self.held.pop(key, None)
-        seq = self.last_seq = self._row(_ACKNOWLEDGED, cause, item, self.kinds[kind])
+        seq = self.last_seq = runtime.emit((_ACKNOWLEDGED, runtime.now_us, delivered_seq, *about, kind))
         name = session.subscription.name
-        self.runtime.acknowledged[name].add(message)
-        if self.runtime.windows and name in self.runtime.windows:
-            self.runtime.windows[name].acknowledged(message)
+        runtime.acknowledged[name].add(message)
+        if runtime.windows and name in runtime.windows:
+            runtime.windows[name].acknowledged(message)
+        ack = (index, batch_index, seq, message, about)
         if batch_index == NULL or self._acks_in_batches(session):
-            self.ack_pending[key] = (seq, message)
+            self.ack_pending[key] = ack
         else:
-            self._wait_for_entry(key, seq, message)
+            self._wait_for_entry(key, ack)
 
     def _acks_in_batches(self, session: Session) -> bool:
         """Whether acks of single messages of a batch go to the broker and are kept there."""
         return self.spec.batch_index_acknowledgment and session.topic.cluster.setting("acknowledgmentAtBatchIndexLevelEnabled", session.topic)
 
-    def _wait_for_entry(self, key: Key, seq: int, message: int) -> None:
+    def _wait_for_entry(self, key: Key, ack: Ack) -> None:
         """Without batch-index acks an entry is acknowledged when all its messages are."""
         waiting = self.whole_entries.setdefault(key[:2], {})
-        waiting[key] = (seq, message)
-        if len(waiting) == self.runtime.messages.batch[message - key[2]]:
+        waiting[key] = ack
+        _index, batch_index, _seq, message, _about = ack
+        if len(waiting) == self.runtime.messages.batch[message - batch_index]:
             self.ack_pending.update(self.whole_entries.pop(key[:2]))
 
     def forget_whole_entry(self, item: Item) -> None:
@@ -227,16 +246,16 @@ class Acknowledger:
         connected in another cluster: positions there are others, so the client drops them."""
         if not self.ack_pending:
             return
-        groups: dict[Place, list[tuple[int, int, int, int]]] = {}
-        waiting: dict[Key, tuple[int, int]] = {}
-        for key, (seq, message) in self.ack_pending.items():
-            place, index, batch_index = key
+        groups: dict[Place, list[Ack]] = {}
+        waiting: dict[Key, Ack] = {}
+        for key, ack in self.ack_pending.items():
+            place = key[0]
             if place in groups:
-                groups[place].append((index, batch_index, seq, message))
+                groups[place].append(ack)
             elif place in self.sessions:
-                groups[place] = [(index, batch_index, seq, message)]
+                groups[place] = [ack]
             elif not self.connected_to(place[1]):
-                waiting[key] = (seq, message)
+                waiting[key] = ack
         self.ack_pending = waiting
         for place, acks in groups.items():
-            self.sessions[place].subscription.acknowledge(acks, self.number)
+            self.sessions[place].subscription.acknowledge(acks)

@@ -15,7 +15,7 @@ from pyroaring import BitMap
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
 from simulator.pulsar import connecting
-from simulator.pulsar.acknowledging import Acknowledger
+from simulator.pulsar.acknowledging import Acknowledger, Handed
 from simulator.pulsar.lookup.resolving import resolver_for
 from simulator.pulsar.ranks import CONSUMER, rank
 from simulator.pulsar.session import Session
@@ -31,7 +31,7 @@ WAITING, RUNNING, PAUSED, CLOSING, CLOSED, KILLED, DOWN = "waiting", "running", 
 ALIVE = (RUNNING, PAUSED, CLOSING)
 
 Item = tuple[Session, int, int, int, int, int]
-"""(session, index, message number, batch_index or NULL, redelivery count, seq that caused the push)"""
+"""A message in the receiver queue: (session, index, message number, batch_index or NULL, redelivery count, seq that caused the push)"""
 
 
 class Consumer(Acknowledger):
@@ -51,7 +51,7 @@ class Consumer(Acknowledger):
         self.sessions: dict[tuple[str, str], Session] = {}  # by place: (cluster, topic)
         self.asking: dict[str, bool] = {}  # topics whose broker has not come to this client yet
         self.queue: deque[Item] = deque()
-        self.current: tuple[Item, int] | None = None
+        self.current: Handed | None = None
         self.taking = False
         self.epoch = 0
         self.retries = 0
@@ -197,16 +197,16 @@ class Consumer(Acknowledger):
         processing = self.processing
         while self.queue and self.current is None and self.state == RUNNING:
             item = self.queue.popleft()
-            seq = self._deliver(item)
+            handed = self._deliver(item)
             duration_us = processing.constant
             if duration_us is None:
                 duration_us = processing.at(item[2] + (item[4] << 40))
             if duration_us:
-                self.current = (item, seq)
+                self.current = handed
                 self.runtime.schedule(self.runtime.now_us + duration_us, self.rank, self, "processed", self.epoch)
             else:
-                self.settle(item, seq)
-            item[0].take(1, seq)
+                self.settle(handed)
+            item[0].take(1, handed[1])
         self.taking = False
         if self.spec.receiver_queue_size == 0:
             self.ask_for_one(cause)
@@ -220,33 +220,31 @@ class Consumer(Acknowledger):
                 session.permits = 1
                 session.subscription.dispatcher.dispatch(cause)
 
-    def _deliver(self, item: Item) -> int:
+    def _deliver(self, item: Item) -> Handed:
         session, index, message, batch_index, redelivery, cause = item
-        runtime, topic = self.runtime, session.topic
+        runtime, topic, subscription = self.runtime, session.topic, session.subscription
         messages = runtime.messages
-        ledger, entry = topic.log.position(index)
-        subscription = session.subscription
-        seq = runtime.emit((_DELIVERED, runtime.now_us, cause if cause > self.last_seq else self.last_seq, topic.cluster.number,
-                            topic.number, subscription.number, self.number, messages.producer[message],
-                            messages.sequence_id[message], ledger, entry, batch_index, redelivery, topic.stored_seqs.values[index]))  # fmt: skip
+        about = (topic.cluster.number, topic.number, subscription.number, self.number, messages.producer[message],
+                 messages.sequence_id[message], *topic.log.position(index), batch_index)  # fmt: skip
+        seq = runtime.emit((_DELIVERED, runtime.now_us, cause if cause > self.last_seq else self.last_seq, *about, redelivery, topic.stored_seqs.values[index]))
         self.last_seq = seq
         if runtime.windows:
             window = runtime.windows.get(subscription.name)
             if window is not None and window.target == topic.cluster.name:
                 window.delivered(message)
         runtime.delivered[subscription.name].add(message)
-        self.in_hand[(topic.place, index, batch_index)] = (item, seq)
+        key = (topic.place, index, batch_index)
+        handed = self.in_hand[key] = (item, seq, key, about)
         if self.spec.ack_timeout_us:
-            self.expect_ack((topic.place, index, batch_index), seq)
-        return seq
+            self.expect_ack(key, seq)
+        return handed
 
     def processed(self, epoch: int) -> None:
         """The application is done with the current message."""
         if epoch != self.epoch or self.current is None:
             return
-        item, delivered_seq = self.current
-        self.current = None
-        self.settle(item, delivered_seq)
+        handed, self.current = self.current, None
+        self.settle(handed)
         if self.state == CLOSING:
             self.close_if_done()
         elif self.queue or self.spec.receiver_queue_size == 0:

@@ -13,6 +13,7 @@ from simulator.pulsar.hash_ring import chosen_on_ring
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
+    from simulator.pulsar.acknowledging import Ack
     from simulator.pulsar.session import Session
     from simulator.pulsar.subscription import Subscription
 
@@ -82,7 +83,7 @@ class Dispatcher:
         """Whether the entry is not to be sent now; asked only of a dispatcher that postpones."""
         return False
 
-    def release(self, acks: list, released: list[int], cause: int) -> None:
+    def release(self, acks: list[Ack], released: list[int], cause: int) -> None:
         """Acks were registered: what they occupied is free."""
 
 
@@ -174,7 +175,7 @@ class SingleActiveDispatcher(Dispatcher):
         self.unacked = 0
         super().restart_reading(cause)
 
-    def release(self, acks: list, released: list[int], cause: int) -> None:
+    def release(self, acks: list[Ack], released: list[int], cause: int) -> None:
         self.unacked = max(0, self.unacked - len(acks))
 
 

@@ -18,6 +18,7 @@ from simulator.pulsar.dispatch import Dispatcher
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
+    from simulator.pulsar.acknowledging import Ack
     from simulator.pulsar.session import Session
     from simulator.pulsar.subscription import Subscription
 
@@ -173,9 +174,9 @@ class SharedDispatcher(Dispatcher):
         self._unblock(cause)
         self.dispatch(cause)
 
-    def release(self, acks: list, released: list[int], cause: int) -> None:
+    def release(self, acks: list[Ack], released: list[int], cause: int) -> None:
         pending, redeliveries = self.pending, self.redeliveries
-        for index, _batch_index, _seq, _message in acks:
+        for index, _batch_index, _seq, _message, _about in acks:
             session = pending.get(index)
             if session is not None:
                 session.unacked -= 1
@@ -262,9 +263,9 @@ class KeySharedDispatcher(SharedDispatcher):
         self.replay |= stuck
         self.busy = False
 
-    def release(self, acks: list, released: list[int], cause: int) -> None:
+    def release(self, acks: list[Ack], released: list[int], cause: int) -> None:
         freed = False
-        for index, _batch_index, _seq, _message in acks:
+        for index, _batch_index, _seq, _message, _about in acks:
             if index in self.pending:
                 freed = self._let_go(self.runtime.messages.key[self.topic.log.records[index]], 1) or freed
         super().release(acks, released, cause)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _REPLICATED = CODE["message.replicated"]
 DISCONNECTED, STARTING, STARTED = "disconnected", "starting", "started"
 BACKOFF_FIRST_US, BACKOFF_MAX_US, JITTER_PERCENT = 100_000, 60_000_000, 5
+PASSED_AT_ONCE = 1024
+"""Entries from other clusters that one step passes over at most: what it looks at does not grow with the backlog."""
 
 
 class Replicator(ReceiptTaker):
@@ -248,19 +250,21 @@ class Replicator(ReceiptTaker):
             elif not self._send_message(index, record):
                 self.read_index = index
                 break
-        self.read_to = max(self.read_to, self.read_index)
+        if self.read_to < self.read_index:
+            self.read_to = self.read_index
         self.reading = False
 
     def _pass_over_others(self, index: int) -> None:
-        """The entries after `index` that came from other clusters too, in one piece; only when the cursor stands at `index`
-        (it was written, if that was due, at this instant) and nothing after it was read before."""
-        if self.cursor.mark_delete != index or self.read_to > index + 1:
+        """The entries after `index` that came from other clusters too, in one piece: the cursor was written at this instant, if that
+        was due. Only when nothing after it was read before."""
+        if self.read_to > index + 1:
             return
-        values, origins, length = self.topic.log.records.values, self.runtime.messages.origin, self.topic.log.length
-        last = index
-        while last + 1 < length and (record := values[last + 1]) >= 0 and origins[record] != self.origin_index:
+        log, origins, origin_index, last = self.topic.log, self.runtime.messages.origin, self.origin_index, index
+        for record in log.records.values[index + 1 : min(log.length, index + 1 + PASSED_AT_ONCE)]:
+            if record < 0 or origins[record] == origin_index:
+                break
             last += 1
-        self.cursor.mark_delete_to(last)
+        self.cursor.acknowledge_range(index + 1, last)
         self.read_index = last + 1
 
     def _send_message(self, index: int, record: int) -> bool:

@@ -17,6 +17,7 @@ from simulator.pulsar.snapshot_cache import OLDEST_FIRST, CachedSnapshot, Snapsh
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
+    from simulator.pulsar.acknowledging import Ack
     from simulator.pulsar.session import Session
     from simulator.pulsar.topic import Topic
 
@@ -118,22 +119,18 @@ class Subscription:
 
     # --- acks
 
-    def acknowledge(self, acks: list[tuple[int, int, int, int]], client: int) -> None:
-        """Register individual acks `(index, batch_index or NULL, ack's seq, message)`: one group, one lookup."""
-        runtime, topic, cursor = self.runtime, self.topic, self.cursor
+    def acknowledge(self, acks: list[Ack]) -> None:
+        """Register individual acks: one group, one lookup."""
+        emit, now_us, cursor = self.runtime.emit, self.runtime.now_us, self.cursor
         before, seq = cursor.mark_delete, NULL
-        producer, sequence_id, position = runtime.messages.producer, runtime.messages.sequence_id, topic.log.position
-        emit, now_us, cluster, number, own = runtime.emit, runtime.now_us, topic.cluster.number, topic.number, self.number
         released = []
-        for index, batch_index, ack_seq, message in acks:
-            ledger, entry = position(index)
+        for index, batch_index, ack_seq, message, about in acks:
             if batch_index == NULL:
                 cursor.acknowledge(index)
                 released.append(index)
             elif self._acknowledge_in_batch(index, batch_index, message):
                 released.append(index)
-            seq = emit((_REGISTERED, now_us, ack_seq, cluster, number, own, client,
-                        producer[message], sequence_id[message], ledger, entry, batch_index))  # fmt: skip
+            seq = emit((_REGISTERED, now_us, ack_seq, *about))
         self.after_acknowledgement(before, "acknowledgement", seq)
         self.dispatcher.release(acks, released, seq)
 

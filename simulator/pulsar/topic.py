@@ -6,8 +6,10 @@ replicators, then the subscriptions. A load opens a new ledger; an unload that i
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING
 
+import numpy as np
 from pyroaring import BitMap
 
 from simulator.log.columns import SharedColumn
@@ -74,7 +76,7 @@ class Topic:
         self.epoch = 0  # counts loads: a timer of an earlier load is stale
         self.loaded_seq = self.loaded_length = self.loaded_us = 0  # where a broker's counters of this load began
         self.producers_seen: dict[str, tuple[int, int]] = {}  # deduplication: highest id by producer or replicator
-        self.present = BitMap()  # numbers of the messages ever appended here
+        self._present, self._present_to = BitMap(), 0  # see `present`: taken in up to this index
         self.owed_from: dict[str, BitMap] = {}  # subscription -> what was here when a consumer or a person opened it first
         self.batched = any(spec.batch > 1 for spec in runtime.scenario.producers.values() if spec.topic == base)
         self.counts = {"messages": 0, "snapshot_request": 0, "snapshot_response": 0, "snapshot": 0, "subscription_update": 0}
@@ -229,17 +231,19 @@ class Topic:
         entry = ledger.entries - 1
         seq = runtime.emit((_STORED, now_us, cause, self.cluster.number, source, self.number, messages.producer[first],
                             messages.sequence_id[first], ledger.id, entry, NULL if count == 1 else 0, size_bytes))  # fmt: skip
-        if count == 1:
-            self.present.add(first)
-        else:
+        if count > 1:
             self._note_rest_of_batch(first, count, source, ledger.id, entry, cause)
-        self.stored_seqs.append_at(index, seq)
+        stored_seqs = self.stored_seqs.values
+        if index == len(stored_seqs):
+            stored_seqs.append(seq)
+        else:
+            self.stored_seqs.append_at(index, seq)
         if self.keeps_sources:
             self.source_indices.append_at(index, source_index)
         self.counts["messages"] += count
         self.data_timestamp_ms = now_us // 1000 or 1  # 0 is "never": a broker's clock is never there
-        most_entries, most_bytes, oldest_us, _youngest_us = self._full
-        if ledger.entries >= most_entries or ledger.size_bytes >= most_bytes or now_us - ledger.opened_us >= oldest_us:
+        full = self._full
+        if entry + 1 >= full[0] or ledger.size_bytes >= full[1] or now_us - ledger.opened_us >= full[2]:
             self.roll_over_if_full(seq)
         return seq
 
@@ -249,7 +253,19 @@ class Topic:
             message = first + offset
             runtime.emit((_STORED, runtime.now_us, cause, self.cluster.number, source, self.number, messages.producer[message],
                           messages.sequence_id[message], ledger, entry, offset, 0))  # fmt: skip
-        self.present.add_range(first, first + count)
+
+    @property
+    def present(self) -> BitMap:
+        """Numbers of the messages that were ever in this log; not to be changed."""
+        first, self._present_to = self._present_to, max(self._present_to, self.log.length)
+        records = self.log.records.view(first, self._present_to)
+        records = records[records >= 0]
+        if self.batched:
+            for record in records.tolist():
+                self._present.add_range(record, record + self.runtime.messages.batch[record])
+        else:
+            self._present |= BitMap(array("I", records.astype(np.uint32).tobytes()))  # a numpy array itself takes ten times as long
+        return self._present
 
     def append_marker(self, marker: Marker, source: str | None, cause: int) -> int:
         """Append a marker made here (`source` None) or replicated from `source`; returns its row's seq."""

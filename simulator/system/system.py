@@ -110,7 +110,7 @@ class System(Clock):
 
     def note(self, event: str, cause: int, *fields: int | str | None) -> int:
         """Write a row of the control plane: strings are interned, None is NULL."""
-        return self.emit((CODE[event], self.now_us, cause, *(self._number(field) for field in fields)))
+        return self.emit((CODE[event], self.now_us, cause, *[field if type(field) is int else self._number(field) for field in fields]))
 
     def _number(self, field: int | str | None) -> int:
         if field is None:

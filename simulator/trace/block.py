@@ -13,7 +13,6 @@ from simulator.trace.open_rows import ROW_COLUMNS, OpenRows
 from simulator.trace.registry import COLUMNS, FIRST_COLUMNS, NULL
 
 COLUMN_NAMES: tuple[str, ...] = tuple(COLUMNS)
-_HIGHEST = np.iinfo(np.int64).max
 _WIDTHS = (np.dtype("<i1"), np.dtype("<i2"), np.dtype("<i4"), np.dtype("<i8"))
 
 
@@ -30,17 +29,16 @@ def _pack(rows: OpenRows) -> dict[str, np.ndarray]:
     extremes: dict[str, tuple[int, int]] = {}
     parts = list(rows.by_field())
     for code, _where, fields in parts:
-        present = fields != NULL
-        lows = np.where(present, fields, _HIGHEST).min(axis=1).tolist()
-        highs = fields.max(axis=1).tolist()  # NULL lies below every value
-        for name, low, high in zip(ROW_COLUMNS[code], lows, highs):
-            known = extremes.get(name)
-            extremes[name] = (low, high) if known is None else (min(low, known[0]), max(high, known[1]))
+        lows, highs = fields.min(axis=1).tolist(), fields.max(axis=1).tolist()  # NULL lies below every value
+        for name, values, low, high in zip(ROW_COLUMNS[code], fields, lows, highs):
+            if high != NULL:
+                low = low if low != NULL else int(values[values != NULL].min())
+                known = extremes.get(name, (low, high))
+                extremes[name] = min(low, known[0]), max(high, known[1])
     packed = {}
     for name in COLUMN_NAMES:
-        low, high = extremes.get(name, (_HIGHEST, NULL))
-        if high != NULL:
-            width = _width_of(low, high)
+        if name in extremes:
+            width = _width_of(*extremes[name])
             packed[name] = np.full(len(rows), _missing(width), dtype=width)
     for code, where, fields in parts:
         for name, values in zip(ROW_COLUMNS[code], fields):
@@ -56,15 +54,15 @@ def _missing(width: np.dtype) -> int:
 
 def _narrowed(values: np.ndarray, width: np.dtype) -> np.ndarray:
     narrow = values.astype(width)
-    if width != _WIDTHS[-1]:
-        narrow[values == NULL] = _missing(width)
+    if width != _WIDTHS[-1] and (missing := values == NULL).any():
+        narrow[missing] = _missing(width)
     return narrow
 
 
 def _unpack(packed: np.ndarray) -> np.ndarray:
     values = packed.astype(np.int64)
-    if packed.dtype != _WIDTHS[-1]:
-        values[values == np.iinfo(packed.dtype).min] = NULL
+    if packed.dtype != _WIDTHS[-1] and (missing := packed == _missing(packed.dtype)).any():
+        values[missing] = NULL
     return values
 
 
@@ -77,10 +75,13 @@ class Block:
         self.row_count = len(rows)
         self._packed = _pack(rows)
 
-    def column(self, name: str) -> np.ndarray:
-        """The column as int64 with NULL, a fresh array."""
+    def column(self, name: str, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """The column, or these rows of it, as int64 with NULL: a fresh array."""
         packed = self._packed.get(name)
-        return np.full(self.row_count, NULL, dtype=np.int64) if packed is None else _unpack(packed)
+        if packed is not None:
+            return _unpack(packed[rows])
+        count = len(range(self.row_count)[rows]) if isinstance(rows, slice) else len(rows)
+        return np.full(count, NULL, dtype=np.int64)
 
     def types(self) -> np.ndarray:
         """The type codes, a read-only narrow array."""

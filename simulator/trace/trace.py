@@ -210,6 +210,11 @@ class Trace:
         empty = np.empty(0, dtype=np.int64)
         return {name: arrays[0] if len(arrays) == 1 else np.concatenate(arrays or [empty]) for name, arrays in parts.items()}
 
+    def whole_block(self, first: int, last: int) -> Block | None:
+        """The sealed block that rows `first` <= seq < `last` are, None when they are not just one."""
+        number, inside = divmod(first, BLOCK_ROWS)
+        return self._blocks[number] if not inside and last == first + BLOCK_ROWS <= self._sealed_rows else None
+
     def digest(self, upto: int | None = None) -> str:
         """SHA-256 of the rows before `upto` (default all), independent of how the run was cut; hexadecimal."""
         if upto is not None and upto != self.length:

@@ -166,7 +166,7 @@ def release(runtime, arguments, begin) -> None:
         raise CommandError("not-held", f"{consumer.name} holds none of these messages", "see its messages in hand")
     begin()
     if wanted is None:
-        consumer.holds = []
+        consumer.drop_holds()
     for key in keys:
         consumer.release_held(key)
     consumer.close_if_done()
@@ -176,14 +176,13 @@ def negatively_acknowledge(runtime, arguments, begin) -> None:
     """consumer.negative-acknowledge: of messages in hand."""
     consumer = runtime.consumers[arguments["consumer"]]
     wanted = frozenset(parse_message(text) for text in arguments["messages"])
-    items = [item for item, _seq in consumer.in_hand.values() if identity(runtime, item[2]) in wanted]
-    items = [item for item in items if consumer.current is None or consumer.current[0] is not item]
-    if not items:
+    chosen = [handed for handed in consumer.in_hand.values() if identity(runtime, handed[0][2]) in wanted and handed is not consumer.current]
+    if not chosen:
         raise CommandError("not-in-hand", f"{consumer.name} has none of these messages in hand", "a message is in hand from delivery to ack")
     cause = begin()
-    for item in items:
-        consumer.held.pop((item[0].topic.place, item[1], item[3]), None)
-        consumer.negatively_acknowledge(item, cause)
+    for handed in chosen:
+        consumer.held.pop(handed[2], None)
+        consumer.negatively_acknowledge(handed, cause)
 
 
 def identity(runtime: Runtime, message: int) -> tuple[str, int]:

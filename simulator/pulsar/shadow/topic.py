@@ -196,7 +196,6 @@ class ShadowTopic(Topic):
                 self.counts[self.runtime.markers[-record - 1].type] += 1
             else:
                 self.counts["messages"] += messages.batch[record]
-                self.present.add_range(record, record + messages.batch[record])
         self._counted_to = max(self._counted_to, log.length)
         self._count_bytes()
         self.wake_dispatchers(cause)
