@@ -11,6 +11,7 @@ from typing import Any
 from pyroaring import BitMap
 
 from simulator.checks.check import Check
+from simulator.checks.groups_settled import Settled
 from simulator.checks.knowledge import NoKnowledge
 from simulator.checks.stretch import Stretch
 from simulator.scenarios.model import Scenario
@@ -180,4 +181,4 @@ class NothingPassedOver(Passing):
     words = "was given to nobody"
 
 
-GROUP_CHECKS = (LegalMoves, OneOwner, PersistedAcknowledged, NothingPassedOver)
+GROUP_CHECKS = (LegalMoves, OneOwner, PersistedAcknowledged, NothingPassedOver, Settled)

@@ -2,10 +2,12 @@
 
 import pytest
 
+from simulator.checks import Checks
 from simulator.checks import groups as checks
 from simulator.emqx import leader, protocol
 from simulator.emqx.agent import Agent
 from simulator.emqx.protocol import GRANTING, Progress
+from simulator.emqx.runtime import Emqx
 from simulator.emqx.session import Session
 from tests.emqx.group_runs import open_world
 
@@ -24,8 +26,8 @@ APART = BODY.replace("nodes: {n: {}}", "nodes: {m: {}, n: {}}").replace("b: {nod
 """On two nodes a quarrel over a stream takes time."""
 
 
-def claims_broken(body=BODY):
-    world = open_world(body, until="12s")
+def claims_broken(body=BODY, until="12s"):
+    world = open_world(body, until=until)
     world.run()
     return {violation.claim for violation in world.violations}
 
@@ -88,12 +90,56 @@ def test_a_message_that_is_passed_over(monkeypatch):
     assert checks.NothingPassedOver.claim in broken and checks.PersistedAcknowledged.claim in broken
 
 
+JOINED = APART.replace(", stop: 7s", "")
+"""Somebody joins and stays."""
+
+UNHEARD = JOINED + """commands:
+  - {at: 3s, do: protocol.lose, type: grant, session: b}
+  - {at: 3s, do: protocol.lose, type: revoke-finished, session: a}
+"""
+"""The first stream that b is given it never hears of, and that a gave one back is lost too."""
+
+LEADERLESS = JOINED + "commands: [{at: 5s, do: leader.crash, group: g}]"
+
+
+@pytest.mark.parametrize("body", (JOINED, UNHEARD, LEADERLESS))
+def test_a_group_settles_where_nothing_is_mutated(body):
+    assert claims_broken(body, until="80s") == set()
+
+
+def test_a_round_that_takes_nothing_from_those_who_have_too_much(monkeypatch):
+    monkeypatch.setattr(leader.Leader, "_revoke", lambda self, who, count: [])
+    assert claims_broken(JOINED, until="80s") == {checks.Settled.claim}
+
+
+def test_a_leader_that_says_nothing_twice(monkeypatch):
+    monkeypatch.setattr(leader, "TRANSIENT", ())
+    assert claims_broken(UNHEARD, until="80s") == {checks.Settled.claim}
+
+
+def test_a_dead_leaders_claim_that_is_believed_for_too_long(monkeypatch):
+    setting = Emqx.setting
+    monkeypatch.setattr(Emqx, "setting", lambda system, name: 120_000_000 if name == "leader_claim_ttl" else setting(system, name))
+    assert claims_broken(LEADERLESS, until="80s") == {checks.Settled.claim}
+
+
+@pytest.mark.parametrize("rows", (1, 7, 100))
+def test_whether_it_settled_does_not_depend_on_how_the_rows_were_cut(monkeypatch, rows):
+    monkeypatch.setattr(leader.Leader, "_revoke", lambda self, who, count: [])
+    world = open_world(JOINED, until="60s")
+    world.run()
+    pieces = Checks(world.scenario)
+    for upto in range(rows, world.seq + rows, rows):
+        pieces.read(world.trace, upto)
+    assert pieces.violations == world.violations != []
+
+
 @pytest.mark.parametrize("check", checks.GROUP_CHECKS)
 def test_a_copy_goes_its_own_way(check):
     world = open_world(BODY)
     first = check(world.scenario)
     other = first.copy()
-    for name in ("states", "owners", "reached", "above"):
+    for name in ("states", "owners", "reached", "above", "groups", "held"):
         if hasattr(first, name):
             getattr(first, name)[("x", "y")] = {1: None}
             assert getattr(other, name) == {}

@@ -1,0 +1,186 @@
+"""What must come of a group once nothing disturbs it any more: a leader, an owner and reader for each stream, fair shares.
+
+A disturbance is whatever changes what there is to share, who shares it, or who hears whom: a command, a session that comes or goes, a stream
+that begins or ends, a message lost or late, a client that holds a chunk for long. The bound is the sum of the timers that a worst case waits for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from simulator.checks.check import Check
+from simulator.checks.knowledge import NoKnowledge
+from simulator.checks.stretch import Stretch
+from simulator.scenarios.model import Scenario
+from simulator.scenarios.settings import SETTINGS
+from simulator.trace.registry import NULL
+
+WAITED_FOR = (
+    "leader_claim_ttl", "leader_borrower_timeout", "session_ping_leader_interval", "session_ping_leader_timeout", "session_find_leader_timeout", "leader_renew_streams_interval",
+)  # fmt: skip
+"""A dead leader's claim runs out; then a borrower's silence is noticed, at both ends; it asks again, and a round deals: 45 s with the defaults."""
+
+AS_SHIPPED = {
+    "emqxEdition": "community", "secondConnectResponse": "crashes", "resetWhileUnsubscribing": "resubscribes", "endOfStream": "kills-leader", "replayedGeneration": "forgotten",
+}  # fmt: skip
+"""With these nothing of the kind is promised."""
+
+HELD_US = 5_000_000
+"""A client that holds a chunk longer than this does not acknowledge."""
+
+SLOW_US = 500_000
+"""Over links slower than this a ping and its answer may not be in time."""
+
+Borrower = tuple[int, int]
+"""(session, incarnation)"""
+
+DISTURBING = (
+    "command.applied", "node.crashed", "node.restarted", "link.cut", "link.healed", "link.slowed", "session.connected", "session.disconnected", "session.subscribed",
+    "session.unsubscribed", "group.declared", "group.destroyed", "stream.opened", "stream.closed", "stream.found", "store.failed", "protocol.delayed", "protocol.duplicated",
+)  # fmt: skip
+CHANGING = ("leader.elected", "leader.ended", "borrower.changed", "lease.changed", "assignment.changed", "protocol.lost", "chunk.fetched", "progress.told", "progress.loaded")
+
+
+class _Group:
+    """What the rows say of one group at an instant."""
+
+    def __init__(self) -> None:
+        self.leaders: dict[int, None] = {}
+        self.shared: dict[int, tuple[str, Borrower] | None] = {}  # by stream its state and owner at the leader; None: free
+        self.borrowers: dict[Borrower, str] = {}
+        self.leases: dict[tuple[Borrower, int], None] = {}
+
+    def copy(self) -> _Group:
+        other = _Group()
+        other.leaders, other.shared, other.borrowers, other.leases = dict(self.leaders), dict(self.shared), dict(self.borrowers), dict(self.leases)
+        return other
+
+    def trouble(self, name: Any) -> str | None:
+        """What is not as it should be; `name` gives a number's name."""
+        sharing = [who for who, state in self.borrowers.items() if state == "connected"]
+        if not self.borrowers:
+            return None
+        if len(self.leaders) != 1:
+            return f"has {len(self.leaders) or 'no'} leader{'s' if self.leaders else ''}"
+        if len(sharing) < len(self.borrowers):
+            who, state = next((who, state) for who, state in self.borrowers.items() if state != "connected")
+            return f"has {name(who[0])}, which is still {state}"
+        for stream, one in self.shared.items():
+            if one is None:
+                return f"has {name(stream)}, which nobody owns"
+            if one[0] != "granted":
+                return f"has {name(stream)}, which is still {one[0]}"
+            if (one[1], stream) not in self.leases:
+                return f"has {name(stream)}, which its owner {name(one[1][0])} does not read"
+        shares = Counter(one[1] for one in self.shared.values() if one is not None)
+        most, least = (chosen(shares[who] for who in sharing) for chosen in (max, min))
+        return f"deals {most} streams to one and {least} to another" if most - least > 1 else None
+
+
+class Settled(Check):
+    """Follows leaders, owners and leases, and judges each state that lasts, once nothing has disturbed it for long enough."""
+
+    claim = "Once nothing disturbs a group and its clients acknowledge, every stream is owned and read within 45 s (the sum of the timers), and shares differ by one at most."
+
+    def begin(self, scenario: Scenario) -> None:
+        fast = all(max(link.latency.value_us, link.latency.high_us) <= SLOW_US for link in scenario.links.values())
+        self.judges = fast and not any(scenario.options.get(name) == value for name, value in AS_SHIPPED.items())
+        self.bound_us = sum(scenario.settings.get(name, SETTINGS[name].default) for name in WAITED_FOR)
+        self.groups: dict[int, _Group] = {}
+        self.held: dict[tuple[int, int, int], int] = {}  # since when a client has a chunk of a group's stream
+        self.quiet_us = self.changed_us = 0
+        self.judged = False  # the present state
+
+    def copy_into(self, copy: Settled) -> None:
+        copy.judges, copy.bound_us, copy.quiet_us, copy.changed_us, copy.judged = self.judges, self.bound_us, self.quiet_us, self.changed_us, self.judged
+        copy.groups, copy.held = {name: group.copy() for name, group in self.groups.items()}, dict(self.held)
+
+    def read(self, stretch: Stretch, known: NoKnowledge) -> Iterable[tuple[int, str]]:
+        if not self.judges:
+            return
+        stretch.read_more("client", "duration_us")
+        instants = stretch.columns["at_us"]
+        for seq, kind, row in self._rows(stretch):
+            yield from self._judge(stretch, instants, stretch.at_us(seq))
+            self._take(kind, row, stretch.at_us(seq), stretch)
+        yield from self._judge(stretch, instants, int(instants[-1]))
+
+    @staticmethod
+    def _rows(stretch: Stretch) -> Iterator[tuple[int, str, tuple[int, ...]]]:
+        columns = ("subscription", "client", "count", "topic", "ledger", "entry", "reason", "detail", "duration_us")
+        rows = [(seq, kind, row) for kind in (*DISTURBING, *CHANGING) for seq, *row in stretch.of(kind).records(*columns)]
+        return iter(sorted(rows, key=lambda row: row[0]))
+
+    # --- judging: a state counts when it lasts beyond its instant
+
+    def _judge(self, stretch: Stretch, instants: np.ndarray, until_us: int) -> Iterator[tuple[int, str]]:
+        """The trouble of the present state at the first row after the bound, when there is one up to `until_us`."""
+        while not self.judged:
+            from_us = max(self.quiet_us + self.bound_us, self.changed_us)
+            if from_us >= until_us:
+                return
+            seq = stretch.first + int(np.searchsorted(instants, from_us, side="right"))
+            if any(stretch.at_us(seq) - since_us > HELD_US for since_us in self.held.values()):
+                self.quiet_us = stretch.at_us(seq)
+                continue
+            self.judged = True
+            for number, group in self.groups.items():
+                trouble = group.trouble(stretch.name)
+                if trouble is not None:
+                    yield seq, f"{stretch.name(number)} {trouble}, {(stretch.at_us(seq) - self.quiet_us) / 1e6:.1f} s after the last disturbance"
+
+    # --- following
+
+    def _take(self, kind: str, row: tuple[int, ...], at_us: int, stretch: Stretch) -> None:
+        subscription, client, count, topic, ledger, entry, reason, detail, duration_us = row
+        group = self.groups.get(subscription) or self.groups.setdefault(subscription, _Group()) if subscription != NULL else None
+        if kind == "chunk.fetched":
+            self.held[client, subscription, topic] = at_us
+            return
+        if kind == "progress.told":
+            self.held.pop((client, subscription, topic), None)
+            return
+        self.judged, self.changed_us = False, at_us
+        if kind in DISTURBING or (kind == "protocol.lost" and stretch.name(detail) != "no-such-process") or (kind == "assignment.changed" and entry == NULL):
+            self.quiet_us = at_us + (duration_us if kind == "store.failed" else 0)
+        if kind == "session.disconnected":
+            self._gone(client)
+        elif kind == "group.destroyed":
+            self.groups.pop(subscription, None)
+        elif group is not None:
+            _follow(group, kind, (client, count), topic, ledger, entry, stretch.name(reason))
+
+    def _gone(self, client: int) -> None:
+        """A session ends, and with it its borrowers."""
+        self.held = {key: since_us for key, since_us in self.held.items() if key[0] != client}
+        for group in self.groups.values():
+            group.borrowers = {who: state for who, state in group.borrowers.items() if who[0] != client}
+            group.leases = {key: None for key in group.leases if key[0][0] != client}
+
+
+def _follow(group: _Group, kind: str, who: Borrower, stream: int, leader: int, entry: int, word: str) -> None:
+    """One row of a group."""
+    if kind == "leader.elected":
+        group.leaders[who[1]] = None
+        group.shared.clear()
+    elif kind == "leader.ended":
+        group.leaders.pop(who[1], None)
+    elif kind in ("stream.found", "progress.loaded"):
+        if entry != NULL:
+            group.shared[stream] = None
+    elif kind == "borrower.changed":
+        group.borrowers[who] = word
+        if word == "gone":
+            del group.borrowers[who]
+    elif kind == "lease.changed":
+        group.leases[who, stream] = None
+        if word != "granted":
+            del group.leases[who, stream]
+    elif kind == "assignment.changed" and leader in group.leaders:
+        group.shared[stream] = (word, who) if word != "free" else None
+        if entry == NULL:
+            group.shared.pop(stream)
