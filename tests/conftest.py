@@ -1,4 +1,4 @@
-"""How the suite is shared out when two processes run it (`-n 2 --dist loadgroup --no-loadscope-reorder`, as `script/test` does).
+"""How the suite is shared out when two processes run it (`-n 2`, as `script/test` does).
 
 Rules: a file's tests stay together, so that what a module prepares is prepared once; all tests of one Spark session stay
 together, as do those of one browser. The long groups come first, so that neither process waits for the other at the end.
@@ -7,24 +7,41 @@ Hypothesis has no deadline: nothing here is a timed test, and two processes on t
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 settings.register_profile("failover-lab", deadline=None)
 settings.load_profile("failover-lab")
 
-TOGETHER = {"tests/spark_reports/": "spark", "tests/browser/": "browser"}
-"""Folders whose tests share something dear, a Spark session or a browser, and their group; in the order in which they start."""
+TOGETHER = {"tests/browser/test_reports.py": "spark", "tests/spark_reports/": "spark", "tests/browser/": "browser"}
+"""What begins the names of tests that share something dear, a Spark session or a browser, and their group; in the order in which they start."""
+
+
+def group_of(name: str) -> str:
+    """The group of a test of this name (`file::test`): all of a group run in one process, in order."""
+    return next((group for begin, group in TOGETHER.items() if name.startswith(begin)), name.split("::")[0])
+
+
+class Sharing(LoadScopeScheduling):
+    """One unit of work a group. Not by xdist's own `--dist loadgroup`: with pytest 9.2 that shares out single tests and says nothing (pytest-xdist issue 1386)."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Sharing:
+    config.option.loadscopereorder = False  # which would put files of many tests first, not those of long ones
+    return Sharing(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            file = item.nodeid.split("::")[0]
-            item.add_marker(pytest.mark.xdist_group(next((group for folder, group in TOGETHER.items() if file.startswith(folder)), file)))
     items.sort(key=_rank)
 
 
 def _rank(item: pytest.Item) -> int:
-    places = [place for place, folder in enumerate(TOGETHER) if item.nodeid.startswith(folder)]
-    return places[0] if places else len(TOGETHER)
+    """The order of `TOGETHER`, then everything else as found."""
+    return next((place for place, begin in enumerate(TOGETHER) if item.nodeid.startswith(begin)), len(TOGETHER))

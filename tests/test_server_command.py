@@ -18,8 +18,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 START_LIMIT_S, STOP_LIMIT_S = 90, 10
 
-pytestmark = pytest.mark.xdist_group("server")
-
 
 def free_port() -> int:
     with socket.socket() as probe:

@@ -1,7 +1,7 @@
 """`script/test`: sets the checkout up, tools of the operating system included, and runs every test.
 
 Rules: whatever cannot be set up is said here and fails in the tests that need it, never skipped; two processes share
-the work, the tests of one Spark session or one browser stay together (`xdist_group`); pytest's summary is the last
+the work, the tests of one Spark session or one browser stay together (`tests/conftest.py`); pytest's summary is the last
 thing printed, and its exit code is this command's. Arguments replace the ones given here (`script/test tests/engine -k seek`).
 """
 
@@ -14,7 +14,7 @@ from script.support import system
 from script.support.environment import PYTHON, ensure_environment, run_command
 from script.support.processes import Supervisor
 
-WHOLE_SUITE = ("-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder")
+WHOLE_SUITE = ("-n", "2")
 
 
 def main() -> int:

@@ -20,7 +20,7 @@ from script.support.temporary_site import Site
 from tests.browser.test_access import THEMES, findings
 from visualizer.reports.models import SILENT_FOR_S
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 MADE_WITHIN_MS = 400_000
 """A minute on a free machine: Java starts, and the first report compiles its queries."""
 

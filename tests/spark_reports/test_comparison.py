@@ -18,7 +18,7 @@ from spark_reports.jobs.failover import FailoverReport
 from spark_reports.read import find_traces
 from tests.spark_reports.conftest import run_scenario, write_run
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 NAME = "strategies-delayed-message"
 
 

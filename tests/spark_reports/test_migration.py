@@ -7,7 +7,7 @@ import pytest
 from spark_reports.html import migration as html
 from tests.spark_reports.systems import MIGRATION, WITHOUT
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 def rows(world, *types, **wanted):
