@@ -11,7 +11,8 @@ from itertools import count
 from typing import Any
 
 from simulator import World
-from visualizer.session import FORECAST_EVERY_US, Session
+from visualizer.looking import FORECAST_EVERY_US
+from visualizer.session import Session
 from visualizer.store import StoredLab
 from visualizer.wire import Refused
 from visualizer.work import Wait, Work
@@ -93,7 +94,7 @@ def _run_to(session: Session, at_us: int) -> Work:
         hop_us = min(at_us, (world.now_us // every_us + 1) * every_us)
         while session.advance(hop_us):
             yield None
-        yield from session.point()
+        yield from session.looking.point()
 
 
 def step(session: Session, back: bool, which: Any) -> Work:
@@ -105,7 +106,7 @@ def step(session: Session, back: bool, which: Any) -> Work:
     yield from _go_to(session, from_us if at_us is None else at_us)
     if back:
         session.new_epoch()
-    session.want_frame()
+    session.looking.want()
     session.listener.position_changed()
     if at_us is None:
         towards = "before" if back else f"within {SEARCH_US // 1_000_000} s after"
@@ -204,6 +205,6 @@ def carry_out(session: Session, command: dict[str, Any], apart: bool, keep: Call
     result = world.apply(dict(command))
     if world.branch != branch:
         session.new_epoch()
-    session.want_frame()
+    session.looking.want()
     yield Wait(kept(number=number, ok=bool(result.ok), code=result.code or "", position=session.position(), command_log=world.command_log))
     return result

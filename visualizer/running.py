@@ -51,7 +51,7 @@ class Runner:
             hub.pump.add(self.session)
 
     def _rebuilt(self, _: Any) -> None:
-        self.session.want_frame(snapshot=True)
+        self.session.looking.want(snapshot=True)
         self.position_changed()
 
     def _not_rebuilt(self, refused: Refused) -> None:
@@ -146,7 +146,7 @@ class Runner:
         return await future
 
     def want_snapshot(self) -> None:
-        self.session.want_frame(snapshot=True)
+        self.session.looking.want(snapshot=True)
         self.hub.pump.wake()
 
     # --- other processes

@@ -1,74 +1,45 @@
-"""One lab at work in this process: its world, its playback, its frames, and the jobs that wait for the world.
+"""One lab at work in this process: its world, its playback, what is looked at of it, and the jobs that wait for the world.
 
 Rules: everything that touches the world happens in `turn`, one short slice at a time, in the order it was asked for; a
-job is a generator that yields between slices, or yields a `Wait` when it needs the database. While a frame or a point of the
-risk curve is made, the world stands still. Instants of the wall clock come in as numbers: the pump is the only one that reads it.
+job is a generator that yields between slices, or yields a `Wait` when it needs the database. Instants of the wall clock come
+in as numbers: the pump is the only one that reads it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator
-from typing import Any, Protocol
+from collections.abc import Awaitable
+from typing import Any
 
-from visualizer.frames import Frame, FrameMaker, Playing
-from visualizer.playback import FRAME_S, Playback
+from visualizer.looking import CHECK_ROWS, Listener, Looking
+from visualizer.playback import Playback
 from visualizer.reruns import Reruns
 from visualizer.slices import SliceSize
 from visualizer.printouts import Printouts
 from visualizer.tiles import TileCache
 from visualizer.waiting import Waiting
 from visualizer.wire import Refused
-from visualizer.work import Job, Work
+from visualizer.work import Job
 
 BUSY_AFTER_S = 0.2
 """A job that takes longer says so on the page."""
 
-FORECAST_EVERY_US = 100_000
-"""Simulated time between points of the risk curve while somebody watches."""
-
-POINTS_PER_FRAME = 8
-"""Points of the risk curve that one frame brings at most."""
-
-CHECK_ROWS = 2_000
-"""Rows that the checks read in a slice of their own: the next view would read all that are left at once."""
-
-
-class Listener(Protocol):
-    """Whoever shows and keeps the lab: the room."""
-
-    def publish(self, frame: Frame, snapshot: Frame | None) -> None: ...
-
-    def say(self, message: dict[str, Any]) -> None: ...
-
-    def watched(self) -> bool: ...
-
-    def position_changed(self) -> None: ...
-
-    def failed(self, error: BaseException) -> None: ...
-
 
 class Session:
-    """`world` and `frames` are None until the rebuilding job has made them."""
+    """`world` is None until the rebuilding job has made it."""
 
     def __init__(self, lab_id: str, first_epoch: int, listener: Listener) -> None:
         self.lab_id = lab_id
         self.listener = listener
         self.world: Any = None
-        self.frames: FrameMaker | None = None
         self.tiles = TileCache()
         self.printouts = Printouts()
         self.reruns: Reruns | None = None  # set by whoever has a pump for runs beside the lab
         self.playback = Playback()
+        self.looking = Looking(first_epoch, listener, self.playback)
         self.until_us = 0
-        self.replicated: list[str] = []  # subscriptions that the risk curve is about
         self.blocked_on: Awaitable[Any] | None = None
         self._size = SliceSize()
         self._jobs = Waiting()
-        self._looking: Iterator[None] | None = None  # a frame, or a point of the curve, that is being made
-        self._epoch = first_epoch
-        self._frame_wanted = False
-        self._snapshot_wanted = False
-        self._next_frame_s = 0.0
 
     # --- asked from outside, returns at once
 
@@ -78,20 +49,16 @@ class Session:
 
     def play(self, speed: float | None) -> None:
         self.playback.play(speed)
-        self._frame_wanted = True
+        self.looking.want()
 
     def pause(self) -> None:
         self.playback.pause()
-        self._frame_wanted = True
+        self.looking.want()
         self.listener.position_changed()
 
     def set_speed(self, speed: float) -> None:
         self.playback.set_speed(speed)
-        self._frame_wanted = True
-
-    def want_frame(self, snapshot: bool = False) -> None:
-        self._frame_wanted = True
-        self._snapshot_wanted |= snapshot
+        self.looking.want()
 
     def give_up(self, why: Refused) -> None:
         """The lab ends here: everyone who waits is told."""
@@ -101,17 +68,13 @@ class Session:
     def start_with(self, world: Any, scenario: Any) -> None:
         """The rebuilding job has made the world; it may still have to run to its position."""
         self.world, self.until_us = world, scenario.until_us
-        self.replicated = [name for name, spec in sorted(scenario.subscriptions.items()) if spec.replicate_subscription_state]
-        self.frames = FrameMaker(world)
+        self.looking.begin(world, scenario)
         self.new_epoch()
 
     def new_epoch(self) -> None:
         """The world stands elsewhere than the last frame said: pages start over."""
-        assert self.frames is not None
-        self._epoch += 1
-        self.frames.begin_epoch(self._epoch)
+        self.looking.new_epoch()
         self.playback.restart()
-        self._frame_wanted = True
 
     def resumed(self, answer: Any) -> None:
         """What the first job waited for has come."""
@@ -125,16 +88,12 @@ class Session:
         if self.blocked_on is not None:
             return False
         if self._jobs:
-            self._looking = None  # a job may move the world: the frame is made anew
+            self.looking.drop()  # a job may move the world: the frame is made anew
             self._job_slice(now_s)
             return True
         if self.world is None:
             return False
-        if self._looking is None and self._frame_wanted and now_s >= self._next_frame_s:
-            self._looking = self._frame(now_s)
-        if self._looking is not None:
-            if next(self._looking, self) is self:
-                self._looking = None
+        if self.looking.slice(now_s):
             return True
         return self.playback.playing and self._play_slice(now_s)
 
@@ -142,10 +101,10 @@ class Session:
         """When the next turn has something to do; None when only a request can change that."""
         if self.blocked_on is not None:
             return None
-        if self._jobs or self._looking is not None or self.playback.target_us is not None:
+        if self._jobs or self.looking.under_way or self.playback.target_us is not None:
             return now_s
-        if self.world is not None and (self.playback.playing or self._frame_wanted):
-            return self._next_frame_s
+        if self.world is not None and (self.playback.playing or self.looking.wanted):
+            return self.looking.next_frame_s
         return None
 
     def took(self, seconds: float) -> None:
@@ -166,89 +125,38 @@ class Session:
 
     def _job_slice(self, now_s: float) -> None:
         job = self._jobs.first
-        if job.doing and self._jobs.busy_for_s(now_s) > BUSY_AFTER_S and now_s >= self._next_frame_s:
-            self._next_frame_s = now_s + BUSY_AFTER_S
-            self._say_busy(job)
+        if job.doing and self._jobs.busy_for_s(now_s) > BUSY_AFTER_S and now_s >= self.looking.next_frame_s:
+            self.looking.next_frame_s = now_s + BUSY_AFTER_S
+            self.looking.say_busy(job)
         waiting = self._jobs.slice(now_s)
         self.blocked_on = None if waiting is None else waiting.until
 
     def _play_slice(self, now_s: float) -> bool:
         """Run towards the instant that the next frame shows; True when the world moved."""
         world, playback = self.world, self.playback
-        if playback.target_us is None and now_s < self._next_frame_s:
+        if playback.target_us is None and now_s < self.looking.next_frame_s:
             return False
         if self.at_limit:
             self.pause()
             return False
         target_us = playback.aim(now_s, world.now_us, self.until_us)
         if world.now_us < target_us:
-            hop_us = min(target_us, self._next_point_us(target_us))
+            hop_us = min(target_us, self.looking.next_point_us(target_us))
             more = self.advance(hop_us)
-            if not more and hop_us < target_us and self.listener.watched():
-                self._looking = self.point()
+            if not more and hop_us < target_us:
+                self.looking.begin_point()
             if world.now_us < target_us and playback.patient(now_s):
                 return True
         playback.arrived(now_s, world.now_us)
-        self._frame_wanted = True
+        self.looking.want()
         if world.now_us == self.until_us:
             self.pause()
         return True
 
-    # --- looking, while the world stands still
-
-    def _next_point_us(self, target_us: int) -> int:
-        """Where to stop on the way for a point of the risk curve."""
-        every_us = max(FORECAST_EVERY_US, (target_us - self.world.now_us) // POINTS_PER_FRAME)
-        return (self.world.now_us // every_us + 1) * every_us if self.listener.watched() else target_us
-
-    def point(self) -> Work:
-        """A point of the risk curve, one subscription in a slice."""
-        assert self.frames is not None
-        forecasts = {}
-        for name in self.replicated if self.listener.watched() else ():
-            yield None
-            forecasts[name] = {"to": self.world.forecast(name), "lag_us": self.world.sync_lag(name)}
-        if forecasts:
-            self.frames.note_forecast(forecasts)
-
-    def _frame(self, now_s: float) -> Iterator[None]:
-        """The next frame. The world keeps a forecast while it stands, so the view finds them made."""
-        self._frame_wanted = False
-        on_beat_s = self._next_frame_s + FRAME_S
-        self._next_frame_s = on_beat_s if on_beat_s > now_s else now_s + FRAME_S
-        if not self.listener.watched():
-            return
-        assert self.frames is not None
-        self._frame_wanted = True  # until it is out: a job may come first
-        while self.world.unchecked_rows >= CHECK_ROWS:
-            self.world.check_on(CHECK_ROWS)
-            yield None
-        for name in self.world.subscriptions[:-1]:
-            self.world.forecast(name)
-            yield None
-        wanted, self._snapshot_wanted, self._frame_wanted = self._snapshot_wanted, False, False
-        frame, snapshot = self.frames.next(self._playing(), wanted)
-        self.listener.publish(frame, snapshot)
-        self._frame_wanted |= not self.playback.playing and self.frames.behind
-
     def remind(self) -> None:
         """Once a second: a job that waits for something outside the engine says so too."""
         if self.blocked_on is not None and self._jobs and self._jobs.first.doing:
-            self._say_busy(self._jobs.first)
-
-    def _say_busy(self, job: Job) -> None:
-        if self.frames is None or self.world is None or not self.listener.watched():
-            return
-        busy = {"doing": job.doing, "at_us": self.world.now_us, "to_us": job.to_us}
-        frame = self.frames.busy(self._playing(busy))
-        if frame is None:  # a page that waits for its first picture
-            self.listener.say({"type": "busy", **busy})
-        else:
-            self.listener.publish(frame, None)
-        self._frame_wanted = True  # says when it is over
-
-    def _playing(self, busy: dict[str, Any] | None = None) -> Playing:
-        return Playing(self.playback.playing, self.playback.speed, busy, self.playback.reached)
+            self.looking.say_busy(self._jobs.first)
 
     # --- what is kept
 

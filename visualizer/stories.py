@@ -78,7 +78,7 @@ def forecast(session: Session, subscription: str, topic: str, after_us: int) -> 
     yield None
     lag_us = world.sync_lag(subscription)
     now = {peer: {**{name: figures[name] for name in RISKS}, "lag_us": lag_us[peer]} for peer, figures in world.forecast(subscription).items()}
-    return {"at_us": world.now_us, "branch": world.branch, "now": now, "curve": session.frames.risk.columns(world.branch, subscription, after_us), "rules": rules}
+    return {"at_us": world.now_us, "branch": world.branch, "now": now, "curve": session.looking.frames.risk.columns(world.branch, subscription, after_us), "rules": rules}
 
 
 def what_if(session: Session) -> Work:

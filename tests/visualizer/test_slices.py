@@ -23,7 +23,8 @@ from visualizer import jobs
 from visualizer.queries import ANSWERS
 from visualizer.reading import READ_ROWS, SEARCHED_ROWS
 from visualizer.reruns import Reruns
-from visualizer.session import CHECK_ROWS, Session
+from visualizer.looking import CHECK_ROWS
+from visualizer.session import Session
 from visualizer.slices import MOST_EVENTS
 from visualizer.wire import Refused
 from visualizer.work import Job
@@ -191,7 +192,7 @@ async def test_the_frame_after_a_branch_looks_at_a_piece_in_a_turn(work):
     assert BLOCK_ROWS > world.seq > 10 * CHECK_ROWS
     assert world.apply({"do": "cluster.crash", "cluster": "b"}).ok and world.branch == 1
     assert world.unchecked_rows > 10 * CHECK_ROWS
-    session.want_frame()
+    session.looking.want()
     turns, most = 0, Counter()
     while session.turn(100.0):
         turns, most = turns + 1, most | work
@@ -211,7 +212,7 @@ async def test_a_forward_run_of_a_large_lab_takes_many_turns(work):
 
 async def test_the_loop_goes_on_while_a_run_is_counted(lab, work):
     """A count waits in a thread: the turn that asks for it returns at once."""
-    lab.want_frame()
+    lab.looking.want()
     while lab.turn(0.0):
         pass
     lab.submit(Job(ANSWERS["summary"](lab), lambda _: None, lambda _: None, "count"))
