@@ -103,7 +103,7 @@ class Settled(Check):
         if not self.judges:
             return
         stretch.read_more("client", "duration_us")
-        instants = stretch.columns["at_us"]
+        instants = stretch.values("at_us")
         for seq, kind, row in self._rows(stretch):
             yield from self._judge(stretch, instants, stretch.at_us(seq))
             self._take(kind, row, stretch.at_us(seq), stretch)
