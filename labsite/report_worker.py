@@ -134,7 +134,7 @@ def _ended(report: Report, row: Row) -> dict[str, Any]:
 
 
 def _work(report: Report, row: Row) -> list[dict[str, Any]]:
-    """Replay, write the trace, report. Returns the headline of each failover."""
+    """Replay, write the trace, report. Returns the headline of each failover and group."""
     row.say("running the scenario again")
     report.folder.mkdir(parents=True, exist_ok=True)
     trace = _replayed(report, row, report.folder / "trace.parquet")
@@ -146,7 +146,8 @@ def _work(report: Report, row: Row) -> list[dict[str, Any]]:
     replay_url = reverse("visualizer:replay", args=[report.lab_id])
     made = FailoverReport(spark, [trace], report.folder, row, replay_url).make()
     names = ("subscription", "from", "to", "mode", "at_us", "duplicates", "redeliveries", "stranded", "lost")
-    return [{name: failover[name] for name in names} for run in made["runs"] for failover in run["failovers"]]
+    groups = [{"group": group["name"], **{name: group[name] for name in ("duplicates", "redeliveries", "lost")}} for run in made["runs"] for group in run["groups"]]
+    return [{name: failover[name] for name in names} for run in made["runs"] for failover in run["failovers"]] + groups
 
 
 def _replayed(report: Report, row: Row, path: Path) -> Path:

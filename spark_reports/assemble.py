@@ -35,13 +35,18 @@ def runs_of(inputs: Sequence[TraceInput], scenarios: Sequence[Any], counting: Co
         for number, failover in enumerate(failovers):
             key = (entry.run, failover["failover_seq"])
             failover.update(number=number, examples=examples.get(key, {}), by_origin=by_origin.get(key, {}))
-        meta = entry.meta
-        told.append({
-            "run": entry.run, "file": entry.path.name, "scenario": scenario.name, "title": scenario.title, "seed": meta["seed"], "until_us": meta["until_us"],
-            "engine_version": meta["engine_version"], "trace_sha256": meta["trace_sha256"], "rows": meta["rows"], "commands": meta["commands"], "scenario_text": meta["scenario"],
-            "clusters": sorted(scenario.clusters), "failovers": failovers, "subscriptions": subscriptions.get(entry.run, {}), "replay_url": meta.get("replay_url"),
-        })  # fmt: skip
+        told.append({**run_of(entry, scenario), "failovers": failovers, "subscriptions": subscriptions.get(entry.run, {})})
     return told
+
+
+def run_of(entry: TraceInput, scenario: Any) -> dict[str, Any]:
+    """One object of one trace, with nothing counted yet."""
+    meta = entry.meta
+    return {
+        "run": entry.run, "file": entry.path.name, "protocol": scenario.protocol, "scenario": scenario.name, "title": scenario.title, "seed": meta["seed"], "until_us": meta["until_us"],
+        "engine_version": meta["engine_version"], "trace_sha256": meta["trace_sha256"], "rows": meta["rows"], "commands": meta["commands"], "scenario_text": meta["scenario"],
+        "clusters": sorted(scenario.clusters), "failovers": [], "groups": [], "subscriptions": {}, "snapshots": {}, "markers": [], "replay_url": meta.get("replay_url"),
+    }  # fmt: skip
 
 
 def _example(row: Any) -> dict[str, Any]:

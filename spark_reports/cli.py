@@ -74,5 +74,7 @@ def _failover(spark: object, given: argparse.Namespace) -> int:
         for failover in run["failovers"]:
             print(f"{run['scenario']}: {failover['subscription']} {failover['from']} -> {failover['to']}: {failover['duplicates']} twice, "
                   f"{failover['redeliveries']} redelivered, {failover['stranded']} stranded, {failover['lost']} lost")  # fmt: skip
+        for group in run["groups"]:
+            print(f"{run['scenario']}: {group['name']}: {group['duplicates']} deliveries twice, {group['redeliveries']} redelivered, {group['lost']} lost")
     print(given.out / "report.html")
     return 0

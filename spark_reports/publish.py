@@ -32,7 +32,9 @@ def write_small(report: dict[str, Any], folder: Path) -> None:
     (folder / JSON).write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     with (folder / CSV).open("w", newline="", encoding="utf-8") as file:
         rows = [_flat(run, failover) for run in report["runs"] for failover in run["failovers"]]
-        writer = csv.DictWriter(file, list(rows[0]) if rows else ["run", "scenario", "seed", *_PLAIN])
+        rows += [_flat_group(run, group) for run in report["runs"] for group in run["groups"]]
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        writer = csv.DictWriter(file, names or ["run", "scenario", "seed", *_PLAIN])
         writer.writeheader()
         writer.writerows(rows)
     (folder / HTML).write_text(page(report), encoding="utf-8")
@@ -47,6 +49,14 @@ def _flat(run: dict[str, Any], failover: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _flat_group(run: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:
+    plain = {name: value for name, value in group.items() if isinstance(value, int | str) and name not in ("name", "filter")}
+    return {
+        "run": run["run"], "scenario": run["scenario"], "seed": run["seed"], "group": group["name"], "filter": group["filter"], **plain,
+        **{f"by_cause.{name}": count for name, count in group["by_cause"].items()}, **{f"handover_us.{name}": us for name, us in group["handover_us"].items()},
+    }  # fmt: skip
+
+
 def delivery_table(judged: DataFrame, explained: DataFrame, reordered: DataFrame) -> DataFrame:
     """One row a delivery: what it was, and for a duplicate why."""
     causes = explained.select("run", "seq", "cause", "evidence_seq")
@@ -55,6 +65,18 @@ def delivery_table(judged: DataFrame, explained: DataFrame, reordered: DataFrame
     return judged.join(causes, ["run", "seq"], "left").join(disorder, ["run", "seq"], "left").select(
         "run", "seq", "at_us", "subscription", "topic", "cluster", "client", "producer", "sequence_id", "key", ledger.alias("ledger"),
         (F.col("place") - ledger * LEDGER_STEP).alias("entry"), "failover_seq", "verdict", "cause", F.coalesce("reordered", F.lit(False)).alias("reordered"), "ack_seq", "ack_us", "ack_cluster", "evidence_seq",
+    )  # fmt: skip
+
+
+def group_delivery_table(judged: DataFrame, explained: DataFrame, reordered: DataFrame) -> DataFrame:
+    """The same columns for groups: the subscription is the group, the topic its stream, a position generation and offset; the evidence is the leader's decision."""
+    causes = explained.select("run", "seq", "cause", F.col("decided_seq").alias("evidence_seq"))
+    disorder = reordered.select("run", "seq", F.lit(True).alias("reordered"))
+    missing = F.lit(None).cast("long")
+    return judged.join(causes, ["run", "seq"], "left").join(disorder, ["run", "seq"], "left").select(
+        "run", "seq", "at_us", F.col("group").alias("subscription"), F.col("stream").alias("topic"), F.col("node").alias("cluster"), "client", "producer", "sequence_id", missing.alias("key"),
+        F.col("generation").alias("ledger"), "entry", missing.alias("failover_seq"), "verdict", "cause", F.coalesce("reordered", F.lit(False)).alias("reordered"), "ack_seq", "ack_us",
+        F.col("ack_node").alias("ack_cluster"), "evidence_seq",
     )  # fmt: skip
 
 

@@ -16,13 +16,9 @@ from urllib.parse import quote
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from simulator import load_scenario_text
 from simulator.trace.files import SUFFIXES, TraceFileError, read_meta
 from spark_reports.local import from_rows
 from spark_reports.schemas import FILES, TRACE
-
-COUNTED_PROTOCOL = "pulsar"
-"""What these reports count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +43,7 @@ def find_traces(paths: Iterable[str | Path]) -> list[TraceInput]:
     unique = list(dict.fromkeys(file.resolve() for file in files))
     if not unique:
         raise TraceFileError("no trace files there; a trace file ends in .parquet or .jsonl and is written by `simulate --trace`")
-    found = [TraceInput(run, path, read_meta(path)) for run, path in enumerate(unique)]
-    for entry in found:
-        if load_scenario_text(entry.meta["scenario"]).protocol != COUNTED_PROTOCOL:
-            raise TraceFileError(f"{entry.path}: reports do not count durable shared subscriptions yet; `simulate --json` has them in its section groups")
-    return found
+    return [TraceInput(run, path, read_meta(path)) for run, path in enumerate(unique)]
 
 
 def trace_rows(spark: SparkSession, inputs: Sequence[TraceInput]) -> DataFrame:

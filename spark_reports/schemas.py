@@ -104,3 +104,26 @@ BINS = StructType([StructField("run", LongType(), False), StructField("bin_us", 
 
 GRID = StructType([*BINS.fields, StructField("until_us", LongType(), False)])
 """The width of a run's bins, and where it ends."""
+
+GROUPS = StructType(
+    [StructField("run", LongType(), False)]
+    + [StructField(name, StringType(), False) for name in ("group", "filter", "pattern")]
+    + [StructField("start_us", LongType(), False)]
+)
+"""A group of a durable shared subscription, its topic filter, the same as a regular expression, and from when on it reads."""
+
+QUALITIES = StructType([StructField("run", LongType(), False), StructField("producer", StringType(), False), StructField("qos", LongType(), False)])
+"""The quality of service with which an MQTT publisher publishes."""
+
+STREAMS = StructType([StructField("run", LongType(), False), StructField("group", StringType(), False), StructField("stream", StringType(), False)])
+"""Single streams of groups."""
+
+TOLD = StructType(
+    [StructField("run", LongType(), False), StructField("number", LongType(), False)]
+    + [StructField(name, StringType(), False) for name in ("of_group", "of_producer", "reader", "other")]
+    + [StructField(name, LongType(), True) for name in ("of_sequence_id", "from_seq", "to_seq", "decided_seq")]
+)
+"""A message that came twice and is told as a story: `reader` had acknowledged it, `other` got it again."""
+
+SESSIONS = StructType([StructField("run", LongType(), False), StructField("client", StringType(), False)])
+"""Single sessions."""

@@ -79,16 +79,17 @@ def lab_page(request: HttpRequest, lab_id: str) -> HttpResponse:
 @csrf_exempt
 @require_http_methods(["GET", "POST"])
 def replay(request: HttpRequest, lab_id: str) -> HttpResponse:
-    """The link that shows a run again: a page that asks, and on POST a new lab with the same scenario, seed and commands."""
+    """The link that shows a run again: a page that asks, and on POST a new lab with the same scenario, seed and commands; with `?at_us=`, at that instant."""
     lab = Lab.objects.filter(pk=lab_id).first()
     if lab is None:
         return _no_such_lab(request)
-    if request.method == "GET":
-        return render(request, "visualizer/replay.html", {"lab": lab, "commands": lab.commands.count()})
-    if not may_post(request):
+    if request.method == "POST" and not may_post(request):
         return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
     try:
-        return _to_page(copy_of(lab))
+        at_us = _instant(request.GET.get("at_us", "0"))
+        if request.method == "GET":
+            return render(request, "visualizer/replay.html", {"lab": lab, "commands": lab.commands.count(), "at": f"{at_us / 1e6:.3f}" if at_us else ""})
+        return _to_page(copy_of(lab, at_us))
     except Refused as refused:
         return refusal(refused)
 
@@ -99,15 +100,20 @@ async def open_variant(request: HttpRequest, lab_id: str) -> HttpResponse:
     """{key, at_us} of a plain form → a lab of one's own with one thing changed, at that instant."""
     if not may_post(request):
         return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
-    at_us = request.POST.get("at_us", "0")
     try:
-        if not at_us.isascii() or not at_us.isdigit() or int(at_us) > LATEST_US:
-            raise Refused("bad-argument", f"at_us is {at_us[:40]!r}.", f"Give a whole number from 0 to {LATEST_US}.")
+        at_us = _instant(request.POST.get("at_us", "0"))
         inputs = json.loads(await current_hub().ask(lab_id, "inputs"))
         lab = await Lab.objects.aget(pk=lab_id)
-        return _to_page(await sync_to_async(variant_of)(lab, inputs["commands"], request.POST.get("key", ""), int(at_us)))
+        return _to_page(await sync_to_async(variant_of)(lab, inputs["commands"], request.POST.get("key", ""), at_us))
     except Refused as refused:
         return refusal(refused)
+
+
+def _instant(text: str) -> int:
+    """Microseconds as an address or a form gives them. Raises Refused."""
+    if not text.isascii() or not text.isdigit() or len(text) > len(str(LATEST_US)) or int(text) > LATEST_US:
+        raise Refused("bad-argument", f"at_us is {text[:40]!r}.", f"Give a whole number from 0 to {LATEST_US}.")
+    return int(text)
 
 
 def _no_such_lab(request: HttpRequest) -> HttpResponse:

@@ -13,7 +13,7 @@ from typing import Any
 
 from plotly.offline import get_plotlyjs
 
-from spark_reports.html import charts, migration, quiet_runs, sections
+from spark_reports.html import charts, group_words, groups, migration, quiet_runs, sections
 from spark_reports.html.comparison import comparison
 from spark_reports.html.parts import scrolling
 from spark_reports.html.what_if import what_if
@@ -46,17 +46,24 @@ DETAILED_MOST = 8
 def page(report: dict[str, Any]) -> str:
     """The whole page."""
     pairs = [(run, failover) for run in report["runs"] for failover in run["failovers"]]
-    body, alone = [_kick(report, pairs)], len(pairs) <= 1 and len(report["runs"]) == 1
+    shared = [(run, group) for run in report["runs"] for group in run["groups"]]
+    apart = _apart(report)
+    body, alone = [_kick(report, pairs)], len(pairs) + len(shared) <= 1 and len(report["runs"]) == 1
     if not alone:
-        body += [_overview(pairs), quiet_runs.overview(report["runs"])]
+        body += [_overview(pairs), quiet_runs.overview(apart)]
+    if len(apart) < len(report["runs"]) and not (alone and shared):
+        body.append(groups.overview(shared))
     detailed = [(run, failover) for run, failover in pairs if failover.get("series")][:DETAILED_MOST]
     body += [_failover(run, failover, place, alone) for place, (run, failover) in enumerate(detailed)]
-    body.append(quiet_runs.articles(report["runs"], alone))
+    body.append(quiet_runs.articles(apart, alone))
+    told_groups = [(run, group, place) for place, (run, group) in enumerate(shared) if "streams_told" in group]
+    body += [groups.article(*told, alone) for told in told_groups]
     body.append(_method(report))
     figures = [_data(f"{name}-{place}", figure) for place, (run, failover) in enumerate(detailed) for name, figure in _figures(run, failover)]
-    told = [run for run in report["runs"] if any(run is other for other, _ in detailed)] + quiet_runs.quiet(report["runs"])[: quiet_runs.DETAILED_MOST]
+    told = [run for run in report["runs"] if any(run is other for other, _ in detailed)] + quiet_runs.quiet(apart)[: quiet_runs.DETAILED_MOST]
+    figures += [_data(name, figure) for told_group in told_groups for name, figure in groups.charts(*told_group)]
     figures += [_data(name, figure) for name, figure in quiet_runs.figures(told)]
-    title = _title(report["runs"], pairs)
+    title = _title(report["runs"], pairs, shared)
     style = files("spark_reports.html").joinpath("report.css").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -69,10 +76,17 @@ def page(report: dict[str, Any]) -> str:
     )
 
 
-def _title(runs: list[dict[str, Any]], pairs: list[tuple[dict, dict]]) -> str:
+def _apart(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """The runs of brokers in regions: those that could have failed over."""
+    return [run for run in report["runs"] if run["protocol"] == "pulsar"]
+
+
+def _title(runs: list[dict[str, Any]], pairs: list[tuple[dict, dict]], shared: list[tuple[dict, dict]]) -> str:
     if len(pairs) == 1:
         failover = pairs[0][1]
         return f"{failover['subscription']} from {failover['from']} to {failover['to']}"
+    if len(shared) == 1 and len(runs) == 1:
+        return f"{shared[0][1]['name']}, a shared subscription"
     if not pairs:
         return runs[0]["title"] if len(runs) == 1 else plural(len(runs), "run", "runs")
     return plural(len(pairs), "failover", "failovers")
@@ -136,7 +150,8 @@ def _data(name: str, figure: dict[str, Any]) -> str:
 
 
 def _method(report: dict[str, Any]) -> str:
-    terms = "".join(f"<dt>{escape(term)}</dt><dd>{escape(says)}</dd>" for term, says in DEFINITIONS)
+    kinds = [(DEFINITIONS, _apart(report)), (group_words.DEFINITIONS, [run for run in report["runs"] if run["protocol"] == "emqx"])]
+    terms = "".join(f"<dt>{escape(term)}</dt><dd>{escape(says)}</dd>" for definitions, runs in kinds if runs for term, says in definitions)
     made = report["made_by"]
     facts = (("counted by", f"Spark {made['spark']} on {made['master']}"), ("rows", number(sum(run["rows"] for run in report["runs"]))), ("taken", f"{made['seconds']:.1f} s"))
     told = "".join(f"<dt>{escape(term)}</dt><dd>{escape(str(says))}</dd>" for term, says in facts)

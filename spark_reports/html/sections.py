@@ -85,7 +85,7 @@ def causes(run: dict[str, Any], failover: dict[str, Any]) -> str:
         example = failover["examples"].get(name)
         x = example["x"] if example else failover["from"]
         heading, says = (words.format(to=failover["to"], x=x) for words in CAUSES[name])
-        shown.append(f"<div class=\"cause\"><b>{number(count)}</b><div><h3>{escape(heading)}</h3><p>{escape(says)} {_worked(example)}</p>{_squares(failover['by_origin'][name], run['clusters'])}{_rows_named(example)}</div></div>")
+        shown.append(f"<div class=\"cause\"><b>{number(count)}</b><div><h3>{escape(heading)}</h3><p>{escape(says)} {_worked(example)}</p>{squares(failover['by_origin'][name], run['clusters'])}{_rows_named(example)}</div></div>")
     none = [CAUSES[name][0].format(to=failover["to"], x=failover["from"]).lower() for name, count in failover["by_cause"].items() if not count]
     shown.append(f'<div class="cause none"><b>0</b><span>{escape(" · ".join(none))}</span></div>')
     return section("Why they came twice", "One square is one message. Every one has exactly one cause; the causes add up to the total.", "".join(shown))
@@ -101,7 +101,7 @@ def _worked(example: dict[str, Any] | None) -> str:
     return told
 
 
-def _squares(by_origin: dict[str, int], clusters: list[str]) -> str:
+def squares(by_origin: dict[str, int], clusters: list[str]) -> str:
     """Messages by the region that wrote them, hue and shape as in the lab."""
     count = sum(by_origin.values())
     each = -(-count // SQUARES_MOST)
@@ -240,7 +240,7 @@ def run_tables(run: dict[str, Any]) -> str:
 
 def replay(run: dict[str, Any]) -> str:
     """How to have this very run again."""
-    link = f'<a href="{escape(run["replay_url"])}">replay this run in the lab</a>' if run.get("replay_url") else "<code>python manage.py simulate scenario.yaml</code> with the scenario below"
+    link = f'<a href="{escape(run["replay_url"])}" target="_blank" rel="noopener">replay this run in the lab</a>' if run.get("replay_url") else "<code>python manage.py simulate scenario.yaml</code> with the scenario below"
     commands = "<br>".join(escape(f"{seconds(entry['at_us'])} s {entry['do']} " + " ".join(f"{name}={value}" for name, value in entry.items() if name not in ("at_us", "number", "do"))) for entry in run["commands"])
     facts = (("again", link), ("engine", escape(run["engine_version"])), ("scenario", escape(run["scenario"])), ("seed", str(run["seed"])), ("until", f"{seconds(run['until_us'])} s"),
              ("by hand", commands or "no commands"), ("trace", f"{number(run['rows'])} rows<br><span class=\"mono\">sha256 {escape(run['trace_sha256'])}</span>"))  # fmt: skip

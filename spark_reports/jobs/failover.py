@@ -1,8 +1,9 @@
-"""The failover report: traces in, a folder with page, figures and judged deliveries out.
+"""The report: traces in, a folder with page, figures and judged deliveries out.
 
 `python -m spark_reports failover --trace PATH… --out DIR [--master URL]`
 
-Rules: steps by name, in order; between them, and inside Spark's jobs, a cancel is heard. Everything large stays in Spark.
+Rules: each protocol of the traces has a part with steps of its own; steps by name, in order; between them, and inside Spark's jobs, a cancel is heard.
+Everything large stays in Spark.
 """
 
 from __future__ import annotations
@@ -10,25 +11,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from spark_reports import assemble, comparison, creation, latency, migration, publish, shadows, timelines, what_if
-from spark_reports.counting import Counting
-from spark_reports.facts import facts_of, scenarios_of
-from spark_reports.html.page import DETAILED_MOST
-from spark_reports.local import from_rows
+from spark_reports import publish
+from spark_reports.facts import scenarios_of
+from spark_reports.failover_part import FailoverPart
+from spark_reports.group_part import GroupPart
 from spark_reports.progress import Cancelled, Silent, Watch
-from spark_reports.read import find_traces, trace_rows
-from spark_reports.schemas import FAILOVERS, MESSAGES, ROWS
+from spark_reports.read import TraceInput, find_traces
 from spark_reports.session import cut_for
-from spark_reports.transforms import protocol, subscriptions
-from spark_reports.transforms.places import FAILOVER
 
-SNAPSHOTS_SHOWN = 12
+PARTS: dict[str, type] = {"pulsar": FailoverPart, "emqx": GroupPart}
+"""By protocol what tells its runs."""
 
 
 class FailoverReport:
@@ -41,126 +39,48 @@ class FailoverReport:
         self.listener = listener or Silent()
         self.replay_url = replay_url
         self.compare = compare
-        self.counting: Counting | None = None
+        self.parts: list[Any] = []
 
     def make(self) -> dict[str, Any]:
         """Make it and return what `report.json` holds. Raises Cancelled, TraceFileError, ScenarioError."""
         began = time.monotonic()
+        self.inputs = find_traces(self.paths)
+        protocols = [scenario.protocol for scenario in scenarios_of(self.inputs)]
+        for protocol, part in PARTS.items():
+            mine = [entry for entry, its in zip(self.inputs, protocols, strict=True) if its == protocol]
+            self.parts += [part(self, mine)] if mine else []
         group = f"failover-report-{id(self)}-{time.monotonic_ns()}"
         try:
             with Watch(self.spark, self.listener, group) as watch:
                 watch.run(self._steps(began))
         finally:
-            if self.counting is not None:
-                self.counting.release()
+            for part in self.parts:
+                part.release()
         return self.report
 
     def _steps(self, began: float) -> list[tuple[str, Callable[[], None]]]:
         return [
-            ("running it under each strategy", self._run_strategies),
-            ("reading the traces", self._read),
-            ("finding the failovers", lambda: self.counting.find_failovers()),
-            ("judging every delivery", lambda: self.counting.judge_deliveries()),
-            ("explaining every duplicate", lambda: self.counting.find_causes()),
-            ("following every message to its end", lambda: self.counting.settle_messages()),
-            ("counting by subscription and consumer", self._count_people),
-            ("looking at snapshots and markers", self._look_at_protocol),
-            ("drawing time", self._draw),
-            ("telling single messages", self._tell_stories),
-            ("running it again with one thing changed", self._compare),
+            *(step for part in self.parts for step in part.steps()),
             ("writing the page and the downloads", lambda: self._publish(began)),
         ]
 
-    def _run_strategies(self) -> None:
-        """The report's traces, and those of its run under each strategy: counted together, told apart."""
-        self.inputs = find_traces(self.paths)
-        self.own = [entry.run for entry in self.inputs]
-        if comparison.wanted(self.inputs, scenarios_of(self.inputs), self.compare):
-            self.inputs += comparison.write_traces(self.inputs[0], self.out / comparison.FOLDER, self._go_on)
-        self.scenarios = scenarios_of(self.inputs)
+    def cut_for(self, inputs: list[TraceInput]) -> None:
+        """Let Spark cut its work for these traces."""
+        cut_for(self.spark, sum(entry.meta["rows"] for entry in inputs))
 
-    def _read(self) -> None:
-        cut_for(self.spark, sum(entry.meta["rows"] for entry in self.inputs))
-        self.by_run = {entry.run: scenario for entry, scenario in zip(self.inputs, self.scenarios, strict=True)}
-        self.every_row = trace_rows(self.spark, self.inputs)
-        self.rows = latency.without_audiences(self.every_row, self.by_run)
-        longest = max(entry.meta["rows"] for entry in self.inputs)
-        self.counting = Counting(self.spark, self.rows, facts_of(self.spark, self.inputs, self.scenarios), longest)
-
-    def _count_people(self) -> None:
-        counting = self.counting
-        counting.count_subscriptions()
-        all_runs = assemble.runs_of(self.inputs, self.scenarios, counting)
-        self.runs, self.strategies = ([run for run in all_runs if (run["run"] in self.own) == own] for own in (True, False))
-        self._choose_told()
-        consumers = subscriptions.consumer_counts(self.told_rows, counting.explained, self.told_failovers).collect()
-        keys = subscriptions.worst_keys(counting.explained.join(self.told_failovers, list(FAILOVER), "leftsemi"), counting.reordered, assemble.KEYS_MOST).collect()
-        assemble.add_people(self.told, consumers, keys)
-
-    def _choose_told(self) -> None:
-        """The failovers told at length, and the rows of their runs: what only they show is asked of those rows alone."""
-        self.told = [(run, failover) for run in self.runs for failover in run["failovers"]][:DETAILED_MOST]
-        numbers = {run["run"] for run, _ in self.told}
-        of_told = [entry for entry in self.inputs if entry.run in numbers]
-        self.told_rows = latency.without_audiences(trace_rows(self.spark, of_told), self.by_run) if 0 < len(of_told) < len(self.inputs) else self.rows
-        keys = from_rows(self.spark, [(run["run"], failover["failover_seq"]) for run, failover in self.told], FAILOVERS)
-        self.told_failovers = self.counting.local(self.counting.failovers.join(keys, list(FAILOVER), "leftsemi"))
-
-    def _look_at_protocol(self) -> None:
-        control = self.counting.control
-        snapshots = protocol.snapshots(control)
-        totals = protocol.snapshot_totals(snapshots, control).collect()
-        before = protocol.snapshots_before(snapshots, control, self.told_failovers, SNAPSHOTS_SHOWN).collect()
-        assemble.add_protocol([*self.runs, *self.strategies], totals, before, protocol.marker_costs(self.rows).collect())
-        if self.strategies:
-            requests = {row.run: {"entries": row.entries, "bytes": row.size_bytes} for row in protocol.request_costs(control).collect()}
-            self.runs[0]["comparison"] = comparison.told(self.strategies, requests)
-
-        control, rows = self._of_own_runs(control), self._of_own_runs(self.rows)
-        creation.add_creation(self.spark, self.runs, control, rows)
-        shadows.add_shadows(self.spark, self.runs, control, rows)
-        migration.add_migrations(self.runs, control, rows, self.counting.facts.subscriptions)
-        latency.add_latency(self.runs, self.by_run, self._of_own_runs(self.every_row))
-
-    def _of_own_runs(self, frame: DataFrame) -> DataFrame:
-        """Without what was counted for the comparison only."""
-        return frame.filter(F.col("run").isin(self.own)) if self.strategies else frame
-
-    def _draw(self) -> None:
-        timelines.add_series(self.spark, self.counting, self.told_rows, self.runs, self.told)
-
-    def _tell_stories(self) -> None:
-        messages, seqs = assemble.chosen_messages(self.told)
-        near = F.col("sequence_id").isin([number for _, _, number in messages]), F.col("seq").isin([seq for _, seq in seqs])
-        rows = protocol.stories(self.told_rows, from_rows(self.spark, messages, MESSAGES), from_rows(self.spark, seqs, ROWS), *near).collect()
-        assemble.add_stories(self.told, rows)
-
-    def _compare(self) -> None:
-        by_run = {entry.run: entry.meta for entry in self.inputs}
-        for number in dict.fromkeys(run["run"] for run, _ in self.told):
-            run = next(run for run in self.runs if run["run"] == number)
-            run["what_if"] = what_if.compare(by_run[number], self._go_on)
-            for failover, foretold in zip(run["failovers"], _foretold(run["what_if"]), strict=False):
-                failover["forecast"] = foretold
-
-    def _go_on(self) -> None:
+    def go_on(self) -> None:
+        """Raise Cancelled when somebody wants it."""
         if self.listener.cancel_wanted():
             raise Cancelled
 
     def _publish(self, began: float) -> None:
+        runs = sorted((run for part in self.parts for run in part.runs), key=lambda run: run["run"])
         if self.replay_url:
-            for run in self.runs:
+            for run in runs:
                 run["replay_url"] = self.replay_url
         self.out.mkdir(parents=True, exist_ok=True)
-        counting = self.counting
-        deliveries = sum(row.delivered for row in counting.partition_figures if row.run in self.own)
-        table = publish.delivery_table(counting.judged, counting.explained, counting.reordered)
-        publish.write_deliveries(self._of_own_runs(table), self.out, deliveries)
+        tables = [part.deliveries() for part in self.parts]
+        publish.write_deliveries(reduce(DataFrame.unionByName, [table for table, _count in tables]), self.out, sum(count for _table, count in tables))
         made_by = {"spark": self.spark.version, "master": self.spark.conf.get("spark.master", "Spark Connect"), "seconds": time.monotonic() - began}
-        self.report = {"format": 1, "made_at": datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"), "made_by": made_by, "runs": self.runs}
+        self.report = {"format": 1, "made_at": datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"), "made_by": made_by, "runs": runs}
         publish.write_small(self.report, self.out)
-
-
-def _foretold(compared: dict[str, Any]) -> list[dict[str, Any]]:
-    as_it_was = compared["variants"][0]["failovers"] if compared["variants"] else []
-    return [failover["forecast"] for failover in as_it_was]

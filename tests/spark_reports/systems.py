@@ -1,4 +1,4 @@
-"""One report over runs of every system that has a part of its own in it: tenants' moves, topic creation, shadow topics, declared brokers.
+"""One report over runs of every system that has a part of its own in it: tenants' moves, topic creation, shadow topics, declared brokers, groups.
 
 Rules: the job is made once for all files that ask about its parts, since Spark costs by the job and not by the run. `page` renders the
 runs that one file is about, so that what it counts there does not depend on the others.
@@ -36,6 +36,7 @@ subscriptions: {s: {topic: t}}
 consumers: {c: {subscription: s, cluster: a}}
 commands: [{at: 700ms, do: topic.unload, cluster: a, topic: t, broker: y}]
 """
+GROUPS = ("groups-two-readers", "groups-leader-crash-early")
 TEXTS = {"moved": MOVED}
 
 
@@ -43,10 +44,11 @@ class Systems:
     """The runs and what the report tells of them, by scenario."""
 
     def __init__(self, spark: Any, folder: Path) -> None:
-        self.worlds: dict[str, World] = {name: run_scenario(TEXTS.get(name, name)) for name in (*MIGRATION, *CREATION, *SHADOWS, *LATENCY, WITHOUT)}
+        self.worlds: dict[str, World] = {name: run_scenario(TEXTS.get(name, name)) for name in (*MIGRATION, *CREATION, *SHADOWS, *LATENCY, *GROUPS, WITHOUT)}
         paths = [write_run(world, folder / f"{name}.parquet") for name, world in self.worlds.items()]
-        FailoverReport(spark, paths, folder / "report").make()
-        self.report = json.loads((folder / "report" / "report.json").read_text())
+        self.folder = folder / "report"
+        FailoverReport(spark, paths, self.folder, replay_url="/labs/x/replay/").make()
+        self.report = json.loads((self.folder / "report.json").read_text())
         self.told: dict[str, dict[str, Any]] = {run["scenario"]: run for run in self.report["runs"]}
 
     def page(self, names: tuple[str, ...]) -> str:

@@ -10,10 +10,13 @@ import pytest
 
 from simulator import World, load_scenario, scenario_names
 from simulator.comparison import STRATEGIES, under
+from simulator.counting.groups import count_groups
+from simulator.headless import trace_meta
 from simulator.trace.files import write_trace
 from spark_reports.counting import Counting
 from spark_reports.facts import facts_of
-from spark_reports.read import COUNTED_PROTOCOL, TraceInput, find_traces, trace_rows
+from spark_reports.group_counting import GroupCounting
+from spark_reports.read import TraceInput, find_traces, trace_rows
 from tests.simulator.test_migration import BACK, BASE, CLEAN_UP, PARTS, START, SWITCH
 from tests.simulator.test_migration import run as migrate
 from tests.simulator.engine_runs import run as run_text
@@ -22,9 +25,12 @@ from tests.simulator.test_acknowledgement_sync import MOVE, body
 from tests.simulator.plain_sync_recount import sync_causes
 from tests.simulator import test_counting_cases, test_counting_causes, trace_builder
 from tests.spark_reports.conftest import run_scenario, write_run
+from tests.spark_reports.group_worlds import group_worlds, lost_by_hand
+from tests.spark_reports.plain_group_recount import recount as recount_groups
 from tests.spark_reports.plain_recount import recount
 
-COUNTED = [name for name in scenario_names() if load_scenario(name).protocol == COUNTED_PROTOCOL]
+COUNTED = [name for name in scenario_names() if load_scenario(name).protocol == "pulsar"]
+SHARED = [name for name in scenario_names() if load_scenario(name).protocol == "emqx"]
 COMPARED = [name for name in scenario_names() if load_scenario(name).compare]
 
 RANDOM_SEEDS = range(40)
@@ -71,7 +77,7 @@ def counted_by_spark(spark: Any, inputs: list[TraceInput], scenarios: list[Any])
 
 @pytest.fixture(scope="module")
 def worlds() -> dict[str, World]:
-    """Every built-in scenario of the protocol that reports count, those with a comparison under each strategy, and random ones, whose people and faults do what no scenario of ours thought of."""
+    """Every built-in scenario with clusters, those with a comparison under each strategy, and random ones, whose people and faults do what no scenario of ours thought of."""
     made = {name: run_scenario(name) for name in COUNTED} | {f"random-{seed}": run_scenario(random_scenario(seed)) for seed in RANDOM_SEEDS}
     for name in COMPARED:
         for strategy in STRATEGIES:
@@ -81,13 +87,17 @@ def worlds() -> dict[str, World]:
     return made | {name: migrate(*commands, base=base, until="20s") for name, (commands, base) in MIGRATIONS.items()}
 
 
-@pytest.fixture(scope="module")
-def library(spark: Any, worlds: dict[str, World], tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, list[dict]], dict[str, dict]]:
-    """Spark's failovers and subscriptions by scenario, from one job; every third trace is a .jsonl."""
-    folder = tmp_path_factory.mktemp("traces")
+def write_traces(worlds: dict[str, World], folder: Path) -> list[TraceInput]:
+    """Every third trace is a .jsonl."""
     for number, (name, world) in enumerate(worlds.items()):
         write_run(world, folder / f"{name}{'.jsonl' if number % 3 == 0 else '.parquet'}")
-    inputs = find_traces([folder])
+    return find_traces([folder])
+
+
+@pytest.fixture(scope="module")
+def library(spark: Any, worlds: dict[str, World], tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, list[dict]], dict[str, dict]]:
+    """Spark's failovers and subscriptions by scenario, from one job."""
+    inputs = write_traces(worlds, tmp_path_factory.mktemp("traces"))
     counting = counted_by_spark(spark, inputs, [worlds[entry.path.stem].scenario for entry in inputs])
     figures, subscriptions = counting.figures(), counting.subscription_figures()
     counting.release()
@@ -182,3 +192,28 @@ def test_the_worked_cases_by_hand(spark: Any, tmp_path: Path, monkeypatch: pytes
             plain["dedup_window"] = {"messages": theirs.dedup_window_messages, "us": theirs.dedup_window_us}
             found += differences(f"{name} at {theirs.at_us}", plain, ours)
     assert not found, "\n".join(found)
+
+
+def test_every_figure_of_every_group_is_the_simulators_and_the_plain_recounts(spark: Any, tmp_path: Path) -> None:
+    worlds = {name: run_scenario(name) for name in SHARED} | group_worlds()
+    told = {name: (world.scenario, world.trace.rows(), world.summary()["groups"]) for name, world in worlds.items()}
+    shaped = worlds["groups-of-every-shape"]
+    trace = lost_by_hand(shaped)
+    write_trace(tmp_path / "lost.parquet", trace, trace_meta(shaped))
+    told["lost"] = (shaped.scenario, trace.rows(), {name: counted.summary() for name, counted in count_groups(trace, shaped.scenario).groups.items()})
+    inputs = write_traces(worlds, tmp_path)
+    counting = GroupCounting(spark, trace_rows(spark, inputs), {entry.run: told[entry.path.stem][0] for entry in inputs}).run_all()
+    figures = counting.figures()
+    counting.release()
+    found, seen = [], {}
+    for entry in inputs:
+        name, ours = entry.path.stem, figures[entry.run]
+        scenario, rows, theirs = told[name]
+        plain = recount_groups(rows, scenario)
+        assert sorted(ours) == sorted(theirs) == sorted(plain)
+        for group in theirs:
+            found += differences(f"{name}, {group}", theirs[group], ours[group]) + differences(f"{name}, {group}, recounted", plain[group], ours[group])
+            flat = {**ours[group], **ours[group]["by_cause"]}
+            seen = {key: seen.get(key, 0) + value for key, value in flat.items() if isinstance(value, int)}
+    assert not found, "\n".join(found)
+    assert not [key for key, value in seen.items() if not value], f"nothing to compare: {seen}"

@@ -40,13 +40,6 @@ def test_what_is_missing_is_said_in_words(tmp_path: Path) -> None:
         find_traces([tmp_path])
 
 
-def test_a_protocol_that_reports_do_not_count_is_refused_in_words(tmp_path: Path) -> None:
-    path = tmp_path / "groups.jsonl"
-    write_run(run_scenario("groups-leave"), path)
-    with pytest.raises(TraceFileError, match="do not count durable shared subscriptions yet"):
-        find_traces([path])
-
-
 def test_variants_change_one_thing_and_the_first_nothing(trace: Path) -> None:
     meta = read_meta(trace)
     compared = what_if.compare(meta, lambda: None)

@@ -117,6 +117,21 @@ async def test_the_replay_link_makes_a_lab_with_the_same_inputs(made):
         await each.close()
 
 
+async def test_a_replay_link_may_name_an_instant(made):
+    client = AsyncClient(headers={"host": "testserver"})
+    asked = await client.get(f"/labs/{made.lab.pk}/replay/?at_us=1500000")
+    assert "It opens at 1.500 s." in asked.content.decode()
+    answer = await client.post(f"/labs/{made.lab.pk}/replay/?at_us=1500000")
+    location, token = answer.headers["Location"].split("#token=")
+    copy = Page(location.split("/")[2], token)
+    await copy.open()
+    assert (await copy.frame())["at_us"] == 1_500_000
+    await copy.close()
+    for wrong in ("-1", "soon", "9" * 40, "٣"):
+        refused = await client.post(f"/labs/{made.lab.pk}/replay/?at_us={wrong}")
+        assert refused.status_code == 400 and "whole number" in refused.json()["hint"]
+
+
 async def test_a_bug_in_a_question_is_answered_and_the_lab_stopped(made, monkeypatch):
     def broken(self):
         raise EngineBug("the sums do not add up")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from visualizer.reports.models import Report
 
-PAGE_POLICY = "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'self'; sandbox allow-scripts allow-popups allow-modals allow-downloads"
+PAGE_POLICY = "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'self'; sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox allow-modals allow-downloads"
 
 
 @dataclass(frozen=True, slots=True)

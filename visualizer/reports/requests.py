@@ -11,14 +11,11 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.module_loading import import_string
 
-from simulator import load_scenario_text
 from visualizer.models import Lab
 from visualizer.reports.models import Report
 from visualizer.wire import LATEST_US, Refused, json_object
 
 TASK = "labsite.tasks.make_failover_report"
-COUNTED_PROTOCOL = "pulsar"
-"""What Spark counts."""
 WAITING_MOST = 3
 """Reports of one lab that may be queued or running at once."""
 
@@ -40,8 +37,6 @@ def ask_for_report(lab: Lab, body: dict[str, Any]) -> Report:
     until_us = body.get("until_us")
     if until_us is not None and (type(until_us) is not int or not 0 < until_us <= LATEST_US):
         raise Refused("bad-argument", "until_us is not an instant.", "Give microseconds from the start of the run, or leave it out.")
-    if load_scenario_text(lab.scenario_text, seed=lab.seed).protocol != COUNTED_PROTOCOL:
-        raise Refused("not-counted", "Reports do not count durable shared subscriptions yet.", "Read the summary: `simulate --json` has the section groups.")
     waiting = lab.reports.filter(state__in=(Report.State.QUEUED, Report.State.RUNNING)).count()
     if waiting >= WAITING_MOST:
         raise Refused("too-many", f"{waiting} reports of this lab are being made already.", "Wait for one of them, or cancel one.")

@@ -1,0 +1,124 @@
+"""The counting of durable shared subscriptions in Spark, by the definitions of docs/counting.md: frames made in order, figures as plain values.
+
+Rules: independent of `simulator.counting`; a test compares every figure of both. Frames of the control plane (a stream, a lease, a hand-over a row) are made
+local once, so that later plans are short; frames of one row a message stay in Spark.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_reports.local import from_rows, made_local
+from spark_reports.read import control_rows
+from spark_reports.schemas import GROUPS, QUALITIES, SESSIONS
+from spark_reports.transforms import group_causes, group_deliveries, groups
+
+OF_PEOPLE = ("sessions", "leader_changes")
+OF_STREAMS = ("unowned_us", "handovers", "two_readers", "two_readers_us")
+OF_MESSAGES = ("published", "delivered", "acknowledged", "lost", "lost_qos0", "waiting")
+OF_VERDICTS = ("duplicates", "redeliveries", "messages_twice")
+
+
+class GroupCounting:
+    """One counting over the rows of any number of runs; `scenarios` by run. Call the steps in the order in which they stand here."""
+
+    def __init__(self, spark: SparkSession, rows: DataFrame, scenarios: dict[int, Any]) -> None:
+        self.spark, self.rows, self.scenarios = spark, rows, scenarios
+        self._kept: list[DataFrame] = []
+
+    def _local(self, frame: DataFrame) -> DataFrame:
+        return made_local(self.spark, frame)
+
+    def _keep(self, frame: DataFrame) -> DataFrame:
+        self._kept.append(frame.persist(StorageLevel.MEMORY_AND_DISK))
+        return frame
+
+    def release(self) -> None:
+        """Free what was kept."""
+        for frame in self._kept:
+            frame.unpersist()
+        self._kept = []
+
+    # --- steps
+
+    def find_streams(self) -> None:
+        """Groups, their streams, and who read them when."""
+        self.control = self._keep(control_rows(self.rows))
+        asked = [(row.run, row.group, filter_of(row.asked), row.start_us) for row in groups.declared(self.control).collect()]
+        self.groups = from_rows(self.spark, [(run, name, wanted, groups.topic_pattern(wanted), start_us) for run, name, wanted, start_us in asked], GROUPS)
+        self.filters = {(run, name): wanted for run, name, wanted, _start_us in asked}
+        self.streams = self._local(groups.streams(self.control, self.groups))
+        run_ends = self.rows.groupBy("run").agg(F.max("at_us").alias("run_end_us"))
+        self.shared = self._local(groups.shared(self.control, self.streams, run_ends))
+        self.leases = self._local(groups.leases(self.control))
+        self.spans = self._local(groups.spans(self.leases, self.shared))
+        self.idle = self._local(groups.idle(self.shared, self.spans))
+        self.handovers = self._local(groups.handovers(self.leases, self.shared))
+        self.overlaps = self._local(groups.overlaps(self.spans))
+        self.stream_figures = groups.stream_figures(self.shared, self.idle, self.handovers, self.overlaps).collect()
+        self.percentiles = groups.percentiles(self.handovers).collect()
+        self.people = groups.people(self.control).collect()
+
+    def judge_deliveries(self) -> None:
+        """Every delivery judged, every message followed."""
+        histories = self._keep(group_deliveries.histories(self.rows, self.streams))
+        qualities = [(run, name, spec.qos) for run, scenario in self.scenarios.items() for name, spec in scenario.publishers.items()]
+        self.judged = self._keep(group_deliveries.judged(histories))
+        light = [(run, name) for run, scenario in self.scenarios.items() for name, spec in scenario.sessions.items() if spec.qos == 0]
+        lightly = self._local(group_deliveries.taken_lightly(self.control, from_rows(self.spark, light, SESSIONS)))
+        self.message_figures = group_deliveries.message_figures(histories, self.shared, from_rows(self.spark, qualities, QUALITIES), lightly).collect()
+        self.verdict_figures = group_deliveries.verdict_figures(self.judged).collect()
+        self.reordered = self._keep(group_deliveries.reordered(self.judged, self.rows))
+        self.reordered_figures = self.reordered.groupBy(*groups.GROUP).agg(F.count("*").alias("reordered")).collect()
+
+    def find_causes(self) -> None:
+        """Every duplicate explained."""
+        duplicates = self._keep(group_causes.duplicates(self.judged, self.control, self.leases))
+        known = self._keep(group_causes.known(self.control, self._local(group_causes.deciding(duplicates))))
+        furthest, rewinds = self._local(group_causes.furthest(known)), self._local(group_causes.rewinds(known))
+        self.explained = self._keep(group_causes.explained(duplicates, furthest, group_causes.after_acknowledgement(duplicates, known), rewinds))
+        self.cause_figures = group_causes.cause_figures(self.explained).collect()
+
+    def run_all(self) -> GroupCounting:
+        """All steps."""
+        for step in (self.find_streams, self.judge_deliveries, self.find_causes):
+            step()
+        return self
+
+    # --- figures
+
+    def figures(self) -> dict[int, dict[str, dict[str, Any]]]:
+        """By run and group, under the names of `simulate --json`, and `messages_twice`."""
+        told = {
+            key: {"streams": 0, **dict.fromkeys((*OF_PEOPLE, *OF_MESSAGES, *OF_VERDICTS, *OF_STREAMS, "reordered"), 0),
+                  "by_cause": dict.fromkeys(group_causes.CAUSES, 0), "handover_us": dict.fromkeys(("p50", "p95", "max"))}
+            for key in sorted(self.filters)
+        }  # fmt: skip
+        for rows, names in (
+            (self.people, OF_PEOPLE), (self.message_figures, OF_MESSAGES), (self.verdict_figures, OF_VERDICTS), (self.reordered_figures, ("reordered",)),
+        ):  # fmt: skip
+            for row in rows:
+                if (row.run, row.group) in told:
+                    told[row.run, row.group].update({name: row[name] for name in names})
+        for row in self.stream_figures:
+            one = told[row.run, row.group]
+            one["streams"] += 1
+            for name in OF_STREAMS:
+                one[name] += row[name]
+        for row in self.percentiles:
+            told[row.run, row.group]["handover_us"] = {name: row[name] for name in ("p50", "p95", "max")}
+        for row in self.cause_figures:
+            told[row.run, row.group]["by_cause"][row.cause] = row.duplicates
+        found: dict[int, dict[str, dict[str, Any]]] = {}
+        for (run, name), figures in told.items():
+            found.setdefault(run, {})[name] = figures
+        return found
+
+
+def filter_of(asked: str) -> str:
+    """The topic filter in what a client writes to share in a group: `$share/GROUP/FILTER` or `$queue/FILTER`."""
+    return asked.split("/", 1)[1] if asked.startswith("$queue/") else asked.split("/", 2)[2]

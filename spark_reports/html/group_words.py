@@ -1,0 +1,49 @@
+"""The words of a report about durable shared subscriptions: causes, definitions, and each event as a clause."""
+
+from __future__ import annotations
+
+from typing import Any
+
+CAUSES: dict[str, tuple[str, str]] = {
+    "progress_unreported": ("Done, and no leader had heard of it", "A session had finished the chunk, and no leader had taken word of it when the stream was given on."),
+    "progress_unpersisted": ("Known to a leader, not yet to the store", "A leader had taken word of it and died, or was fenced off, before it wrote that down; the next one began where the store stood."),
+    "owner_declared_dead": ("Two read at once", "The leader had given the stream to another session, while the one before still read and acknowledged."),
+    "progress_rewound": ("The position went back", "It was known that they were done, and an older position was taken afterwards."),
+    "chunk_repeated": ("A chunk repeats whole", "Not all of their chunk was acknowledged. Progress moves by chunk, so those that were acknowledged come again with the others."),
+}
+
+DEFINITIONS: tuple[tuple[str, str], ...] = (
+    ("Message", "One publish of an MQTT client, stored in one stream: a topic's share of one shard and generation of the durable storage."),
+    ("Twice (duplicate)", "A delivery of a message that some session of the group had acknowledged before. Every delivery after a message's first is judged; the headline counts messages."),
+    ("Redelivered", "A further delivery of a message that nobody had acknowledged yet. Never added to the duplicates."),
+    ("Lost", "Of quality of service 1 or 2, passed by the group's position, and never delivered or acknowledged. Those of quality 0 are counted apart."),
+    ("Reader", "A session that has been granted a stream, until it is taken back or its borrower is gone, whether anything is there to read or not."),
+    ("Hand-over", "From the end of one session's reading to the beginning of another's; nought when they overlap."),
+    ("Without a reader", "A stream that a leader has found and nobody reads, added up over streams."),
+    ("Out of order", "Delivered after a newer message of the same MQTT client and topic."),
+)
+
+_EVENTS: dict[str, str] = {
+    "message.published": "published",
+    "message.stored": "stored in {topic} at offset {entry}",
+    "message.delivered": "delivered to {client}",
+    "message.acknowledged": "acknowledged by {client}",
+    "assignment.changed": "leader {ledger} offers the stream to {client}, from offset {entry} on",
+    "borrower.changed": "{client}'s borrower is {reason}: {detail}",
+    "borrower.dropped": "the leader knows {client} no more: {reason}",
+    "leader.elected": "leader {count} takes over",
+    "leader.ended": "leader {count} is no more: {reason}",
+    "session.connected": "{client} connects ({reason})",
+    "session.disconnected": "{client} is disconnected ({reason})",
+    "group.destroyed": "the group is destroyed",
+}
+
+
+class _Gaps(dict):
+    def __missing__(self, name: str) -> str:
+        return "?"
+
+
+def event_words(row: dict[str, Any]) -> str:
+    """A trace row as a clause."""
+    return _EVENTS.get(row["type"], row["type"].replace(".", " ")).format_map(_Gaps(row))
