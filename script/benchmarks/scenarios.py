@@ -120,3 +120,28 @@ def fail_over(messages: int) -> str:
   - {{at: {half_s}s, do: subscription.fail-over, subscription: billing, from: a, to: b, mode: crash, producers: true}}
 """
     )
+
+
+def shared(messages: int, troubled: bool) -> str:
+    """A group of 200 sessions on two nodes shares 1,000 streams (125 topics, 8 shards). With trouble, a session dies each second, and the leader at 12 s and every 45 s."""
+    last_s = messages // RATE_PER_S
+    sessions = "\n".join(f'  s{number:03}: {{node: n{1 + number % 2}, start: 100ms, reconnect: 2s, processing: 1ms, subscriptions: ["$share/meters/meters/#"]}}' for number in range(200))
+    kills = [f"  - {{at: {second}s, do: session.kill, session: s{second % 200:03}}}" for second in range(5, last_s) if troubled]
+    crashes = [f"  - {{at: {second}s, do: leader.crash, group: meters}}" for second in range(12, last_s, 45) if troubled]
+    commands = "\n".join(["commands:", *kills, *crashes] if troubled else [])
+    return f"""
+format: 1
+name: benchmark-shared
+title: A thousand streams, two hundred sessions
+family: durable-shared-subscriptions
+seed: 1
+until: {last_s + 60}s
+settings: {{n_shards: 8}}
+nodes: {{n1: {{}}, n2: {{}}}}
+links: {{default: {{latency: 1ms}}}}
+groups: {{meters: {{filter: "meters/#"}}}}
+publishers: {{grid: {{topic: meters, topics: 125, start: 1s, rate: {RATE_PER_S}/s, count: {messages}}}}}
+sessions:
+{sessions}
+{commands}
+"""

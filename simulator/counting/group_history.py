@@ -5,18 +5,39 @@ Rules: nothing is judged here. A position after the last message of a closed str
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from simulator.trace.registry import BY_NAME, NULL
 from simulator.trace.trace import BLOCK_ROWS, Trace
 
 END = 1 << 40
-_TYPES = (
-    "message.stored", "message.delivered", "message.acknowledged", "group.declared", "group.destroyed", "session.subscribed", "borrower.changed", "lease.changed",
-    "chunk.fetched", "progress.told", "progress.saved", "progress.persisted", "progress.loaded", "stream.found", "assignment.changed", "leader.elected", "stream.opened", "message.published",
-)  # fmt: skip
+
+
+class Row(NamedTuple):
+    """One row of the trace, as numbers: the columns that this reading needs."""
+
+    seq: int
+    type: int
+    at_us: int
+    cause_seq: int
+    subscription: int
+    topic: int
+    client: int
+    producer: int
+    sequence_id: int
+    entry: int
+    to_entry: int
+    ledger: int
+    count: int
+    reason: int
+    detail: int
+    key: int
+    duration_us: int
 
 
 class Step(NamedTuple):
@@ -25,6 +46,10 @@ class Step(NamedTuple):
     seq: int
     position: int
     who: Any
+
+
+Reader = tuple[int, int]
+"""A session and the number of its borrower."""
 
 
 class Delivery(NamedTuple):
@@ -66,7 +91,8 @@ class StreamHistory:
     position: int = 0  # as the latest leader knows it
     taken: list[tuple[int, int, int]] = field(default_factory=list)  # (client, first offset, offset after the last) of each chunk
     chunks: dict[int, Lease | None] = field(default_factory=dict)  # by the row of a chunk: under which lease; None: sent again by a session that came back
-    decisions: dict[tuple[int, int], int] = field(default_factory=dict)  # (client, borrower) -> seq of the latest decision to grant
+    decisions: dict[Reader, int] = field(default_factory=dict)  # seq of the latest decision to grant
+    newest: dict[Reader, Lease] = field(default_factory=dict)  # the latest lease of each reader
     delivered: dict[int, list[Delivery]] = field(default_factory=dict)  # by offset
     acknowledged: dict[int, list[Acknowledgement]] = field(default_factory=dict)
 
@@ -81,9 +107,12 @@ class GroupHistory:
     streams: dict[int, StreamHistory] = field(default_factory=dict)
     sessions: dict[int, None] = field(default_factory=dict)
     leaders: list[int] = field(default_factory=list)
+    read: dict[Reader, dict[int, StreamHistory]] = field(default_factory=dict)  # the streams that a reader was ever granted
 
     def stream(self, number: int) -> StreamHistory:
-        return self.streams.setdefault(number, StreamHistory())
+        if number not in self.streams:
+            self.streams[number] = StreamHistory()
+        return self.streams[number]
 
 
 @dataclass(slots=True)
@@ -104,119 +133,122 @@ class Histories:
         self.stored: dict[int, Stored] = {}
         self.clients: dict[tuple[int, int], int] = {}  # message -> the MQTT client that published it
         self.end_us = trace.at_us(self.upto_seq - 1) if self.upto_seq else 0
-        for seq, name, row in _rows(trace, self.upto_seq):
-            getattr(self, "_" + name.replace(".", "_").replace("-", "_"))(seq, row)
+        takes = {BY_NAME[name].code: partial(take, self) for name, take in _TAKES.items()}
+        for row in _rows(trace, self.upto_seq, takes):
+            takes[row.type](row)
 
-    def _group(self, row: dict[str, int]) -> GroupHistory:
-        return self.groups[row["subscription"]]
+    def _stream(self, row: Row) -> StreamHistory:
+        return self.groups[row.subscription].stream(row.topic)
 
-    def _message_published(self, seq: int, row: dict[str, int]) -> None:
-        self.clients[row["producer"], row["sequence_id"]] = row["key"]
+    def _published(self, row: Row) -> None:
+        self.clients[row.producer, row.sequence_id] = row.key
 
-    def _message_stored(self, seq: int, row: dict[str, int]) -> None:
-        stored = self.stored[row["topic"]]
-        stored.messages.append((row["producer"], row["sequence_id"], seq, row["at_us"]))
+    def _stored(self, row: Row) -> None:
+        self.stored[row.topic].messages.append((row.producer, row.sequence_id, row.seq, row.at_us))
 
-    def _stream_opened(self, seq: int, row: dict[str, int]) -> None:
-        self.stored[row["topic"]] = Stored(self.names[row["topic"]].split("/", 2)[2])
+    def _opened(self, row: Row) -> None:
+        self.stored[row.topic] = Stored(self.names[row.topic].split("/", 2)[2])
 
-    def _message_delivered(self, seq: int, row: dict[str, int]) -> None:
-        if row["subscription"] in self.groups:
-            stream = self._group(row).stream(row["topic"])
-            stream.delivered.setdefault(row["entry"], []).append(Delivery(seq, row["at_us"], row["client"], row["cause_seq"]))
+    def _delivered(self, row: Row) -> None:
+        if row.subscription in self.groups:
+            self._stream(row).delivered.setdefault(row.entry, []).append(Delivery(row.seq, row.at_us, row.client, row.cause_seq))
 
-    def _message_acknowledged(self, seq: int, row: dict[str, int]) -> None:
-        if row["subscription"] in self.groups:
-            stream = self._group(row).stream(row["topic"])
-            stream.acknowledged.setdefault(row["entry"], []).append(Acknowledgement(seq, row["client"]))
+    def _acknowledged(self, row: Row) -> None:
+        if row.subscription in self.groups:
+            self._stream(row).acknowledged.setdefault(row.entry, []).append(Acknowledgement(row.seq, row.client))
 
-    def _group_declared(self, seq: int, row: dict[str, int]) -> None:
-        name, asked = self.names[row["subscription"]], self.names[row["detail"]]
+    def _declared(self, row: Row) -> None:
+        name, asked = self.names[row.subscription], self.names[row.detail]
         wanted = asked.split("/", 1)[1] if asked.startswith("$queue/") else asked.split("/", 2)[2]
-        if row["subscription"] not in self.groups:
-            self.groups[row["subscription"]] = GroupHistory(name, wanted, row["duration_us"])
+        if row.subscription not in self.groups:
+            self.groups[row.subscription] = GroupHistory(name, wanted, row.duration_us)
 
-    def _group_destroyed(self, seq: int, row: dict[str, int]) -> None:
-        for stream in self._group(row).streams.values():
-            stream.done_us = row["at_us"] if stream.done_us is None else stream.done_us
+    def _destroyed(self, row: Row) -> None:
+        for stream in self.groups[row.subscription].streams.values():
+            stream.done_us = row.at_us if stream.done_us is None else stream.done_us
 
-    def _session_subscribed(self, seq: int, row: dict[str, int]) -> None:
-        if row["subscription"] in self.groups:
-            self._group(row).sessions[row["client"]] = None
+    def _subscribed(self, row: Row) -> None:
+        if row.subscription in self.groups:
+            self.groups[row.subscription].sessions[row.client] = None
 
-    def _leader_elected(self, seq: int, row: dict[str, int]) -> None:
-        self._group(row).leaders.append(row["count"])
+    def _elected(self, row: Row) -> None:
+        self.groups[row.subscription].leaders.append(row.count)
 
-    def _stream_found(self, seq: int, row: dict[str, int]) -> None:
-        stream = self._group(row).stream(row["topic"])
-        stream.found_us = row["at_us"] if stream.found_us is None else stream.found_us
+    def _found(self, row: Row) -> None:
+        stream = self._stream(row)
+        stream.found_us = row.at_us if stream.found_us is None else stream.found_us
         stream.done_us = None
-        stream.position = row["entry"]
-        stream.saved.append(Step(seq, row["entry"], row["count"]))  # a stream that is found again begins anew
+        stream.position = row.entry
+        stream.saved.append(Step(row.seq, row.entry, row.count))  # a stream that is found again begins anew
 
-    def _progress_loaded(self, seq: int, row: dict[str, int]) -> None:
-        self._group(row).stream(row["topic"]).position = _position(row["entry"])
+    def _loaded(self, row: Row) -> None:
+        self._stream(row).position = _position(row.entry)
 
-    def _assignment_changed(self, seq: int, row: dict[str, int]) -> None:
-        stream = self._group(row).stream(row["topic"])
-        if self.names[row["reason"]] == "granting":
-            stream.decisions[row["client"], row["count"]] = seq
+    def _assigned(self, row: Row) -> None:
+        if self.names[row.reason] == "granting":
+            self._stream(row).decisions[row.client, row.count] = row.seq
 
-    def _lease_changed(self, seq: int, row: dict[str, int]) -> None:
-        stream = self._group(row).stream(row["topic"])
-        who = (row["client"], row["count"])
-        if self.names[row["reason"]] == "granted":
-            stream.leases.append(Lease(seq, row["at_us"], *who, row["ledger"], _position(row["entry"]), stream.decisions.get(who, seq)))
-            return
-        _release(stream, who, row["at_us"])
+    def _leased(self, row: Row) -> None:
+        group, who = self.groups[row.subscription], (row.client, row.count)
+        stream = group.stream(row.topic)
+        if self.names[row.reason] == "granted":
+            lease = Lease(row.seq, row.at_us, *who, row.ledger, _position(row.entry), stream.decisions.get(who, row.seq))
+            stream.leases.append(lease)
+            stream.newest[who] = lease
+            group.read.setdefault(who, {})[row.topic] = stream
+        else:
+            _release(stream, who, row.at_us)
 
-    def _borrower_changed(self, seq: int, row: dict[str, int]) -> None:
-        if row["subscription"] in self.groups and self.names[row["reason"]] in ("gone", "unsubscribing"):
-            for stream in self._group(row).streams.values():
-                _release(stream, (row["client"], row["count"]), row["at_us"])
+    def _borrower(self, row: Row) -> None:
+        if row.subscription in self.groups and self.names[row.reason] in ("gone", "unsubscribing"):
+            who = (row.client, row.count)
+            for stream in self.groups[row.subscription].read.get(who, {}).values():
+                _release(stream, who, row.at_us)
 
-    def _chunk_fetched(self, seq: int, row: dict[str, int]) -> None:
-        if row["subscription"] in self.groups:
-            stream, who = self._group(row).stream(row["topic"]), (row["client"], row["count"])
-            again = self.names[row["reason"]] == "again"
-            stream.taken.append((row["client"], row["entry"], row["to_entry"]))
-            stream.chunks[seq] = None if again else next(one for one in reversed(stream.leases) if (one.client, one.borrower) == who)
+    def _fetched(self, row: Row) -> None:
+        if row.subscription in self.groups:
+            stream, again = self._stream(row), self.names[row.reason] == "again"
+            stream.taken.append((row.client, row.entry, row.to_entry))
+            stream.chunks[row.seq] = None if again else stream.newest[row.client, row.count]
 
-    def _progress_told(self, seq: int, row: dict[str, int]) -> None:
-        self._group(row).stream(row["topic"]).told.append(Step(seq, _position(row["entry"]), row["client"]))
+    def _told(self, row: Row) -> None:
+        self._stream(row).told.append(Step(row.seq, _position(row.entry), row.client))
 
-    def _progress_saved(self, seq: int, row: dict[str, int]) -> None:
-        stream = self._group(row).stream(row["topic"])
-        stream.position = _position(row["to_entry"])
-        stream.saved.append(Step(seq, stream.position, row["count"]))
+    def _saved(self, row: Row) -> None:
+        stream = self._stream(row)
+        stream.position = _position(row.to_entry)
+        stream.saved.append(Step(row.seq, stream.position, row.count))
         if stream.position == END:
-            stream.done_us = row["at_us"]
+            stream.done_us = row.at_us
 
-    def _progress_persisted(self, seq: int, row: dict[str, int]) -> None:
-        self._group(row).stream(row["topic"]).persisted.append(Step(seq, _position(row["entry"]), row["count"]))
+    def _persisted(self, row: Row) -> None:
+        self._stream(row).persisted.append(Step(row.seq, _position(row.entry), row.count))
 
 
-def _release(stream: StreamHistory, who: tuple[int, int], at_us: int) -> None:
-    for lease in reversed(stream.leases):
-        if (lease.client, lease.borrower) == who:
-            if lease.end_us is None:
-                lease.end_us = at_us
-            return
+_TAKES: dict[str, Callable[[Histories, Row], None]] = {
+    "message.published": Histories._published, "message.stored": Histories._stored, "message.delivered": Histories._delivered, "message.acknowledged": Histories._acknowledged,
+    "group.declared": Histories._declared, "group.destroyed": Histories._destroyed, "session.subscribed": Histories._subscribed, "borrower.changed": Histories._borrower,
+    "lease.changed": Histories._leased, "chunk.fetched": Histories._fetched, "progress.told": Histories._told, "progress.saved": Histories._saved,
+    "progress.persisted": Histories._persisted, "progress.loaded": Histories._loaded, "stream.found": Histories._found, "stream.opened": Histories._opened,
+    "assignment.changed": Histories._assigned, "leader.elected": Histories._elected,
+}  # fmt: skip
+"""What is made of each row; all others say nothing about groups."""
+
+
+def _release(stream: StreamHistory, who: Reader, at_us: int) -> None:
+    lease = stream.newest.get(who)
+    if lease is not None and lease.end_us is None:
+        lease.end_us = at_us
 
 
 def _position(entry: int) -> int:
     return END if entry == NULL else entry
 
 
-def _rows(trace: Trace, upto_seq: int) -> Iterator[tuple[int, str, dict[str, int]]]:
-    """(seq, type, fields) of the rows that matter, in order."""
-    types = {BY_NAME[name].code: BY_NAME[name] for name in _TYPES}
-    wanted = sorted({"type", "at_us", "cause_seq"} | {field for event in types.values() for field in event.fields})
+def _rows(trace: Trace, upto_seq: int, codes: Iterable[int]) -> Iterator[Row]:
+    """The rows of these types, in order."""
+    wanted, names = sorted(codes), Row._fields[1:]
     for first in range(0, upto_seq, BLOCK_ROWS):
-        columns = {name: column.tolist() for name, column in trace.columns(first, min(first + BLOCK_ROWS, upto_seq), names=wanted).items()}
-        for place, code in enumerate(columns["type"]):
-            event = types.get(code)
-            if event is not None:
-                row = {field: columns[field][place] for field in event.fields}
-                row["at_us"], row["cause_seq"] = columns["at_us"][place], columns["cause_seq"][place]
-                yield first + place, event.name, row
+        columns = trace.columns(first, min(first + BLOCK_ROWS, upto_seq), names=names)
+        places = np.flatnonzero(np.isin(columns["type"], wanted))
+        yield from map(Row, (places + first).tolist(), *(columns[name][places].tolist() for name in names))

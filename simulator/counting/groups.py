@@ -6,11 +6,12 @@ redelivery; so first deliveries, duplicates and redeliveries add up to what was 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, takewhile
 from typing import Any
 
-from simulator.counting.group_causes import GROUP_CAUSES, Case, cause_of
+from simulator.counting.group_causes import GROUP_CAUSES, Case, Known, cause_of
 from simulator.counting.group_history import GroupHistory, Histories, StreamHistory
 from simulator.counting.results import CountedRun
 from simulator.scenarios.model import Scenario
@@ -82,6 +83,8 @@ def _count(histories: Histories, group: GroupHistory, scenario: Scenario) -> Cou
 
 def _messages(histories: Histories, group: GroupHistory, scenario: Scenario, stream: StreamHistory, messages: Sequence[tuple[int, int, int, int]], counted: CountedGroup) -> None:
     """What became of a stream's messages."""
+    known: dict[int, Known] = {}  # by the row of a lease
+    light = _light(histories, scenario, stream)
     for offset, (producer, sequence_id, _seq, at_us) in enumerate(messages):
         if at_us < group.start_us:
             continue
@@ -91,29 +94,30 @@ def _messages(histories: Histories, group: GroupHistory, scenario: Scenario, str
         counted.acknowledged += len(acks)
         passed = offset < stream.position and stream.found_us is not None
         if not acks and not deliveries:
-            light = passed and _light(histories, scenario, stream, producer, offset)
-            counted.lost += passed and not light
-            counted.lost_qos0 += light
+            unsafe = passed and (offset in light or scenario.publishers[histories.names[producer]].qos == 0)
+            counted.lost += passed and not unsafe
+            counted.lost_qos0 += unsafe
             counted.waiting += not passed
         for delivery in deliveries[1:]:
             before = [ack for ack in acks if ack.seq < delivery.seq]
             if not before:
                 counted.redeliveries += 1
                 continue
-            case = Case(stream, offset, delivery, stream.chunks[delivery.chunk_seq], before[-1])
-            cause = cause_of(case)
+            lease = stream.chunks[delivery.chunk_seq]
+            if lease is not None and lease.seq not in known:
+                known[lease.seq] = Known(stream, lease)
+            cause = cause_of(Case(offset, delivery, before[-1]) if lease is None else Case(offset, delivery, before[-1], lease, known[lease.seq]))
             counted.duplicates += 1
             counted.by_cause[cause] += 1
             evidence = {"delivered": delivery.seq, "acknowledged": before[-1].seq}
-            if case.lease is not None:
-                evidence |= {"decided": case.decided_seq, "leased": case.lease.seq}
+            if lease is not None:
+                evidence |= {"decided": lease.granted_seq, "leased": lease.seq}
             counted.duplicates_list.append(GroupDuplicate(histories.names[producer], sequence_id, delivery.at_us, cause, evidence))
 
 
-def _light(histories: Histories, scenario: Scenario, stream: StreamHistory, producer: int, offset: int) -> bool:
-    """Whether a message was published, or taken for a client, with quality of service 0."""
-    takers = (histories.names[client] for client, first, last in stream.taken if first <= offset < last)
-    return scenario.publishers[histories.names[producer]].qos == 0 or any(scenario.sessions[taker].qos == 0 for taker in takers)
+def _light(histories: Histories, scenario: Scenario, stream: StreamHistory) -> set[int]:
+    """The messages that were taken for a client with quality of service 0."""
+    return {offset for client, first, after in stream.taken if scenario.sessions[histories.names[client]].qos == 0 for offset in range(first, after)}
 
 
 def _owners(stream: StreamHistory, end_us: int, counted: CountedGroup, gaps: list[int]) -> None:
@@ -128,12 +132,16 @@ def _owners(stream: StreamHistory, end_us: int, counted: CountedGroup, gaps: lis
     spans = [(lease.at_us, min(done_us, done_us if lease.end_us is None else lease.end_us), lease.client) for lease in stream.leases if lease.at_us < done_us]
     covered_us = _covered_us([(first, last) for first, last, _client in spans])
     counted.unowned_us += max(0, done_us - stream.found_us - covered_us)
-    overlaps = [
-        (max(one[0], other[0]), min(one[1], other[1]))
-        for place, one in enumerate(spans) for other in spans[place + 1 :] if one[2] != other[2] and max(one[0], other[0]) < min(one[1], other[1])
-    ]  # fmt: skip
+    overlaps = [both for place, one in enumerate(spans) for both in _overlaps(one, islice(spans, place + 1, None))]
     counted.two_readers += len(overlaps)
     counted.two_readers_us += _covered_us(overlaps)
+
+
+def _overlaps(one: tuple[int, int, int], later: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int]]:
+    """When others read beside one: `later` began no earlier than it, in order."""
+    for since, until, client in takewhile(lambda other: other[0] < one[1], later):
+        if client != one[2] and since < until:
+            yield since, min(one[1], until)
 
 
 def _covered_us(spans: list[tuple[int, int]]) -> int:
