@@ -12,16 +12,22 @@ from typing import TYPE_CHECKING, Any
 from simulator import inspection, summary, view
 from simulator.counting.count import count_run
 from simulator.counting.groups import count_groups
+from simulator.emqx.changes import CHANGES as EMQX_CHANGES
+from simulator.emqx.compared import COMPARED as EMQX_COMPARED
 from simulator.emqx.stability import tables as emqx_tables
 from simulator.emqx.system import build as build_emqx
 from simulator.emqx.system import flights as emqx_flights
 from simulator.emqx.view import view as emqx_view
+from simulator.pulsar.changes import CHANGES as PULSAR_CHANGES
+from simulator.pulsar.compared import COMPARED as PULSAR_COMPARED
 from simulator.pulsar.system import build as build_pulsar
 from simulator.scenarios.families import EMQX, PULSAR
 
 if TYPE_CHECKING:
     from simulator.counting.results import CountedRun
+    from simulator.scenarios.changes import Change
     from simulator.scenarios.model import Scenario
+    from simulator.system.compared import Compared
     from simulator.system.system import System
     from simulator.trace.trace import Trace
     from simulator.world import World
@@ -31,19 +37,21 @@ if TYPE_CHECKING:
 class Protocol:
     """`build(scenario, seed, trace)` gives a system at instant 0, its calendar filled; `count(trace, scenario, upto_seq)` reads rows only;
     `view(world)` is the protocol's part of the live state, `flights(system, limit)` what is on the wire and how much on each link;
-    `sections` are its sections of the summary; `tables()` what a page draws of its code and never changes, such as state machines."""
+    `sections` are its sections of the summary; `changes` are tried one at a time to see what would have helped, and the runs `compared` by that; `tables()` what a page draws of its code and never changes, such as state machines."""
 
     build: Callable[[Scenario, int, Trace], System]
     count: Callable[[Trace, Scenario, int | None], CountedRun]
     view: Callable[[World], dict[str, Any]]
     flights: Callable[[Any, int], tuple[list[dict], dict[str, int]]]
     sections: Mapping[str, Callable[[World], Any]]
+    changes: tuple[Change, ...]
+    compared: Compared
     tables: Callable[[], dict[str, Any]] = dict
 
 
 PROTOCOLS: dict[str, Protocol] = {
-    PULSAR: Protocol(build_pulsar, count_run, view.pulsar, inspection.flights, summary.PULSAR_SECTIONS),
-    EMQX: Protocol(build_emqx, count_groups, emqx_view, emqx_flights, summary.EMQX_SECTIONS, emqx_tables),
+    PULSAR: Protocol(build_pulsar, count_run, view.pulsar, inspection.flights, summary.PULSAR_SECTIONS, PULSAR_CHANGES, PULSAR_COMPARED),
+    EMQX: Protocol(build_emqx, count_groups, emqx_view, emqx_flights, summary.EMQX_SECTIONS, EMQX_CHANGES, EMQX_COMPARED, emqx_tables),
 }
 
 

@@ -1,4 +1,4 @@
-"""The changes whose effect "what would have helped" shows: each makes other inputs of a run, with one thing changed.
+"""The variants of a run: as it was, and with each change that its protocol knows and that makes sense for it.
 
 Rules: a variant is inputs only (scenario and command log), so it can be run, saved and linked like any run; whether a
 change makes sense is read from those inputs, never from the outcome.
@@ -6,23 +6,14 @@ change makes sense is read from those inputs, never from the outcome.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
+from simulator.protocols import protocol_of
 from simulator.scenarios.canonical import canonical_text
-from simulator.scenarios.model import CommandSpec, Scenario
-from simulator.scenarios.settings import OPTIONS, SETTINGS
+from simulator.scenarios.changes import CommandLog
+from simulator.scenarios.model import Scenario
 
-PERIOD, CACHED = "replicatedSubscriptionsSnapshotFrequencyMillis", "replicatedSubscriptionsSnapshotMaxCachedPerSubscription"
-OTHER_RULE = {"spread": "oldest-first", "oldest-first": "spread"}
-SMALL_QUEUE_MESSAGES = 10
-"""A receiver queue that hardly runs ahead of the application; Pulsar's default is 1,000."""
-
-MOVE, FAILURES, LINK_FAULTS = "subscription.fail-over", ("cluster.crash", "cluster.lose", "cluster.restart"), ("link.cut", "link.slow", "link.heal")
-MARKER_FAULTS = ("marker.delay", "marker.drop")
-
-CommandLog = list[dict[str, Any]]
+__all__ = ["CommandLog", "Variant", "variants"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,206 +29,9 @@ class Variant:
 def variants(scenario: Scenario, commands: CommandLog) -> list[Variant]:
     """The run as it was, then every change that makes sense for it, in an order for reading."""
     found = [Variant("as-it-was", "as it was", scenario, commands)]
-    for change in _CHANGES:
+    for change in protocol_of(scenario).changes:
         made = change(scenario, commands)
         if made is not None:
             key, name, changed, log = made
             found.append(Variant(key, name, replace(changed, canonical_text=canonical_text(changed)), log))
     return found
-
-
-# --- one thing changed
-
-Change = tuple[str, str, Scenario, CommandLog] | None
-
-
-def _period(scenario: Scenario, commands: CommandLog) -> Change:
-    if not _replicates(scenario):
-        return None
-    default_ms = int(scenario.settings.get(PERIOD, SETTINGS[PERIOD].default))
-    if default_ms < 2:
-        return None
-    changed = _with_setting(scenario, PERIOD, default_ms // 2, lambda value: max(1, int(value) // 2))
-    return "period-halved", f"a snapshot every {default_ms // 2} ms instead of {default_ms} ms", changed, commands
-
-
-def _cache_rule(scenario: Scenario, commands: CommandLog) -> Change:
-    rule = scenario.options.get("snapshotCacheRule", "spread")
-    # A cache that only the rule oldest-first allows would be refused under spread.
-    if not _replicates(scenario) or any(CACHED in settings and settings[CACHED] < 3 for settings in _settings(scenario)):
-        return None
-    other = OTHER_RULE[rule]
-    return "cache-rule", f"snapshot cache rule {other} instead of {rule}", replace(scenario, options=_ordered({**scenario.options, "snapshotCacheRule": other}, OPTIONS)), commands
-
-
-def _cache_size(scenario: Scenario, commands: CommandLog) -> Change:
-    if not any(CACHED in settings for settings in _settings(scenario)):
-        return None
-    size = scenario.settings.get(CACHED)
-    return "cache-doubled", "twice as many snapshots kept", _with_setting(scenario, CACHED, None if size is None else size * 2, lambda value: value * 2), commands
-
-
-def _queues(scenario: Scenario, commands: CommandLog) -> Change:
-    if all(spec.receiver_queue_size <= SMALL_QUEUE_MESSAGES for spec in scenario.consumers.values()):
-        return None
-    small = {name: replace(spec, receiver_queue_size=min(SMALL_QUEUE_MESSAGES, spec.receiver_queue_size)) for name, spec in scenario.consumers.items()}
-    return "small-queues", f"receiver queues of {SMALL_QUEUE_MESSAGES}", replace(scenario, consumers=small), commands
-
-
-def _holds(scenario: Scenario, commands: CommandLog) -> Change:
-    kept = _without(scenario, commands, lambda do, _: do == "consumer.hold")
-    if kept is None and all(spec.hold is None for spec in scenario.consumers.values()):
-        return None
-    changed, log = kept or (scenario, commands)
-    prompt = {name: replace(spec, hold=None) for name, spec in changed.consumers.items()}
-    return "no-holds", "held messages acknowledged like the others", replace(changed, consumers=prompt), log
-
-
-def _acks_at_once(scenario: Scenario, commands: CommandLog) -> Change:
-    if all(spec.acknowledgment_group_time_us == 0 for spec in scenario.consumers.values()):
-        return None
-    prompt = {name: replace(spec, acknowledgment_group_time_us=0) for name, spec in scenario.consumers.items()}
-    return "acks-at-once", "each acknowledgement sent at once, not in groups", replace(scenario, consumers=prompt), commands
-
-
-def _delays(scenario: Scenario, commands: CommandLog) -> Change:
-    if all(spec.delay is None for spec in scenario.producers.values()):
-        return None
-    prompt = {name: replace(spec, delay=None) for name, spec in scenario.producers.items()}
-    return "no-delays", "no message with delayed delivery", replace(scenario, producers=prompt), commands
-
-
-def _flag(scenario: Scenario, commands: CommandLog) -> Change:
-    moved = {arguments["subscription"] for do, arguments, _ in _given(scenario, commands) if do == MOVE}
-    unflagged = [name for name, spec in scenario.subscriptions.items() if not spec.replicate_subscription_state and name in moved]
-    if not unflagged:
-        return None
-    flagged = {name: replace(spec, replicate_subscription_state=True) if name in unflagged else spec for name, spec in scenario.subscriptions.items()}
-    return "replicated", "replicated subscription state switched on from the start", replace(scenario, subscriptions=flagged), commands
-
-
-def _acks_told(scenario: Scenario, commands: CommandLog) -> Change:
-    """Acknowledgement-state sync, which Apache Pulsar does not have: its causes belong to the family of tenant migration."""
-    moved = {arguments["subscription"] for do, arguments, _ in _given(scenario, commands) if do == MOVE}
-    untold = [name for name, spec in scenario.subscriptions.items() if name in moved and spec.acknowledgement_sync == "none"]
-    if not untold or not _replicates(scenario):
-        return None
-    told = {name: replace(spec, acknowledgement_sync="periodic", replicate_subscription_state=False) if name in untold else spec for name, spec in scenario.subscriptions.items()}
-    name = "acknowledgements told one by one each second, instead of snapshots (not in Apache Pulsar)"
-    return "acks-told", name, replace(scenario, subscriptions=told, family="tenant-migration"), commands
-
-
-def _two_ways(scenario: Scenario, commands: CommandLog) -> Change:
-    if all(spec.replication is None for spec in scenario.topics.values()):
-        return None
-    topics = {name: replace(spec, replication=None) for name, spec in scenario.topics.items()}
-    return "two-ways", "every topic replicated between all its regions, both ways", replace(scenario, topics=topics), commands
-
-
-def _planned(scenario: Scenario, commands: CommandLog) -> Change:
-    return _moved(scenario, commands, "planned", "planned", "moved as planned, before the region failed", {})
-
-
-def _drained(scenario: Scenario, commands: CommandLog) -> Change:
-    told = "producers stopped, and moved when the other region had been told everything"
-    return _moved(scenario, commands, "drained", "drained", told, {"stop-producers": True})
-
-
-def _all_up(scenario: Scenario, commands: CommandLog) -> Change:
-    """No region fails at all. Left out where each failure is of a region that is left at that instant: that is "planned"."""
-    given = _given(scenario, commands)
-    left = {(arguments["from"], at_us) for do, arguments, at_us in given if do == MOVE}
-    moves = [(arguments["from"], at_us) for do, arguments, at_us in given if do == MOVE]
-    fell = [(arguments["cluster"], at_us) for do, arguments, at_us in given if do in FAILURES[:2]]
-    others = [1 for cluster, at_us in fell if (cluster, at_us) not in left or any(moved_us > at_us and source != cluster for source, moved_us in moves)]
-    kept = _without(scenario, commands, lambda do, _: do in FAILURES) if others else None
-    return None if kept is None else ("all-up", "every region up all the time", *kept)
-
-
-def _links_up(scenario: Scenario, commands: CommandLog) -> Change:
-    kept = _without(scenario, commands, lambda do, _: do in LINK_FAULTS)
-    return None if kept is None else ("links-up", "no link cut or slowed", *kept)
-
-
-def _markers_safe(scenario: Scenario, commands: CommandLog) -> Change:
-    kept = _without(scenario, commands, lambda do, _: do in MARKER_FAULTS)
-    return None if kept is None else ("markers-safe", "no marker delayed or lost by hand", *kept)
-
-
-def _whole_snapshots(scenario: Scenario, commands: CommandLog) -> Change:
-    partial = "unsafePartialSnapshotAfter"
-    if not scenario.options.get(partial):
-        return None
-    options = {name: value for name, value in scenario.options.items() if name != partial}
-    return "whole-snapshots", "no snapshot finished with answers missing", replace(scenario, options=options), commands
-
-
-_CHANGES: tuple[Callable[[Scenario, CommandLog], Change], ...] = (
-    _period, _holds, _acks_at_once, _delays, _cache_rule, _cache_size, _queues, _whole_snapshots, _flag, _acks_told, _two_ways,
-    _planned, _drained, _all_up, _links_up, _markers_safe,
-)  # fmt: skip
-
-
-# --- inputs taken apart
-
-
-def _replicates(scenario: Scenario) -> bool:
-    """Whether snapshots are taken at all: some topic lives in several regions."""
-    return any(len(topic.clusters) > 1 for topic in scenario.topics.values())
-
-
-def _settings(scenario: Scenario) -> list[dict[str, Any]]:
-    return [scenario.settings, *(spec.settings for spec in scenario.clusters.values()), *(spec.settings for spec in scenario.topics.values())]
-
-
-def _with_setting(scenario: Scenario, name: str, value: Any, overridden: Callable[[Any], Any]) -> Scenario:
-    """The setting `value` for all (None: as it is), and a cluster's or topic's own value changed likewise."""
-
-    def of(spec: Any) -> Any:
-        return replace(spec, settings={**spec.settings, name: overridden(spec.settings[name])}) if name in spec.settings else spec
-
-    clusters = {key: of(spec) for key, spec in scenario.clusters.items()}
-    topics = {key: of(spec) for key, spec in scenario.topics.items()}
-    settings = scenario.settings if value is None else _ordered({**scenario.settings, name: value}, SETTINGS)
-    return replace(scenario, settings=settings, clusters=clusters, topics=topics)
-
-
-def _ordered(values: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any]:
-    """As a file would be read: in the order of the declaration."""
-    return {name: values[name] for name in declared if name in values}
-
-
-def _given(scenario: Scenario, commands: CommandLog) -> list[tuple[str, dict[str, Any], int]]:
-    """Every command of the run: what, its arguments, when."""
-    return [(spec.do, spec.arguments, spec.at_us) for spec in scenario.commands] + [(entry["do"], entry, entry["at_us"]) for entry in commands]
-
-
-def _without(scenario: Scenario, commands: CommandLog, goes: Callable[[str, int], bool]) -> tuple[Scenario, CommandLog] | None:
-    """The inputs without the commands that `goes(do, at_us)` names; None when there is none."""
-    kept: tuple[CommandSpec, ...] = tuple(spec for spec in scenario.commands if not goes(spec.do, spec.at_us))
-    log = [entry for entry in commands if not goes(entry["do"], entry["at_us"])]
-    if len(kept) == len(scenario.commands) and len(log) == len(commands):
-        return None
-    return replace(scenario, commands=kept), log
-
-
-def _moved(scenario: Scenario, commands: CommandLog, key: str, mode: str, name: str, more: dict[str, Any]) -> Change:
-    """Every move made in this mode, and the region that is left kept up until then."""
-
-    def changes(do: str, arguments: dict[str, Any]) -> bool:
-        return do == MOVE and arguments.get("mode", "crash") not in ("planned", mode) or (do == MOVE and mode == "drained" and arguments.get("mode") == "planned")
-
-    given = _given(scenario, commands)
-    if not any(changes(do, arguments) for do, arguments, _ in given):
-        return None
-    moved = [(arguments.get("from"), at_us) for do, arguments, at_us in given if do == MOVE]
-
-    def spared(do: str, arguments: dict[str, Any], at_us: int) -> bool:
-        return do == "cluster.crash" and any(source == arguments.get("cluster") and at_us <= moved_us for source, moved_us in moved)
-
-    kept = tuple(
-        replace(spec, arguments={**spec.arguments, "mode": mode, **more}) if changes(spec.do, spec.arguments) else spec
-        for spec in scenario.commands if not spared(spec.do, spec.arguments, spec.at_us)
-    )  # fmt: skip
-    log = [{**entry, "mode": mode, **more} if changes(entry["do"], entry) else entry for entry in commands if not spared(entry["do"], entry, entry["at_us"])]
-    return key, name, replace(scenario, commands=kept), log

@@ -1,21 +1,21 @@
 """What would have helped: the same seed and the same failure, run again with one thing changed at a time.
 
 Rules: the first variant is the run as it was; the others are told as differences to it. Page and report use these very
-functions, so their figures agree. A rerun is a world of its own: nothing that is shown elsewhere moves.
+functions, so their figures agree. What is changed and compared is the protocol's own (`changes.py` and `compared.py` in its
+folder). A rerun is a world of its own: nothing that is shown elsewhere moves.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from simulator.counting.results import CountedFailover
+from simulator.protocols import protocol_of
+from simulator.scenarios.model import Scenario
 from simulator.variants import Variant, variants
 from simulator.world import World
 
-__all__ = ["FIGURES", "Rerun", "Variant", "difference", "variants"]
-
-FIGURES = {"duplicates": "twice", "redeliveries": "redelivered", "stranded": "stranded", "lost": "lost"}
-"""Figures of a failover that are compared, and the word after "3 fewer"."""
+__all__ = ["Rerun", "Variant", "beside", "looks", "variants"]
 
 
 class Rerun:
@@ -32,35 +32,32 @@ class Rerun:
         return self.world.advance(self.until_us, events)
 
     def outcome(self) -> dict[str, Any]:
-        """{"key", "name", "failovers": as in the summary, each with "moved", "markers": entries in each cluster's logs, "digest"}."""
-        summary = self.world.summary()
-        markers = {cluster: sum(sum(topic["markers"].values()) for topic in told["topics"].values()) for cluster, told in summary["clusters"].items()}
-        failovers = [{**told, "moved": self._moved(counted)} for told, counted in zip(summary["failovers"], self.world.counted().failovers, strict=True)]
-        return {"key": self.variant.key, "name": self.variant.name, "failovers": failovers, "markers": markers, "digest": summary["trace_sha256"]}
-
-    def _moved(self, failover: CountedFailover) -> bool:
-        """Whether the consumers had subscribed at the target by the end of the window."""
-        trace = self.world.trace
-        finished = (trace.row(seq) for seq in trace.seqs(failover.opened_seq, failover.closed_seq, types=("failover.finished",), limit=None))
-        return any((row["subscription"], row["peer"]) == (failover.subscription, failover.target) for row in finished)
+        """{"key", "name", "cases": figures of each failover or group, as in the summary, "digest"}."""
+        cases = protocol_of(self.variant.scenario).compared.cases(self.world)
+        return {"key": self.variant.key, "name": self.variant.name, "cases": cases, "digest": self.world.digest()}
 
 
-def difference(real: dict[str, Any] | None, other: dict[str, Any] | None) -> str:
-    """What the change did to one failover, in words: both are entries of `failovers`, None where it did not come about."""
-    if other is None:
-        return "the failover did not come about"
-    if real is None:
-        return "only here the failover came about"
-    if not other["moved"]:
-        return "the consumers had not moved by the end"
-    parts = [f"{abs(other[name] - real[name])} {'more' if other[name] > real[name] else 'fewer'} {word}" for name, word in FIGURES.items() if other[name] != real[name]]
-    if real["outage_us"] is not None and other["outage_us"] is not None and real["outage_us"] != other["outage_us"]:
-        longer = other["outage_us"] - real["outage_us"]
-        parts.append(f"outage {_span(abs(longer))} {'longer' if longer > 0 else 'shorter'}")
-    if real["first_delivery_us"] is not None and other["first_delivery_us"] is None:
-        parts.append("nothing left to deliver")
-    return ", ".join(parts) or "no difference"
+def looks(scenario: Scenario) -> dict[str, Any]:
+    """How a table of reruns looks: `noun` of what is compared, `columns` in order (name, title, unit `count` or `us`), and what to say where there is `nothing` to compare."""
+    compared = protocol_of(scenario).compared
+    return {"noun": compared.noun, "columns": [figure.column() for figure in compared.figures], "nothing": compared.nothing}
 
 
-def _span(us: int) -> str:
-    return f"{us / 1_000_000:.2f} s" if us >= 1_000_000 else f"{us / 1000:.0f} ms"
+def beside(scenario: Scenario, outcomes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The outcomes, the first being the real one, with their cases in the order of its cases: each with its `label` and `at_us`, `figures` (null where it did not come about), and what
+    the change did: `difference` in words, `harm` (a list of integers, small is good; null where nobody can say) and `helps`."""
+    compared = protocol_of(scenario).compared
+    names = [figure.name for figure in compared.figures]
+
+    def told(real: dict[str, Any], other: dict[str, Any] | None) -> dict[str, Any]:
+        place = {name: real[name] for name in ("label", "at_us")}
+        if other is None:
+            return {**place, "figures": None, "difference": compared.missing, "harm": None, "helps": False}
+        harm = compared.harm(real, other)
+        return {**place, "figures": {name: other[name] for name in names}, "difference": compared.difference(real, other), "harm": list(harm), "helps": harm < compared.harm(real, real)}
+
+    real_cases = outcomes[0]["cases"] if outcomes else []
+    return [
+        {**{name: outcome[name] for name in ("key", "name", "digest")}, "cases": [told(real, outcome["cases"][place] if place < len(outcome["cases"]) else None) for place, real in enumerate(real_cases)]}
+        for outcome in outcomes
+    ]  # fmt: skip

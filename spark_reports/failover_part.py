@@ -125,11 +125,6 @@ class FailoverPart:
         by_run = {entry.run: entry.meta for entry in self.inputs}
         for number in dict.fromkeys(run["run"] for run, _ in self.told):
             run = next(run for run in self.runs if run["run"] == number)
-            run["what_if"] = what_if.compare(by_run[number], self.job.go_on)
-            for failover, foretold in zip(run["failovers"], _foretold(run["what_if"]), strict=False):
-                failover["forecast"] = foretold
-
-
-def _foretold(compared: dict[str, Any]) -> list[dict[str, Any]]:
-    as_it_was = compared["variants"][0]["failovers"] if compared["variants"] else []
-    return [failover["forecast"] for failover in as_it_was]
+            run["what_if"], as_it_was = what_if.compare(by_run[number], self.job.go_on)
+            for failover, counted in zip(run["failovers"], as_it_was, strict=False):
+                failover["forecast"] = counted["forecast"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from spark_reports import assemble, groups, publish
+from spark_reports import assemble, groups, publish, what_if
 from spark_reports.facts import scenarios_of
 from spark_reports.group_counting import GroupCounting
 from spark_reports.read import TraceInput, trace_rows
@@ -29,6 +29,7 @@ class GroupPart:
             ("explaining what came twice", lambda: self.counting.find_causes()),
             ("drawing who read what", self._draw),
             ("telling single messages of groups", lambda: groups.add_stories(self.spark, self.told, self.counting)),
+            ("running groups again with one thing changed", self._compare),
         ]
 
     def release(self) -> None:
@@ -51,3 +52,8 @@ class GroupPart:
         self.runs = [assemble.run_of(entry, scenario) for entry, scenario in zip(self.inputs, self.scenarios, strict=True)]
         self.told = groups.add_groups(self.runs, self.counting)
         groups.add_readers(self.spark, self.told, self.counting)
+
+    def _compare(self) -> None:
+        by_run = {entry.run: entry.meta for entry in self.inputs}
+        for run in {run["run"]: run for run, _group in self.told}.values():
+            run["what_if"], _as_it_was = what_if.compare(by_run[run["run"]], self.job.go_on)

@@ -39,8 +39,8 @@ def add_groups(runs: list[dict[str, Any]], counting: GroupCounting) -> Told:
         causes[row.run, row.group].append(row)
     for run in runs:
         run["groups"] = [
-            {"name": name, "filter": counting.filters[run["run"], name], **one, "causes": [_cause(row) for row in sorted(causes[run["run"], name], key=_order)]}
-            for name, one in figures.get(run["run"], {}).items()
+            {"number": number, "name": name, "filter": counting.filters[run["run"], name], **one, "causes": [_cause(row) for row in sorted(causes[run["run"], name], key=_order)]}
+            for number, (name, one) in enumerate(figures.get(run["run"], {}).items())
         ]
     return [(run, group) for run in runs for group in run["groups"]][:TOLD_MOST]
 

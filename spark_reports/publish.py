@@ -50,7 +50,7 @@ def _flat(run: dict[str, Any], failover: dict[str, Any]) -> dict[str, Any]:
 
 
 def _flat_group(run: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:
-    plain = {name: value for name, value in group.items() if isinstance(value, int | str) and name not in ("name", "filter")}
+    plain = {name: value for name, value in group.items() if isinstance(value, int | str) and name not in ("number", "name", "filter")}
     return {
         "run": run["run"], "scenario": run["scenario"], "seed": run["seed"], "group": group["name"], "filter": group["filter"], **plain,
         **{f"by_cause.{name}": count for name, count in group["by_cause"].items()}, **{f"handover_us.{name}": us for name, us in group["handover_us"].items()},

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from simulator import ENGINE_VERSION, load_scenario
-from simulator.what_if import Rerun, variants
+from simulator.what_if import Rerun, beside, looks, variants
 
 ROWS_MOST = 1_000_000
 """Rows of a trace that is run again: about ten seconds a variant."""
@@ -18,20 +18,24 @@ ROWS_MOST = 1_000_000
 SLICE_EVENTS = 20_000
 
 
-def compare(meta: dict[str, Any], go_on: Callable[[], None]) -> dict[str, Any]:
-    """All variants of a run: {"same_bytes", "note", "variants": [{name, failovers, markers, …}]}; a note in words where none is made.
+def compare(meta: dict[str, Any], go_on: Callable[[], None]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """({"same_bytes", "note", "columns", "variants": as `simulator.what_if.beside` gives them}, the cases of the run as it was); a note in words where nothing is compared.
 
     `go_on` is called between slices and raises to stop.
     """
+    scenario = load_scenario(meta["scenario"])
+    told: dict[str, Any] = {"same_bytes": None, "note": "", "columns": looks(scenario)["columns"], "variants": []}
     if meta["rows"] > ROWS_MOST:
-        return {"same_bytes": None, "variants": [], "note": f"The run has {meta['rows']:,} rows; runs of more than {ROWS_MOST:,} are not run again for this table."}
-    told = []
-    for variant in variants(load_scenario(meta["scenario"]), meta["commands"]):
+        return {**told, "note": f"The run has {meta['rows']:,} rows; runs of more than {ROWS_MOST:,} are not run again for this table."}, []
+    outcomes: list[dict[str, Any]] = []
+    for variant in variants(scenario, meta["commands"]):
         rerun = Rerun(variant, meta["seed"], meta["until_us"])
         while rerun.step(SLICE_EVENTS):
             go_on()
-        told.append(rerun.outcome())
-        if told[0]["digest"] != meta["trace_sha256"]:
+        outcomes.append(rerun.outcome())
+        if outcomes[0]["digest"] != meta["trace_sha256"]:
             note = f"Engine {ENGINE_VERSION} gives other rows for this run than engine {meta['engine_version']} that made the trace, so nothing can be compared."
-            return {"same_bytes": False, "variants": [], "note": note}
-    return {"same_bytes": True, "variants": told, "note": ""}
+            return {**told, "same_bytes": False, "note": note}, []
+        if not outcomes[0]["cases"]:
+            break
+    return {**told, "same_bytes": True, "variants": beside(scenario, outcomes)}, outcomes[0]["cases"]

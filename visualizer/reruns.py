@@ -78,7 +78,7 @@ class Study:
             return
         self._rerun = None
         self.outcomes.append(answer)
-        self._left = self._left[1:] if self.outcomes[0]["failovers"] else []  # where nobody moves there is nothing to compare
+        self._left = self._left[1:] if self.outcomes[0]["cases"] else []  # where nobody moves, say, there is nothing to compare
         if not self._left:
             self._ended(self)
 

@@ -11,11 +11,13 @@ from dataclasses import asdict
 from typing import Any
 
 from simulator.story import groups, page, story_of
-from simulator.what_if import FIGURES, difference
+from simulator.what_if import beside, looks
 from visualizer.risk import FIGURES as RISKS
 from visualizer.session import Session
 from visualizer.wire import Refused
 from visualizer.work import Work, in_thread
+
+FIGURES = ("duplicates", "redeliveries", "stranded", "lost")
 
 
 def why_twice(session: Session) -> Work:
@@ -85,15 +87,6 @@ def what_if(session: Session) -> Work:
     """What would have helped, as far as it has been run: asking begins it, asking again tells how far it is."""
     yield None
     found = session.reruns.of(session.world)
-    told = [{**outcome, "failovers": _beside(found.outcomes[0], outcome)} for outcome in found.outcomes]
-    return {"state": found.state, "words": found.words, "running": found.running, "of": found.of, "until_us": found.until_us, "variants": told}
-
-
-def _beside(real: dict[str, Any], other: dict[str, Any]) -> list[dict[str, Any] | None]:
-    """The outcome's failovers in the order of the real run's, each with its difference in words."""
-    listed: list[dict[str, Any]] = []
-    for place, failover in enumerate(real["failovers"]):
-        found = other["failovers"][place] if place < len(other["failovers"]) else None
-        figures = {} if found is None else {name: found[name] for name in ("moved", "outage_us", *FIGURES)}
-        listed.append({**{name: failover[name] for name in ("subscription", "from", "to", "at_us")}, **figures, "difference": difference(failover, found)})
-    return listed
+    scenario = session.world.scenario
+    told = {**looks(scenario), "variants": beside(scenario, found.outcomes)}
+    return {"state": found.state, "words": found.words, "running": found.running, "of": found.of, "until_us": found.until_us, **told}

@@ -11,12 +11,13 @@ from typing import Any
 from spark_reports.html import group_charts, sections
 from spark_reports.html.parts import section, table
 from spark_reports.html.group_words import CAUSES, event_words
+from spark_reports.html.what_if import what_if
 from spark_reports.html.words import message_name, number, plural, seconds, span
 
 
 def article(run: dict[str, Any], group: dict[str, Any], place: int, alone: bool) -> str:
     """One group from sentence to causal chain; `place` numbers it on the page."""
-    parts = [headline(run, group, alone), figures(group), causes(run, group)]
+    parts = [headline(run, group, alone), figures(group), causes(run, group), what_if(run, group["number"])]
     if group["streams_told"]:
         parts += [_readers(group, f"readers-{place}"), _streams(group), _balance(group, f"balance-{place}"), _overlaps(run, group)]
     parts += [_stories(group), sections.replay(run)]

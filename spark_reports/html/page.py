@@ -125,7 +125,7 @@ def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: 
     """One failover from sentence to causal chain."""
     parts = [
         sections.headline(run, failover, alone), sections.figures(failover), sections.causes(run, failover), sections.losses(failover),
-        migration.sections(run) if failover is _first_move(run) else "", comparison(run, failover), what_if(run, failover),
+        migration.sections(run) if failover is _first_move(run) else "", comparison(run, failover), what_if(run, failover["number"]),
         sections.chart("Around the failover", "Deliveries to the subscription's consumers. Below: the messages that would come twice if the consumers moved at that instant and, after the move, those still to come.", f"timeline-{place}", "tall"),
         sections.chart("Where each cursor stood", "The thin line is the end of the log, the thick one the mark-delete, in entries. What lies between is what a consumer starting there reads.", f"positions-{place}", "wide"),
         sections.chart("How far behind", f"Sync lag: the age of the oldest message that {failover['to']} holds and its cursor does not cover.", f"lag-{place}", "wide"),

@@ -4,37 +4,36 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { inOrder, mostHelpful } from "../../static/js/model/variants.js";
 
-const figures = (duplicates, more = {}) => ({ duplicates, redeliveries: 0, stranded: 0, lost: 0, outage_us: 0, moved: true, at_us: 5, difference: "something", ...more });
-const variant = (key, ...failovers) => ({ key, name: key, failovers });
+const told = (harm, more = {}) => ({ label: "s from a to b", at_us: 5, figures: {}, difference: "something", harm, helps: false, ...more });
+const variant = (key, ...cases) => ({ key, name: key, cases });
 const answer = {
   variants: [
-    variant("real", figures(7, { difference: "no difference" })),
-    variant("nothing", figures(7, { difference: "no difference" })),
-    variant("worse", figures(9)),
-    variant("unmoved", figures(0, { moved: false })),
-    variant("loses", figures(0, { lost: 1 })),
-    variant("slow", figures(2, { outage_us: 9 })),
-    variant("best", figures(2)),
+    variant("real", told([0, 0, 7], { difference: "no difference" })),
+    variant("nothing", told([0, 0, 7], { difference: "no difference" })),
+    variant("missing", told(null, { figures: null })),
+    variant("worse", told([0, 0, 9])),
+    variant("unmoved", told([1])),
+    variant("loses", told([0, 1, 0])),
+    variant("slow", told([0, 0, 2, 9], { helps: true })),
+    variant("best", told([0, 0, 2, 0], { helps: true })),
   ],
 };
 
-test("the real run first, then by harm, what never moved last, what changed nothing apart", () => {
+test("the real run first, then by harm, what cannot be said last, what changed nothing apart", () => {
   const { real, changed, same } = inOrder(answer, 0);
   assert.equal(real.key, "real");
-  assert.deepEqual(changed.map(({ key }) => key), ["best", "slow", "worse", "loses", "unmoved"]);
+  assert.deepEqual(changed.map(({ key }) => key), ["best", "slow", "worse", "loses", "unmoved", "missing"]);
   assert.deepEqual(same.map(({ key }) => key), ["nothing"]);
 });
 
-test("a loss is worse than any number of duplicates", () => {
+test("the first that helps is named; when nothing helps, nothing is", () => {
   assert.equal(mostHelpful(inOrder(answer, 0)).key, "best");
-});
-
-test("when nothing helps, nothing is named", () => {
-  const lines = inOrder({ variants: answer.variants.filter(({ key }) => ["real", "worse", "unmoved", "loses"].includes(key)) }, 0);
+  const lines = inOrder({ variants: answer.variants.filter(({ key }) => ["real", "worse", "unmoved", "loses", "missing"].includes(key)) }, 0);
   assert.equal(mostHelpful(lines), null);
 });
 
-test("a failover that a variant lacks has no figures", () => {
-  const { changed } = inOrder({ variants: [variant("real", figures(1), figures(2)), variant("other", figures(1))] }, 1);
-  assert.deepEqual(changed[0].figures, {});
+test("each case of a run has its own lines", () => {
+  const { real, changed } = inOrder({ variants: [variant("real", told([1]), told([5], { label: "second" })), variant("other", told([0]), told([2]))] }, 1);
+  assert.equal(real.label, "second");
+  assert.deepEqual(changed[0].harm, [2]);
 });

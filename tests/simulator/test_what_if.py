@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator import World, load_scenario, load_scenario_text, scenario_names
-from simulator.what_if import Rerun, difference, variants
+from simulator.what_if import Rerun, beside, variants
 
 
 def outcome(variant, until_us=None):
@@ -30,13 +30,15 @@ def test_every_variant_of_every_scenario_is_a_scenario_that_can_be_saved(name):
     assert len(set(texts)) == len(texts), "each changes something, and no two the same"
 
 
-def test_the_run_as_it_was_has_the_very_bytes():
-    scenario = load_scenario("region-down")
+@pytest.mark.parametrize(("name", "section"), [("region-down", "failovers"), ("groups-two-readers", "groups")])
+def test_the_run_as_it_was_has_the_very_bytes(name, section):
+    scenario = load_scenario(name)
     world = World.from_scenario(scenario)
     world.run()
-    real = outcome(variants(scenario, [])[0])
+    real, summary = outcome(variants(scenario, [])[0]), world.summary()
     assert real["digest"] == world.digest()
-    assert real["failovers"] == [{**failover, "moved": True} for failover in world.summary()["failovers"]]
+    counted = summary[section] if section == "failovers" else list(summary[section].values())
+    assert [{key: case[key] for key in told} for case, told in zip(real["cases"], counted, strict=True)] == counted
 
 
 @pytest.mark.parametrize(
@@ -55,12 +57,39 @@ def test_the_run_as_it_was_has_the_very_bytes():
         ("region-down", "drained", "duplicates"),
         ("slow-consumer-spread", "small-queues", "duplicates"),
         ("slow-consumer-spread", "cache-doubled", "duplicates"),
+        ("groups-killed-in-a-chunk", "chunks-of-one", "duplicates"),
+        ("groups-killed-in-a-chunk", "prompt-clients", "redeliveries"),
+        ("groups-quality-0", "quality-1", "lost_qos0"),
+        ("groups-two-readers", "patient-leader", "two_readers_us"),
+        ("groups-two-readers", "short-leases", "duplicates"),
+        ("groups-two-readers", "links-up", "duplicates"),
+        ("groups-leader-crash-early", "heartbeat-faster", "duplicates"),
+        ("groups-leader-crash-early", "claim-shorter", "unowned_us"),
+        ("groups-leader-crash-early", "leader-stopped", "duplicates"),
+        ("groups-leave", "rounds-faster", "unowned_us"),
+        ("groups-killed", "leases-halved", "unowned_us"),
+        ("groups-killed", "sessions-told", "unowned_us"),
+        ("groups-node-crash", "nodes-up", "duplicates"),
+        ("groups-late-progress-as-shipped", "repaired-lateProgress", "duplicates"),
+        ("groups-late-progress-as-shipped", "messages-safe", "duplicates"),
     ],
 )
 def test_what_helps_helps(name, key, fewer):
-    found = by_key(load_scenario(name))
-    real, other = outcome(found["as-it-was"])["failovers"], outcome(found[key])["failovers"]
-    assert sum(one[fewer] for one in other) < sum(one[fewer] for one in real)
+    scenario = load_scenario(name)
+    found = by_key(scenario)
+    real, other = (outcome(found[one]) for one in ("as-it-was", key))
+    assert sum(one[fewer] for one in other["cases"]) < sum(one[fewer] for one in real["cases"])
+    assert any(case["difference"] != "no difference" for case in beside(scenario, [real, other])[1]["cases"])
+
+
+def test_who_reads_nothing_helps_nobody():
+    scenario = load_scenario("groups-two-readers")
+    [real] = outcome(variants(scenario, [])[0])["cases"]
+    idle = {**real, "duplicates": 0, "waiting": real["waiting"] + real["duplicates"] + 1}
+    outcomes = [{"key": key, "name": key, "digest": "", "cases": cases} for key, cases in (("real", [real]), ("idle", [idle]), ("none", []))]
+    _, [told], [missing] = (outcome["cases"] for outcome in beside(scenario, outcomes))
+    assert told["difference"] == "31 fewer twice, 32 more not read by the end" and not told["helps"]
+    assert (missing["figures"], missing["harm"], missing["difference"]) == (None, None, "the group was not declared")
 
 
 def test_a_command_given_by_hand_is_changed_like_a_planned_one():
@@ -73,7 +102,7 @@ def test_a_command_given_by_hand_is_changed_like_a_planned_one():
     found = by_key(scenario, world.command_log)
     assert outcome(found["as-it-was"], 6_000_000)["digest"] == world.digest()
     assert [entry["do"] for entry in found["planned"].commands] == ["subscription.fail-over"]
-    assert outcome(found["planned"], 6_000_000)["failovers"][0]["mode"] == "planned"
+    assert outcome(found["planned"], 6_000_000)["cases"][0]["mode"] == "planned"
 
 
 def test_a_variant_gives_the_same_however_it_is_cut():
@@ -96,5 +125,8 @@ def test_a_variant_gives_the_same_however_it_is_cut():
     ],
 )
 def test_differences_are_said_in_words(other, words):
-    real = {"duplicates": 7, "redeliveries": 0, "stranded": 0, "lost": 0, "outage_us": 100_000, "first_delivery_us": 5, "moved": True}
-    assert difference(real, None if other is None else {**real, **other}) == words
+    real = {"duplicates": 7, "redeliveries": 0, "stranded": 0, "lost": 0, "outage_us": 100_000, "first_delivery_us": 5, "moved": True, "markers": 9, "label": "s from a to b", "at_us": 5}
+    outcomes = [{"key": key, "name": key, "digest": "", "cases": cases} for key, cases in (("real", [real]), ("other", [] if other is None else [{**real, **other}]))]
+    [told] = beside(load_scenario("region-down"), outcomes)[1]["cases"]
+    assert told["difference"] == words
+    assert told["helps"] == (other is not None and "fewer twice" in words and "lost" not in words)

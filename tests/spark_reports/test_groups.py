@@ -55,6 +55,7 @@ def test_each_cause_has_an_example_whose_rows_are_there(systems, name):
 
 def test_the_page_tells_both_and_links_to_instants(systems):
     page = systems.page(GROUPS)
+    assert "What helps most: <b>no link cut or slowed</b>. 31 fewer twice" in page and "a dead leader&#x27;s claim believed for 15 s instead of 30 s" in page
     for says in ("Every group", "Why they came twice", "Who read which stream", "Hand-over and idle time", "How evenly they were dealt", "Two readers at once", "Messages from start to finish", "Without a reader"):
         assert says in page, says
     assert page.count("<h2>Who read which stream</h2>") == page.count('id="readers-') == page.count('id="balance-') == 2 and page.count("<h2>Two readers at once</h2>") == 1

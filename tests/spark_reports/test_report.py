@@ -80,8 +80,8 @@ def check_contents(report: Report, run: dict[str, Any], failover: dict[str, Any]
     assert run["what_if"]["same_bytes"] is True
     assert [entry["name"] for entry in run["what_if"]["variants"]][0] == "as it was"
     assert len(run["what_if"]["variants"]) >= 4
-    as_it_was = run["what_if"]["variants"][0]["failovers"][0]
-    assert all(as_it_was[name] == failover[name] for name in as_it_was if name not in ("forecast", "moved"))
+    as_it_was = run["what_if"]["variants"][0]["cases"][0]["figures"]
+    assert all(count == failover[name] for name, count in as_it_was.items() if name != "markers")
     assert set(failover["forecast"]) == {"duplicates", "lost", "stranded"}
     assert {name for name, count in failover["by_cause"].items() if count} == set(failover["examples"])
     assert {name: sum(counts.values()) for name, counts in failover["by_origin"].items()} == {name: count for name, count in failover["by_cause"].items() if count}

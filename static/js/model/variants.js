@@ -1,40 +1,41 @@
 /** What would have helped, put in order for reading: the real run first, then what helped most, then what made no difference. */
 
-const HARM = ["lost", "duplicates", "stranded", "redeliveries"];
 const NO_DIFFERENCE = "no difference";
 
 /**
+ * What a change did to one case (a failover, a group).
  * @typedef {object} Line
  * @property {string} key
  * @property {string} name
- * @property {object} figures of the failover; empty when it did not come about
+ * @property {string} label of the case
+ * @property {number} at_us where to look at it
+ * @property {Record<string, number | null> | null} figures null when it did not come about
  * @property {string} difference in words
+ * @property {number[] | null} harm small is good, the first number that differs decides; null where nobody can say
+ * @property {boolean} helps
  */
 
 /**
- * @param {{variants: {key: string, name: string, failovers: object[]}[]}} answer of what-if.json
- * @param {number} failover number of the failover
- * @returns {{real: Line | null, changed: Line[], same: Line[]}} changed: most helpful first; one that did not move stands last
+ * @param {{variants: {key: string, name: string, cases: object[]}[]}} answer of what-if.json
+ * @param {number} place of the case
+ * @returns {{real: Line | null, changed: Line[], same: Line[]}} changed: most helpful first
  */
-export function inOrder({ variants }, failover) {
-  const lines = variants.map(({ key, name, failovers }) => ({ key, name, figures: failovers[failover] ?? {}, difference: failovers[failover]?.difference ?? "" }));
-  const [real = null, ...others] = lines;
+export function inOrder({ variants }, place) {
+  const [real = null, ...others] = variants.map(({ key, name, cases }) => ({ key, name, ...cases[place] }));
   const changed = others.filter((line) => line.difference !== NO_DIFFERENCE).sort(byHarm);
   return { real, changed, same: others.filter((line) => line.difference === NO_DIFFERENCE) };
 }
 
-function byHarm(one, other) {
-  const moved = Number(other.figures.moved ?? false) - Number(one.figures.moved ?? false);
-  if (moved) return moved;
-  for (const name of HARM) {
-    const apart = (one.figures[name] ?? 0) - (other.figures[name] ?? 0);
+function byHarm({ harm: one }, { harm: other }) {
+  if (!one || !other) return Number(!one) - Number(!other);
+  for (let at = 0; at < Math.max(one.length, other.length); at += 1) {
+    const apart = (one[at] ?? -1) - (other[at] ?? -1);
     if (apart) return apart;
   }
-  return (one.figures.outage_us ?? 0) - (other.figures.outage_us ?? 0);
+  return 0;
 }
 
 /** @returns {Line | null} the change that helped most, if any did */
-export function mostHelpful({ real, changed }) {
-  const best = changed.find((line) => line.figures.moved);
-  return best && real && byHarm(best, real) < 0 && HARM.some((name) => best.figures[name] < real.figures[name]) ? best : null;
+export function mostHelpful({ changed }) {
+  return changed[0]?.helps ? changed[0] : null;
 }

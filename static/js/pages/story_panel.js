@@ -5,7 +5,7 @@
 
 import { counted, seconds, whole } from "../model/format.js";
 import { element } from "../render/dom.js";
-import { chosenFailover, failoverChooser } from "../render/failover_chooser.js";
+import { caseChooser, chosenCase } from "../render/case_chooser.js";
 
 const PAGE = 60;
 const EVERY_MS = 3000;
@@ -43,8 +43,9 @@ function make(section, { document, requests, base, getState, say, wake, story })
       section.replaceChildren(element(document, "p.lead-in", { text: "Nobody has moved yet. When the consumers go to another region, this list says which messages came twice there, and why each of them did." }), element(document, "p.quiet", { text: "Press O to move them now, or play on to a failover that the scenario has planned." }));
       return;
     }
-    const failover = failovers[chosenFailover(failovers, chosen, getState())];
-    const chooser = failoverChooser(document, failovers, failover.number, (next) => ((chosen = next), write()));
+    const failover = failovers[chosenCase(failovers, chosen, getState())];
+    const labels = failovers.map((one) => `${seconds(one.at_us)} s: ${one.subscription} from ${one.from} to ${one.to}`);
+    const chooser = caseChooser(document, "failover", labels, failover.number, (next) => ((chosen = next), write()));
     section.replaceChildren(...chooser, headline(failover), ...groupsOf(failover));
   }
 

@@ -1,0 +1,32 @@
+"""What changed reruns of a run with durable shared subscriptions are compared by: each group's figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.system.compared import Case, Compared, Figure, figure_words
+
+FIGURES = (
+    Figure("duplicates", "deliveries twice", "twice"), Figure("redeliveries", "redelivered", "redelivered"), Figure("lost", "lost", "lost"),
+    Figure("lost_qos0", "lost, quality 0", "of quality 0 lost"), Figure("waiting", "not read by the end", "not read by the end"),
+    Figure("unowned_us", "without a reader", "without a reader", "us"), Figure("two_readers_us", "two readers", "two readers", "us"),
+)  # fmt: skip
+
+
+def _cases(world: Any) -> list[Case]:
+    """The groups as in the summary; to be looked at from the first command on."""
+    at_us = min((told["at_us"] for told in world.command_results), default=0)
+    return [{"name": name, "label": f"group {name}", "at_us": at_us, **counted.summary()} for name, counted in sorted(world.counted().groups.items())]
+
+
+def _difference(real: Case, other: Case) -> str:
+    return ", ".join(figure_words(FIGURES, real, other)) or "no difference"
+
+
+def _harm(real: Case, other: Case) -> tuple[int, ...]:
+    """A loss is worse than any number of duplicates. What only this run had not read by its end is no better than what comes twice: whoever reads nothing repeats nothing."""
+    unread = max(0, other["waiting"] - real["waiting"])
+    return (other["lost"], other["lost_qos0"], other["duplicates"] + unread, other["redeliveries"], other["unowned_us"])
+
+
+COMPARED = Compared("group", _cases, FIGURES, _difference, _harm, "the group was not declared", "No group was declared in this run, so there is nothing to compare.")

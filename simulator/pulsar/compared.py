@@ -1,0 +1,52 @@
+"""What changed reruns of a run with failovers are compared by: each failover's figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.counting.results import CountedFailover
+from simulator.system.compared import Case, Compared, Figure, figure_words
+
+FIGURES = (
+    Figure("duplicates", "seen twice", "twice"), Figure("redeliveries", "redelivered", "redelivered"), Figure("stranded", "stranded", "stranded"), Figure("lost", "lost", "lost"),
+    Figure("outage_us", "without deliveries", "outage", "us"), Figure("markers", "markers at the source"),
+)  # fmt: skip
+
+
+def _cases(world: Any) -> list[Case]:
+    """The failovers as in the summary, each with `moved`, and `markers`: entries in the logs of the cluster that was left."""
+    summary = world.summary()
+    markers = {cluster: sum(sum(topic["markers"].values()) for topic in told["topics"].values()) for cluster, told in summary["clusters"].items()}
+    return [
+        {**told, "label": f"{told['subscription']} from {told['from']} to {told['to']}", "moved": _moved(world, counted), "markers": markers[told["from"]]}
+        for told, counted in zip(summary["failovers"], world.counted().failovers, strict=True)
+    ]
+
+
+def _moved(world: Any, failover: CountedFailover) -> bool:
+    """Whether the consumers had subscribed at the target by the end of the window."""
+    trace = world.trace
+    finished = (trace.row(seq) for seq in trace.seqs(failover.opened_seq, failover.closed_seq, types=("failover.finished",), limit=None))
+    return any((row["subscription"], row["peer"]) == (failover.subscription, failover.target) for row in finished)
+
+
+def _difference(real: Case, other: Case) -> str:
+    if not other["moved"]:
+        return "the consumers had not moved by the end"
+    parts = figure_words(FIGURES, real, other)
+    if real["first_delivery_us"] is not None and other["first_delivery_us"] is None:
+        parts.append("nothing left to deliver")
+    return ", ".join(parts) or "no difference"
+
+
+def _harm(real: Case, other: Case) -> tuple[int, ...]:
+    """Where the consumers never moved, nobody was helped; else a loss is worse than any number of duplicates."""
+    if not other["moved"]:
+        return (1,)
+    return (0, *(other[name] for name in ("lost", "duplicates", "stranded", "redeliveries")), other["outage_us"] or 0)
+
+
+COMPARED = Compared(
+    "failover", _cases, FIGURES, _difference, _harm, "the failover did not come about",
+    "Nobody moves to another region in this run, so there is nothing to compare. Press O to move the consumers.",
+)  # fmt: skip

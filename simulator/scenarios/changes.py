@@ -1,0 +1,44 @@
+"""Inputs of a run taken apart, for changing one thing in them ("what would have helped"): settings, options, commands.
+
+Rules: a change takes a scenario and a command log and gives (key, words, scenario, command log), or None where it makes no sense; it reads inputs, never an
+outcome. Each protocol lists its own; what they make is loaded from its canonical text like any scenario, so mappings keep the declared order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from simulator.scenarios.model import CommandSpec, Scenario
+
+CommandLog = list[dict[str, Any]]
+Changed = tuple[str, str, Scenario, CommandLog] | None
+Change = Callable[[Scenario, CommandLog], Changed]
+
+
+def ordered(values: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any]:
+    """As a file would be read: in the order of the declaration."""
+    return {name: values[name] for name in declared if name in values}
+
+
+def given(scenario: Scenario, commands: CommandLog) -> list[tuple[str, dict[str, Any], int]]:
+    """Every command of the run: what, its arguments, when."""
+    return [(spec.do, spec.arguments, spec.at_us) for spec in scenario.commands] + [(entry["do"], entry, entry["at_us"]) for entry in commands]
+
+
+def without(scenario: Scenario, commands: CommandLog, *gone: str) -> tuple[Scenario, CommandLog] | None:
+    """The inputs without the commands of these names; None when there is none."""
+    kept: tuple[CommandSpec, ...] = tuple(spec for spec in scenario.commands if spec.do not in gone)
+    log = [entry for entry in commands if entry["do"] not in gone]
+    if len(kept) == len(scenario.commands) and len(log) == len(commands):
+        return None
+    return replace(scenario, commands=kept), log
+
+
+def instead(scenario: Scenario, commands: CommandLog, old: str, new: str) -> tuple[Scenario, CommandLog] | None:
+    """The inputs with every command `old` given as `new`, which takes the same arguments; None when there is none."""
+    if all(do != old for do, _arguments, _at_us in given(scenario, commands)):
+        return None
+    kept = tuple(replace(spec, do=new) if spec.do == old else spec for spec in scenario.commands)
+    return replace(scenario, commands=kept), [{**entry, "do": new} if entry["do"] == old else entry for entry in commands]
