@@ -112,6 +112,7 @@ LAB_ROOMS: dict[str, Room] = {
     "lab-group-handshakes": _room("groups-two-readers", 10.5, query="?panel=handshakes"),
     "lab-group-layers": _room("groups-two-readers", 11, query="?panel=layers"),
     "lab-group-rounds": _room("groups-two-readers", 11, query="?panel=rounds"),
+    "lab-group-what-if": _room("groups-two-readers", 14, query="?panel=what-if"),
     "lab-own-tools": _room("region-down", 5.3, query="?panel=your-own-tools"),
     "state-empty": _room("region-down", 0),
     "state-line-down": _room("region-down", 5.3, _cut_the_line),
