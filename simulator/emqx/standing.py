@@ -91,8 +91,11 @@ def _repeats(system: Emqx, group: str, committed: dict[str, int], readers: Reade
         by_borrower = readers.get(stream, {})
         assignment = leader.leader.streams.get(stream)
         known = kept_at if assignment is None else place(system, stream, assignment.position)
-        again += max(0, max((one["delivered"] for one in by_borrower.values()), default=known) - kept_at, known - kept_at)
-        acknowledged += max(0, max((one["acknowledged"] for one in by_borrower.values()), default=known) - kept_at, known - kept_at)
+        furthest = done = max(kept_at, known)
+        for one in by_borrower.values():
+            furthest, done = max(furthest, one["delivered"]), max(done, one["acknowledged"])
+        again += furthest - kept_at
+        acknowledged += done - kept_at
         if assignment is None or assignment.owner not in by_borrower:
             continue
         one = by_borrower[assignment.owner]

@@ -13,6 +13,7 @@ const KEPT = 4;
  */
 export function makeLatest({ get, base, onAnswer }) {
   let held = { key: "", seq: 0, rows: [] };
+  let made = { state: null, held: null, rows: [] };
   let asking = false;
   let asked_ms = -Infinity;
   let asked_key = "";
@@ -32,7 +33,7 @@ export function makeLatest({ get, base, onAnswer }) {
   }
 
   return {
-    /** @returns {object[]} ascending, up to the instant that the page shows */
+    /** @returns {object[]} ascending, up to the instant that the page shows; the same list while nothing is new */
     rows(state, group, { client, stream }, wall_ms) {
       const key = [state.view.branch, group, client, stream].join("|");
       const { seq } = state.view;
@@ -43,8 +44,11 @@ export function makeLatest({ get, base, onAnswer }) {
         asked_key = key;
         ask({ group, client, stream: stream ?? "" }, key);
       }
-      const fresh = state.rows.filter((row) => row.seq >= held.seq && (row.subscription === group || row.type.startsWith("session.")));
-      return [...held.rows, ...fresh].filter((row) => row.seq < seq);
+      if (made.state !== state || made.held !== held) {
+        const fresh = state.rows.filter((row) => row.seq >= held.seq && (row.subscription === group || row.type.startsWith("session.")));
+        made = { state, held, rows: [...held.rows, ...fresh].filter((row) => row.seq < seq) };
+      }
+      return made.rows;
     },
   };
 }

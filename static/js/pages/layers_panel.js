@@ -13,7 +13,8 @@ export const LAYERS = { name: "layers", title: "Layers", needs: "sessions", make
 
 function make(section, { document, requests, base, lights, wake }) {
   section.classList.add("layers-panel");
-  const wish = {};
+  let wish = {};
+  let known = {}; // what a state says of the one looked at, reckoned once
   const choices = { client: choiceOf("client", "client"), borrower: choiceOf("borrower", "borrower"), stream: choiceOf("stream", "stream") };
   const bar = element(document, "div.bar", {}, Object.values(choices));
   const none = element(document, "p.quiet", { text: "No group shares anything here yet.", hidden: true });
@@ -27,18 +28,24 @@ function make(section, { document, requests, base, lights, wake }) {
   }
 
   function choose(name, value) {
-    wish[name] = value;
-    if (name === "client") delete wish.borrower;
-    if (name !== "stream") delete wish.stream; // what this one reads
+    const { client, borrower, stream } = { ...wish, [name]: value };
+    wish = { client, borrower: name === "client" ? undefined : borrower, stream: name === "stream" ? stream : undefined }; // else what this one reads
     wake();
+  }
+
+  function lookAt(state, group, wall_ms) {
+    if (known.state !== state || known.wish !== wish || known.group !== group) known = { state, wish, group, member: group === null ? null : memberOf(state, group, wish), rows: null };
+    if (known.member === null) return null;
+    const rows = latest.rows(state, group, known.member, wall_ms);
+    if (rows !== known.rows) Object.assign(known, { rows, machines: machinesNow(state, group, known.member, rows), told: toldBetween(rows, known.member) });
+    return known;
   }
 
   function offer(label, names, value) {
     const select = label.querySelector("select");
     label.hidden = names.length === 0;
-    const key_of = names.join("|");
-    if (select.dataset.names !== key_of) {
-      select.dataset.names = key_of;
+    const options = select.options;
+    if (options.length !== names.length || names.some((name, at) => options[at].value !== name)) {
       select.replaceChildren(...names.map((name) => element(document, "option", { value: name, text: name })));
     }
     if (value !== null && select.value !== value) select.value = value;
@@ -46,15 +53,14 @@ function make(section, { document, requests, base, lights, wake }) {
 
   return {
     update(state, watched, { theme, wall_ms, now_us }) {
-      const member = watched.group === null ? null : memberOf(state, watched.group, wish);
-      none.hidden = member !== null;
-      bar.hidden = layers.node.hidden = key.hidden = member === null;
-      if (member === null) return;
-      offer(choices.client, member.clients, member.client);
-      offer(choices.borrower, member.borrowers, member.borrower);
-      offer(choices.stream, member.streams, member.stream);
-      const rows = latest.rows(state, watched.group, member, wall_ms);
-      layers.update({ state, group: watched.group, member, now_us, theme, width: section.clientWidth, machines: machinesNow(state, watched.group, member, rows), told: toldBetween(rows, member) });
+      const before = known;
+      const found = lookAt(state, watched.group, wall_ms);
+      none.hidden = found !== null;
+      bar.hidden = layers.node.hidden = key.hidden = found === null;
+      if (found === null) return;
+      const { member, machines, told } = found;
+      if (found !== before) for (const [name, names] of Object.entries({ client: member.clients, borrower: member.borrowers, stream: member.streams })) offer(choices[name], names, member[name]);
+      layers.update({ state, group: watched.group, member, machines, told, now_us, theme, width: section.clientWidth });
     },
   };
 }

@@ -17,14 +17,14 @@ export function paintGroupPicture(canvas, group, theme, { ratio, width, height }
   const { streams, clients } = group;
   const radius = Math.min(12, height / Math.max(1, clients.length) / 2 - 1.5);
   const dials = new Map(clients.map((client, at) => [client.number, { x: width - 15, y: (height * (at + 0.5)) / clients.length, client }]));
-  const pitch = Math.min(20, height / Math.max(1, streams.length));
+  const pitch = Math.min(24, height / Math.max(1, streams.length));
   const first = (height - pitch * streams.length) / 2;
   const [x0, x1] = [LEADER_PX + 44, width - 62];
   const longest = Math.max(1, ...streams.map(({ length }) => length));
   streams.forEach((stream, at) => {
     const y = first + pitch * (at + 0.5);
     paintTie(context, theme, { x: LEADER_PX, y: height / 2 }, { x: x0 - 12, y }, stream);
-    paintTape(context, theme, stream, { x0, x1, y, high: Math.min(9, pitch * 0.5), unit: (x1 - x0) / longest });
+    paintTape(context, theme, stream, { x0, x1, y, high: Math.min(11, pitch * 0.5), unit: (x1 - x0) / longest });
     for (const number of stream.readers) if (dials.has(number)) curve(context, { x: x1 + 3, y }, { x: dials.get(number).x - radius - 3, y: dials.get(number).y }, theme.origin[number % ORIGINS], 1.4, []);
   });
   for (const dial of dials.values()) paintDial(context, theme, dial, radius);
@@ -56,6 +56,9 @@ function paintTape(context, theme, { readers, believed, length, over, committed,
   const number = readers[0] ?? believed;
   context.fillStyle = theme.ink.sunk;
   context.fillRect(x0, top, Math.max(2, length * unit), high);
+  context.strokeStyle = theme.ink.strong;
+  context.lineWidth = 0.6;
+  context.strokeRect(x0, top, Math.max(2, length * unit), high);
   context.fillStyle = number === null ? theme.ink.line : theme.done[number % ORIGINS];
   context.fillRect(x0, top, committed * unit, high);
   context.fillStyle = number === null ? theme.ink.strong : theme.origin[number % ORIGINS];
@@ -76,7 +79,7 @@ function paintDial(context, theme, { x, y, client }, radius) {
     context.stroke();
     context.setLineDash([]);
   };
-  arc(radius, 1, theme.ink.line, 1, client.online ? [] : [2, 3]);
+  arc(radius, 1, client.online ? theme.ink.line : theme.ink.strong, 1, client.online ? [] : [2, 3]);
   if (client.own > 0) arc(radius, client.own, theme.origin[client.number % ORIGINS], 2.4);
   if (client.known > 0) arc(radius - 4, client.known, theme.ink.proto, 1.6);
   if (!client.online) glyph(context, "cross", x, y, 2.6, theme.ink.harm, theme.ink.bg);
