@@ -139,6 +139,7 @@ def _subscription(subscription: Subscription) -> dict[str, Any]:
     return {
         "type": subscription.type,
         "replicated": subscription.replicated,
+        "synchronised": subscription.sender is not None,
         "mark_delete_index": cursor.mark_delete,
         "mark_delete": subscription.mark_delete_text,
         "read_index": subscription.dispatcher.read_index,

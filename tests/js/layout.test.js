@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { makePlane, xOf, yOf } from "../../static/js/layout/plane.js";
+import { makePlane, WORDS_PX, xOf, yOf } from "../../static/js/layout/plane.js";
 import { pinsOf } from "../../static/js/layout/pins.js";
 import { entryAt, farEdge, layStrip, nearEdge } from "../../static/js/layout/strip.js";
 import { backOf, dragged, fitted, followingWindow, parted, WIDTHS_PX, zoomed } from "../../static/js/layout/window.js";
@@ -106,6 +106,17 @@ test("narrow pages turn the plane: along runs down, lanes stand side by side ins
   const wide = makePlane({ width: 1200, scale: 1, names: ["a", "b", "c"], room: 2000 });
   assert.equal(wide.turned, false);
   assert.ok(wide.height <= 600, "lanes do not drift apart on a tall page");
+});
+
+test("the words under the last lane's bracket have their place, in large type too", () => {
+  for (const [scale, type_px] of [[1, 11.5], [15 / 11.5, 15]]) {
+    for (const names of [["a"], ["a", "b"], ["a", "b", "c"]]) {
+      const plane = makePlane({ width: 1400, scale, names, room: 300 });
+      const words = { x: 600, y: plane.lanes.at(-1).base + plane.cell + WORDS_PX * scale };
+      const [placed] = placeLabels([{ priority: 3, height: Math.round(type_px * 1.25), forms: [{ width: 60, label: "18 twice", places: [words] }] }], plane);
+      assert.ok(placed, `${names.length} lanes at ${scale}`);
+    }
+  }
 });
 
 test("the time window stands still while now crosses it, then turns a page", () => {

@@ -55,6 +55,16 @@ test("causes: beyond the mark-delete a hole is to blame, below it no snapshot", 
   assert.equal(stretches.reduce((sum, one) => sum + one.messages, 0), state.view.forecast.billing.to.b.duplicates);
 });
 
+test("causes: without snapshots nobody has told of them yet, or progress stays at home", () => {
+  const causes = (synchronised) => {
+    const state = lab();
+    Object.assign(state.view.clusters.a.topics.orders.subscriptions.billing, { replicated: false, synchronised });
+    return stretchesOf(state, whatIsWatched(state, {}), "b", 0, bitsOf(state, "b"));
+  };
+  assert.deepEqual(causes(true), [{ first: 2, last: 7, messages: 4, cause: "untold" }]);
+  assert.deepEqual(causes(false).map(({ cause }) => cause), ["local"]);
+});
+
 test("causes: what a used snapshot covers waits for its update", () => {
   const rows = [
     { seq: 1, at_us: 1, type: "snapshot.completed", cluster: "a", topic: "orders", snapshot: 1, ledger: 3, entry: 2, duration_us: 1 },

@@ -78,6 +78,13 @@ def test_a_client_with_a_schema_asks_for_it_between_partitions_and_lookup():
     everything_arrived(world)
 
 
+def test_roles_hold_for_clients_that_look_up():
+    for writer, reader, expected in (("writer", "reader", (True, True)), ("reader", "writer", (False, False)), ("writer", "writer", (True, False))):
+        base = BASE.replace("web: {", f"web: {{role: {writer}, ").replace("billing-1: {", f"billing-1: {{role: {reader}, ") + "roles: {reader: {consume: [orders]}, writer: {produce: [orders]}}\n"
+        world = run(START, SWITCH, base=base, until="7s")
+        assert (bool(rows(world, "message.stored")), bool(rows(world, "message.delivered"))) == expected, (writer, reader)
+
+
 def test_data_does_not_go_through_the_lookup_service():
     world = run("at: 2s, do: lookup.stop", until="4s")
     assert len(rows(world, "message.delivered")) > 380, "existing connections go on"

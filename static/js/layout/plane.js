@@ -33,8 +33,10 @@ export function makePlane({ width, scale, names, room }) {
 /** Between two lanes there must be room for a rail, a bracket and its words; more than this is a waste. */
 const NARROWEST_PITCH_PX = 97;
 const WIDEST_PITCH_PX = 136;
+/** From a strip's far side to the words under its bracket. */
+export const WORDS_PX = 39;
 /** Under the last strip: rail, pin, bracket and their words. */
-const FOOT_PX = 52;
+const FOOT_PX = WORDS_PX + 17;
 
 function landscapePlane(width, scale, names, room) {
   const cell = 30 * scale;

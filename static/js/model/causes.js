@@ -9,7 +9,7 @@ import { identityOf } from "./cells.js";
 import { indexOf } from "./positions.js";
 import { topicView } from "./state.js";
 
-/** @typedef {{first: number, last: number, messages: number, cause: "missing" | "hole" | "update" | "snapshot"}} Stretch */
+/** @typedef {{first: number, last: number, messages: number, cause: "missing" | "local" | "untold" | "hole" | "update" | "snapshot"}} Stretch */
 
 /**
  * @param {import("./state.js").LabState} state
@@ -45,10 +45,12 @@ function causeFinder(state, watched, cluster) {
   const subject = topicView(state, watched.subject, watched.topic);
   const subject_store = state.cells[`${watched.subject}/${watched.topic}`];
   const cursor = subject?.subscriptions?.[watched.subscription];
+  if (cursor && !cursor.replicated) return cursor.synchronised ? () => "untold" : () => "local";
   const beyond = cursor && subject_store ? identitiesBeyond(subject_store, cursor.mark_delete_index) : new Set();
   const told = updateOnItsWay(state, watched, cluster);
   return (store, index) => {
     if (index <= told) return "update";
+    if (cursor?.synchronised) return "untold";
     return beyond.has(identityOf(store.columns, index - store.first)) ? "hole" : "snapshot";
   };
 }
@@ -76,6 +78,8 @@ function updateOnItsWay(state, watched, cluster) {
 /** Words under a bracket. */
 export const CAUSE_WORDS = {
   missing: () => "the subscription does not exist here yet",
+  local: () => "progress is not replicated",
+  untold: () => "nobody has told of them here yet",
   hole: (held) => (held ? `${held} holds the mark-delete back` : "the mark-delete is held back"),
   update: () => "the update is on its way",
   snapshot: () => "no usable snapshot covers them",

@@ -14,10 +14,7 @@ export function laneCell(context, plane, lane, origin, along, offset, length, gr
   const breadth = plane.cell;
   const shape = SHAPES[origin % ORIGINS];
   if (shape === "split" || shape === "barred") {
-    const pieces = shape === "split" ? 2 : 3;
-    const gap = (shape === "split" ? 3 : 2.5) * plane.scale;
-    const piece = (breadth - gap * (pieces - 1)) / pieces;
-    for (let at = 0; at < pieces; at++) fillBox(context, plane, lane, along, offset + at * (piece + gap), length, piece);
+    for (const [from, thick] of piecesOf(shape, breadth, plane.scale, named)) fillBox(context, plane, lane, along, offset + from, length, thick);
     return;
   }
   fillBox(context, plane, lane, along, offset, length, breadth);
@@ -34,6 +31,18 @@ export function laneCell(context, plane, lane, origin, along, offset, length, gr
     } else fillBox(context, plane, lane, along + length / 2 - 1, offset + breadth / 2 - 3, 2, 6);
     context.fillStyle = colour;
   }
+}
+
+/** Where a cell's number stands, as a share of its breadth: on the piece that is left whole for it. */
+export const numberPlace = (origin) => ({ whole: 0.5, split: 0.64, pierced: 0.64, barred: 0.68 })[SHAPES[origin % ORIGINS]];
+
+/** A cell in pieces, [from, thickness] each: of one size, or where a number is to stand all but the last thin. */
+function piecesOf(shape, breadth, scale, named) {
+  const pieces = shape === "split" ? 2 : 3;
+  const gap = (shape === "split" ? 3 : 2.5) * scale;
+  const left = breadth - gap * (pieces - 1);
+  const thin = named ? breadth * (shape === "split" ? 0.2 : 0.1) : left / pieces;
+  return Array.from({ length: pieces }, (_, at) => [at * (thin + gap), at < pieces - 1 ? thin : left - thin * (pieces - 1)]);
 }
 
 /** A message on its own: centre and size in px. */

@@ -6,7 +6,7 @@
 import { farEdge, nearEdge } from "../layout/strip.js";
 import { PRIORITY } from "../layout/labels.js";
 import { WAYS } from "../layout/label_ways.js";
-import { xOf, yOf } from "../layout/plane.js";
+import { WORDS_PX, xOf, yOf } from "../layout/plane.js";
 import { gapsOf } from "../model/acknowledged.js";
 import { CAUSE_WORDS } from "../model/causes.js";
 import { span, whole } from "../model/format.js";
@@ -140,7 +140,7 @@ function askCauses(scene, state, lane, ask) {
     const bare = harmRun(doubtful ? "×2" : whole(messages), 650);
     const middle = (from + to) / 2;
     if (plane.turned) ask(PRIORITY.harm, [count], anchorAt(plane, lane, middle, plane.cell + 19), ["left"], [[bare]]);
-    else ask(PRIORITY.harm, [count, reason], { ...anchorAt(plane, lane, middle, plane.cell + 39 * plane.scale), end: plane.a1 }, ["below", "belowRight", "belowLeft", "belowEnd"], [[count], [bare]]);
+    else ask(PRIORITY.harm, [count, reason], { ...anchorAt(plane, lane, middle, plane.cell + WORDS_PX * plane.scale), end: plane.a1 }, ["below", "belowRight", "belowLeft", "belowEnd"], [[count], [bare]]);
   }
   if (!plane.turned) askRest(scene, state, lane, ask);
 }
@@ -167,7 +167,7 @@ function askRest(scene, state, lane, ask) {
   const rest = counted - sumOf(stretches);
   if (rest <= 0) return;
   const ways = ["belowLeft", "below", "belowRight"];
-  ask(PRIORITY.harm, [harmRun(`${whole(rest)} more`, 650), harmRun(": the broker has not heard of the ack")], anchorAt(plane, lane, plane.a1, plane.cell + 39 * plane.scale), ways, [[harmRun(`+${whole(rest)}`, 650)]]);
+  ask(PRIORITY.harm, [harmRun(`${whole(rest)} more`, 650), harmRun(": the broker has not heard of the ack")], anchorAt(plane, lane, plane.a1, plane.cell + WORDS_PX * plane.scale), ways, [[harmRun(`+${whole(rest)}`, 650)]]);
 }
 
 function firstHoleName(scene, state) {
@@ -190,7 +190,7 @@ function askStranded(scene, lane, ask) {
     const last = bits.findLastIndex((one) => one & bit);
     const count = harmRun(`${whole(bits.reduce((sum, one) => sum + (one & bit ? 1 : 0), 0))} ${word}`, 650);
     const middle = (nearEdge(strip, strip.from + first) + nearEdge(strip, strip.from + last)) / 2;
-    const anchor = { ...anchorAt(plane, lane, middle, plane.cell + (plane.turned ? 19 : 39 * plane.scale)), end: plane.a1 };
+    const anchor = { ...anchorAt(plane, lane, middle, plane.cell + (plane.turned ? 19 : WORDS_PX * plane.scale)), end: plane.a1 };
     ask(PRIORITY.harm, plane.turned ? [count] : [count, harmRun(reason)], anchor, plane.turned ? ["left"] : ["below"], [[count]]);
   }
 }

@@ -48,7 +48,7 @@ export function makePartitions(document, root, { onTopic, onFold }) {
       const was_hidden = box.hidden;
       box.hidden = found.length < 2;
       if (box.hidden) return !was_hidden;
-      const width = Math.max(40, list.clientWidth - 330);
+      const width = Math.max(40, list.clientWidth - 16 - 314 * theme.scale); // the columns beside it, as in the stylesheet
       const key = [state.epoch, state.number, watched.topic, watched.subscription, watched.subject, theme.ink.bg, width, ratio, open].join("|");
       if (key === drawn) return was_hidden;
       drawn = key;

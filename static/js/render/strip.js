@@ -5,7 +5,7 @@ import { CAME_TWICE, DONE, HELD, HERE, LOST, OURS, STRANDED } from "../model/sta
 import { farEdge, nearEdge } from "../layout/strip.js";
 import { forRuns } from "../layout/runs.js";
 import { fillBox, xOf, yOf } from "../layout/plane.js";
-import { glyph, laneCell, MARKER_WORDS, SHAPES } from "./glyphs.js";
+import { glyph, laneCell, MARKER_WORDS, numberPlace } from "./glyphs.js";
 import { fontOf, ORIGINS } from "./theme.js";
 
 /** Entries at least this wide carry their number, in px. */
@@ -68,8 +68,7 @@ function drawMessage(context, plane, lane, theme, { along, length, kind, bits, n
   context.font = fontOf(theme, theme.label, 600);
   context.textAlign = "center";
   context.textBaseline = "middle";
-  const pierced = SHAPES[origin] === "pierced"; // the number stands under the hole
-  context.fillText(name, along + length / 2, lane.base + offset + plane.cell * (pierced ? 0.64 : 0.5) + 0.5, length);
+  context.fillText(name, along + length / 2, lane.base + offset + plane.cell * numberPlace(origin) + 0.5, length);
 }
 
 function outline(context, plane, lane, along, offset, length, theme) {
