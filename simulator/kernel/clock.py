@@ -8,7 +8,7 @@ what it no longer waits for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -49,6 +49,20 @@ class Clock:
     def next_at_us(self) -> int | None:
         """Instant of the next event, None when nothing waits."""
         return self._queue[0][0] if self._queue else None
+
+    def events(self) -> Iterable[tuple[int, int, int, Any, str, Any]]:
+        """What waits, in no order."""
+        return self._queue
+
+    def pass_to(self, now_us: int, horizon_us: int, events: Iterable[tuple[int, int, Any, str, Any]]) -> None:
+        """All that was due before `horizon_us` has been done, the last of it at `now_us`; `events` `(at_us, rank, target, method, argument)`
+        are asked for anew, in this order."""
+        first = self._order + 1
+        asked = [(at_us, rank, order, *rest) for order, (at_us, rank, *rest) in enumerate(events, first)]
+        self._order += len(asked)
+        self._queue[:] = [event for event in self._queue if event[0] >= horizon_us] + asked
+        heapify(self._queue)
+        self.now_us = now_us
 
     def run_instants(self, until_us: int, events: int, full: Callable[[], bool] | None = None) -> bool:
         """Run whole instants up to and including `until_us`, stopping at the first instant's end after `events` events,

@@ -154,6 +154,12 @@ class Sampler:
             return self.constant
         return self._turn_to(index >> _BLOCK_BITS)[index & (BLOCK - 1)]
 
+    def several(self, indices: np.ndarray) -> np.ndarray:
+        """Draws by their indices, int64."""
+        if self.constant is not None:
+            return np.full(len(indices), self.constant)
+        return np.array([self.at(index) for index in indices.tolist()], dtype=np.int64)
+
     def _turn_to(self, number: int) -> list[int]:
         """Makes block `number` the present one, from those kept or anew."""
         block = self._blocks.get(number)

@@ -7,6 +7,8 @@ fields of the existing object, so references to a link stay good over a seek.
 
 from __future__ import annotations
 
+import numpy as np
+
 from simulator.kernel.distributions import Sampler
 
 MICROSECONDS_PER_SECOND = 1_000_000
@@ -41,6 +43,10 @@ class Link:
         if self._constant_us is not None:
             return self._constant_us
         return self.sampler.at(draw_index)
+
+    def latencies_us(self, draw_indices: np.ndarray) -> np.ndarray:
+        """The same for several, int64."""
+        return np.full(len(draw_indices), self.slow_us) if self.slow_us is not None else self.sampler.several(draw_indices)
 
     def transmit(self, now_us: int, size_bytes: int, draw_index: int) -> int:
         """Puts `size_bytes` on the wire at `now_us`; returns the instant at which the last byte arrives."""

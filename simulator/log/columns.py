@@ -44,6 +44,15 @@ class SharedColumn:
                 "the run is not deterministic, or a new branch did not take its own prefix"
             )
 
+    def extend_at(self, length: int, values: np.ndarray) -> None:
+        """`append_at` for many values, int64."""
+        known = min(len(values), len(self.values) - length)
+        for offset in range(known):
+            self.append_at(length + offset, int(values[offset]))
+        if length + known > len(self.values):
+            raise AssertionError(f"column holds {len(self.values)} values, so index {length} would leave a gap")
+        self.values.frombytes(values[known:].tobytes())
+
     def prefix(self, length: int) -> SharedColumn:
         """An independent copy of the first `length` values, for a new branch."""
         if not 0 <= length <= len(self.values):

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+import numpy as np
+
 from simulator.log.columns import SharedColumn
 
 BEFORE_FIRST = -1
@@ -108,6 +110,16 @@ class TopicLog:
         ledger.size_bytes += size_bytes
         self.length = index + 1
         return index
+
+    def append_many(self, records: np.ndarray, size_bytes: int) -> None:
+        """Adds entries, `size_bytes` all together, to the open ledger."""
+        ledger = self.current
+        if not ledger.entries:
+            self._name(ledger)
+        self.records.extend_at(self.length, records)
+        ledger.entries += len(records)
+        ledger.size_bytes += size_bytes
+        self.length += len(records)
 
     def _name(self, ledger: Ledger) -> None:
         self._named_ids.append_at(self._named, ledger.id)

@@ -231,9 +231,12 @@ class Acknowledger:
             self.flush_acks()
         elif waiting and not self.flush_due:
             self.flush_due = True
-            since_us = self.runtime.now_us - self.connected_us
-            due_us = self.connected_us + (since_us // group_us + 1) * group_us
-            self.runtime.schedule(due_us, self.rank, self, "flush_timer", self.epoch)
+            self.runtime.schedule(self.group_ends_us(self.runtime.now_us), self.rank, self, "flush_timer", self.epoch)
+
+    def group_ends_us(self, at_us: int) -> int:
+        """When the acks that begin to wait at an instant are sent."""
+        group_us = self.spec.acknowledgment_group_time_us
+        return self.connected_us + ((at_us - self.connected_us) // group_us + 1) * group_us
 
     def flush_timer(self, epoch: int) -> None:
         """The grouping interval is over."""

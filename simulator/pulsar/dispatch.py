@@ -164,6 +164,11 @@ class SingleActiveDispatcher(Dispatcher):
             self.unacked += session.push(index, 0, cause)
         self.busy = False
 
+    def sent_many(self, count: int) -> None:
+        """`dispatch` of the next entries, of one message each, whose rows are written already."""
+        self.read_index += count
+        self.unacked += count
+
     def redeliver(self, session: Session, indices: list[int], cause: int) -> None:
         """Single messages cannot be asked for again: everything unacknowledged is read again."""
         if session is self.active:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from array import array
 
+import numpy as np
+from pyroaring import BitMap
+
 _COLUMNS = ("producer", "sequence_id", "published_us", "size_bytes", "key", "batch", "deliver_at_us", "origin", "replicate_to")
 
 _UNSAID = {"batch": 0, "origin": -1}
@@ -56,6 +59,28 @@ class MessageTable:
             if unsaid is None or column[number] == unsaid:
                 column[number] = value
 
+    def put_many(self, first: int, count: int, **columns: np.ndarray | int) -> None:
+        """`put` for messages `first`…, each an entry of its own: of every column one value each, or one for all."""
+        missing, known = max(0, first - len(self.producer)), min(count, max(0, len(self.producer) - first))
+        for name in _COLUMNS:
+            column, unsaid, values = getattr(self, name), _UNSAID.get(name), _array(columns[name], count)
+            column.extend([unsaid or 0] * missing)
+            if unsaid is None:
+                column[first : first + known] = values[:known]
+            column.extend(values[known:])
+
+    def values(self, name: str, numbers: np.ndarray) -> np.ndarray:
+        """A column of these messages, a copy."""
+        return np.frombuffer(getattr(self, name), dtype=np.int64)[numbers]
+
+    def numbers_in(self, records: np.ndarray) -> BitMap:
+        """Numbers of all messages of the entries that hold these records; markers are passed over."""
+        first = records[records >= 0]
+        numbers = BitMap(array("I", first.astype(np.uint32).tobytes()))  # a numpy array itself takes ten times as long
+        for record in first[self.values("batch", first) > 1].tolist():
+            numbers.add_range(record, record + self.batch[record])
+        return numbers
+
     def set_batch(self, number: int, count: int) -> None:
         """Say that the entry that starts with message `number` holds `count` messages."""
         self.batch[number] = count
@@ -72,3 +97,7 @@ class MessageTable:
             setattr(copy, name, getattr(self, name)[:count])
         copy._bind()
         return copy
+
+
+def _array(values: np.ndarray | int, count: int) -> array:
+    return array("q", [values]) * count if isinstance(values, int) else array("q", values.tobytes())

@@ -13,6 +13,7 @@ from simulator.kernel.distributions import interval_sampler
 from simulator.kernel.random import draw, stream_key
 from simulator.pulsar.creation import clients
 from simulator.pulsar.lookup.producing import Brokers
+from simulator.pulsar.quiet.running import Quiet, run_quietly
 from simulator.pulsar.ranks import PRODUCER, rank
 from simulator.pulsar.shadow.authorisation import PRODUCE, refusal
 from simulator.trace.registry import CODE, NULL
@@ -46,6 +47,7 @@ class Producer:
         self.next_sequence_id = 0
         self.scheduled = 0  # messages of the plan so far; `producer.publish` adds others
         self.epoch = 0
+        self.quiet = Quiet()
         self.open_batches: dict[str, tuple[int, int]] = {}  # topic -> first message, messages
         self.pending: deque[tuple[int, int, str, int]] = deque()  # (first message, messages, topic, times sent)
         self.retry_due = False
@@ -80,11 +82,15 @@ class Producer:
         else:
             self.flush_batches(NULL)
 
-    def tick(self, epoch: int) -> None:
-        """The instant of a planned publish."""
+    def tick(self, epoch: int) -> int | None:
+        """The instant of a planned publish; returns how many queue events it stands for, when a quiet stretch begins."""
         planned = self.planned
         if epoch != self.epoch or self.state != RUNNING or (planned is not None and self.scheduled >= planned):
-            return
+            return None
+        if self.quiet.due(self.scheduled, self.runtime.now_us):
+            events = run_quietly(self)
+            if events is not None:
+                return events
         self.scheduled += 1
         self.publish(NULL)
         if planned is not None and self.scheduled >= planned:
@@ -94,6 +100,7 @@ class Producer:
         else:
             gap_us = self.every_us if self.intervals is None else self.intervals.at(self.scheduled)
             self._schedule(self.runtime.now_us + gap_us)
+        return None
 
     def _finished(self) -> bool:
         return self.planned is not None and self.scheduled >= self.planned

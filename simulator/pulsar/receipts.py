@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+import numpy as np
+
 from simulator.log.cursors import Cursor
 
 PERSIST_INTERVAL_US = 1_000_000
@@ -40,6 +42,13 @@ class ReceiptTaker:
     def _persist_if_due(self, now_us: int) -> None:
         if now_us - self.cursor.last_persist_us >= PERSIST_INTERVAL_US:
             self.cursor.persist(now_us)
+
+    def take_receipts(self, indices: np.ndarray, arrivals_us: np.ndarray) -> None:
+        """Entries arrived at these instants: their receipts are on the way back."""
+        receipts_us = arrivals_us + self.back.latencies_us(self.draw_base + indices)
+        receipts_us = np.maximum.accumulate(np.maximum(receipts_us, self.last_receipt_us))
+        self.last_receipt_us = int(receipts_us[-1])
+        self.receipts.extend(zip(indices.tolist(), receipts_us.tolist()))
 
     def catch_up(self) -> None:
         """Bring the cursor to where it stands now: entries passed over since the last read, and receipts that are due."""

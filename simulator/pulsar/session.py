@@ -108,6 +108,21 @@ class Session:
         for item in arrived:
             self.consumer.receive(item)
 
+    def push_many(self, count: int, size_bytes: int) -> None:
+        """`push` of so many entries of one message, `size_bytes` all together, whose rows are written already."""
+        self.permits -= count
+        self.queued += count
+        self.sent_entries += count
+        self.sent_messages += count
+        self.sent_bytes += size_bytes
+
+    def take_many(self, count: int) -> None:
+        """`take` of single messages, with nothing left to dispatch."""
+        self.queued -= count
+        granted = (self.taken + count) // self.flow_at * self.flow_at
+        self.permits += granted
+        self.taken += count - granted
+
     def recall(self) -> None:
         """What is still in the broker is not sent: its permits are there again."""
         if self.in_broker:

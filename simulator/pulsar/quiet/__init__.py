@@ -1,0 +1,1 @@
+"""Quiet stretches: what producers, replicators and consumers do between two events of anything else, computed as columns."""
