@@ -1,0 +1,91 @@
+/**
+ * What steers a comparison: one clock of the page's own, and the controls that play, pause, speed, step and scrub it.
+ * Knows nothing of columns: `instants` are those that steps go to, `changed` is called when a person moved the clock.
+ */
+
+import { seconds } from "../model/format.js";
+import { atSpeed, clockUpTo, paused, played, settled, shown, soughtTo } from "../playback/own_clock.js";
+import { element, required, setText } from "../render/dom.js";
+import { letGoOfClickedButtons, listenToKeys } from "../transport/keys.js";
+import { SPEEDS, placeOfSpeed, speedText } from "../transport/speeds.js";
+
+/** A whole run lasts at most this long when it is first played. */
+const LONGEST_PLAY_S = 30;
+/** What a key on the scrub bar moves it by, and with Shift. */
+const NUDGE_US = 100_000;
+const SHIFTED_NUDGE_US = 1_000_000;
+const NUDGES = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
+
+/**
+ * @param {{document: Document, window: Window}} page
+ * @param {{instants: () => number[], changed: () => void}} given
+ */
+export function makeSteering({ document, window }, { instants, changed }) {
+  const part = (name) => required(document, `[data-part=${name}]`);
+  const [steering, scrub, clock_words, speed_choice] = ["steering", "scrub", "clock", "speed"].map(part);
+  const play_button = required(document, "[data-act=play]");
+  const now = () => window.performance.now();
+  let clock = clockUpTo(1, 1);
+
+  function set(next) {
+    clock = next;
+    speed_choice.value = String(clock.speed);
+    changed();
+  }
+
+  const speedBy = (by) => set(atSpeed(clock, SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, placeOfSpeed(clock.speed) + by))], now()));
+
+  function step(by) {
+    const at_us = shown(clock, now());
+    const to = by > 0 ? instants().find((instant) => instant > at_us) : instants().findLast((instant) => instant < at_us);
+    set(soughtTo(paused(clock, now()), to ?? (by > 0 ? clock.end_us : 0), now()));
+  }
+
+  function nudge(event) {
+    const by = NUDGES[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    set(soughtTo(clock, shown(clock, now()) + by * (event.shiftKey ? SHIFTED_NUDGE_US : NUDGE_US), now()));
+  }
+
+  function listen() {
+    const playPause = () => set(clock.playing ? paused(clock, now()) : played(clock, now()));
+    play_button.addEventListener("click", playPause);
+    speed_choice.addEventListener("change", () => set(atSpeed(clock, Number(speed_choice.value), now())));
+    scrub.addEventListener("input", () => set(soughtTo(clock, Number(scrub.value), now())));
+    scrub.addEventListener("keydown", nudge);
+    const acts = { playPause, step: () => step(1), stepBack: () => step(-1), slower: () => speedBy(-1), faster: () => speedBy(1) };
+    listenToKeys(document, acts, new window.AbortController().signal);
+    letGoOfClickedButtons(document, new window.AbortController().signal);
+  }
+
+  return {
+    /** Shown from now on, for a run of this length, at a speed that plays it in half a minute at most. */
+    begin(until_us) {
+      speed_choice.replaceChildren(...SPEEDS.map((speed) => element(document, "option", { value: speed, text: speedText(speed) })));
+      clock = clockUpTo(until_us, SPEEDS[placeOfSpeed(Math.max(1, until_us / 1e6 / LONGEST_PLAY_S))]);
+      speed_choice.value = String(clock.speed);
+      listen();
+      steering.hidden = false;
+    },
+    /** Where the clock ends. */
+    endAt(end_us) {
+      clock = { ...clock, end_us };
+      scrub.max = String(Math.round(end_us));
+    },
+    /** The clock as it stands at an instant of the wall's: {at_us, end_us, playing, speed}. */
+    at(wall_ms) {
+      clock = settled(clock, wall_ms);
+      return { at_us: shown(clock, wall_ms), end_us: clock.end_us, playing: clock.playing, speed: clock.speed };
+    },
+    /** Say where it stands; `at_us` is the instant that the pictures show. */
+    write(exact_us, at_us) {
+      setText(play_button, clock.playing ? "Pause" : exact_us >= clock.end_us ? "Again" : "Play");
+      setText(clock_words, `${seconds(at_us)} s`);
+      scrub.value = String(Math.round(exact_us));
+    },
+    /** The same for those who do not see the bar: seldom, since it is read aloud. */
+    say: (at_us) => scrub.setAttribute("aria-valuetext", `${seconds(at_us)} seconds`),
+    seek: (at_us) => set(soughtTo(paused(clock, now()), at_us, now())),
+  };
+}
