@@ -14,7 +14,7 @@ import sys
 
 from script.benchmarks import measure
 
-PARTS = ("engine", "groups", "seek", "live", "page", "hour", "cursor", "filter", "broadcast", "spark")
+PARTS = ("engine", "groups", "seek", "live", "page", "group_lab", "hour", "cursor", "filter", "broadcast", "spark")
 
 
 def main() -> int:

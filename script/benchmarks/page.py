@@ -42,9 +42,9 @@ def measure() -> list[Figure]:
     figures = []
     with Supervisor(interrupting=True) as supervisor, temporary_site(supervisor) as site, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        quiet, _shown = _script_ms_per_frame(browser, site, site.open_lab(yaml=scenarios.crowded(2, 1).replace("300/s", "10/s")), 0, 0, 900)
+        quiet, _shown = script_ms_per_frame(browser, site, site.open_lab(yaml=scenarios.crowded(2, 1).replace("300/s", "10/s")), 0, 0, 900)
         for name, (text, from_us, presses, height) in CROWDS.items():
-            figure, shown = _script_ms_per_frame(browser, site, site.open_lab(yaml=text), from_us, presses, height)
+            figure, shown = script_ms_per_frame(browser, site, site.open_lab(yaml=text), from_us, presses, height)
             title = f"script time per frame, {name} ({shown['entries']:,} entries, {shown['flights']} in flight)"
             figures.append(Figure("page", title, figure, "ms", "two regions, 10 messages/s", quiet, f"under {LIMIT_MS:g} ms", figure < LIMIT_MS))
         figures.append(_first_picture(browser, site))
@@ -68,7 +68,7 @@ def _first_picture(browser: Any, site: Site) -> Figure:
     return Figure("page", "first paint of a lab", median(paints), "ms", "the logs drawn", median(drawings), f"under {FIRST_PAINT_MS:g} ms", median(paints) < FIRST_PAINT_MS)
 
 
-def _script_ms_per_frame(browser: Any, site: Site, lab: dict[str, str], from_us: int, presses: int, height: int) -> tuple[float, dict[str, int]]:
+def script_ms_per_frame(browser: Any, site: Site, lab: dict[str, str], from_us: int, presses: int, height: int, shows: str = SHOWN) -> tuple[float, dict[str, int]]:
     """The median over the rounds, and what the page held at the end."""
     page = browser.new_page(viewport={"width": 1440, "height": height})
     page.add_init_script(ANIMATION_FRAMES)
@@ -85,7 +85,7 @@ def _script_ms_per_frame(browser: Any, site: Site, lab: dict[str, str], from_us:
         page.wait_for_timeout(ROUND_MS)
         after = _script_seconds(profiler), page.evaluate("window.animationFrames")
         times.append((after[0] - before[0]) * 1000 / (after[1] - before[1]))
-    shown = page.evaluate(SHOWN)
+    shown = page.evaluate(shows)
     page.close()
     return median(times), shown
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { layMachine } from "../../static/js/layout/machine.js";
+import { clientsOf } from "../../static/js/model/groups.js";
 import { machinesNow, memberOf, toldBetween } from "../../static/js/model/layers.js";
 import { badgeOf } from "../../static/js/model/rounds.js";
 
@@ -37,6 +38,11 @@ test("the one looked at is a client that takes part and a stream that it reads; 
   assert.deepEqual(memberOf(state, "g", {}), { client: "ada", borrower: "ada/0", stream: "s2", clients: ["ada", "ben"], borrowers: ["ada/0"], streams: ["s1", "s2"] });
   assert.equal(memberOf(state, "g", { client: "ben" }).borrower, null);
   assert.equal(memberOf(state, "g", { client: "gone", stream: "s1" }).stream, "s1");
+});
+
+test("what is reckoned from a state is reckoned once", () => {
+  assert.equal(clientsOf(state, "g"), clientsOf(state, "g"));
+  assert.notEqual(clientsOf(state, "g"), clientsOf({ ...state }, "g"));
 });
 
 test("a machine's state is the view's, its last move the rows', and one that the rows do not know yet is not made up", () => {

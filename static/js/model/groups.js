@@ -38,8 +38,20 @@ export function leaderOf(group) {
   return number === undefined ? null : { number, leader: group.leaders[number] };
 }
 
+/** What is reckoned from a state, once: picture, sentence, table and words ask for the same, some in every animation frame. */
+const reckoned = new WeakMap();
+
+function once(state, key, reckon) {
+  if (!reckoned.has(state)) reckoned.set(state, new Map());
+  const known = reckoned.get(state);
+  if (!known.has(key)) known.set(key, reckon());
+  return known.get(key);
+}
+
 /** Clients that share in the group, or once did, or could: all where there is one group only. @returns {Client[]} */
-export function clientsOf(state, name) {
+export const clientsOf = (state, name) => once(state, `clients of ${name}`, () => reckonClients(state, name));
+
+function reckonClients(state, name) {
   const { sessions, groups } = state.view;
   const group = groups[name];
   const known = leaderOf(group)?.leader.borrowers ?? {};
@@ -59,7 +71,9 @@ export function clientsOf(state, name) {
 }
 
 /** @returns {Tape[]} the group's streams, in storage's order */
-export function tapesOf(state, name) {
+export const tapesOf = (state, name) => once(state, `tapes of ${name}`, () => reckonTapes(state, name));
+
+function reckonTapes(state, name) {
   const group = state.view.groups[name];
   const leading = leaderOf(group);
   return Object.entries(group.streams).map(([stream, one]) => tapeOf(stream, one, state.view.streams[stream], leading?.leader.streams[stream] ?? null, leading !== null));
@@ -99,7 +113,9 @@ export const isDoubled = (tape) => tape.readers.length > 1;
 export const isUnread = (tape) => fetching(tape).length === 0 && !isOver(tape);
 
 /** The figures of a group's head: streams, read by nobody, by two, balance. */
-export function countsOf(tapes) {
+export const countsOf = (tapes) => once(tapes, "counts", () => reckonCounts(tapes));
+
+function reckonCounts(tapes) {
   let unread = 0;
   let doubled = 0;
   let over = 0;

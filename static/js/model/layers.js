@@ -33,7 +33,7 @@ const numberOf = (borrower) => (borrower === null ? null : Number(borrower.slice
 
 /**
  * @param {object[]} rows ascending
- * @returns {Object<string, {now: string | null, last: {from: string | null, to: string, at_us: number, seq: number, why: string | null} | null}>} by machine
+ * @returns {Object<string, {now: string | null, last: {from: string | null, to: string, at_us: number, seq: number, why: string | null} | null, untouched: boolean}>} by machine; untouched: it has never moved
  */
 export function machinesNow(state, group, member, rows) {
   const { view } = state;
@@ -56,7 +56,7 @@ export function machinesNow(state, group, member, rows) {
     assignment: assigned?.state ?? null,
     leader: leader?.state ?? null,
   };
-  return Object.fromEntries(Object.keys(now).map((name) => [name, { now: now[name], last: lastOf(moves[name], now[name], state.welcome.tables.machines[name]) }]));
+  return Object.fromEntries(Object.keys(now).map((name) => [name, { now: now[name], untouched: moves[name].length === 0, last: lastOf(moves[name], now[name], state.welcome.tables.machines[name]) }]));
 }
 
 /** The last move, unless the state has changed since: then it is not known yet. */

@@ -41,7 +41,6 @@ function make(section, { document, window: page, requests, base, link, lights, w
   let even = false;
   let group = null;
   let first_session = 0;
-  let members = { state: null, group: null, names: [] };
   let window = null;
   let now_us = 0;
   let drawn = "";
@@ -81,11 +80,7 @@ function make(section, { document, window: page, requests, base, link, lights, w
     redraw();
   }
 
-  /** Sessions of the group, reckoned once for a state. */
-  function namesOf(state) {
-    if (members.state !== state || members.group !== group) members = { state, group, names: clientsOf(state, group).map(({ name }) => name) };
-    return members.names;
-  }
+  const namesOf = (state) => clientsOf(state, group).map(({ name }) => name);
 
   function toggle(name, pressed) {
     if (!hidden.delete(name)) hidden.add(name);

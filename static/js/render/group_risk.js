@@ -13,9 +13,11 @@ const SHOWN = new Set(["hand-over time", "duplicates so far"]);
 export function makeGroupRisk(document, root) {
   const box = required(root, "[data-part=risk]");
   let shown = "";
+  let told = {};
   return {
     update(state, watched) {
-      if (watched.group === null) return;
+      if (watched.group === null || (state === told.state && watched.group === told.group)) return;
+      told = { state, group: watched.group };
       const group = state.view.groups[watched.group];
       const { unread, doubled, streams, over } = countsOf(tapesOf(state, watched.group));
       const sessions = Object.entries(group.repeats.sessions).sort(([, a], [, b]) => b.again - a.again);

@@ -126,17 +126,17 @@ function makeMachine(document, name, onRow) {
   return {
     node: element(document, "section.machine-of", {}, [title, svg, came, next]),
     update({ state, group, member, machines, theme, width }) {
-      const { now, last } = machines[name];
+      const { now, last, untouched } = machines[name];
       const machine = state.welcome.tables.machines[name];
       const counts = state.view.groups[group].states[name];
       const words = titleOf(name, state, group, member);
       const turned = width < TURNED_BELOW_PX;
-      const key = JSON.stringify([words, now, last?.seq, counts, turned, theme.scale]);
+      const key = JSON.stringify([words, now, last?.seq, untouched, counts, turned, theme.scale]);
       if (key === drawn) return;
       drawn = key;
       setText(title, words);
       drawMachine(document, svg, machine, { name: words, now, last, counts, scale: theme.scale, turned });
-      came.replaceChildren(...cameWords(document, now, last, onRow));
+      came.replaceChildren(...cameWords(document, now === null ? NONE[name] : now, now === null ? null : { last, untouched }, onRow));
       next.replaceChildren(...Object.entries(machine.moves[now] ?? {}).map(([to, why]) => element(document, "li", {}, [element(document, "b", { text: to }), `: ${why}`])));
     },
   };
@@ -148,11 +148,15 @@ function titleOf(name, state, group, { borrower, stream }) {
   return { borrower: `Borrower ${borrower ?? ""}`.trim(), lease: `${stream ?? "No stream"} at borrower ${borrower ?? ""}`.trim(), assignment: `${stream ?? "No stream"} at ${leader}`, leader: leader[0].toUpperCase() + leader.slice(1) }[name];
 }
 
-function cameWords(document, now, last, onRow) {
-  if (now === null) return ["Not known here."];
-  if (!last) return [element(document, "b", { text: now }), " since before what is known here."];
-  const why = last.why ? `: ${last.why}` : "";
-  return [element(document, "b", { text: now }), " since ", element(document, "button.plain", { type: "button", title: "Light what led to it", onclick: () => onRow(last.seq), text: `${seconds(last.at_us)} s` }), `${last.from ? `, from ${last.from}` : ""}${why}`];
+const NONE = { borrower: "No borrower.", lease: "No borrower that could read it.", assignment: "No leader has it in its table.", leader: "No leader so far." };
+
+function cameWords(document, now, came, onRow) {
+  if (came === null) return [now];
+  const { last, untouched } = came;
+  const state = element(document, "b", { text: now });
+  if (!last) return [state, untouched ? " since the beginning." : " since a moment ago."];
+  const since = element(document, "button.plain", { type: "button", title: "Light what led to it", onclick: () => onRow(last.seq), text: `${seconds(last.at_us)} s` });
+  return [state, " since ", since, `${last.from ? `, from ${last.from}` : ""}${last.why ? `: ${last.why}` : ""}`];
 }
 
 /** Between two layers. */
