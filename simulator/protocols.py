@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from simulator import inspection, summary, view
+from simulator import summary
 from simulator.counting.count import count_run
 from simulator.counting.groups import count_groups
 from simulator.emqx.changes import CHANGES as EMQX_CHANGES
@@ -17,11 +17,11 @@ from simulator.emqx.compared import COMPARED as EMQX_COMPARED
 from simulator.emqx.stability import tables as emqx_tables
 from simulator.emqx.system import build as build_emqx
 from simulator.emqx.system import flights as emqx_flights
-from simulator.emqx.view import view as emqx_view
 from simulator.pulsar.changes import CHANGES as PULSAR_CHANGES
 from simulator.pulsar.compared import COMPARED as PULSAR_COMPARED
 from simulator.pulsar.system import build as build_pulsar
 from simulator.scenarios.families import EMQX, PULSAR
+from simulator.views import emqx, inspection, pulsar
 
 if TYPE_CHECKING:
     from simulator.counting.results import CountedRun
@@ -50,8 +50,8 @@ class Protocol:
 
 
 PROTOCOLS: dict[str, Protocol] = {
-    PULSAR: Protocol(build_pulsar, count_run, view.pulsar, inspection.flights, summary.PULSAR_SECTIONS, PULSAR_CHANGES, PULSAR_COMPARED),
-    EMQX: Protocol(build_emqx, count_groups, emqx_view, emqx_flights, summary.EMQX_SECTIONS, EMQX_CHANGES, EMQX_COMPARED, emqx_tables),
+    PULSAR: Protocol(build_pulsar, count_run, pulsar.view, inspection.flights, summary.PULSAR_SECTIONS, PULSAR_CHANGES, PULSAR_COMPARED),
+    EMQX: Protocol(build_emqx, count_groups, emqx.view, emqx_flights, summary.EMQX_SECTIONS, EMQX_CHANGES, EMQX_COMPARED, emqx_tables),
 }
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simulator import admin, inspection, stepping, summary, view
+from simulator import admin, stepping, summary
 from simulator.branch import BY_HAND, Branch, put_by_hand
 from simulator.checks import Checks
 from simulator.counting.results import CountedRun
@@ -20,10 +20,11 @@ from simulator.protocols import protocol_of
 from simulator.scenarios.commands import CommandError, normalise_command
 from simulator.scenarios.loader import load_scenario
 from simulator.scenarios.model import Scenario
-from simulator.snapshot_rules import snapshot_rules
 from simulator.summaries.broker_load import broker_load
 from simulator.system.commanding import execute
 from simulator.trace.trace import Trace
+from simulator.views import inspection, live
+from simulator.views.snapshot_rules import snapshot_rules
 
 ENGINE_VERSION = "0.1.0"
 ROWS_MAX = 5_000_000
@@ -349,7 +350,7 @@ class World:
 
     def view(self) -> dict:
         """The live state for the page."""
-        return view.view(self)
+        return live.view(self)
 
     def broker_load(self) -> dict:
         """Load of declared brokers over time and latency of their readers."""

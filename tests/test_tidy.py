@@ -58,11 +58,12 @@ MAY_IMPORT_INSIDE_SIMULATOR = {
     "story": ("story", "counting", "trace"),
     "admin": ("admin", "pulsar", "trace", "log"),
     "summaries": ("summaries", "admin", "pulsar", "counting", "trace", "log", "scenarios", "world"),  # the world is what they are given: its type
+    "views": ("views", "summaries", "pulsar", "emqx", "system", "markers", "trace", "world"),  # the world likewise
     # counting knows no protocol; its forecast is a pure function that a failover asks at its instant
     **{protocol: (protocol, "system", "counting", "markers", "log", "kernel", "trace", "schemas", "scenarios") for protocol in PROTOCOLS},
 }
 
-FRONT_DOOR = ("simulator", "simulator.headless", "simulator.what_if", "simulator.comparison", "simulator.story", "simulator.creation_view", "simulator.trace.registry", "simulator.trace.files", "simulator.scenarios.settings")
+FRONT_DOOR = ("simulator", "simulator.headless", "simulator.what_if", "simulator.comparison", "simulator.story", "simulator.views.creation", "simulator.trace.registry", "simulator.trace.files", "simulator.scenarios.settings")
 """What rooms outside may import of the simulator: the front door, and the declared vocabularies."""
 
 ELSEWHERE_NEVER = {

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from simulator import ENGINE_VERSION
-from simulator.creation_view import look, starts
+from simulator.views.creation import look, starts
 from visualizer import stories
 from visualizer.cone import cone
 from visualizer.handshakes import handshakes

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from simulator import World, load_scenario, load_scenario_text, scenario_names
-from simulator.creation_view import POINTS_MAX, look, starts
+from simulator.views.creation import POINTS_MAX, look, starts
 from tests.simulator.creation_runs import SCHEMAS, opened, replicator
 from tests.simulator.engine_runs import SECOND, do, rows
 

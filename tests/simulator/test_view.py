@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from script.benchmarks import scenarios
-from simulator import World, load_scenario_text, view
+from simulator import World, load_scenario_text
+from simulator.views import pulsar
 
 
 def controller_after(link_s: int, seconds: int) -> dict:
@@ -23,7 +24,7 @@ def test_every_pending_snapshot_is_listed():
 
 def test_beyond_its_bound_the_newest_are_listed_and_the_total_stays(monkeypatch: pytest.MonkeyPatch):
     whole = controller_after(5, 30)
-    monkeypatch.setattr(view, "PENDING_MAX", 4)
+    monkeypatch.setattr(pulsar, "PENDING_MAX", 4)
     shown = controller_after(5, 30)
     assert shown["pending"] == whole["pending"][-4:] and shown["pending_total"] == whole["pending_total"]
 

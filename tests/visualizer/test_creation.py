@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.test import AsyncClient
 
 from simulator import World
-from simulator.creation_view import look, starts
+from simulator.views.creation import look, starts
 from tests.visualizer.pages import Page
 
 AT_US = 9_000_000

@@ -1,18 +1,17 @@
-"""The live state as one JSON-able value, for the page (docs/front-door.md). Reads, never writes; lists are bounded."""
+"""The live state of a simulated Pulsar for the page (docs/front-door.md). Reads, never writes; lists are bounded."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from simulator.inspection import read_position_text
-from simulator.migration_view import lookup_view, migrations_view
 from simulator.pulsar import forecasting
 from simulator.summaries.audiences import audience_figures
 from simulator.summaries.brokers import broker_figures
 from simulator.pulsar.shadow.losses import lost_messages
 from simulator.summaries.shadows import reads_by_place
 from simulator.system.links import shown
+from simulator.views.inspection import read_position_text
+from simulator.views.migration import lookup_view, migrations_view
 
 if TYPE_CHECKING:
     from simulator.pulsar.broadcast.audience import Audience
@@ -40,21 +39,7 @@ REFUSALS = {
 
 
 def view(world: World) -> dict[str, Any]:
-    """Everything that the diagram shows at this instant."""
-    runtime = world.runtime
-    return {
-        "at_us": runtime.now_us,
-        "seq": runtime.seq,
-        "branch": world.branch,
-        "furthest_us": world.furthest_us,
-        "limit_reached": world.limit_reached,
-        "violations": [asdict(violation) for violation in world.violations],
-        **world.protocol.view(world),
-    }
-
-
-def pulsar(world: World) -> dict[str, Any]:
-    """A simulated Pulsar's part."""
+    """This protocol's part of `World.view`."""
     runtime = world.runtime
     forecasts = {name: _forecast(world, name) for name in world.subscriptions}
     return {
