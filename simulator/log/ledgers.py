@@ -21,21 +21,25 @@ _NOWHERE = 1 << 62  # no index reaches it: stands for "there is no such ledger y
 
 
 class Ledger:
-    """A run of entries; `closed_us` None is open. A closed ledger never changes, so checkpoints may hold it itself."""
+    """A run of entries; `closed_us` None is open, `alone` says that the topic kept no entry when it was opened.
 
-    __slots__ = ("id", "first_index", "entries", "opened_us", "closed_us", "size_bytes")
+    A closed ledger never changes, so checkpoints may hold it itself.
+    """
 
-    def __init__(self, ledger_id: int, first_index: int, opened_us: int) -> None:
+    __slots__ = ("id", "first_index", "entries", "opened_us", "closed_us", "size_bytes", "alone")
+
+    def __init__(self, ledger_id: int, first_index: int, opened_us: int, alone: bool = False) -> None:
         self.id = ledger_id
         self.first_index = first_index
         self.entries = 0
         self.opened_us = opened_us
         self.closed_us: int | None = None
         self.size_bytes = 0
+        self.alone = alone
 
     def copy(self) -> Ledger:
         """An equal ledger of its own."""
-        twin = Ledger(self.id, self.first_index, self.opened_us)
+        twin = Ledger(self.id, self.first_index, self.opened_us, self.alone)
         twin.entries, twin.closed_us, twin.size_bytes = self.entries, self.closed_us, self.size_bytes
         return twin
 
@@ -84,7 +88,7 @@ class TopicLog:
             raise AssertionError(f"ledger {ledger_id} was opened after ledger {newest}; ids must grow")
         if self.ledgers and not self.ledgers[-1].entries:
             self.ledgers.pop()
-        self.current = Ledger(ledger_id, self.length, now_us)
+        self.current = Ledger(ledger_id, self.length, now_us, alone=self.length == self.first_kept)
         self.ledgers.append(self.current)
 
     def close_ledger(self, now_us: int) -> None:
@@ -181,6 +185,14 @@ class TopicLog:
         self._near_end = _NOWHERE if last else firsts[place + 1]
         return self._near_id, self._near_first, self.length if last else self._near_end
 
+    def ledger_after(self, index: int) -> int | None:
+        """Id of the kept ledger that begins after entry `index`, when that is the last of its own kept ledger; else None."""
+        place = bisect_right(self.ledgers, index, key=lambda ledger: ledger.first_index)
+        if not 0 < place < len(self.ledgers):
+            return None
+        ledger = self.ledgers[place - 1]
+        return self.ledgers[place].id if ledger.first_index + ledger.entries - 1 == index else None
+
     @staticmethod
     def position_before(ledger_id: int) -> tuple[int, int]:
         """The position before a ledger's first entry, `L:-1`."""
@@ -209,10 +221,11 @@ class TopicLog:
 
     @property
     def last_confirmed(self) -> tuple[int, int]:
-        """Position of the last entry, empty ledgers skipped; `L:-1` of the newest ledger when the topic holds none."""
-        if self.length > self.first_kept:
-            return self.position(self.length - 1)
-        if self.ledgers:
+        """Position of the last entry, empty ledgers skipped; `L:-1` of a ledger that was opened when no entry was kept.
+
+        Trimming leaves it where it is: until the next load it may name an entry that is gone (Pulsar: `doDeleteLedgers`).
+        """
+        if self.length == self.first_kept and self.ledgers and self.ledgers[-1].alone:
             return self.position_before(self.ledgers[-1].id)
         return self.position(self.length - 1)
 

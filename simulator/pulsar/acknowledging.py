@@ -57,6 +57,7 @@ class Acknowledger:
         spec = self.spec
         self.kinds = {kind: self.runtime.name(kind) for kind in ("individual", "cumulative")}
         self.in_hand: dict[Key, Handed] = {}
+        self.given_back: dict[Key, Handed] = {}  # asked for again and not yet here: what a cumulative ack covers all the same
         self.ack_pending: dict[Key, Ack] = {}
         self.whole_entries: dict[tuple[Place, int], dict[Key, Ack]] = {}  # acks that wait for the rest of their batch
         self.flush_due = False
@@ -92,6 +93,7 @@ class Acknowledger:
     def drop_acks(self) -> None:
         """The process died."""
         self.in_hand.clear()
+        self.given_back.clear()
         self.ack_pending.clear()
         self.whole_entries.clear()
         self.held.clear()
@@ -162,7 +164,7 @@ class Acknowledger:
         runtime, (item, _delivered_seq, key, about) = self.runtime, handed
         seq = self.last_seq = runtime.emit((_NEGATIVE, runtime.now_us, cause, *about))
         self.negatively_acknowledged.add(item[2])
-        self.in_hand.pop(key, None)
+        self._give_back(key)
         due_us = runtime.now_us + self.spec.negative_ack_redelivery_delay_us
         runtime.schedule(due_us, self.rank, self, "nack_over", (self.epoch, handed, seq))
 
@@ -172,21 +174,27 @@ class Acknowledger:
         if epoch == self.epoch:
             self._ask_again(handed, seq)
 
+    def _give_back(self, key: Key) -> None:
+        handed = self.in_hand.pop(key, None)
+        if handed is not None and self.spec.acknowledge == "cumulative":
+            self.given_back[key] = handed
+
     def _ask_again(self, handed: Handed, cause: int) -> None:
         key = handed[2]
         session = self.sessions.get(key[0])
         if session is not None:
-            self.in_hand.pop(key, None)
+            self._give_back(key)
             session.subscription.dispatcher.redeliver(session, [key[1]], cause)
 
     # --- acks
 
     def acknowledge(self, handed: Handed) -> None:
-        """The application calls ack: individually, or cumulatively for all it was handed up to here."""
+        """The application calls ack: individually, or cumulatively for all it was handed up to here, given back or not."""
         if self.spec.acknowledge == "cumulative":
             upto = handed[2]
-            for key in sorted(key for key in self.in_hand if key[0] == upto[0] and key <= upto):
-                self._acknowledge_one(self.in_hand[key], self.kinds["cumulative"])
+            had = {**self.in_hand, **self.given_back} if self.given_back else self.in_hand
+            for key in sorted(key for key in had if key[0] == upto[0] and key <= upto):
+                self._acknowledge_one(had[key], self.kinds["cumulative"])
         else:
             self._acknowledge_one(handed, self.kinds["individual"])
         if not self.flush_due or len(self.ack_pending) >= ACK_GROUP_SIZE_MAX:
@@ -195,6 +203,8 @@ class Acknowledger:
     def _acknowledge_one(self, handed: Handed, kind: int) -> None:
         runtime, ((session, index, message, batch_index, _redelivery, _cause), delivered_seq, key, about) = self.runtime, handed
         self.in_hand.pop(key, None)
+        if self.given_back:
+            self.given_back.pop(key, None)
         if self.held:
             self.held.pop(key, None)
         seq = self.last_seq = runtime.emit((_ACKNOWLEDGED, runtime.now_us, delivered_seq, *about, kind))

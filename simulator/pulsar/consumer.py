@@ -235,6 +235,8 @@ class Consumer(Acknowledger):
         runtime.delivered[subscription.name].add(message)
         key = (topic.place, index, batch_index)
         handed = self.in_hand[key] = (item, seq, key, about)
+        if self.given_back:
+            self.given_back.pop(key, None)
         if self.spec.ack_timeout_us:
             self.expect_ack(key, seq)
         return handed

@@ -234,10 +234,21 @@ class KeySharedDispatcher(SharedDispatcher):
         self.held = {}
         super().restart_reading(cause)
 
+    def _sticky_key(self, index: int) -> int:
+        """The key by which an entry is dealt: that of its first message, or one of its own below NULL (Pulsar: producer and sequence id)."""
+        record = self.topic.log.records[index]
+        key = self.runtime.messages.key[record]
+        return key if key != NULL else NULL - 1 - record
+
     def _owner(self, key: int) -> Session:
-        hashed = draw(stream_key(0, "key"), key if key != NULL else 0) % KEY_HASHES
+        hashed = draw(stream_key(0, "key"), key) if key >= 0 else self._hash_without_key(NULL - 1 - key)
+        hashed %= KEY_HASHES
         place = bisect_left(self.ring, hashed, key=lambda point: point[0])
         return self.ring[place % len(self.ring)][1]
+
+    def _hash_without_key(self, message: int) -> int:
+        messages = self.runtime.messages
+        return draw(stream_key(0, self.runtime.trace.names[messages.producer[message]]), messages.sequence_id[message])
 
     def dispatch(self, cause: int) -> None:
         """Replays first, in order; an entry that cannot go blocks its key, and reading goes on for the others."""
@@ -250,7 +261,7 @@ class KeySharedDispatcher(SharedDispatcher):
             index = self._next_index(cause)
             if index is None:
                 break
-            key = self.runtime.messages.key[self.topic.log.records[index]]
+            key = self._sticky_key(index)
             session = self._owner(key)
             held = self.held.get(key)
             if key in blocked_keys or not session.ready or (held is not None and held[0] is not session):
@@ -267,7 +278,7 @@ class KeySharedDispatcher(SharedDispatcher):
         freed = False
         for index, _batch_index, _seq, _message, _about in acks:
             if index in self.pending:
-                freed = self._let_go(self.runtime.messages.key[self.topic.log.records[index]], 1) or freed
+                freed = self._let_go(self._sticky_key(index), 1) or freed
         super().release(acks, released, cause)
         if freed and self.replay:
             self.dispatch(cause)
@@ -275,7 +286,7 @@ class KeySharedDispatcher(SharedDispatcher):
     def redeliver(self, session: Session, indices: list[int], cause: int) -> None:
         for index in indices:
             if self.pending.get(index) is session:
-                self._let_go(self.runtime.messages.key[self.topic.log.records[index]], session.outstanding(index))
+                self._let_go(self._sticky_key(index), session.outstanding(index))
         super().redeliver(session, indices, cause)
 
     def _let_go(self, key: int, count: int) -> bool:

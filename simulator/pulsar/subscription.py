@@ -42,8 +42,8 @@ class Subscription:
         self.last_update_us: int | None = None
         self.last_applied_us: int | None = None
         self.flush_due = False
-        self.rolled_to: tuple[int, int] | None = None  # (mark-delete index, ledger): caught up when that ledger was opened
-        self.persisted_rolled_to: tuple[int, int] | None = None  # as it was when the cursor was persisted
+        self.rolled_to = self._first_place(mark_delete)  # (mark-delete index, ledger): it stands before that ledger's first entry
+        self.persisted_rolled_to = self.rolled_to  # as it was when the cursor was persisted
         self.cursor_ledger = -1  # the cursor's own ledger, -1 before its first write
         self.sent_before = (0, 0)  # messages and bytes sent to sessions that have ended since the load
         self.synced: dict[str, AcknowledgedState] = {}  # peer -> what it last said is acknowledged there; survives crashes
@@ -228,19 +228,34 @@ class Subscription:
         return self.runtime.note("cursor.moved", cause, self.topic.cluster.number, self.topic.number, self.number,
                                  *self.position_of(before), *self.position_of(self.cursor.mark_delete), reason)  # fmt: skip
 
-    def ledger_rolled_over(self, ledger: int, cause: int) -> None:
-        """A new ledger was opened: a cursor that was caught up moves to its beginning."""
+    def _first_place(self, mark_delete: int) -> tuple[int, int] | None:
+        """A cursor that is put before the first entry kept stands at that ledger's `:-1`, not in a ledger that was trimmed.
+
+        Where no entry is kept it stands at the last confirmed one, as there (ManagedLedgerImpl: getFirstPosition, getLastPosition).
+        """
+        log = self.topic.log
+        if not 0 < log.first_kept == mark_delete + 1 or not log.ledgers or (log.first_kept == log.length and log.last_confirmed[1] >= 0):
+            return None
+        return mark_delete, log.ledgers[0].id
+
+    def ledger_opened(self, cause: int) -> None:
+        """A new ledger was opened: a cursor at the end of a closed one moves to the beginning of the next (#25087)."""
+        ledger = self.topic.log.ledger_after(self.cursor.mark_delete)
+        if ledger is not None and self.rolled_to != (self.cursor.mark_delete, ledger):
+            self.move_to_ledger(ledger, cause)
+
+    def move_to_ledger(self, ledger: int, cause: int) -> None:
+        """The cursor stands at `<ledger>:-1` from now on, which is after the same entry."""
         mark_delete = self.cursor.mark_delete
-        if mark_delete == self.topic.log.length - 1:
-            before = self.position_of(mark_delete)
-            self.rolled_to = (mark_delete, ledger)
-            self.runtime.note("cursor.moved", cause, self.topic.cluster.number, self.topic.number, self.number,
-                              *before, ledger, -1, "rollover")  # fmt: skip
+        before = self.position_of(mark_delete)
+        self.rolled_to = (mark_delete, ledger)
+        self.runtime.note("cursor.moved", cause, self.topic.cluster.number, self.topic.number, self.number, *before, ledger, -1, "rollover")
 
     def reset(self, mark_delete: int, reason: str, cause: int) -> None:
         """A person's seek or reset: ranges and batch sets are cleared; no Update follows (fact sheet section 9)."""
         before = self.cursor.mark_delete
         self.cursor.reset(mark_delete)
+        self.rolled_to = self._first_place(mark_delete)
         seq = self.note_moved(before, reason, cause)
         if self.sender is not None:
             self.sender.reset_by(seq)

@@ -108,6 +108,9 @@ class Topic:
                 self.add_replicator(peer, seq, at_start=first)
         for replicator in self.replicators.values():
             replicator.start(seq, at_once=first)
+        if self.source is None:
+            for subscription in self.subscriptions.values():
+                subscription.ledger_opened(seq)
         upkeep.start(self)
         self.evaluate_controller(seq)
         self.shadows.loaded(seq, first)
@@ -213,7 +216,7 @@ class Topic:
         if self.log.full(now_us, *self._full):
             self._open_ledger(cause)
             for subscription in self.subscriptions.values():
-                subscription.ledger_rolled_over(self.log.ledgers[-1].id, cause)
+                subscription.ledger_opened(cause)
             upkeep.trim(self, cause)
 
     # --- appends
@@ -366,7 +369,7 @@ class Topic:
         self.subscriptions[name] = subscription
         self.subscriptions = {key: self.subscriptions[key] for key in sorted(self.subscriptions)}
         seq = self.runtime.note("subscription.created", cause, self.cluster.number, self.number, name,
-                                *self.log.position(mark_delete), reason, int(replicated))  # fmt: skip
+                                *subscription.position_of(mark_delete), reason, int(replicated))  # fmt: skip
         if subscription.sender is not None:
             subscription.sender.opened_by(seq)
             subscription.sender.start()

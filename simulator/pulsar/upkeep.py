@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
+    from simulator.log.cursors import Cursor
     from simulator.log.ledgers import Ledger
     from simulator.pulsar.replicator import Replicator
     from simulator.pulsar.subscription import Subscription
     from simulator.pulsar.topic import Topic
 
 _SECOND_US, _MINUTE_US, _MEGABYTE = 1_000_000, 60_000_000, 1 << 20
+BACKLOG_TO_EXPIRE = 1000
+"""Entries: with fewer a cursor in use is looked at only when its oldest is past one and a half times the TTL (Pulsar's MINIMUM_BACKLOG_FOR_EXPIRY_CHECK)."""
 
 
 def start(topic: Topic) -> None:
@@ -107,7 +110,7 @@ def _without_retained(topic: Topic, ledgers: list) -> list:
     size_bytes = sum(ledger.size_bytes for ledger in topic.log.ledgers)
     let_go = []
     for ledger in ledgers:
-        over_time = minutes != -1 and topic.runtime.now_us - (ledger.closed_us or 0) >= minutes * _MINUTE_US
+        over_time = minutes != -1 and topic.runtime.now_us - (ledger.closed_us or 0) > minutes * _MINUTE_US
         over_size = megabytes != -1 and size_bytes - ledger.size_bytes >= megabytes * _MEGABYTE
         if not (over_time or over_size):
             break
@@ -149,14 +152,16 @@ def pass_over(subscription: Subscription, last: int, event: str, cause: int, *mo
 
 
 def expire(topic: Topic) -> None:
-    """TTL: each cursor moves over its oldest entries as long as they are past it; no Update is triggered."""
+    """TTL: each cursor moves over its oldest entries as long as they are older; no Update is triggered."""
     ttl_us = topic.hot.ttl_us
     if ttl_us == 0:
         return
     limit_us = topic.runtime.now_us - ttl_us
     for subscription in tuple(topic.subscriptions.values()):
         last = subscription.cursor.mark_delete
-        while last + 1 < topic.log.length and published_us(topic, last + 1) <= limit_us:
+        if subscription.dispatcher.sessions and _nearly_caught_up(topic, subscription.cursor):
+            continue
+        while last + 1 < topic.log.length and published_us(topic, last + 1) < limit_us:
             last += 1
         if last > subscription.cursor.mark_delete:
             pass_over(subscription, last, "message.expired", NULL)
@@ -165,10 +170,20 @@ def expire(topic: Topic) -> None:
         _expire_for(replicator, limit_us)
 
 
+def _nearly_caught_up(topic: Topic, cursor: Cursor) -> bool:
+    """Whether a cursor in use is left alone: a small backlog, and the oldest entry is not past 1.5 times the TTL, in whole seconds."""
+    oldest, patience_us = cursor.mark_delete + 1, topic.hot.ttl_us // _SECOND_US * 3 // 2 * _SECOND_US
+    return cursor.backlog(topic.log.length) < BACKLOG_TO_EXPIRE and (
+        oldest >= topic.log.length or published_us(topic, oldest) + patience_us >= topic.runtime.now_us
+    )
+
+
 def _expire_for(replicator: Replicator, limit_us: int) -> None:
     """A replication cursor's own expiry (A5): it passes its oldest entries once they are older than TTL."""
     replicator.settle()
     topic, cursor = replicator.topic, replicator.cursor
+    if _nearly_caught_up(topic, cursor):
+        return
     last = cursor.mark_delete
     while last + 1 < topic.log.length and published_us(topic, last + 1) < limit_us:
         last += 1

@@ -83,7 +83,7 @@ def create(runtime, arguments, begin) -> None:
 
 
 def delete(runtime, arguments, begin) -> None:
-    """subscription.delete: only without consumers, as in Pulsar."""
+    """subscription.delete: only without consumers, as in Pulsar; a snapshot controller that runs goes on (#6464)."""
     subscriptions = subscriptions_of(runtime, arguments)
     if any(subscription.dispatcher.sessions for subscription in subscriptions):
         raise CommandError("has-consumers", f"{arguments['subscription']} has consumers in {arguments['cluster']}", "stop them first")
@@ -91,8 +91,7 @@ def delete(runtime, arguments, begin) -> None:
     for subscription in subscriptions:
         topic = subscription.topic
         del topic.subscriptions[subscription.name]
-        seq = runtime.note("subscription.deleted", cause, topic.cluster.number, topic.number, subscription.number)
-        topic.evaluate_controller(seq)
+        runtime.note("subscription.deleted", cause, topic.cluster.number, topic.number, subscription.number)
 
 
 def replicate(runtime, arguments, begin) -> None:

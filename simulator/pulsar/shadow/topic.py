@@ -139,7 +139,7 @@ class ShadowTopic(Topic):
             self.confirm(log.last_of_nonempty(self.source.shadows.entries_confirmed()), reason, seq)
             for subscription in self.subscriptions.values():  # nobody has read into the new ledger yet
                 if reason == "metadata" and subscription.cursor.mark_delete == log.current.first_index - 1 == log.length - 1:
-                    subscription.ledger_rolled_over(log.current.id, seq)
+                    subscription.move_to_ledger(log.current.id, seq)
             self._go_on_with_queued()
         elif self.source.terminated:
             self.confirm(self.source.log.last_confirmed, "terminated", seq)
