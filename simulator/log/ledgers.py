@@ -193,6 +193,10 @@ class TopicLog:
         ledger = self.ledgers[place - 1]
         return self.ledgers[place].id if ledger.first_index + ledger.entries - 1 == index else None
 
+    def kept_from(self, ledger_id: int) -> int | None:
+        """Id of the first kept ledger at or after this one; None when there is none."""
+        return next((ledger.id for ledger in self.ledgers if ledger.id >= ledger_id), None)
+
     @staticmethod
     def position_before(ledger_id: int) -> tuple[int, int]:
         """The position before a ledger's first entry, `L:-1`."""

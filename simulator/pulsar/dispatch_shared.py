@@ -2,7 +2,7 @@
 
 Rules: what comes back (consumer gone, negative ack, delay over) waits in `replay`, lowest position first, and goes before
 new entries. A consumer at maxUnackedMessagesPerConsumer, or a subscription at its limit, is not sent more, in silence,
-until it is down to half.
+until a consumer is down to half or asks for something again, a subscription below half (Pulsar's Consumer and dispatcher differ there).
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class SharedDispatcher(Dispatcher):
                 self.unacked -= freed
                 self.redeliveries[index] = self.redeliveries.get(index, 0) + 1
                 self.replay.add(index)
-        self._unblock(cause)
+        self._unblock(cause, asking=session)
         self.dispatch(cause)
 
     def release(self, acks: list[Ack], released: list[int], cause: int) -> None:
@@ -188,12 +188,12 @@ class SharedDispatcher(Dispatcher):
         if self._unblock(cause):
             self.dispatch(cause)
 
-    def _unblock(self, cause: int) -> bool:
-        """Lift limits that are down to half; True when one was lifted."""
+    def _unblock(self, cause: int, asking: Session | None = None) -> bool:
+        """Lift limits that are down to half, and that of a consumer that asked for messages again; True when one was lifted."""
         lifted = False
         half = self.topic.hot.unacked_per_consumer // 2
         for session in self.sessions:
-            if session.blocked and session.unacked < half:
+            if session.blocked and (session.unacked <= half or session is asking):
                 session.blocked = False
                 lifted = True
                 self._note_block("consumer.unblocked", session, session.unacked, cause)

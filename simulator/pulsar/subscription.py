@@ -239,9 +239,12 @@ class Subscription:
         return mark_delete, log.ledgers[0].id
 
     def ledger_opened(self, cause: int) -> None:
-        """A new ledger was opened: a cursor at the end of a closed one moves to the beginning of the next (#25087)."""
-        ledger = self.topic.log.ledger_after(self.cursor.mark_delete)
-        if ledger is not None and self.rolled_to != (self.cursor.mark_delete, ledger):
+        """A new ledger was opened: a cursor at the end of a closed one, or before an empty one that a load dropped, moves to the next (#25087)."""
+        log, mark_delete = self.topic.log, self.cursor.mark_delete
+        ledger = log.ledger_after(mark_delete)
+        if ledger is None and self.rolled_to is not None and self.rolled_to[0] == mark_delete:
+            ledger = log.kept_from(self.rolled_to[1])
+        if ledger is not None and self.rolled_to != (mark_delete, ledger):
             self.move_to_ledger(ledger, cause)
 
     def move_to_ledger(self, ledger: int, cause: int) -> None:

@@ -116,6 +116,7 @@ class Topic:
         self.shadows.loaded(seq, first)
         for audience in self.audiences.values():
             audience.topic_loaded()
+        upkeep.trim_if_slowest_moved(self, seq)
 
     def load_again(self, argument: tuple[int, int]) -> None:
         """Another broker takes the topic after a crash of the one before; nothing to do when it was loaded meanwhile."""

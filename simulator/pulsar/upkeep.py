@@ -53,6 +53,13 @@ def trim_if_passed(topic: Topic, before: int, after: int, cause: int) -> None:
         trim(topic, cause)
 
 
+def trim_if_slowest_moved(topic: Topic, cause: int) -> None:
+    """A load moved cursors from the end of a closed ledger into the next: trim when the slowest is among them (`onCursorMarkDeletePositionUpdated`)."""
+    slowest = _slowest(topic)
+    if topic.source is None and slowest is not None and topic.log.ledger_after(slowest) is not None:
+        trim(topic, cause)
+
+
 def trim(topic: Topic, cause: int) -> None:
     """Delete the ledgers that nobody needs any more; a shadow's are its source's to delete."""
     if topic.source is not None:
@@ -63,12 +70,18 @@ def trim(topic: Topic, cause: int) -> None:
 
 def let_go(topic: Topic) -> list[Ledger]:
     """The closed ledgers that every durable cursor has passed and that retention lets go, oldest first."""
+    slowest = _slowest(topic)
+    passed = topic.log.length - 1 if slowest is None else slowest
+    return _without_retained(topic, [ledger for ledger in topic.log.ledgers[:-1] if ledger.first_index + ledger.entries - 1 <= passed])
+
+
+def _slowest(topic: Topic) -> int | None:
+    """The mark-delete index of the slowest durable cursor, replicators' and audiences' included; None without any."""
     for replicator in topic.replicators.values():
         replicator.catch_up()
     cursors = [s.cursor.mark_delete for s in topic.subscriptions.values()] + [r.cursor.mark_delete for r in topic.replicators.values()]
     cursors += [slowest for audience in topic.audiences.values() if (slowest := audience.slowest()) is not None]
-    slowest = min(cursors, default=topic.log.length - 1)
-    return _without_retained(topic, [ledger for ledger in topic.log.ledgers[:-1] if ledger.first_index + ledger.entries - 1 <= slowest])
+    return min(cursors, default=None)
 
 
 def delete_ledgers(topic: Topic, ledgers: list[Ledger], cause: int) -> None:

@@ -214,16 +214,24 @@ def test_holes_print_as_pulsar_prints_them():
 # --- limits of unacknowledged messages
 
 
-def test_unacked_limit_per_consumer_blocks_in_silence_and_lifts_below_half():
-    # Issue, Engine 3: maxUnackedMessagesPerConsumer; Pulsar unblocks at half the limit.
+def test_unacked_limit_per_consumer_blocks_in_silence_and_lifts_at_half():
+    # Issue, Engine 3: maxUnackedMessagesPerConsumer; Consumer.removePendingAcks unblocks at half the limit, the dispatcher of a subscription below it.
     world = burst(30, settings="maxUnackedMessagesPerConsumer: 10", consumers=["c1: {hold: {share: 100%}, acknowledgmentGroupTime: 0s}"])
     assert numbers(delivered(world)) == list(range(10))
     assert [row["count"] for row in rows(world, "consumer.blocked", client="c1")] == [10]
-    do(world, "consumer.release", consumer="c1", messages=[f"p/{number}" for number in range(5)])
-    assert len(delivered(world)) == 10, "five left are not below half of ten"
-    do(world, "consumer.release", consumer="c1", messages=["p/5"])
-    assert [row["count"] for row in rows(world, "consumer.unblocked", client="c1")] == [4]
-    assert numbers(delivered(world)) == list(range(16)), "four are held and six more may come"
+    do(world, "consumer.release", consumer="c1", messages=[f"p/{number}" for number in range(4)])
+    assert len(delivered(world)) == 10, "six left are more than half of ten"
+    do(world, "consumer.release", consumer="c1", messages=["p/4"])
+    assert [row["count"] for row in rows(world, "consumer.unblocked", client="c1")] == [5]
+    assert numbers(delivered(world)) == list(range(15)), "five are held and five more may come"
+
+
+def test_a_blocked_consumer_that_asks_for_messages_again_is_sent_them():
+    # Consumer.redeliverUnacknowledgedMessages lifts the limit whatever is left: one comes back, nine of ten stay unacknowledged.
+    consumer = "c1: {hold: {share: 100%}, negativeAcknowledge: {messages: [p/0]}, negativeAckRedeliveryDelay: 500ms}"
+    world = burst(30, settings="maxUnackedMessagesPerConsumer: 10", consumers=[consumer])
+    world.run(1000 * MS)
+    assert numbers(delivered(world)) == [*range(10), 0] and [row["count"] for row in rows(world, "consumer.unblocked")] == [9]
 
 
 def test_unacked_limit_does_not_hold_for_exclusive():

@@ -183,8 +183,10 @@ def test_switching_replication_on_and_off():
 @pytest.mark.parametrize("covers, asked", [("true", [3000]), ("false", [4000])])
 def test_enabling_on_a_topic_with_old_data(covers, asked):
     # #26655: the first tick after activation covers older messages; before, it waits for the next publish if the topic was
-    # loaded since. Data until 1950 ms, unload at 2.5 s, enabled at 3 s, next message at 3.5 s.
-    text = body(producers=f"{STREAM}\n  q: {{topic: t, cluster: a, at: [3500ms]}}", subscription="type: Shared", options=f"{ONLY_A}, initialSnapshotCoversOlder: {covers}")
+    # loaded since. Data until 1950 ms, kept, unload at 2.5 s, enabled at 3 s, next message at 3.5 s.
+    kept = "defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1"  # else the load trims what everybody has passed
+    more = {"subscription": "type: Shared", "options": f"{ONLY_A}, initialSnapshotCoversOlder: {covers}", "settings": kept}
+    text = body(producers=f"{STREAM}\n  q: {{topic: t, cluster: a, at: [3500ms]}}", **more)
     world = open_world(text, until="10s")
     world.run(2500 * MS)
     do(world, "topic.unload", cluster="a", topic="t")

@@ -70,7 +70,10 @@ def test_last_confirmed_skips_empty_ledgers_back():
     assert log_of((5, 0), (6, 0)).last_confirmed == (6, -1)
     assert log_of((5, 3)).last_confirmed == (5, 2)
     assert log_of((5, 3), (9, 0)).last_confirmed == (5, 2)
-    assert log_of((5, 3), (9, 0), trim=3).last_confirmed == (9, -1)
+    trimmed = log_of((5, 3), (9, 0), trim=3)
+    assert trimmed.last_confirmed == (5, 2), "trimming leaves it (doDeleteLedgers)"
+    trimmed.open_ledger(12, 0)
+    assert trimmed.last_confirmed == (12, -1), "a load that finds no entry does not"
     assert TopicLog().last_confirmed == (-1, -1)
 
 

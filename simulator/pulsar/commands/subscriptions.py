@@ -69,7 +69,7 @@ def _move_over(subscription: Subscription, index: int, reason: str, cause: int) 
 
 
 def create(runtime, arguments, begin) -> None:
-    """subscription.create."""
+    """subscription.create: like a consumer that subscribes and leaves, which starts a snapshot controller where one is wanted."""
     name = arguments["subscription"]
     spec = runtime.subscriptions[name]
     topics = topics_of(runtime, arguments["cluster"], spec.topic)
