@@ -59,7 +59,7 @@ function make(section, { document, window: page, requests, base, link, lights, w
   const kinds = element(document, "span.kinds", { role: "group", "aria-label": "Messages shown" }, FAMILIES.map(([name, text]) => element(document, `button.kind-${name}`, { type: "button", "aria-pressed": "true", onclick: (event) => toggle(name, event.currentTarget), text })));
   const unfold = element(document, "button", { type: "button", "aria-pressed": "true", text: "unfold instants", title: "Give messages of one instant a step each, or draw time evenly", onclick: () => setEven(!even) });
   const zoom = element(document, "span.zoom", { role: "group", "aria-label": "Magnification of time" }, [button("↑", "Earlier", () => acts.earlier()), button("↓", "Later", () => acts.later()), button("−", "Show more time", () => acts.reduceTime()), button("now", "Follow the present instant", () => acts.followTime()), button("+", "Magnify time", () => acts.magnifyTime())]);
-  const says = element(document, "p.says", { role: "status" });
+  const says = element(document, "p.says", {});
   const canvas = element(document, "canvas", { "aria-hidden": "true" });
   const picture = element(document, "div.lines", { tabindex: 0, role: "group", "aria-label": "Handshakes: arrows up and down move in time, plus and minus magnify; the list below says the same in words", onkeydown: onKey }, [canvas]);
   const words = element(document, "details.in-words", { ontoggle: () => wake() }, [element(document, "summary", { text: "The same in words" }), element(document, "ol", {})]);

@@ -15,7 +15,7 @@ export const ROUNDS = { name: "rounds", title: "Rounds", needs: "groups", make }
 function make(section, { document, lights }) {
   section.classList.add("rounds");
   const canvas = element(document, "canvas", { "aria-hidden": "true" });
-  const badge = element(document, "p.badge", { role: "status" });
+  const badge = element(document, "p.badge", {});
   const timers = element(document, "dl.timers", {});
   const figures = element(document, "dl.figures-now", { "aria-label": "Figures so far" });
   const rounds = element(document, "ol.told", {});
