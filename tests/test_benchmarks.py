@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from script.benchmarks import broadcast
+from script.benchmarks import filter as filtering
 from script.benchmarks.__main__ import PARTS
 from script.benchmarks.cursor import RangeList
 from script.benchmarks.measure import Figure, percentile
+from simulator import World, load_scenario_text
 
 OPPONENT = Path(__file__).resolve().parents[1] / "script" / "benchmarks" / "simpy_baseline.py"
 
@@ -23,6 +26,20 @@ def test_the_opponent_is_unchanged():
 @pytest.mark.parametrize("part", PARTS)
 def test_every_part_can_be_measured(part):
     assert callable(importlib.import_module(f"script.benchmarks.{part}").measure)
+
+
+def test_the_filter_s_part_measures(monkeypatch):
+    monkeypatch.setattr(filtering, "ENTRIES", 10_000)
+    monkeypatch.setattr(filtering, "ASKED", 1_000)
+    assert [figure.value > 0 for figure in filtering.measure()] == [True, True]
+
+
+def test_the_broadcast_s_part_measures_a_small_one():
+    texts = [broadcast.scenario(shadows, subscriptions=20, messages=2, plain=plain) for shadows, plain in ((0, False), (0, True), (3, False))]
+    for text in texts:
+        world = World.from_scenario(load_scenario_text(text))
+        world.run()
+        assert sum(1 for row in world.trace.rows(types=["message.delivered"])) == 40
 
 
 def test_a_figure_gives_value_alternative_and_ratio():

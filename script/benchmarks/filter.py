@@ -23,8 +23,8 @@ SAME_COST = 1.5
 
 
 def measure() -> list[Figure]:
-    holes = AcknowledgedState({0: BitMap(range(0, ENTRIES, 2))}, {}, 0)
-    smooth = AcknowledgedState({0: BitMap(range(ENTRIES))}, {}, 0)
+    holes = AcknowledgedState({0: BitMap(range(0, ENTRIES, 2))}, {}, history=0, seq=0)
+    smooth = AcknowledgedState({0: BitMap(range(ENTRIES))}, {}, history=0, seq=0)
     firsts = list(range(0, ENTRIES, 2))
     indices = [number * STRIDE % ENTRIES for number in range(ASKED)]
     assert all((holes.remaining(0, index, 1) == 0) is (index % 2 == 0) is _in_ranges(firsts, index) for index in indices[:1000])

@@ -125,17 +125,18 @@ function heldSince(state, name) {
 
 function askCauses(scene, state, lane, ask) {
   const { plane } = scene;
-  const { strip, stretches } = scene.lanes[lane.name];
+  const { strip, stretches, cursor } = scene.lanes[lane.name];
   const hole = firstHoleName(scene, state);
   const counted = forecastOf(scene, state, lane);
   // the cursor alone cannot tell a skipped message from an acknowledged one: beyond the engine's figure no count is claimed
   const doubtful = counted !== undefined && sumOf(stretches) > counted;
+  const cut = stretches.length === 1 && counted > sumOf(stretches) && strip.from > (cursor ? cursor.mark_delete_index + 1 : 0); // the rest lies before the window
   for (const stretch of stretches) {
     const from = Math.max(plane.a0, nearEdge(strip, stretch.first));
     const to = farEdge(strip, stretch.last);
     if (to <= plane.a0) continue;
     const messages = doubtful && stretches.length === 1 ? counted : stretch.messages;
-    const count = harmRun(doubtful && stretches.length > 1 ? "twice" : `${whole(messages)} twice`, 650);
+    const count = harmRun(doubtful && stretches.length > 1 ? "twice" : `${whole(messages)}${cut ? ` of ${whole(counted)}` : ""} twice`, 650);
     const reason = harmRun(`: ${CAUSE_WORDS[stretch.cause](hole)}`);
     const bare = harmRun(doubtful ? "×2" : whole(messages), 650);
     const middle = (from + to) / 2;
