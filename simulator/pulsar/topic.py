@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _STORED = CODE["message.stored"]
 _MINUTE_US = 60_000_000
+_ANY_NUMBER = 1 << 62
 
 
 class Topic:
@@ -258,17 +259,17 @@ class Topic:
         self.counts["messages"] += len(messages)
         self.data_timestamp_ms = last_us // 1000 or 1
 
-    def room(self, size_bytes: int, coming_bytes: int = 0) -> int:
-        """Entries of this size that can be appended for sure before the ledger is full, when so many bytes come beside them."""
-        most_entries, most_bytes, _oldest_us, _youngest_us = self._full
+    def room(self, now_us: int, size_bytes: int, coming_bytes: int = 0) -> tuple[int, int]:
+        """Entries of this size that can be appended for sure, when so many bytes come beside them, before some instant, and that instant:
+        until then the open ledger stays open."""
+        most_entries, most_bytes, oldest_us, youngest_us = self._full
         ledger = self.log.current
-        by_entries = most_entries - 1 - ledger.entries
-        return min(by_entries, (most_bytes - 1 - ledger.size_bytes - coming_bytes) // size_bytes) if size_bytes else by_entries
-
-    @property
-    def full_by_age_us(self) -> int:
-        """When the open ledger is full by age."""
-        return self.log.current.opened_us + self._full[2]
+        if youngest_us and now_us - ledger.opened_us <= youngest_us:  # full or not, it is too young to be rolled over
+            return _ANY_NUMBER, ledger.opened_us + youngest_us + 1
+        room = most_entries - 1 - ledger.entries
+        if size_bytes:
+            room = min(room, (most_bytes - 1 - ledger.size_bytes - coming_bytes) // size_bytes)
+        return room, ledger.opened_us + oldest_us
 
     def _note_rest_of_batch(self, first: int, count: int, source: int, ledger: int, entry: int, cause: int) -> None:
         runtime, messages = self.runtime, self.runtime.messages

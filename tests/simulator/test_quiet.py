@@ -34,7 +34,7 @@ def scenarios(draw) -> str:
     names = pick("a, b", "a, b, c")
     lines = [
         "format: 1", "name: quiet", "title: Quiet", "family: replicated-subscriptions", f"seed: {draw(st.integers(0, 99))}", "until: 1500ms",
-        f"settings: {{managedLedgerMaxEntriesPerLedger: {pick(50, 700, 50000)}, managedLedgerMinLedgerRolloverTimeMinutes: 0,"
+        f"settings: {{managedLedgerMaxEntriesPerLedger: {pick(50, 700, 50000)}, managedLedgerMinLedgerRolloverTimeMinutes: {pick(0, 0, 10)},"
         f" replicationProducerQueueSize: {pick(30, 200, 1000)}, replicatedSubscriptionsSnapshotFrequencyMillis: {pick(200, 1000)}, retentionCheckIntervalInSeconds: 1}}",
         "clusters: {" + ", ".join(f"{name}: {{}}" for name in names.split(", ")) + "}", f"links: {{default: {{latency: {draw(st.sampled_from(LATENCIES))}}}}}",
         f"topics: {{orders: {{clusters: [{names}]}}}}", "producers:", f"  web: {{topic: orders, cluster: a, start: 1ms, {draw(st.sampled_from(RATES))}}}",

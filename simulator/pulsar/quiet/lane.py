@@ -54,7 +54,8 @@ class Lane:
         `horizon_us`, at which something else happens."""
         producer = self.producer
         due = (horizon_us - first_us) // producer.every_us + 1  # at random instants it is a guess, and a stretch may be shorter than it could
-        count = min(MESSAGES_AT_ONCE, due, self._room())
+        room, horizon_us = self._room(first_us, horizon_us)
+        count = min(MESSAGES_AT_ONCE, due, room)
         if count <= 0:
             return first_us
         gaps_us = np.full(count, producer.every_us) if producer.intervals is None else producer.intervals.several(producer.scheduled + 1 + np.arange(count))
@@ -64,26 +65,26 @@ class Lane:
         twice = np.flatnonzero(gaps_us[: max(count, 0)] == 0)
         count = int(twice[0]) if len(twice) else count  # two publishes at one instant are left to the event engine
         horizon_us = min(horizon_us, int(self.published_us[count])) if count > 0 else first_us
-        for topic in (self.topic, *(peer for _replicator, peer in self.replicators)):
-            horizon_us = min(horizon_us, topic.full_by_age_us)
         if self.session is not None:
             horizon_us = min(horizon_us, self._foresee_work(busy_us))
         return horizon_us
 
-    def _room(self) -> int:
-        """Messages that fit everywhere; the last of the plan is left to the event engine."""
+    def _room(self, now_us: int, horizon_us: int) -> tuple[int, int]:
+        """Messages that fit everywhere, and the first instant, at most `horizon_us`, at which that may change; the last message of the plan is
+        left to the event engine."""
         producer, size_bytes = self.producer, self.producer.spec.size_bytes
         messages, values = producer.runtime.messages, self.topic.log.records.values
-        room = [self.topic.room(size_bytes)]
+        room, until_us = self.topic.room(now_us, size_bytes)
         if producer.planned is not None:
-            room.append(producer.planned - producer.scheduled - 1)
+            room = min(room, producer.planned - producer.scheduled - 1)
         if self.session is not None:
-            room += [self.session.permits - 1, ACK_GROUP_SIZE_MAX - 1 - len(self.session.consumer.ack_pending)]
+            room = min(room, self.session.permits - 1, ACK_GROUP_SIZE_MAX - 1 - len(self.session.consumer.ack_pending))
         for replicator, peer in self.replicators:
             coming = [record for index, _sent_us, _due_us in replicator.wire if (record := values[index]) >= 0]
-            room.append(self.topic.hot.replicator_queue_entries - replicator.in_flight)
-            room.append(peer.room(size_bytes, sum(messages.size_bytes[record] for record in coming)) - len(coming))
-        return min(room)
+            there, until_there_us = peer.room(now_us, size_bytes, sum(messages.size_bytes[record] for record in coming))
+            room = min(room, self.topic.hot.replicator_queue_entries - replicator.in_flight, there - len(coming))
+            until_us = min(until_us, until_there_us)
+        return room, min(horizon_us, until_us)
 
     def _foresee_work(self, busy_us: int | None) -> int:
         """When the application begins and ends its work on each message; returns when the group of acks is sent."""
