@@ -127,7 +127,7 @@ class Leader:
             self.borrowers[who] = now + self.timeout_us
             self.owned[who] = {}
             effects.append(Joined(who))
-        grants = self._assign(who, self.targets()[who])
+        grants = self._assign(who, self.targets()[who], self._unowned())
         return [*effects, *(grants or [Tell(who, protocol.CONNECT_RESPONSE)])]
 
     def _disconnect(self, who: BorrowerId, progress: Iterable[Progress]) -> list[Effect]:
@@ -188,9 +188,10 @@ class Leader:
         for who, target in targets.items():
             if self.stable(who):
                 effects += self._revoke(who, len(self.owned[who]) - target)
+        free = self._unowned()
         for who, target in targets.items():
             if self.stable(who):
-                effects += self._assign(who, target - len(self.owned[who]))
+                effects += self._assign(who, target - len(self.owned[who]), free)
         return effects
 
     def periodical(self, now: int) -> list[Effect]:
@@ -222,20 +223,24 @@ class Leader:
             effects += [self._move(name, LEADER_REVOKING), self._say(name, self.streams[name])]
         return effects
 
-    def _assign(self, who: BorrowerId, count: int) -> list[Effect]:
+    def _unowned(self) -> list[str]:
+        """The streams without an owner."""
+        return [name for name, one in self.streams.items() if one.owner is None]
+
+    def _assign(self, who: BorrowerId, count: int, free: list[str]) -> list[Effect]:
+        """Grant some of the free streams, which are free no more."""
         effects: list[Effect] = []
-        if count <= 0:
-            return effects
-        for name in self._some([name for name, one in self.streams.items() if one.owner is None], count):
+        for name in self._some(free, count):
             self.streams[name].owner = who
             self.owned[who][name] = None
             effects += [self._move(name, GRANTING), self._say(name, self.streams[name])]
         return effects
 
     def _some(self, names: list[str], count: int) -> list[str]:
-        """`count` of them (or all), drawn one by one."""
+        """`count` of them (or all), drawn one by one and taken off the list."""
         if count >= len(names):
-            return names
+            drawn, names[:] = names[:], []
+            return drawn
         return [names.pop(self.choose(len(names))) for _number in range(max(count, 0))]
 
     def _vanished(self, name: str) -> list[Effect]:

@@ -28,10 +28,10 @@ _DELIVERED, _ACKNOWLEDGED = CODE["message.delivered"], CODE["message.acknowledge
 
 
 class Session:
-    """`readings` by number; `ready` are those that may have something to read; `outgoing` is (reading, offset), `in_flight` has the row that delivered it too."""
+    """`readings` by number, and those `lent` by (borrower, stream); `ready` are those that may have something to read; `outgoing` is (reading, offset), `in_flight` has the row that delivered it too."""
 
     __slots__ = (
-        "system", "spec", "name", "node", "state", "subscriptions", "subscription_count", "agent", "readings", "reading_count", "ready",
+        "system", "spec", "name", "node", "state", "subscriptions", "subscription_count", "agent", "readings", "lent", "reading_count", "ready",
         "outgoing", "in_flight", "processing", "busy_until_us", "acks_paused", "due", "life", "processed", "index", "told", "begun",
     )  # fmt: skip
 
@@ -44,6 +44,7 @@ class Session:
         self.agent = Agent(self)
         self.told: dict[BorrowerId, str] = {}  # the state of each borrower as last written
         self.readings: dict[int, Reading] = {}
+        self.lent: dict[tuple[BorrowerId, str], dict[int, Reading]] = {}
         self.reading_count = 0
         self.ready: deque[int] = deque()
         self.outgoing: deque[tuple[Reading, int]] = deque()
@@ -126,6 +127,7 @@ class Session:
                 self.system.storage.remove_route(subscription.filter)
             self.subscriptions.clear()
             self.readings.clear()
+            self.lent.clear()
         if self.spec.reconnect_us is not None and why != "closed":
             self._try_again()
         return seq
@@ -182,6 +184,8 @@ class Session:
         number = self.reading_count
         self.reading_count += 1
         reading = self.readings[number] = Reading(number, subscription, borrower, group, stream, position, cause)
+        if borrower is not None:
+            self.lent.setdefault((borrower, stream), {})[number] = reading
         self.wake(number)
         return reading
 
@@ -310,6 +314,9 @@ class Session:
         """Drop a reading that nobody waits for, once nothing of it is in flight."""
         if reading.forgotten and not reading.busy:
             self.readings.pop(reading.number, None)
+            beside = self.lent.get((reading.borrower, reading.stream), {})
+            if beside.pop(reading.number, None) is not None and not beside:
+                del self.lent[reading.borrower, reading.stream]
 
     # --- telling
 
@@ -335,8 +342,9 @@ class Session:
 
     def release(self, borrower: BorrowerId, stream: str | None = None, forget: bool = False) -> None:
         """Read one stream of a borrower no further, or all."""
-        for reading in list(self.readings.values()):
-            if reading.borrower == borrower and stream in (None, reading.stream):
+        among = self.readings if stream is None else self.lent.get((borrower, stream), {})
+        for reading in list(among.values()):
+            if reading.borrower == borrower:
                 reading.released = True
                 reading.forgotten = reading.forgotten or forget
                 self._let_go(reading)
