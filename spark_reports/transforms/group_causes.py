@@ -26,7 +26,7 @@ def duplicates(judged: DataFrame, rows: DataFrame, leases: DataFrame) -> DataFra
     ).join(twice.select("run", "chunk_seq").distinct(), ["run", "chunk_seq"], "leftsemi")  # fmt: skip
     under = chunks.join(leases.select(*READER, F.col("seq").alias("lease_seq"), "decided_seq", "leader"), list(READER), "inner").filter(F.col("lease_seq") < F.col("chunk_seq"))
     newest = under.groupBy("run", "chunk_seq").agg(F.max(F.struct("lease_seq", "decided_seq", "leader")).alias("lease"))
-    return twice.join(newest, ["run", "chunk_seq"], "left").select(twice["*"], "lease.lease_seq", "lease.decided_seq", "lease.leader")
+    return twice.join(newest, ["run", "chunk_seq"], "left").select(*twice.columns, "lease.lease_seq", "lease.decided_seq", "lease.leader")
 
 
 def deciding(duplicates: DataFrame) -> DataFrame:
@@ -87,7 +87,7 @@ def explained(duplicates: DataFrame, furthest: DataFrame, after: DataFrame, rewi
     cause = F.lit(CAUSES[-1])
     for name, holds in reversed(list(zip(CAUSES, conditions, strict=False))):
         cause = F.when(holds, F.lit(name)).otherwise(cause)
-    return met.withColumn("cause", cause).select(duplicates["*"], "cause")
+    return met.withColumn("cause", cause).select(*duplicates.columns, "cause")
 
 
 def cause_figures(explained: DataFrame) -> DataFrame:

@@ -37,14 +37,16 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
 
 
 def test_a_report_through_connect_has_the_simulators_figures(client: dict[str, str], tmp_path: Path) -> None:
-    world = run_scenario("region-down")
-    write_run(world, tmp_path / "run.parquet")
-    command = [sys.executable, "-m", "spark_reports", "failover", "--trace", str(tmp_path / "run.parquet"), "--out", str(tmp_path / "out")]
+    world, shared = run_scenario("region-down"), run_scenario("groups-leader-crash-early")
+    paths = [write_run(one, tmp_path / f"{name}.parquet") for name, one in (("run", world), ("shared", shared))]
+    command = [sys.executable, "-m", "spark_reports", "failover", "--trace", *map(str, paths), "--out", str(tmp_path / "out")]
     said = subprocess.run(command, cwd=ROOT, env=client, capture_output=True, text=True, timeout=400, check=False)
     assert said.returncode == 0, said.stderr[-3000:]
     told = json.loads((tmp_path / "out" / "report.json").read_text())
     ours, theirs = told["runs"][0]["failovers"][0], world.summary()["failovers"][0]
     assert {name: ours[name] for name in theirs} == theirs
+    group, counted = told["runs"][1]["groups"][0], shared.summary()["groups"]["meters"]
+    assert {name: group[name] for name in counted} == counted
     assert list((tmp_path / "out" / "deliveries.parquet").glob("part-*.parquet"))
 
 
