@@ -14,14 +14,18 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from spark_reports.session import QUICK
+
 BIN = Path(pyspark.__file__).parent / "bin"
 START_LIMIT_S = 60
 
 
 def environment(folder: Path) -> dict[str, str]:
+    """For a daemon or a driver: Spark of the pip package, files in the folder, and every Java in it, executors too, as quick to start as a short report's driver."""
     return {
         **os.environ, "SPARK_HOME": str(BIN.parent), "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_WORKER_DIR": str(folder / "work"), "SPARK_LOCAL_DIRS": str(folder / "local"),
+        "JAVA_TOOL_OPTIONS": QUICK["spark.driver.extraJavaOptions"],
     }  # fmt: skip
 
 

@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from spark_reports.session import QUICK
 from tests.spark_reports.cluster import end, environment, started
 from tests.spark_reports.conftest import run_scenario, write_run
 from tests.visualizer.site import free_port
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -26,8 +25,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
     folder, port = tmp_path_factory.mktemp("connect"), free_port()
     server, _ = started(
         ["org.apache.spark.deploy.SparkSubmit", "--master", "local[2]", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
-         "--conf", f"spark.connect.grpc.binding.port={port}", "--conf", "spark.connect.grpc.binding.address=127.0.0.1", "--conf", "spark.ui.enabled=false",
-         "--driver-java-options", QUICK["spark.driver.extraJavaOptions"]],
+         "--conf", f"spark.connect.grpc.binding.port={port}", "--conf", "spark.connect.grpc.binding.address=127.0.0.1", "--conf", "spark.ui.enabled=false"],
         folder, folder / "server.log", "Spark Connect server started", memory="1g",
     )  # fmt: skip
     try:

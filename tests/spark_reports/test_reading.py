@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from pyspark import SparkConf
 
 from script.support.package import make_package
 from simulator import World, load_scenario
@@ -86,6 +88,26 @@ def test_java_is_asked_for_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     old.chmod(0o755)
     with pytest.raises(session.JavaMissing, match="is Java 11"):
         session.check_java()
+
+
+@pytest.mark.parametrize(
+    ("settings", "rows", "partitions"),
+    [
+        ({"spark.master": "local[2]", session.SHUFFLED: "2"}, 3_500_000, "4"),
+        ({"spark.master": "spark://m:7077"}, 9_000, "2"),
+        ({"spark.master": "spark://m:7077"}, 1_500_000, "15"),
+        ({"spark.master": "spark://m:7077"}, 900_000_000, "200"),
+        ({"spark.master": "spark://m:7077", session.SHUFFLED: "64"}, 9_000, "64"),
+    ],
+)
+def test_a_job_is_cut_by_its_rows_and_a_cluster_that_chose_for_itself_is_left_alone(settings: dict[str, str], rows: int, partitions: str) -> None:
+    own = SparkConf(loadDefaults=False).setAll(settings.items())
+    now = dict(settings)
+    spark = SimpleNamespace(conf=SimpleNamespace(get=now.get, set=now.__setitem__), _sc=SimpleNamespace(getConf=lambda: own))
+    for _ in range(2):  # a worker's session makes one report after another
+        session.cut_for(spark, 50_000_000)
+        session.cut_for(spark, rows)
+        assert now[session.SHUFFLED] == partitions
 
 
 def test_the_archive_is_the_same_for_the_same_sources_and_holds_what_is_read(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from simulator import World
 from tests.spark_reports.cluster import BIN, environment, standalone_master
 from tests.spark_reports.conftest import run_scenario, write_run
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 
 
