@@ -67,7 +67,7 @@ MIGRATIONS = {
 }
 """Moves of a tenant by other strategies, in partitions, from the latest entry, and with a source that crashes between two unloads."""
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 def counted_by_spark(spark: Any, inputs: list[TraceInput], scenarios: list[Any]) -> Counting:
@@ -88,17 +88,51 @@ def worlds() -> dict[str, World]:
 
 
 def write_traces(worlds: dict[str, World], folder: Path) -> list[TraceInput]:
-    """Every third trace is a .jsonl."""
+    """All traces of the folder, these among them; every third of these is a .jsonl."""
     for number, (name, world) in enumerate(worlds.items()):
         write_run(world, folder / f"{name}{'.jsonl' if number % 3 == 0 else '.parquet'}")
     return find_traces([folder])
 
 
+def worked_cases(patch: pytest.MonkeyPatch) -> dict[str, tuple[Any, Any, list[Any]]]:
+    """Trace, scenario and failovers of every worked case, by name: what the counting's own tests count."""
+    seen: dict[str, tuple[Any, Any, list[Any]]] = {}
+    count_run = trace_builder.count_run
+
+    def recording(trace: Any, scenario: Any, *more: Any) -> Any:
+        counted = count_run(trace, scenario, *more)  # a case about contradictions raises here, and is none for Spark
+        if scenario.family in ("replicated-subscriptions", "tenant-migration"):
+            seen[f"case-{len(seen):03}-{current[0]}"] = (trace, scenario, counted.failovers)
+        return counted
+
+    current = [""]
+    patch.setattr(trace_builder, "count_run", recording)
+    for module in (test_counting_cases, test_counting_causes):
+        for name, function in vars(module).items():
+            if name.startswith("test_") and inspect.isfunction(function) and not inspect.signature(function).parameters and not hasattr(function, "hypothesis"):
+                current[0] = name
+                function()
+    return seen
+
+
 @pytest.fixture(scope="module")
-def library(spark: Any, worlds: dict[str, World], tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, list[dict]], dict[str, dict]]:
-    """Spark's failovers and subscriptions by scenario, from one job."""
-    inputs = write_traces(worlds, tmp_path_factory.mktemp("traces"))
-    counting = counted_by_spark(spark, inputs, [worlds[entry.path.stem].scenario for entry in inputs])
+def cases() -> dict[str, tuple[Any, Any, list[Any]]]:
+    with pytest.MonkeyPatch.context() as patch:
+        return worked_cases(patch)
+
+
+@pytest.fixture(scope="module")
+def library(
+    spark: Any, worlds: dict[str, World], cases: dict[str, tuple[Any, Any, list[Any]]], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, list[dict]], dict[str, dict]]:
+    """Spark's failovers and subscriptions by scenario and worked case, from one job."""
+    folder = tmp_path_factory.mktemp("traces")
+    readable = load_scenario("two-regions").canonical_text  # the cases have no file; only the protocol is read from it
+    for name, (trace, _, _) in cases.items():
+        write_trace(folder / f"{name}.parquet", trace, {"engine_version": "by hand", "scenario": readable, "seed": 0, "commands": [], "until_us": 60_000_000})
+    scenarios = {name: world.scenario for name, world in worlds.items()} | {name: scenario for name, (_, scenario, _) in cases.items()}
+    inputs = write_traces(worlds, folder)
+    counting = counted_by_spark(spark, inputs, [scenarios[entry.path.stem] for entry in inputs])
     figures, subscriptions = counting.figures(), counting.subscription_figures()
     counting.release()
     return {entry.path.stem: figures.get(entry.run, []) for entry in inputs}, {entry.path.stem: subscriptions.get(entry.run, {}) for entry in inputs}
@@ -135,7 +169,7 @@ def test_the_headline_of_every_scenario_is_the_plain_recounts(library: Any, worl
             found += differences(f"{name} at {ours['at_us']}", theirs, ours)
             assert ours["dedup_window"]["us"] == dedup_us, name
     assert not found, "\n".join(found)
-    assert sum(failover["duplicates"] for told in failovers.values() for failover in told) > 100
+    assert sum(failover["duplicates"] for name in worlds for failover in failovers[name]) > 100
 
 
 def test_the_causes_of_sync_are_those_of_an_account_in_sets(library: Any, worlds: dict[str, World]) -> None:
@@ -150,43 +184,12 @@ def test_the_causes_of_sync_are_those_of_an_account_in_sets(library: Any, worlds
     assert min(seen.values()) > 20, seen
 
 
-def worked_cases(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any, Any, list[Any]]]:
-    """(name, trace, scenario, failovers) of every worked case: what the counting's own tests count."""
-    seen: list[tuple[str, Any, Any, list[Any]]] = []
-    count_run = trace_builder.count_run
-
-    def recording(trace: Any, scenario: Any, *more: Any) -> Any:
-        counted = count_run(trace, scenario, *more)  # a case about contradictions raises here, and is none for Spark
-        if scenario.family in ("replicated-subscriptions", "tenant-migration"):
-            seen.append((current[0], trace, scenario, counted.failovers))
-        return counted
-
-    current = [""]
-    monkeypatch.setattr(trace_builder, "count_run", recording)
-    for module in (test_counting_cases, test_counting_causes):
-        for name, function in vars(module).items():
-            if name.startswith("test_") and inspect.isfunction(function) and not inspect.signature(function).parameters and not hasattr(function, "hypothesis"):
-                current[0] = name
-                function()
-    return seen
-
-
-def test_the_worked_cases_by_hand(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cases = worked_cases(monkeypatch)
+def test_the_worked_cases_by_hand(library: Any, cases: dict[str, tuple[Any, Any, list[Any]]]) -> None:
     assert len(cases) > 20
-    inputs, scenarios = [], []
-    readable = load_scenario("two-regions").canonical_text  # the cases have no file; only the protocol is read from it
-    for number, (name, trace, scenario, _) in enumerate(cases):
-        path = tmp_path / f"{number:03}-{name}.parquet"
-        write_trace(path, trace, {"engine_version": "by hand", "scenario": readable, "seed": 0, "commands": [], "until_us": 60_000_000})
-        scenarios.append(scenario)
-    inputs = find_traces([tmp_path])
-    counting = counted_by_spark(spark, inputs, scenarios)
-    figures = counting.figures()
-    counting.release()
+    told, _ = library
     found = []
-    for entry, (name, _, _, failovers) in zip(inputs, cases, strict=True):
-        for ours, theirs in zip(figures.get(entry.run, []), failovers, strict=True):
+    for name, (_, _, failovers) in cases.items():
+        for ours, theirs in zip(told[name], failovers, strict=True):
             plain = {key: getattr(theirs, key) for key in ("by_cause", "lost_by_cause", "stranded", "stranded_unprocessed", "stranded_returned", "expired", "skipped",
                                                            "duplicates", "redeliveries", "extra_deliveries", "reordered", "lost_recovered", "outage_us", "caught_up_us")}  # fmt: skip
             plain["dedup_window"] = {"messages": theirs.dedup_window_messages, "us": theirs.dedup_window_us}
