@@ -61,9 +61,8 @@ class Topic:
         self.log = TopicLog()
         self.stored_seqs = SharedColumn()
         self.source_indices = SharedColumn()  # index in its origin's log that each replicated entry carries, -1: published here
-        specs = runtime.scenario.subscriptions.values()
         migrates = runtime.scenario.topics[base].tenant in runtime.scenario.tenants
-        self.keeps_sources = migrates or any(spec.acknowledgement_sync != NONE for spec in specs if spec.topic == base)
+        self.keeps_sources = migrates or any(spec.acknowledgement_sync != NONE for spec in runtime.scenario.subscriptions.values() if spec.topic == base)
         self.subscriptions: dict[str, Subscription] = {}
         self.replicators: dict[str, Replicator] = {}
         self.controller: SnapshotController | None = None
