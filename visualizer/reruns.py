@@ -30,10 +30,15 @@ STUDIES_KEPT = 4
 class Study:
     """The variants of one run. The pump drives it (`visualizer.pump.Turns`)."""
 
-    def __init__(self, lab_id: str, seed: int, until_us: int, listed: list[Variant], ended: Callable[[Study], None], told: Callable[[Rerun], dict[str, Any]] = Rerun.outcome) -> None:
+    def __init__(
+        self, lab_id: str, seed: int, until_us: int, listed: list[Variant], ended: Callable[[Study], None],
+        told: Callable[[Rerun], dict[str, Any]] = Rerun.outcome, compared: str = "cases",
+    ) -> None:  # fmt: skip
+        """`told` gives the outcome of a run; what stands in it under the name `compared` is what the runs are compared by."""
         self.lab_id = lab_id
         self._ended = ended
         self._told = told
+        self._compared = compared
         self.seed, self.until_us = seed, until_us
         self.of = len(listed)
         self.outcomes: list[dict[str, Any]] = []
@@ -78,7 +83,7 @@ class Study:
             return
         self._rerun = None
         self.outcomes.append(answer)
-        self._left = self._left[1:] if self.outcomes[0]["cases"] else []  # where nobody moves, say, there is nothing to compare
+        self._left = self._left[1:] if self.outcomes[0][self._compared] else []  # where nobody moves, say, there is nothing to compare
         if not self._left:
             self._ended(self)
 

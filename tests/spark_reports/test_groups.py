@@ -13,7 +13,7 @@ from spark_reports.transforms import group_causes
 from spark_reports.transforms.groups import topic_pattern
 from tests.spark_reports.systems import GROUPS, WITHOUT
 
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 def group_of(systems, name):

@@ -63,7 +63,7 @@ class Comparisons:
             runs = strategy_runs(source.scenario, source.commands)
         except ScenarioError as error:
             raise Refused("bad-scenario", f"{source.title} cannot be compared: {error}", "Strategies are ways to tell the progress of Pulsar's subscriptions.") from error
-        study = Study(f"comparison {next(self._numbers)}", source.seed, source.until_us, runs, self._pump.remove, column)
+        study = Study(f"comparison {next(self._numbers)}", source.seed, source.until_us, runs, self._pump.remove, column, "failovers")
         self._studies[source.key] = study
         while len(self._studies) > KEPT:
             self._pump.remove(self._studies.popitem(last=False)[1])
