@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.trace.registry import NULL
+import numpy as np
+
+from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
     from simulator.log.cursors import Cursor
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from simulator.pulsar.subscription import Subscription
     from simulator.pulsar.topic import Topic
 
+_REMOVED = CODE["message.removed"]
 _SECOND_US, _MINUTE_US, _MEGABYTE = 1_000_000, 60_000_000, 1 << 20
 BACKLOG_TO_EXPIRE = 1000
 """Entries: with fewer a cursor in use is looked at only when its oldest is past one and a half times the TTL (Pulsar's MINIMUM_BACKLOG_FOR_EXPIRY_CHECK)."""
@@ -133,11 +136,24 @@ def _without_retained(topic: Topic, ledgers: list) -> list:
 
 
 def _note_removed(topic: Topic, first: int, last: int, cause: int) -> None:
-    """One row per message of the deleted entries."""
-    for index, message, batch_index in messages_between(topic, first, last):
-        messages = topic.runtime.messages
-        topic.runtime.note("message.removed", cause, topic.cluster.number, topic.number, messages.producer[message],
-                           messages.sequence_id[message], *topic.log.position(index), batch_index)  # fmt: skip
+    """One row per message of the deleted entries, which are all of one ledger: as columns, for a ledger may hold many."""
+    runtime, messages, first = topic.runtime, topic.runtime.messages, max(first, topic.log.first_kept)
+    records = topic.log.records.view(first, last)
+    entries, records = np.flatnonzero(records >= 0), records[records >= 0]
+    if not len(records):
+        return
+    ledger, first_entry = topic.log.position(first)
+    counts = messages.values("batch", records)
+    places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)  # of each message in its entry
+    numbers = np.repeat(records, counts) + places
+    columns = (
+        _REMOVED, runtime.now_us, cause, topic.cluster.number, topic.number, messages.values("producer", numbers), messages.values("sequence_id", numbers),
+        ledger, first_entry + np.repeat(entries, counts), np.where(np.repeat(counts, counts) == 1, NULL, places),
+    )  # fmt: skip
+    rows = np.empty((len(columns), len(numbers)), dtype=np.int64)
+    for line, column in enumerate(columns):
+        rows[line] = column
+    runtime.emit_rows(np.full(len(numbers), _REMOVED, dtype=np.uint8), {_REMOVED: rows.T})
 
 
 def messages_between(topic: Topic, first: int, last: int):
