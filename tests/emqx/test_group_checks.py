@@ -52,7 +52,7 @@ def test_a_lease_that_is_never_given_back(monkeypatch):
 
 
 def test_a_leader_that_grants_what_is_owned(monkeypatch):
-    def assign(self, who, count):
+    def assign(self, who, count, free):
         effects = []
         for name in list(self.streams)[: max(count, 0)]:
             self.streams[name].owner, self.owned[who][name] = who, None
