@@ -77,15 +77,17 @@ function drawLedgers({ put, x, inner, deleted, entry, shared, row, letter }) {
 }
 
 function drawReader(tools, reader, top) {
-  const { put, x, inner, shared, row } = tools;
+  const { put, x, inner, shared, row, letter } = tools;
   const right = EDGE + inner;
   const seen = x(reader.seen_to);
   const first = x(shared.first_kept);
   put("text", { class: "topic", x: EDGE, y: top + row.head * 0.6 }, reader.name);
   const unseen = reader.behind ? `; ${counted(reader.behind, "entry", "entries")} unseen, for ${span(reader.stale_us)}` : "";
   const where = `${reader.is_source ? "written" : "sees"} up to ${reader.last_confirmed}${unseen}`;
-  put("text", { class: reader.behind ? "note harm" : "note", x: right, y: top + row.head * 0.6, "text-anchor": "end" }, where);
-  const y = top + row.head;
+  const beside = (reader.name.length + where.length + 2) * letter < inner; // else on a line of its own
+  const where_y = top + row.head * (beside ? 0.6 : 1.4);
+  put("text", { class: reader.behind ? "note harm" : "note", x: beside ? right : EDGE, y: where_y, "text-anchor": beside ? "end" : "start" }, where);
+  const y = top + row.head * (beside ? 1 : 1.8);
   put("rect", { class: "seen", x: first, y, width: Math.max(0, seen - first), height: row.band });
   if (reader.behind) put("rect", { class: "unseen", x: seen, y: y + 0.5, width: Math.max(0, right - seen), height: row.band - 1 });
   put("line", { class: "confirmed", x1: seen, y1: y - 3, x2: seen, y2: y + row.band + 3 });
