@@ -52,8 +52,14 @@ def expiry_timer(topic: Topic, epoch: int) -> None:
 
 def trim_if_passed(topic: Topic, before: int, after: int, cause: int) -> None:
     """A mark-delete moved: trim when it crossed the border of a ledger."""
-    if len(topic.log.ledgers) > 1 and any(before < ledger.first_index + ledger.entries - 1 <= after for ledger in topic.log.ledgers[:-1]):
+    if passes_a_ledger(topic, before, after):
         trim(topic, cause)
+
+
+def passes_a_ledger(topic: Topic, before: int, after: int) -> bool:
+    """Whether a mark-delete that moves so crosses the border of a ledger."""
+    ledgers = topic.log.ledgers
+    return len(ledgers) > 1 and any(before < ledger.first_index + ledger.entries - 1 <= after for ledger in ledgers[:-1])
 
 
 def trim_if_slowest_moved(topic: Topic, cause: int) -> None:

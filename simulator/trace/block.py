@@ -27,9 +27,8 @@ def _width_of(low: int, high: int) -> np.dtype:
 def _pack(rows: OpenRows) -> dict[str, np.ndarray]:
     """Columns of all rows. Extremes are looked for and values narrowed type by type, where only the type's own fields are."""
     extremes: dict[str, tuple[int, int]] = {}
-    parts = list(rows.by_field())
-    for code, _where, fields in parts:
-        lows, highs = fields.min(axis=1).tolist(), fields.max(axis=1).tolist()  # NULL lies below every value
+    parts = [(code, where, fields, fields.min(axis=1).tolist(), fields.max(axis=1).tolist()) for code, where, fields in rows.by_field()]
+    for code, _where, fields, lows, highs in parts:  # NULL lies below every value
         for name, values, low, high in zip(ROW_COLUMNS[code], fields, lows, highs):
             if high != NULL:
                 low = low if low != NULL else int(values[values != NULL].min())
@@ -40,10 +39,10 @@ def _pack(rows: OpenRows) -> dict[str, np.ndarray]:
         if name in extremes:
             width = _width_of(*extremes[name])
             packed[name] = np.full(len(rows), _missing(width), dtype=width)
-    for code, where, fields in parts:
-        for name, values in zip(ROW_COLUMNS[code], fields):
-            if name in packed:
-                packed[name][where] = _narrowed(values, packed[name].dtype)
+    for code, where, fields, lows, highs in parts:
+        for name, values, low, high in zip(ROW_COLUMNS[code], fields, lows, highs):
+            if high != NULL:
+                packed[name][where] = low if low == high else _narrowed(values, packed[name].dtype, low == NULL)
     return packed
 
 
@@ -52,10 +51,10 @@ def _missing(width: np.dtype) -> int:
     return NULL if width == _WIDTHS[-1] else np.iinfo(width).min
 
 
-def _narrowed(values: np.ndarray, width: np.dtype) -> np.ndarray:
+def _narrowed(values: np.ndarray, width: np.dtype, with_null: bool) -> np.ndarray:
     narrow = values.astype(width)
-    if width != _WIDTHS[-1] and (missing := values == NULL).any():
-        narrow[missing] = _missing(width)
+    if with_null:
+        narrow[values == NULL] = _missing(width)
     return narrow
 
 

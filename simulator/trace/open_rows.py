@@ -95,8 +95,14 @@ class OpenRows:
         for code in np.flatnonzero(np.bincount(codes)).tolist():
             where, width = np.flatnonzero(codes == code), _WIDTH[code]
             start = self.codes.count(code, 0, first) * width
-            values = np.frombuffer(self._bytes(code, start, start + len(where) * width), dtype=np.int64)
-            yield code, where, np.ascontiguousarray(values.reshape(-1, width).T)
+            # copied once, and not kept in view: what is packed could not grow meanwhile
+            yield code, where, self._values(code, start, len(where) * width).reshape(-1, width).T.copy()
+
+    def _values(self, code: int, first: int, count: int) -> np.ndarray:
+        """`count` integers of a type's rows, from `first` on; where they are packed already, as they lie there."""
+        if not self.recent[code]:
+            return np.frombuffer(self.packed[code], dtype=np.int64, count=count, offset=first * _INTEGER_BYTES)
+        return np.frombuffer(self._bytes(code, first, first + count), dtype=np.int64)
 
     def columns(self, first: int = 0, last: int | None = None) -> dict[str, np.ndarray]:
         """Rows `first` to `last - 1` as int64 columns, NULL where a type has no such field; those null throughout are left out."""
