@@ -156,10 +156,10 @@ def _note_removed(topic: Topic, first: int, last: int, cause: int) -> None:
         _REMOVED, runtime.now_us, cause, topic.cluster.number, topic.number, messages.values("producer", numbers), messages.values("sequence_id", numbers),
         ledger, first_entry + np.repeat(entries, counts), np.where(np.repeat(counts, counts) == 1, NULL, places),
     )  # fmt: skip
-    rows = np.empty((len(columns), len(numbers)), dtype=np.int64)
-    for line, column in enumerate(columns):
-        rows[line] = column
-    runtime.emit_rows(np.full(len(numbers), _REMOVED, dtype=np.uint8), {_REMOVED: rows.T})
+    rows = np.empty((len(numbers), len(columns)), dtype=np.int64)
+    for place, column in enumerate(columns):
+        rows[:, place] = column
+    runtime.emit_rows(np.full(len(numbers), _REMOVED, dtype=np.uint8), {_REMOVED: rows})
 
 
 def messages_between(topic: Topic, first: int, last: int):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simulator import World
 from simulator.pulsar import producer
-from simulator.pulsar.quiet import running
+from simulator.pulsar.quiet import groups, running
 
 UNTIL_US = 1_500_000
 
@@ -128,11 +128,8 @@ def test_a_full_lab_pauses_at_the_same_instant(monkeypatch):
     assert (full.now_us, everything(full)) == (wanted.now_us, everything(wanted)) and full.limit_reached
 
 
-def test_a_stretch_that_passes_over_something_else_is_found_out(monkeypatch):
-    """The comparison notices what it is there for: here the snapshots' clock, passed over by ten milliseconds."""
-    with monkeypatch.context() as patch:
-        event_by_event(patch)
-        wanted = states(PLAIN, [3_000_000])
+def survey_late(monkeypatch):
+    """The snapshots' clock is passed over by ten milliseconds."""
     survey = running._survey
 
     def late(one):
@@ -140,4 +137,24 @@ def test_a_stretch_that_passes_over_something_else_is_found_out(monkeypatch):
         return busy_us, timer_us, horizon_us + 10_000, sent
 
     monkeypatch.setattr(running, "_survey", late)
+
+
+def forget_snapshots(monkeypatch):
+    """A group of acks is sent in a stretch though an Update follows from it."""
+    gather = groups.Groups._gather
+
+    def forgetting(one):
+        gather(one)
+        one._usable_from = groups.NEVER
+
+    monkeypatch.setattr(groups.Groups, "_gather", forgetting)
+
+
+@pytest.mark.parametrize("mistake", [survey_late, forget_snapshots])
+def test_a_stretch_that_passes_over_something_else_is_found_out(monkeypatch, mistake):
+    """The comparison notices what it is there for."""
+    with monkeypatch.context() as patch:
+        event_by_event(patch)
+        wanted = states(PLAIN, [3_000_000])
+    mistake(monkeypatch)
     assert states(PLAIN, [3_000_000]) != wanted

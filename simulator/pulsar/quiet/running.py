@@ -67,7 +67,7 @@ def run_quietly(producer: Producer) -> int | None:
     if runtime.rows_max is not None and runtime.seq + len(stretch.codes) >= runtime.rows_max:
         return None
     _publish(stretch)
-    runtime.emit_rows(stretch.codes, stretch.rows())
+    runtime.emit_rows(stretch.codes, stretch.rows() if runtime.writes(len(stretch.codes)) else {})
     _store(stretch)
     events = [event for wire in wires for event in _carry(stretch, wire)]
     if lane.consumer is not None:

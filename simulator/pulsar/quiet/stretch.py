@@ -73,6 +73,8 @@ class Stretch:
         self.last_us = int(every[order[-1]]) // places // len(ranks)
         self.published, self.stored, self.receipted, *rest = [seqs[end - length : end] for length, end in zip(lengths, accumulate(lengths))]
         self.replicated, self.arrived = rest[:peers], rest[peers : 2 * peers]
+        for wire, sent in zip(self.wires, self.replicated):
+            wire.seqs = np.concatenate((wire.seqs, sent))
         self.delivered, self.acknowledged, self.registered, self.persisted, self.moved = rest[2 * peers :] or [seqs[:0]] * 5
 
     # --- what the rows say
@@ -108,9 +110,8 @@ class Stretch:
 
     def _arriving(self) -> list[tuple[np.ndarray, np.ndarray]]:
         parts = []
-        for wire, sent, seqs in zip(self.wires, self.replicated, self.arrived, strict=True):
+        for wire, seqs in zip(self.wires, self.arrived, strict=True):
             messages, peer, log = self.lane.producer.runtime.messages, wire.peer, wire.peer.log.current
-            wire.seqs = np.concatenate((wire.seqs, sent))
             records, count = wire.records[: len(seqs)], len(seqs)
             who = (messages.values("producer", records), messages.values("sequence_id", records))
             where = (log.id, log.entries + np.arange(count), NULL, messages.values("size_bytes", records))
