@@ -112,7 +112,8 @@ class Trace:
         self._digests.append(self._digests[-1].copy())
         block.feed(self._digests[-1])
         self._sealed_rows += BLOCK_ROWS
-        self._write_to(OpenRows())
+        self._open.clear()
+        self._wait()
 
     def prefix(self, seq: int) -> "Trace":
         """An independent trace of the rows before `seq`: sealed blocks shared, the rest copied."""
