@@ -103,5 +103,4 @@ class SafeUpdate(Check):
 
 def _expired(stretch: Stretch) -> Rows:
     rows = stretch.of("message.not-replicated")
-    reasons = [number for number in np.unique(rows["reason"]).tolist() if stretch.name(number) == "expired"]
-    return rows.take(np.isin(rows["reason"], reasons))
+    return rows.take(rows["reason"] == stretch.number("expired"))

@@ -43,12 +43,21 @@ class ReceiptTaker:
         if now_us - self.cursor.last_persist_us >= PERSIST_INTERVAL_US:
             self.cursor.persist(now_us)
 
-    def take_receipts(self, indices: np.ndarray, arrivals_us: np.ndarray) -> None:
-        """Entries arrived at these instants: their receipts are on the way back."""
+    def take_receipts(self, indices: np.ndarray, arrivals_us: np.ndarray, now_us: int) -> None:
+        """Entries arrived at these instants, up to now: their receipts are on the way back; those that are due now are taken."""
         receipts_us = arrivals_us + self.back.latencies_us(self.draw_base + indices)
         receipts_us = np.maximum.accumulate(np.maximum(receipts_us, self.last_receipt_us))
         self.last_receipt_us = int(receipts_us[-1])
-        self.receipts.extend(zip(indices.tolist(), receipts_us.tolist()))
+        self.settle(now_us)
+        taken = 0
+        if not self.receipts and indices[0] == self.cursor.mark_delete + 1 and indices[-1] - indices[0] == len(indices) - 1:
+            due = int(np.searchsorted(receipts_us, now_us, side="right"))
+            while taken < due:  # in steps, each up to the one with which the cursor is written
+                write_us = self.cursor.last_persist_us + PERSIST_INTERVAL_US
+                taken = min(due, max(taken, int(np.searchsorted(receipts_us, write_us))) + 1)
+                self.cursor.mark_delete_to(int(indices[taken - 1]))
+                self._persist_if_due(int(receipts_us[taken - 1]))
+        self.receipts.extend(zip(indices[taken:].tolist(), receipts_us[taken:].tolist()))
 
     def catch_up(self) -> None:
         """Bring the cursor to where it stands now: entries passed over since the last read, and receipts that are due."""
@@ -56,9 +65,9 @@ class ReceiptTaker:
             self.read()
         self.settle()
 
-    def settle(self) -> None:
-        """Take the receipts that are due by now."""
-        receipts, cursor, now_us = self.receipts, self.cursor, self.runtime.now_us
+    def settle(self, now_us: int | None = None) -> None:
+        """Take the receipts that are due by now, which is the present instant unless said."""
+        receipts, cursor, now_us = self.receipts, self.cursor, self.runtime.now_us if now_us is None else now_us
         while receipts and receipts[0][1] <= now_us:
             index, at_us = receipts.popleft()
             if index != cursor.mark_delete + 1:

@@ -276,9 +276,12 @@ class Subscription:
             self.persist(cause)
         elif not self.flush_due:
             self.flush_due = True
-            seconds = self.topic.cluster.setting("managedLedgerCursorPositionFlushSeconds", self.topic)
-            due_us = max(now_us, self.cursor.last_persist_us + seconds * _SECOND_US)
-            self.runtime.schedule(due_us, self.topic.rank, self, "flush")
+            self.runtime.schedule(self.flush_due_us(now_us, self.cursor), self.topic.rank, self, "flush")
+
+    def flush_due_us(self, now_us: int, cursor: Cursor) -> int:
+        """When its cursor, standing so now, is written at the latest."""
+        seconds = self.topic.cluster.setting("managedLedgerCursorPositionFlushSeconds", self.topic)
+        return max(now_us, cursor.last_persist_us + seconds * _SECOND_US)
 
     def persist(self, cause: int) -> None:
         """Make the present state what a crash would leave."""

@@ -52,8 +52,14 @@ def expiry_timer(topic: Topic, epoch: int) -> None:
 
 def trim_if_passed(topic: Topic, before: int, after: int, cause: int) -> None:
     """A mark-delete moved: trim when it crossed the border of a ledger."""
-    if len(topic.log.ledgers) > 1 and any(before < ledger.first_index + ledger.entries - 1 <= after for ledger in topic.log.ledgers[:-1]):
+    if passes_a_ledger(topic, before, after):
         trim(topic, cause)
+
+
+def passes_a_ledger(topic: Topic, before: int, after: int) -> bool:
+    """Whether a mark-delete that moves so crosses the border of a ledger."""
+    ledgers = topic.log.ledgers
+    return len(ledgers) > 1 and any(before < ledger.first_index + ledger.entries - 1 <= after for ledger in ledgers[:-1])
 
 
 def trim_if_slowest_moved(topic: Topic, cause: int) -> None:
@@ -150,10 +156,10 @@ def _note_removed(topic: Topic, first: int, last: int, cause: int) -> None:
         _REMOVED, runtime.now_us, cause, topic.cluster.number, topic.number, messages.values("producer", numbers), messages.values("sequence_id", numbers),
         ledger, first_entry + np.repeat(entries, counts), np.where(np.repeat(counts, counts) == 1, NULL, places),
     )  # fmt: skip
-    rows = np.empty((len(columns), len(numbers)), dtype=np.int64)
-    for line, column in enumerate(columns):
-        rows[line] = column
-    runtime.emit_rows(np.full(len(numbers), _REMOVED, dtype=np.uint8), {_REMOVED: rows.T})
+    rows = np.empty((len(numbers), len(columns)), dtype=np.int64)
+    for place, column in enumerate(columns):
+        rows[:, place] = column
+    runtime.emit_rows(np.full(len(numbers), _REMOVED, dtype=np.uint8), {_REMOVED: rows})
 
 
 def messages_between(topic: Topic, first: int, last: int):

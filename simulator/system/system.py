@@ -108,6 +108,10 @@ class System(Clock):
         self.trace.append_rows(codes, by_type, first=self.trace.length - seq)
         self.write_to(self.trace, seq + len(codes))
 
+    def writes(self, count: int) -> bool:
+        """Whether any of the next rows, so many, is not there already."""
+        return self.seq + count > self.trace.length
+
     def note(self, event: str, cause: int, *fields: int | str | None) -> int:
         """Write a row of the control plane: strings are interned, None is NULL."""
         return self.emit((CODE[event], self.now_us, cause, *[field if type(field) is int else self._number(field) for field in fields]))

@@ -14,12 +14,13 @@ from simulator.trace.registry import COLUMNS, FIRST_COLUMNS, NULL
 
 COLUMN_NAMES: tuple[str, ...] = tuple(COLUMNS)
 _WIDTHS = (np.dtype("<i1"), np.dtype("<i2"), np.dtype("<i4"), np.dtype("<i8"))
+_BOUNDS = tuple((width, 1 << 8 * width.itemsize - 1) for width in _WIDTHS[:-1])
 
 
 def _width_of(low: int, high: int) -> np.dtype:
     """The narrowest integer whose range, its least value aside, holds `low` to `high`."""
-    for width in _WIDTHS[:-1]:
-        if low > np.iinfo(width).min and high <= np.iinfo(width).max:
+    for width, bound in _BOUNDS:
+        if -bound < low and high < bound:
             return width
     return _WIDTHS[-1]
 
@@ -27,36 +28,32 @@ def _width_of(low: int, high: int) -> np.dtype:
 def _pack(rows: OpenRows) -> dict[str, np.ndarray]:
     """Columns of all rows. Extremes are looked for and values narrowed type by type, where only the type's own fields are."""
     extremes: dict[str, tuple[int, int]] = {}
-    parts = list(rows.by_field())
-    for code, _where, fields in parts:
-        lows, highs = fields.min(axis=1).tolist(), fields.max(axis=1).tolist()  # NULL lies below every value
-        for name, values, low, high in zip(ROW_COLUMNS[code], fields, lows, highs):
-            if high != NULL:
-                low = low if low != NULL else int(values[values != NULL].min())
-                known = extremes.get(name, (low, high))
-                extremes[name] = min(low, known[0]), max(high, known[1])
+    parts: list[tuple[str, np.ndarray, np.ndarray | int]] = []  # (column, where in it, values without NULL or one for all)
+    for code, where, fields in rows.by_field():
+        for name, values, low, high in zip(ROW_COLUMNS[code], fields, fields.min(axis=1).tolist(), fields.max(axis=1).tolist()):
+            if high == NULL:  # it lies below every value
+                continue
+            places = where
+            if low == NULL:
+                known = values != NULL
+                places, values = where[known], values[known]
+                low = int(values.min())
+            parts.append((name, places, low if low == high else values.astype(_width_of(low, high))))
+            least, most = extremes.get(name, (low, high))
+            extremes[name] = min(low, least), max(high, most)
     packed = {}
     for name in COLUMN_NAMES:
         if name in extremes:
             width = _width_of(*extremes[name])
             packed[name] = np.full(len(rows), _missing(width), dtype=width)
-    for code, where, fields in parts:
-        for name, values in zip(ROW_COLUMNS[code], fields):
-            if name in packed:
-                packed[name][where] = _narrowed(values, packed[name].dtype)
+    for name, places, values in parts:
+        packed[name][places] = values
     return packed
 
 
 def _missing(width: np.dtype) -> int:
     """What stands for NULL in a column of this width."""
     return NULL if width == _WIDTHS[-1] else np.iinfo(width).min
-
-
-def _narrowed(values: np.ndarray, width: np.dtype) -> np.ndarray:
-    narrow = values.astype(width)
-    if width != _WIDTHS[-1] and (missing := values == NULL).any():
-        narrow[missing] = _missing(width)
-    return narrow
 
 
 def _unpack(packed: np.ndarray) -> np.ndarray:

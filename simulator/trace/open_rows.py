@@ -8,7 +8,7 @@ while the processor still has them at hand (0.16 us a row instead of 0.32; a row
 from __future__ import annotations
 
 from collections.abc import Iterator
-from struct import Struct, pack
+from struct import pack
 
 import numpy as np
 
@@ -21,9 +21,26 @@ FOLD_ROWS = 1024
 """Rows between two folds: what is not packed yet takes some 100 KiB, which stays in the processor's cache."""
 
 _WIDTH = tuple(len(columns) for columns in ROW_COLUMNS)
-_ROW = tuple(Struct(f"{width}q") for width in _WIDTH)
-_INTEGER_BYTES = 8
 _AT_US = 1
+
+
+class _Integers:
+    """A growing row of 64-bit integers. Emptied, it keeps its memory: fresh memory takes longer to get than a row to write."""
+
+    __slots__ = ("values", "count")
+
+    def __init__(self) -> None:
+        self.values = np.empty(0, dtype=np.int64)
+        self.count = 0
+
+    def extend(self, values: np.ndarray) -> None:
+        count = self.count + len(values)
+        if count > len(self.values):
+            grown = np.empty(count + count // 2, dtype=np.int64)
+            grown[: self.count] = self.values[: self.count]
+            self.values = grown
+        self.values[self.count : count] = values
+        self.count = count
 
 
 class OpenRows:
@@ -33,7 +50,7 @@ class OpenRows:
 
     def __init__(self) -> None:
         self.codes = bytearray()
-        self.packed: tuple[bytearray, ...] = tuple(bytearray() for _ in EVENT_TYPES)
+        self.packed: tuple[_Integers, ...] = tuple(_Integers() for _ in EVENT_TYPES)
         self.recent: tuple[list[int], ...] = tuple([] for _ in EVENT_TYPES)
 
     def __len__(self) -> int:
@@ -48,31 +65,36 @@ class OpenRows:
         """Pack what is not packed yet."""
         for packed, recent in zip(self.packed, self.recent):
             if recent:
-                packed += pack(f"{len(recent)}q", *recent)
+                packed.extend(np.frombuffer(pack(f"{len(recent)}q", *recent), dtype=np.int64))
                 recent.clear()
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self.codes.clear()
+        for packed, recent in zip(self.packed, self.recent):
+            packed.count = 0
+            recent.clear()
 
     def append_rows(self, codes: np.ndarray, by_type: dict[int, np.ndarray]) -> None:
         """Add many rows: their codes in order (uint8), and of each type the rows, one a line (int64)."""
         self.fold()
         self.codes += codes.tobytes()
         for code, rows in by_type.items():
-            self.packed[code].extend(rows.tobytes())
+            self.packed[code].extend(rows.reshape(-1))
 
-    def _bytes(self, code: int, first: int, last: int) -> bytes:
-        """Integers `first` to `last - 1` of a type's rows, packed."""
+    def _integers(self, code: int, first: int, last: int) -> np.ndarray:
+        """Integers `first` to `last - 1` of a type's rows, to be copied before the next row is written."""
         packed, recent = self.packed[code], self.recent[code]
-        border = len(packed) // _INTEGER_BYTES
-        found = bytes(packed[_INTEGER_BYTES * first : _INTEGER_BYTES * min(last, border)])
-        if last > border:
-            tail = recent[max(first - border, 0) : last - border]
-            found += pack(f"{len(tail)}q", *tail)
-        return found
+        found, border = packed.values[first : min(last, packed.count)], packed.count
+        if last <= border:
+            return found
+        return np.concatenate((found[: max(border - first, 0)], np.array(recent[max(first - border, 0) : last - border], dtype=np.int64)))
 
     def row(self, index: int) -> tuple[int, ...]:
         """The row as it was added."""
         code = self.codes[index]
         first = self.codes.count(code, 0, index) * _WIDTH[code]
-        return _ROW[code].unpack(self._bytes(code, first, first + _WIDTH[code]))
+        return tuple(self._integers(code, first, first + _WIDTH[code]).tolist())
 
     def at_us(self, index: int) -> int:
         """The instant of a row."""
@@ -86,7 +108,8 @@ class OpenRows:
         """An independent copy of the first `count` rows."""
         copy = OpenRows()
         copy.codes = self.codes[:count]
-        copy.packed = tuple(bytearray(self._bytes(code, 0, copy.codes.count(code) * width)) for code, width in enumerate(_WIDTH))
+        for code, width in enumerate(_WIDTH):
+            copy.packed[code].extend(self._integers(code, 0, copy.codes.count(code) * width))
         return copy
 
     def by_field(self, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
@@ -95,8 +118,7 @@ class OpenRows:
         for code in np.flatnonzero(np.bincount(codes)).tolist():
             where, width = np.flatnonzero(codes == code), _WIDTH[code]
             start = self.codes.count(code, 0, first) * width
-            values = np.frombuffer(self._bytes(code, start, start + len(where) * width), dtype=np.int64)
-            yield code, where, np.ascontiguousarray(values.reshape(-1, width).T)
+            yield code, where, self._integers(code, start, start + len(where) * width).reshape(-1, width).T.copy()
 
     def columns(self, first: int = 0, last: int | None = None) -> dict[str, np.ndarray]:
         """Rows `first` to `last - 1` as int64 columns, NULL where a type has no such field; those null throughout are left out."""

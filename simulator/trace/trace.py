@@ -86,6 +86,11 @@ class Trace:
         `codes` are their type codes in order (uint8); `by_type[code]` the rows of each type in order, one `(type code, at_us,
         cause_seq, *fields)` a line (int64). The rows before `first` are there already and are passed over.
         """
+        if not first and len(codes) < BLOCK_ROWS - (self.length - self._sealed_rows):  # as nearly always, at once
+            self._open.append_rows(codes, by_type)
+            self.length += len(codes)
+            self._wait()
+            return
         taken = {code: int(np.count_nonzero(codes[:first] == code)) for code in by_type}
         while first < len(codes):
             last = min(len(codes), first + BLOCK_ROWS - (self.length - self._sealed_rows))
@@ -101,12 +106,14 @@ class Trace:
             self._fold()
 
     def _seal(self) -> None:
+        self._open.fold()
         block = Block(self._open)
         self._blocks.append(block)
         self._digests.append(self._digests[-1].copy())
         block.feed(self._digests[-1])
         self._sealed_rows += BLOCK_ROWS
-        self._write_to(OpenRows())
+        self._open.clear()
+        self._wait()
 
     def prefix(self, seq: int) -> "Trace":
         """An independent trace of the rows before `seq`: sealed blocks shared, the rest copied."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simulator import World
 from simulator.pulsar import producer
-from simulator.pulsar.quiet import running
+from simulator.pulsar.quiet import groups, running
 
 UNTIL_US = 1_500_000
 
@@ -20,6 +20,7 @@ RATES = ("rate: 1000/s", "rate: 333/s", "rate: 2000/s, arrivals: poisson", "rate
 COMMANDS = (
     "do: producer.publish, producer: web, count: 3", "do: producer.slow, producer: web, every: 1400us", "do: consumer.pause, consumer: reader",
     "do: topic.unload, topic: orders, cluster: a", "do: client.kill, client: reader", "do: link.slow, link: a <-> b, latency: 3ms",
+    "do: consumer.hold, consumer: reader, share: 5%, for: 30ms", "do: consumer.hold, consumer: reader, share: 1%", "do: consumer.release, consumer: reader",
     "do: link.cut, link: a -> b", "do: link.heal, link: a -> b", "do: cluster.crash, cluster: a", "do: cluster.crash, cluster: b",
 )  # fmt: skip
 
@@ -35,7 +36,8 @@ def scenarios(draw) -> str:
     lines = [
         "format: 1", "name: quiet", "title: Quiet", "family: replicated-subscriptions", f"seed: {draw(st.integers(0, 99))}", "until: 1500ms",
         f"settings: {{managedLedgerMaxEntriesPerLedger: {pick(50, 700, 50000)}, managedLedgerMinLedgerRolloverTimeMinutes: {pick(0, 0, 10)},"
-        f" replicationProducerQueueSize: {pick(30, 200, 1000)}, replicatedSubscriptionsSnapshotFrequencyMillis: {pick(200, 1000)}, retentionCheckIntervalInSeconds: 1}}",
+        f" replicationProducerQueueSize: {pick(30, 200, 1000)}, replicatedSubscriptionsSnapshotFrequencyMillis: {pick(200, 1000)}, retentionCheckIntervalInSeconds: 1,"
+        f" managedLedgerDefaultMarkDeleteRateLimit: {pick(1, 1, 7, 0)}, managedLedgerCursorPositionFlushSeconds: {pick(60, 1)}}}",
         "clusters: {" + ", ".join(f"{name}: {{}}" for name in names.split(", ")) + "}", f"links: {{default: {{latency: {draw(st.sampled_from(LATENCIES))}}}}}",
         f"topics: {{orders: {{clusters: [{names}]}}}}", "producers:", f"  web: {{topic: orders, cluster: a, start: 1ms, {draw(st.sampled_from(RATES))}}}",
         *pick((), (), ("  other: {topic: orders, cluster: b, start: 300ms, rate: 20/s, batch: 3}",)),
@@ -114,6 +116,7 @@ def test_plain_traffic_is_quiet_nearly_always(monkeypatch):
     monkeypatch.setattr(producer, "run_quietly", counting)
     World.open(PLAIN).run()
     assert sum(published) > 2_800
+    assert max(published) > 800, "groups of acks end no stretch"
 
 
 def test_a_full_lab_pauses_at_the_same_instant(monkeypatch):
@@ -125,16 +128,33 @@ def test_a_full_lab_pauses_at_the_same_instant(monkeypatch):
     assert (full.now_us, everything(full)) == (wanted.now_us, everything(wanted)) and full.limit_reached
 
 
-def test_a_stretch_that_passes_over_something_else_is_found_out(monkeypatch):
-    """The comparison notices what it is there for: here the snapshots' clock, passed over by ten milliseconds."""
-    with monkeypatch.context() as patch:
-        event_by_event(patch)
-        wanted = states(PLAIN, [3_000_000])
+def survey_late(monkeypatch):
+    """The snapshots' clock is passed over by ten milliseconds."""
     survey = running._survey
 
     def late(one):
-        busy_us, horizon_us, sent = survey(one)
-        return busy_us, horizon_us + 10_000, sent
+        busy_us, timer_us, horizon_us, sent = survey(one)
+        return busy_us, timer_us, horizon_us + 10_000, sent
 
     monkeypatch.setattr(running, "_survey", late)
+
+
+def forget_snapshots(monkeypatch):
+    """A group of acks is sent in a stretch though an Update follows from it."""
+    gather = groups.Groups._gather
+
+    def forgetting(one):
+        gather(one)
+        one._usable_from = groups.NEVER
+
+    monkeypatch.setattr(groups.Groups, "_gather", forgetting)
+
+
+@pytest.mark.parametrize("mistake", [survey_late, forget_snapshots])
+def test_a_stretch_that_passes_over_something_else_is_found_out(monkeypatch, mistake):
+    """The comparison notices what it is there for."""
+    with monkeypatch.context() as patch:
+        event_by_event(patch)
+        wanted = states(PLAIN, [3_000_000])
+    mistake(monkeypatch)
     assert states(PLAIN, [3_000_000]) != wanted

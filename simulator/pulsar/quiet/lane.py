@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.pulsar.acknowledging import ACK_GROUP_SIZE_MAX
 from simulator.pulsar.consumer import RUNNING as TAKING
 from simulator.pulsar.dispatch import SingleActiveDispatcher
+from simulator.pulsar.quiet.groups import NEVER, Groups
 from simulator.pulsar.replicator import STARTED
 
 if TYPE_CHECKING:
@@ -23,17 +23,14 @@ if TYPE_CHECKING:
     from simulator.pulsar.session import Session
     from simulator.pulsar.topic import Topic
 
-MESSAGES_AT_ONCE = 512
-"""The most messages in one stretch: some 4,000 rows, a few milliseconds."""
-
-
-NEVER_US = 1 << 62
+MESSAGES_AT_ONCE = 1024
+"""The most messages in one stretch: some 9,000 rows, a few milliseconds."""
 
 
 class Lane:
     """A quiet lane. `foresee` says what comes: instants of the next publishes and of the application's work on them."""
 
-    __slots__ = ("producer", "topic", "session", "replicators", "published_us", "begun_us", "done_us", "sent_acks_us")
+    __slots__ = ("producer", "topic", "session", "replicators", "published_us", "begun_us", "done_us", "groups")
 
     def __init__(self, producer: Producer, topic: Topic, session: Session | None) -> None:
         self.producer = producer
@@ -43,30 +40,33 @@ class Lane:
             (replicator, producer.runtime.clusters[peer].topics[topic.name]) for peer, replicator in topic.replicators.items()
         ]
         self.published_us = self.begun_us = self.done_us = np.empty(0, dtype=np.int64)
-        self.sent_acks_us: int | None = None  # when the next group of acks is sent, if its timer does not run yet
+        self.groups: Groups | None = None  # of the consumer's acks
 
     @property
     def consumer(self) -> Consumer | None:
         return None if self.session is None else self.session.consumer
 
-    def foresee(self, first_us: int, busy_us: int | None, horizon_us: int) -> int:
-        """From the publish at `first_us` on, with a consumer that is busy until `busy_us` (None: idle); returns the first instant, at most
-        `horizon_us`, at which something else happens."""
+    def foresee(self, first_us: int, busy_us: int | None, timer_us: int | None, horizon_us: int) -> int:
+        """From the publish at `first_us` on, with a consumer that is busy until `busy_us` (None: idle) and whose acks that wait are sent at
+        `timer_us`; returns the first instant, at most `horizon_us`, at which something else happens."""
         producer = self.producer
         due = (horizon_us - first_us) // producer.every_us + 1  # at random instants it is a guess, and a stretch may be shorter than it could
         room, horizon_us = self._room(first_us, horizon_us)
         count = min(MESSAGES_AT_ONCE, due, room)
         if count <= 0:
             return first_us
-        gaps_us = np.full(count, producer.every_us) if producer.intervals is None else producer.intervals.several(producer.scheduled + 1 + np.arange(count))
-        self.published_us = np.concatenate(([first_us], first_us + np.cumsum(gaps_us)))
+        if producer.intervals is None:
+            self.published_us = np.arange(first_us, first_us + (count + 1) * producer.every_us, producer.every_us)
+        else:
+            gaps_us = producer.intervals.several(producer.scheduled + 1 + np.arange(count))
+            self.published_us = np.concatenate(([first_us], first_us + gaps_us.cumsum()))
+            twice = (gaps_us == 0).nonzero()[0]
+            count = int(twice[0]) if len(twice) else count  # two publishes at one instant are left to the event engine
         if producer.spec.stop_us is not None:  # the publish after the stretch is still one of the plan
-            count = min(count, int(np.searchsorted(self.published_us, producer.spec.stop_us)) - 1)
-        twice = np.flatnonzero(gaps_us[: max(count, 0)] == 0)
-        count = int(twice[0]) if len(twice) else count  # two publishes at one instant are left to the event engine
+            count = min(count, int(self.published_us.searchsorted(producer.spec.stop_us)) - 1)
         horizon_us = min(horizon_us, int(self.published_us[count])) if count > 0 else first_us
         if self.session is not None:
-            horizon_us = min(horizon_us, self._foresee_work(busy_us))
+            horizon_us = self._foresee_work(busy_us, timer_us, horizon_us)
         return horizon_us
 
     def _room(self, now_us: int, horizon_us: int) -> tuple[int, int]:
@@ -77,30 +77,36 @@ class Lane:
         room, until_us = self.topic.room(now_us, size_bytes)
         if producer.planned is not None:
             room = min(room, producer.planned - producer.scheduled - 1)
-        if self.session is not None:
-            room = min(room, self.session.permits - 1, ACK_GROUP_SIZE_MAX - 1 - len(self.session.consumer.ack_pending))
         for replicator, peer in self.replicators:
+            replicator.settle()
             coming = [record for index, _sent_us, _due_us in replicator.wire if (record := values[index]) >= 0]
             there, until_there_us = peer.room(now_us, size_bytes, sum(messages.size_bytes[record] for record in coming))
             room = min(room, self.topic.hot.replicator_queue_entries - replicator.in_flight, there - len(coming))
             until_us = min(until_us, until_there_us)
         return room, min(horizon_us, until_us)
 
-    def _foresee_work(self, busy_us: int | None) -> int:
-        """When the application begins and ends its work on each message; returns when the group of acks is sent."""
+    def _foresee_work(self, busy_us: int | None, timer_us: int | None, horizon_us: int) -> int:
+        """When the application begins and ends its work on each message, and when its acks are sent; returns when something else happens."""
         consumer, arrived_us = self.session.consumer, self.published_us
         spans_us = consumer.processing.several(consumer.runtime.message_count + np.arange(len(arrived_us)))
         if not spans_us.all():
             return int(arrived_us[0])  # without processing time all happens at once
-        worked_us = np.cumsum(spans_us)
+        worked_us = spans_us.cumsum()
         before_us = worked_us - spans_us
         free_us = arrived_us[0] if busy_us is None else busy_us
         self.begun_us = before_us + np.maximum.accumulate(np.maximum(arrived_us, free_us) - before_us)
         self.done_us = self.begun_us + spans_us
-        if consumer.flush_due:
-            return NEVER_US  # the timer is an event of the calendar
-        self.sent_acks_us = consumer.group_ends_us(int(self.done_us[0]) if busy_us is None else busy_us)
-        return self.sent_acks_us
+        self.groups = Groups(self.session, timer_us, self.done_us if busy_us is None else np.concatenate(([busy_us], self.done_us)))
+        return self.groups.foresee(min(horizon_us, self._permitted_us()))
+
+    def _permitted_us(self) -> int:
+        """Up to when the consumer has permits, which come back as it takes messages."""
+        session, pushed = self.session, len(self.published_us)
+        if pushed < session.permits:
+            return NEVER
+        taken = session.taken + self.begun_us.searchsorted(self.published_us)  # before each publish
+        short = (session.permits + taken // session.flow_at * session.flow_at - np.arange(pushed) <= 1).nonzero()[0]
+        return int(self.published_us[short[0]]) if len(short) else NEVER
 
 
 def lane_of(producer: Producer) -> Lane | None:
@@ -148,4 +154,5 @@ def _takes_in_turn(session: Session) -> bool:
     spec = consumer.spec
     acks_each = spec.acknowledge == "individual" and consumer.special is None and spec.acknowledgment_group_time_us > 0 and not spec.ack_timeout_us
     idle = consumer.state == TAKING and not consumer.queue and not consumer.taking and len(consumer.sessions) == 1 and spec.receiver_queue_size > 0
-    return acks_each and idle and dispatcher.read_index == session.topic.log.length and not session.subscription.synced
+    acks_in_time = consumer.flush_due == bool(consumer.ack_pending)
+    return acks_each and acks_in_time and idle and dispatcher.read_index == session.topic.log.length and not session.subscription.synced

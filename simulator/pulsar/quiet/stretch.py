@@ -2,20 +2,24 @@
 
 Rules: rows are ordered by (instant, rank of the component, place in its event), as the calendar orders them; so each has its seq
 before it is made, and can name the row that caused it. A part is one kind of row, one for each message, in order; its rows are an
-array with a field a line.
+array with a row a line.
 """
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import numpy as np
 
 from simulator.pulsar.acknowledging import About
+from simulator.pulsar.quiet.groups import REASON
 from simulator.pulsar.quiet.lane import Lane
 from simulator.pulsar.quiet.wire import Wire
 from simulator.trace.registry import CODE, NULL
 
 PUBLISHED, STORED, RECEIPTED = CODE["message.published"], CODE["message.stored"], CODE["message.receipted"]
 REPLICATED, DELIVERED, ACKNOWLEDGED = CODE["message.replicated"], CODE["message.delivered"], CODE["message.acknowledged"]
+REGISTERED, PERSISTED, MOVED = CODE["message.registered"], CODE["cursor.persisted"], CODE["cursor.moved"]
 
 
 class Stretch:
@@ -27,9 +31,9 @@ class Stretch:
         self.wires = wires
         self.horizon_us = horizon_us
         self.first_seq = runtime.seq
-        count = int(np.searchsorted(lane.published_us, horizon_us))
+        count = int(lane.published_us.searchsorted(horizon_us))
         self.published_us = lane.published_us[:count]
-        self.begun, self.done = (int(np.searchsorted(instants, horizon_us)) for instants in (lane.begun_us, lane.done_us))
+        self.begun, self.done = (int(instants.searchsorted(horizon_us)) for instants in (lane.begun_us, lane.done_us))
         self.current = None if busy_us is None or busy_us >= horizon_us else lane.consumer.current  # in hand before, settled in the stretch
         self.acks_us = lane.done_us[: self.done] if self.current is None else np.concatenate(([busy_us], lane.done_us[: self.done]))
         ordinals = np.arange(count)
@@ -43,30 +47,35 @@ class Stretch:
         """The seq of every row."""
         lane, peers = self.lane, len(self.wires)
         ranks = sorted({lane.producer.rank, *(wire.replicator.rank for wire in self.wires), *([lane.consumer.rank] if lane.consumer else ())})
-        places = peers + 4
+        places = max(peers + 4, 5)
 
         def keys(instants_us: np.ndarray, rank: int, place: int) -> np.ndarray:
-            return (instants_us * len(ranks) + ranks.index(rank)) * places + place
+            return instants_us * (len(ranks) * places) + (ranks.index(rank) * places + place)
 
         publishing = keys(self.published_us, lane.producer.rank, 0)
         parts = [(PUBLISHED, publishing), (STORED, publishing + 1), (RECEIPTED, publishing + 2)]
         parts += [(REPLICATED, publishing + 3 + number) for number in range(peers)]
         parts += [(STORED, keys(wire.arrivals_us, wire.replicator.rank, 0)) for wire in self.wires]
         if lane.consumer is not None:
-            begun_us = lane.begun_us[: self.begun]
+            rank, groups, begun_us = lane.consumer.rank, lane.groups, lane.begun_us[: self.begun]
             at_once = begun_us == self.published_us[: self.begun]  # else when the message before is done with
-            parts.append((DELIVERED, np.where(at_once, publishing[: self.begun] + 3 + peers, keys(begun_us, lane.consumer.rank, 1))))
-            parts.append((ACKNOWLEDGED, keys(self.acks_us, lane.consumer.rank, 0)))
+            parts.append((DELIVERED, np.where(at_once, publishing[: self.begun] + 3 + peers, keys(begun_us, rank, 4))))
+            parts.append((ACKNOWLEDGED, keys(self.acks_us, rank, 3)))
+            parts.append((REGISTERED, keys(groups.sent_us[: groups.registered], rank, 0)))
+            parts.append((PERSISTED, keys(groups.persisted_us, rank, 1)))
+            parts.append((MOVED, keys(groups.moved_us, rank, 2)))
         every = np.concatenate([part for _code, part in parts])
-        order = np.argsort(every, kind="stable")
+        order = every.argsort(kind="stable")
         seqs = np.empty(len(order), dtype=np.int64)
         seqs[order] = np.arange(self.first_seq, self.first_seq + len(order))
         lengths = [len(part) for _code, part in parts]
         self.codes = np.repeat(np.array([code for code, _part in parts], dtype=np.uint8), lengths)[order]
         self.last_us = int(every[order[-1]]) // places // len(ranks)
-        self.published, self.stored, self.receipted, *rest = np.split(seqs, np.cumsum(lengths)[:-1])
+        self.published, self.stored, self.receipted, *rest = [seqs[end - length : end] for length, end in zip(lengths, accumulate(lengths))]
         self.replicated, self.arrived = rest[:peers], rest[peers : 2 * peers]
-        self.delivered, self.acknowledged = rest[2 * peers :] or (seqs[:0], seqs[:0])
+        for wire, sent in zip(self.wires, self.replicated):
+            wire.seqs = np.concatenate((wire.seqs, sent))
+        self.delivered, self.acknowledged, self.registered, self.persisted, self.moved = rest[2 * peers :] or [seqs[:0]] * 5
 
     # --- what the rows say
 
@@ -77,7 +86,7 @@ class Stretch:
         for seqs, rows in parts:
             by_type.setdefault(int(rows[0, 0]) if len(seqs) else NULL, []).append((seqs, rows))
         by_type.pop(NULL, None)
-        return {code: _merged(several).T for code, several in by_type.items()}
+        return {code: _merged(several) for code, several in by_type.items()}
 
     def _publishing(self) -> list[tuple[np.ndarray, np.ndarray]]:
         producer, topic, at_us = self.lane.producer, self.lane.topic, self.published_us
@@ -101,9 +110,8 @@ class Stretch:
 
     def _arriving(self) -> list[tuple[np.ndarray, np.ndarray]]:
         parts = []
-        for wire, sent, seqs in zip(self.wires, self.replicated, self.arrived, strict=True):
+        for wire, seqs in zip(self.wires, self.arrived, strict=True):
             messages, peer, log = self.lane.producer.runtime.messages, wire.peer, wire.peer.log.current
-            wire.seqs = np.concatenate((wire.seqs, sent))
             records, count = wire.records[: len(seqs)], len(seqs)
             who = (messages.values("producer", records), messages.values("sequence_id", records))
             where = (log.id, log.entries + np.arange(count), NULL, messages.values("size_bytes", records))
@@ -111,19 +119,32 @@ class Stretch:
         return parts
 
     def _consuming(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        lane, begun, done = self.lane, self.begun, self.done
-        before = self.acknowledged if self.current is not None else np.concatenate(([lane.consumer.last_seq], self.acknowledged))
-        stored = self.stored[:begun]
-        delivered = _rows(DELIVERED, lane.begun_us[:begun], np.maximum(stored, before[:begun]), *self._about(begun), 0, stored)
-        acknowledged = _rows(ACKNOWLEDGED, lane.done_us[:done], self.delivered[:done], *self._about(done), lane.consumer.kinds["individual"])
+        """A message is worked on when the one before it has been acknowledged; an ack names the row that handed its message out."""
+        lane, groups, begun, done = self.lane, self.lane.groups, self.begun, self.done
+        stored, before, handed = self.stored[:begun], self.acknowledged, self.delivered[:done]
+        if self.current is None:
+            before = np.concatenate(([lane.consumer.last_seq], before))
+        delivered = _rows(DELIVERED, lane.begun_us[:begun], np.maximum(stored, before[:begun]), *self.who, self.sequence_ids[:begun],
+                          self.ledger, self.entries[:begun], NULL, 0, stored)  # fmt: skip
+        about = delivered[:done, 3:12]
         if self.current is not None:
-            _item, seq, _key, about = self.current
-            first = np.array([ACKNOWLEDGED, self.acks_us[0], seq, *about, lane.consumer.kinds["individual"]])
-            acknowledged = np.concatenate((first[:, None], acknowledged), axis=1)
-        return [(self.delivered, delivered), (self.acknowledged, acknowledged)]
+            handed, about = np.concatenate(([self.current[1]], handed)), np.concatenate(([self.current[3]], about))
+        acknowledged = _rows(ACKNOWLEDGED, self.acks_us, handed, *about.T, lane.consumer.kinds["individual"])
+        return [(self.delivered, delivered), (self.acknowledged, acknowledged), *(self._registering(about) if groups.sent else ())]
 
-    def _about(self, count: int) -> tuple[np.ndarray | int, ...]:
-        return *self.who, self.sequence_ids[:count], self.ledger, self.entries[:count], NULL
+    def _registering(self, about: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """What the broker makes of the groups; `about` of each of the stretch's acks."""
+        groups, cursor = self.lane.groups, self.who[:3]
+        acks, count = self.acknowledged, groups.registered
+        if groups.waiting:
+            _indices, _batches, before, _messages, abouts = zip(*groups.waiting)
+            acks, about = np.concatenate((before, acks)), np.concatenate((abouts, about))
+        last = [int(self.registered[group.last - 1]) for group in groups.sent]
+        reason = self.lane.producer.runtime.name(REASON)
+        persisted = [(PERSISTED, group.at_us, seq, *cursor, *group.persisted) for seq, group in zip(last, groups.sent) if group.persisted]
+        moved = [(MOVED, group.at_us, seq, *cursor, *group.moved, reason) for seq, group in zip(last, groups.sent) if group.moved]
+        registered = _rows(REGISTERED, groups.sent_us[:count], acks[:count], *about[:count].T)
+        return [(self.registered, registered), (self.persisted, np.array(persisted)), (self.moved, np.array(moved))]
 
     @property
     def who(self) -> tuple[int, int, int, int, int]:
@@ -131,19 +152,18 @@ class Stretch:
         lane = self.lane
         return lane.topic.cluster.number, lane.topic.number, lane.session.subscription.number, lane.consumer.number, lane.producer.number
 
-    def handed(self) -> list[tuple[int, int, About]]:
-        """(index, message, what its rows say) of each message."""
+    def handed(self, first: int) -> list[tuple[int, int, About]]:
+        """(index, message, what its rows say) of each message from the stretch's `first` on."""
         who, ledger = self.who, self.ledger
-        columns = (self.indices, self.messages, self.sequence_ids, self.entries)
-        return [(index, message, (*who, sequence_id, ledger, entry, NULL)) for index, message, sequence_id, entry in zip(*(column.tolist() for column in columns))]
+        columns = (column[first:].tolist() for column in (self.indices, self.messages, self.sequence_ids, self.entries))
+        return [(index, message, (*who, sequence_id, ledger, entry, NULL)) for index, message, sequence_id, entry in zip(*columns)]
 
 
 def _rows(code: int, at_us: np.ndarray, cause: np.ndarray | int, *fields: np.ndarray | int) -> np.ndarray:
-    """(type, at_us, cause_seq, *fields) of each message, a field a line."""
-    rows = np.empty((3 + len(fields), len(at_us)), dtype=np.int64)
-    rows[0], rows[1], rows[2] = code, at_us, cause
-    for line, field in enumerate(fields, 3):
-        rows[line] = field
+    """(type, at_us, cause_seq, *fields) of each message, one a line."""
+    rows = np.empty((len(at_us), 3 + len(fields)), dtype=np.int64)
+    for place, field in enumerate((code, at_us, cause, *fields)):
+        rows[:, place] = field
     return rows
 
 
@@ -152,4 +172,4 @@ def _merged(parts: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     if len(parts) == 1:
         return parts[0][1]
     seqs = np.concatenate([seqs for seqs, _rows in parts])
-    return np.concatenate([rows for _seqs, rows in parts], axis=1)[:, np.argsort(seqs, kind="stable")]
+    return np.concatenate([rows for _seqs, rows in parts])[seqs.argsort(kind="stable")]

@@ -43,4 +43,4 @@ class Wire:
         self.indices = np.concatenate((self.indices, indices))
         self.records = np.concatenate((self.records, records))
         self.due_us = np.concatenate((self.due_us, due_us))
-        self.arrivals_us = self.due_us[: int(np.searchsorted(self.due_us, horizon_us))]
+        self.arrivals_us = self.due_us[: int(self.due_us.searchsorted(horizon_us))]
