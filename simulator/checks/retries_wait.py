@@ -24,9 +24,9 @@ LONGEST_US = MOST_US * (100 + JITTER_PERCENT) // 100
 HIGHEST = (MOST_US // FIRST_US).bit_length()
 """So often doubled, the wait is the longest."""
 
-_OWN = ("replicator.created", "replicator.removed", "replicator.started", "replicator.start-refused")
+_OWN = ("replicator.created", "replicator.removed", "replicator.started", "replicator.start-refused", "cluster.migration-marked")
 _AROUND = ("topic.loaded", "topic.unloaded", "topic.deleted", "link.cut", "link.healed", "link.slowed", "cluster.crashed", "cluster.lost", "cluster.restarted")
-_CREATED, _REMOVED, _STARTED, _REFUSED = (CODE[name] for name in _OWN)
+_CREATED, _REMOVED, _STARTED, _REFUSED, _MARKED = (CODE[name] for name in _OWN)
 _LOADED, _UNLOADED, _DELETED, _CUT, _HEALED, _SLOWED, _CRASHED, _LOST, _RESTARTED = (CODE[name] for name in _AROUND)
 
 _COLUMNS = ("at_us", "type", "cluster", "peer", "topic", "count", "duration_us", "reason")
@@ -53,7 +53,7 @@ class RetriesWait(Check):
     claim = "A replicator that the start check refused tries again after 100 ms, doubled with each failed start up to 60 s with 5 % jitter, for ever."
 
     def begin(self, scenario: Scenario) -> None:
-        self.judges = not scenario.tenants  # a migration starts replicators out of their turn
+        self.judges = not scenario.tenants  # a migration starts replicators out of their turn, and ends them
         latencies = [link.latency for link in scenario.links.values()]
         self.bounded = all(latency.kind in ("constant", "uniform") for latency in latencies)
         self.trip_us = max((max(latency.value_us, latency.high_us) for latency in latencies), default=0)
@@ -73,12 +73,15 @@ class RetriesWait(Check):
         """Waits of another length, tries out of their time, and none at all."""
         if not self.judges:
             return
-        stretch.read_more("duration_us")
-        instants = stretch.values("at_us")
-        for seq, *row in stretch.of(*_OWN, *_AROUND).records(*_COLUMNS):
-            yield from self._overdue(stretch, instants, row[0])
-            yield from ((seq, f"{_words(stretch, (row[2], row[3], row[4]))} {why}") for why in self._take(*row, stretch))
-        yield from self._overdue(stretch, instants, int(instants[-1]))
+        rows = stretch.of(*_OWN, *_AROUND)
+        if len(rows):
+            stretch.read_more("duration_us")
+            for seq, *row in rows.records(*_COLUMNS):
+                yield from self._overdue(stretch, row[0])
+                yield from ((seq, f"{_words(stretch, (row[2], row[3], row[4]))} {why}") for why in self._take(*row, stretch))
+                if not self.judges:
+                    return
+        yield from self._overdue(stretch, stretch.at_us(stretch.last - 1))
 
     def _take(self, at_us: int, kind: int, cluster: int, peer: int, topic: int, count: int, duration_us: int, reason: int, stretch: Stretch) -> Iterator[str]:
         link = cluster, peer, topic
@@ -90,6 +93,8 @@ class RetriesWait(Check):
             self.waits[link] = _Waits()
         elif kind in (_STARTED, _REMOVED):
             self._begin_anew(link)
+        elif kind == _MARKED:
+            self.judges, self.waits, self.next_due_us = False, {}, NEVER_US
         else:
             self.disturbed_us = at_us
             self._around(kind, cluster, peer, topic, duration_us, kind == _UNLOADED and stretch.name(reason) == "deleted")
@@ -117,7 +122,7 @@ class RetriesWait(Check):
 
     # --- for ever
 
-    def _overdue(self, stretch: Stretch, instants: np.ndarray, now_us: int) -> Iterator[tuple[int, str]]:
+    def _overdue(self, stretch: Stretch, now_us: int) -> Iterator[tuple[int, str]]:
         """Replicators that should have been tried before the first row after their time; each is named once."""
         if not self.bounded or now_us <= self.next_due_us:
             return
@@ -126,7 +131,7 @@ class RetriesWait(Check):
             while 0 < (due_us := self.waits[link].due_us) < now_us:
                 later_us = self._later(link, self.waits[link])
                 if later_us is None:
-                    seq = stretch.first + int(np.searchsorted(instants, due_us, side="right"))
+                    seq = stretch.first + int(np.searchsorted(stretch.values("at_us"), due_us, side="right"))
                     yield seq, f"{_words(stretch, link)} was to be tried again at {self.waits[link].until_us / 1e6:.3f} s, and was not"
                 self._wait(link, replace(self.waits[link], due_us=later_us or 0))
             self._wait(link, self.waits[link])
