@@ -10,6 +10,7 @@ from simulator.pulsar import system
 from simulator.pulsar.commands import replication, topic_shapes
 from simulator.pulsar.creation import auto_creation, catalogue, policies, set_clusters
 from simulator.pulsar.creation.remote_admin import RemoteAdmin
+from simulator.scenarios.commands import CommandError
 from tests.simulator.test_checks_mutations import broken_claims
 
 LISTS, CREATED, DELETED, AUTOMATIC = (check.claim for check in (ListsAgreed, CreatedWhereItMay, DeletedUnused, AutoCreated))
@@ -64,16 +65,32 @@ def test_a_list_that_is_not_checked(text, monkeypatch):
     assert given(text)[-1] is True and LISTS in broken_claims(text)
 
 
-@pytest.mark.parametrize("text", [
-    written([f"{SET}: [a, b]", f"{SET}: [a, b, c]", f"{SET_TOPIC}: [a, b]"]),
-    written([f"{SET}: [a, b], compareTopicPartitions: false"], topics=UNEQUAL % 3),
-    written([f"{SET}: [a, b]"], "shop/orders: {overrides: {b: {replicationClusters: [c]}}}", "t: {clusters: [a, b, c], namespace: shop/orders, exists: {a: 2}}"),
-    written([f"{SET}: [a, b]"], "shop/orders: {overrides: {b: {allowAutoTopicCreation: false}}}"),
-    written([f"{SET}: [a, b]"], topics=UNEQUAL % 3, more="options: {replicationTopicCreation: before}"),
-    written([f"{SET_TOPIC}: [a, b]"], topics=UNEQUAL % 3, more="settings: {createTopicToRemoteClusterForReplication: false}"),
-], ids=["equal", "not-asked", "left-out-there", "switch-not-compared", "before", "no-orders"])  # fmt: skip
-def test_lists_that_are_accepted_break_nothing(text):
+LISTS_ACCEPTED = {
+    "equal": written([f"{SET}: [a, b]", f"{SET}: [a, b, c]", f"{SET_TOPIC}: [a, b]"]),
+    "not-asked": written([f"{SET}: [a, b], compareTopicPartitions: false"], topics=UNEQUAL % 3),
+    "left-out-there": written([f"{SET}: [a, b]"], "shop/orders: {overrides: {b: {replicationClusters: [c]}}}", "t: {clusters: [a, b, c], namespace: shop/orders, exists: {a: 2}}"),
+    "switch-not-compared": written([f"{SET}: [a, b]"], "shop/orders: {overrides: {b: {allowAutoTopicCreation: false}}}"),
+    "before": written([f"{SET}: [a, b]"], topics=UNEQUAL % 3, more="options: {replicationTopicCreation: before}"),
+    "no-orders": written([f"{SET_TOPIC}: [a, b]"], topics=UNEQUAL % 3, more="settings: {createTopicToRemoteClusterForReplication: false}"),
+    "created": written([f"{SET_TOPIC}: [a, b]"], topics="t: {clusters: [a, b, c], namespace: shop/orders, exists: {a: 2}}"),
+}
+
+
+@pytest.mark.parametrize("text", LISTS_ACCEPTED.values(), ids=LISTS_ACCEPTED)
+def test_a_list_that_is_refused_for_nothing(text, monkeypatch):
     assert all(given(text)) and broken_claims(text) == set()
+
+    def never(*given):
+        raise CommandError("412", "no", "never")
+
+    monkeypatch.setattr(set_clusters, "validate", never)
+    monkeypatch.setattr(replication, "_check_list", never)
+    assert not any(given(text)) and broken_claims(text) == {LISTS}
+
+
+def test_a_list_whose_remotes_do_not_get_the_topic(monkeypatch):
+    monkeypatch.setattr(replication, "_lacking", lambda *given: [])
+    assert LISTS in broken_claims(LISTS_ACCEPTED["created"])
 
 
 # --- creation
