@@ -67,7 +67,7 @@ class Administration:
         self.settings: dict[tuple[str, str], Any] = {}
         self.down: dict[str, None] = {}
         self.cut: dict[tuple[str, str], None] = {}
-        self.shapes: dict[Place, int] = {(cluster, base): count for base, topic in scenario.topics.items() for cluster, count in topic.shapes.items()}
+        self.shapes = _declared_shapes(scenario)
         self.had: dict[Place, tuple[int, ...]] = {place: (count,) for place, count in self.shapes.items()}  # every shape that it ever had
         self.logs: dict[Place, None] = {(cluster, log): None for (cluster, base), count in self.shapes.items() for log in logs_of(base, count)}
         self.creates_remotely = {cluster: self.setting(cluster, _CREATES_REMOTELY) for cluster in scenario.clusters}
@@ -200,7 +200,8 @@ class Administered(Check):
 
     def rows(self, stretch: Stretch) -> Iterator[Row]:
         """The rows that it reads, in order."""
-        for seq, at_us, kind, *names, count, reason, detail in stretch.of(*FOLLOWED, *self.reads).records(*_READ):
+        found = stretch.of(*FOLLOWED, *self.reads)
+        for seq, at_us, kind, *names, count, reason, detail in found.records(*_READ) if len(found) else ():
             words = [None if number == NULL else stretch.name(number) for number in (*names, reason, detail)]
             yield Row(seq, at_us, _NAMES[kind], *words[:5], count, *words[5:])
 
@@ -217,6 +218,15 @@ def logs_of(base: str, count: int) -> list[str]:
 def words_of(count: int | None) -> str:
     """A shape for people."""
     return "no topic" if count is None else f"{count} partitions" if count else "a plain topic"
+
+
+def _declared_shapes(scenario: Scenario) -> dict[Place, int]:
+    """Topics that are there when the run begins; a shadow topic has its source's partitions."""
+    found = {}
+    for base, topic in scenario.topics.items():
+        source = scenario.topics.get(topic.shadow_of, topic)
+        found |= {(cluster, base): source.shapes.get(cluster, count) for cluster, count in topic.shapes.items()}
+    return found
 
 
 def _policies(scenario: Scenario) -> dict[tuple[str, str], dict[str, Any]]:

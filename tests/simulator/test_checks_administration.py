@@ -235,3 +235,10 @@ def test_what_is_broken_does_not_depend_on_how_the_trace_is_cut(monkeypatch):
             pieces = pieces.copy()
         pieces.read(world.trace)
         assert pieces.violations == whole.violations != []
+
+
+def test_a_shadow_has_its_sources_partitions():
+    grown = ["do: topic.grow, topic: t, partitions: 3", "do: topic.grow, topic: dark, partitions: 3"]
+    topics = "t: {clusters: [a, b], partitions: 2}, dark: {clusters: [a], shadowOf: t}"
+    text = written(grown, topics=topics).replace("family: topic-creation", "family: shadow-topics")
+    assert given(text) == [True, True] and broken_claims(text) == set()
