@@ -1,5 +1,5 @@
-"""A message goes to another cluster only after its schema: what was stored from elsewhere has a schema that its topic
-knew at some time before (a connection that registered it goes on when somebody deletes it).
+"""A message is stored only after its schema: what came from elsewhere has a schema that its topic knew since it was created (a connection that
+registered it goes on when somebody deletes it), what a producer published here one that a topic of the name knew at some time before.
 
 And a replicator that a schema stopped sends nothing until it connects anew, so order is kept and nothing is passed over.
 """
@@ -23,18 +23,19 @@ _USED, _REGISTERED, _TOPIC_DELETED, _STORED, _STOPPED, _STARTED, _REPLICATED = (
 class SchemaFirst(Check):
     """Keeps the schemas of every topic, what each producer used from when on, and the replicators that stopped."""
 
-    claim = "A message with a schema goes to another cluster only after that schema, and a replicator that a schema stopped sends nothing more."
+    claim = "A message with a schema is stored only where its topic knew that schema before, and a replicator that a schema stopped sends nothing more."
 
     def begin(self, scenario: Scenario) -> None:
         self.topics = frozenset(scenario.topics)
         self.declared = {name: (schema.type, schema.definition) for name, schema in scenario.schemas.items()}
-        self.known: dict[tuple[int, str], frozenset] = {}  # (cluster, topic) -> schemas
+        self.known: dict[tuple[int, str], frozenset] = {}  # (cluster, topic) -> schemas since it was created
+        self.ever: dict[tuple[int, str], frozenset] = {}  # the same, and those of deleted topics of the name
         self.used: dict[int, tuple[tuple[int, ...], tuple[str | None, ...]]] = {}
         self.stopped: dict[tuple[int, int, int], None] = {}
 
     def copy_into(self, copy: "SchemaFirst") -> None:
         copy.topics, copy.declared = self.topics, self.declared
-        copy.known, copy.used, copy.stopped = dict(self.known), dict(self.used), dict(self.stopped)
+        copy.known, copy.ever, copy.used, copy.stopped = dict(self.known), dict(self.ever), dict(self.used), dict(self.stopped)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Messages that came before their schema or left after the stop."""
@@ -46,7 +47,8 @@ class SchemaFirst(Check):
             place = (cluster, self._base(stretch.name(topic)))
             if kind == _STORED:
                 schema = self._schema_of(producer, sequence_id)
-                if peer != NULL and schema is not None and self.declared[schema] not in self.known.get(place, frozenset()):
+                knew = self.ever if peer == NULL else self.known
+                if schema is not None and self.declared[schema] not in knew.get(place, frozenset()):
                     broken.append((seq, f"{stretch.message(producer, sequence_id)} was stored in {stretch.name(cluster)}, which did not know its schema {schema}"))
             elif kind == _REPLICATED:
                 if (cluster, peer, topic) in self.stopped:
@@ -78,6 +80,7 @@ class SchemaFirst(Check):
             firsts, schemas = self.used.get(producer, ((), ()))
             self.used[producer] = (*firsts, sequence_id), (*schemas, schema)
         elif kind == _REGISTERED:
-            self.known[place] = self.known.get(place, frozenset()) | {self.declared[schema]}
+            for knew in (self.known, self.ever):
+                knew[place] = knew.get(place, frozenset()) | {self.declared[schema]}
         else:
             self.known.pop(place, None)

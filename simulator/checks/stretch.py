@@ -114,7 +114,7 @@ class Stretch:
             apart = np.isin(self.values("subscription"), [number for number in numbers if number is not None])
             types[apart] += len(CODE)
         self._order = np.argsort(types, kind="stable")
-        self._edges = np.searchsorted(types[self._order], np.arange(2 * len(CODE) + 1))
+        self._edges = np.searchsorted(types[self._order], np.arange(2 * len(CODE) + 1)).tolist()
 
     def values(self, name: str, index: np.ndarray | slice = slice(None)) -> np.ndarray:
         """A column at these of its rows, int64 with NULL. Of sealed rows no more than that is unpacked."""
@@ -138,7 +138,8 @@ class Stretch:
         return self._coded([CODE[type_], len(CODE) + CODE[type_]])
 
     def _coded(self, codes: list[int]) -> Rows:
-        parts = [self._order[self._edges[code] : self._edges[code + 1]] for code in codes]
+        edges = [(self._edges[code], self._edges[code + 1]) for code in codes]
+        parts = [self._order[first:last] for first, last in edges if first < last] or [self._order[:0]]
         return Rows(self, parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts)))
 
     def at_us(self, seq: int) -> int:

@@ -177,7 +177,7 @@ class Producer:
         if number is None:
             number = self.topic_numbers[topic] = runtime.name(topic)
         seq = runtime.emit((_PUBLISHED, now_us, cause, cluster.number, number, self.number, sequence_id, key, size_bytes))
-        if runtime.schemas is not None and clients.refuses_schema(self, cluster, seq) is not None:
+        if runtime.schemas is not None and clients.refuses_schema(self, cluster, self.schema, seq) is not None:
             runtime.note("message.send-failed", seq, cluster.number, topic, self.number, sequence_id, "schema")
         elif batched:
             self._add_to_batch(topic, seq)
@@ -262,7 +262,11 @@ class Producer:
     def _store(self, topic: Topic, first: int, count: int, cause: int) -> None:
         runtime, messages = self.runtime, self.runtime.messages
         if self.forbidden or topic.refuses is not None:
-            self._refused(topic, first, count, cause)
+            topic.refused_sends += count
+            self._fail(topic, first, count, "not-authorised" if self.forbidden else topic.refuses, cause)
+            return
+        if runtime.schemas is not None and clients.refuses_schema(self, topic.cluster, runtime.schemas.of_message(self.number, messages.sequence_id[first]), cause):
+            self._fail(topic, first, count, "schema", cause)
             return
         if topic.hot.deduplicates:
             highest = topic.producers_seen.get(self.name, (-1, -1))
@@ -277,10 +281,8 @@ class Producer:
         self._receipt(topic, first, count, seq)
         topic.wake(seq)
 
-    def _refused(self, topic: Topic, first: int, count: int, cause: int) -> None:
+    def _fail(self, topic: Topic, first: int, count: int, reason: str, cause: int) -> None:
         """The broker takes no such send: each message fails at once, the producer stays connected."""
-        topic.refused_sends += count
-        reason = "not-authorised" if self.forbidden else topic.refuses
         for message in range(first, first + count):
             self.runtime.note("message.send-failed", cause, topic.cluster.number, topic.number, self.number, self.runtime.messages.sequence_id[message], reason)
 

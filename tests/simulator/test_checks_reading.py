@@ -53,6 +53,16 @@ ACTS = {
     "removed": lambda written, cluster, number, entry: written.write(
         "message.removed", cluster=cluster, producer="web", sequence_id=number, ledger=1, entry=entry
     ),
+    "refused": lambda written, cluster, number, entry: written.write(
+        "replicator.start-refused", cluster=cluster, peer="b" if cluster == "a" else "a", count=number, duration_us=100_000 << entry, reason="conflict"
+    ),
+    "drifted": lambda written, cluster, number, entry: written.write("topic.partitions-changed", cluster=cluster, count=entry, reason="command"),
+    "started": lambda written, cluster, number, entry: written.write("replicator.started", cluster=cluster, peer="b" if cluster == "a" else "a"),
+    "created anew": lambda written, cluster, number, entry: written.write("topic.created", cluster=cluster, count=entry, reason=("client", "command")[number % 2]),
+    "deleted": lambda written, cluster, number, entry: written.write("topic.deleted", cluster=cluster, reason="command"),
+    "told to delete": lambda written, cluster, number, entry: written.write(
+        "command.applied", reason="topic.delete", detail=f'{{"cluster": "{cluster}", "topic": "orders", "force": {"true" if number else "false"}}}'
+    ),
 }
 ROWS = st.lists(st.tuples(st.sampled_from(sorted(ACTS)), CLUSTER, SMALL, SMALL), max_size=40)
 

@@ -20,6 +20,29 @@ def stored(world, cluster="r2"):
 # --- registering
 
 
+def test_an_entry_has_one_schema():
+    """A batch in the making is sent before the first message of another schema: a replicator asks about an entry, not about each message in it."""
+    world = with_schemas(clients=PRODUCER.replace("schema: v1", "schema: v1, batch: 3"))
+    world.run(200 * MS)
+    do(world, "producer.use-schema", producer="p", schema="v2")
+    world.run(SECOND)
+    assert [(row["at_us"], row["sequence_id"], row["batch_index"]) for row in rows(world, "message.stored", cluster="r1")][:5] == [
+        (200 * MS, 0, 0), (200 * MS, 1, 1), (450 * MS, 2, 0), (450 * MS, 3, 1), (450 * MS, 4, 2)]  # fmt: skip
+    assert schemas(world, "r2") == ["v1", "v2"]
+
+
+@pytest.mark.parametrize("may", [True, False])
+def test_what_waited_for_its_topic_offers_its_schema_when_it_is_sent(may):
+    world = with_schemas(exists="{}", policies=f"allowAutoTopicCreation: false, isAllowAutoUpdateSchema: {str(may).lower()},", replicated=False, clients=PRODUCER.replace("start: 50ms", "start: 50ms, stop: 1s"))
+    world.run(SECOND)
+    do(world, "topic.create", cluster="r1", topic="t")
+    world.run(2 * SECOND)
+    first = rows(world, "schema.registered" if may else "schema.refused", cluster="r1")[0]
+    later = rows(world, "message.stored" if may else "message.send-failed", cluster="r1")
+    assert numbers(later) == list(range(10)) and all(row["seq"] > first["seq"] for row in later)
+    assert schemas(world, "r1") == (["v1"] if may else [])
+
+
 def test_a_producer_registers_versions_from_0_and_the_replicator_brings_them_over():
     world = with_schemas()
     world.run(SECOND)

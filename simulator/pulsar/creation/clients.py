@@ -2,7 +2,7 @@
 
 Rules: a missing topic is created when the rules in force let a client do that; a refused client asks again with its own retries,
 and a refusal is a row when its reason is new. A producer offers its schema with every message, as a producer of AUTO_PRODUCE
-does; a message whose schema is refused has failed.
+does, and again when an entry that waited is sent; a message whose schema is refused has failed.
 """
 
 from __future__ import annotations
@@ -33,27 +33,29 @@ def use_schema(producer: Producer, cluster: Cluster, schema: str | None, cause: 
     runtime = cluster.runtime
     if runtime.schemas is None:
         return
+    if schema != producer.schema:
+        producer.flush_batches(cause)  # an entry has one schema: the client sends the batch in the making before it begins another
     producer.schema = schema
     runtime.schemas.use(producer.number, producer.next_sequence_id, schema)
     seq = runtime.note("schema.used", cause, cluster.number, producer.spec.topic, producer.number, producer.next_sequence_id, schema)
-    refuses_schema(producer, cluster, seq)
+    refuses_schema(producer, cluster, schema, seq)
 
 
-def refuses_schema(producer: Producer, cluster: Cluster, cause: int) -> str | None:
-    """Why the topic does not take what the producer sends, None when it does (or is not there to say)."""
+def refuses_schema(producer: Producer, cluster: Cluster, schema: str | None, cause: int) -> str | None:
+    """Why the topic does not take what the producer sends with this schema, None when it does (or is not there to say)."""
     base = producer.spec.topic
     if not cluster.up or cluster.shape(base) is None:
         return None
-    if producer.schema is None:
+    if schema is None:
         why = schema_registry.admit_without_schema(cluster, base)
         refused = None if why is None else ("none-given", why)
     else:
-        declared = cluster.runtime.schemas.declared[producer.schema]
+        declared = cluster.runtime.schemas.declared[schema]
         refused = schema_registry.why_refused(cluster, base, declared, schema_registry.PRODUCER)
-    if refused is None and producer.schema is not None:
-        schema_registry.offer(cluster, base, producer.schema, schema_registry.PRODUCER, cause, client=producer.number)
+    if refused is None and schema is not None:
+        schema_registry.offer(cluster, base, schema, schema_registry.PRODUCER, cause, client=producer.number)
     if refused is not None and refused != producer.schema_refusal:
-        cluster.runtime.note("schema.refused", cause, cluster.number, None, base, producer.number, refused[0], f"{producer.schema or 'none'}: {refused[1]}")
+        cluster.runtime.note("schema.refused", cause, cluster.number, None, base, producer.number, refused[0], f"{schema or 'none'}: {refused[1]}")
     producer.schema_refusal = refused
     return None if refused is None else refused[1]
 

@@ -1,0 +1,142 @@
+"""The claim about retries: how long a refused replicator waits, and that it comes back; its rules broken on purpose."""
+
+import pytest
+
+from simulator import World, load_scenario_text
+from simulator.checks import Checks
+from simulator.checks.retries_wait import RetriesWait
+from simulator.pulsar import replicator
+from simulator.pulsar.replicator import Replicator
+from tests.simulator.test_checks_mutations import broken_claims
+from tests.simulator.written_trace import WrittenTrace, scenario
+
+CLAIM = RetriesWait.claim
+
+
+def written(commands=(), until="8s", exists="{a: 2, b: 3}", latency="10ms"):
+    return (
+        f"format: 1\nname: mutation\ntitle: Mutation\nfamily: topic-creation\nuntil: {until}\nclusters: {{a: {{}}, b: {{}}}}\nlinks: {{default: {{latency: {latency}}}}}\n"
+        "namespaces: {public/default: {replicationClusters: [a, b], overrides: {b: {replicationClusters: [b]}}}}\n"
+        f"topics: {{orders: {{clusters: [a, b], exists: {exists}}}}}\nproducers: {{web: {{topic: orders, cluster: a, every: 500ms}}}}\ncommands: [{', '.join(commands)}]\n"
+    )
+
+
+MENDED = "{at: 1s, do: topic.update-partitions, cluster: a, topic: orders, partitions: 3}"
+CUT = "{at: 2s, do: link.cut, link: a -> b}"
+DRIFTED = "{at: 2100ms, do: topic.update-partitions, cluster: b, topic: orders, partitions: 4}"
+HEALED = "{at: 2200ms, do: link.heal, link: a -> b}"
+CRASHED = "{at: 300ms, do: cluster.crash, cluster: b}, {at: 5s, do: cluster.restart, cluster: b}"
+REFUSED = written()
+AGAIN = written([MENDED, CUT, DRIFTED, HEALED])
+
+
+@pytest.mark.parametrize("text", [
+    REFUSED, AGAIN, written([CRASHED]), written([CUT], until="200s"), written(until="300s"), written(exists="{a: 2}"),
+    written(["{at: 1s, do: topic.unload, cluster: a, topic: orders}", "{at: 3s, do: topic.unload, cluster: b, topic: orders}"], until="80s"),
+    written(latency="900ms"), written(["{at: 1s, do: link.slow, link: a -> b, latency: 3s}"], until="20s"),
+    written(["{at: 1s, do: namespace.set-clusters, cluster: a, namespace: public/default, clusters: [a]}"]),
+], ids=["refused", "again", "crash", "cut", "long", "created", "unloaded", "far", "slowed", "off-the-list"])  # fmt: skip
+def test_without_a_mutation_retries_break_nothing(text):
+    assert broken_claims(text) == set()
+
+
+@pytest.mark.parametrize("name, value, until", [("BACKOFF_FIRST_US", 200_000, "8s"), ("BACKOFF_FIRST_US", 0, "150ms"), ("BACKOFF_MAX_US", 1_000_000, "8s"), ("BACKOFF_MAX_US", 90_000_000, "200s"), ("JITTER_PERCENT", 60, "8s")])
+def test_other_waits(name, value, until, monkeypatch):
+    monkeypatch.setattr(replicator, name, value)
+    assert broken_claims(written(until=until)) == {CLAIM}
+
+
+def test_waits_that_are_not_doubled(monkeypatch):
+    retry = Replicator._retry
+
+    def never_longer(self):
+        self.retries = 0
+        return retry(self)
+
+    monkeypatch.setattr(Replicator, "_retry", never_longer)
+    assert broken_claims(REFUSED) == {CLAIM}
+
+
+def test_a_start_after_which_waits_go_on_growing(monkeypatch):
+    started = Replicator._started
+
+    def remembers(self, cause):
+        retries = self.retries
+        started(self, cause)
+        self.retries = retries
+
+    monkeypatch.setattr(Replicator, "_started", remembers)
+    assert broken_claims(REFUSED) == set() and broken_claims(AGAIN) == {CLAIM}
+
+
+@pytest.mark.parametrize("text", [REFUSED, written([CRASHED], until="90s")], ids=["at-once", "after-a-crash"])
+def test_retries_that_come_to_an_end(text, monkeypatch):
+    again = Replicator.retry_now
+    monkeypatch.setattr(Replicator, "retry_now", lambda self, connection: again(self, connection) if self.failed_starts < 3 else None)
+    assert broken_claims(text) == {CLAIM}
+
+
+def test_retries_before_their_time(monkeypatch):
+    retry = Replicator._retry
+
+    def early(self):
+        wait_us = retry(self)
+        self.runtime.schedule(self.runtime.now_us + wait_us // 4, self.rank, self, "retry_now", self.connection)
+        return wait_us
+
+    monkeypatch.setattr(Replicator, "_retry", early)
+    assert CLAIM in broken_claims(REFUSED)
+
+
+def test_what_is_broken_does_not_depend_on_how_the_trace_is_cut(monkeypatch):
+    again = Replicator.retry_now
+    monkeypatch.setattr(Replicator, "retry_now", lambda self, connection: again(self, connection) if self.failed_starts < 3 else None)
+    world = World.from_scenario(load_scenario_text(written([CRASHED], until="70s")))
+    world.run()
+    whole = Checks(world.scenario)
+    whole.read(world.trace)
+    for step in (1, 5):
+        pieces = Checks(world.scenario)
+        for upto in range(0, len(world.trace), step):
+            pieces.read(world.trace, upto)
+            pieces = pieces.copy()
+        pieces.read(world.trace)
+        assert pieces.violations == whole.violations != []
+
+
+# --- rows by hand
+
+
+def refusals(*counted, between=()):
+    """Violations of these (count, wait in ms), each long after the one before; `between` are written before the last."""
+    trace = WrittenTrace()
+    trace.write("replicator.created", cluster="a", peer="b", ledger=1, entry=-1)
+    for number, (count, wait_ms) in enumerate(counted):
+        for event, fields in between if number == len(counted) - 1 else ():
+            trace.write(event, cluster="a", **fields)
+        trace.write("replicator.start-refused", cluster="a", peer="b", count=count, duration_us=1000 * wait_ms, reason="conflict", detail="no")
+        trace.write("topic.unloaded", cluster="a", topic="other", reason="unload")
+    checks = Checks(scenario())
+    checks.read(trace.trace)
+    return [violation.reason.partition(" -> b ")[2] for violation in checks.violations if violation.claim == CLAIM and "before its wait" not in violation.reason]
+
+
+STARTED = ("replicator.started", {"peer": "b"})
+UNLOADED = ("topic.unloaded", {"reason": "unload"})
+
+
+@pytest.mark.parametrize("counted, between, broken", [
+    ([(1, 100), (2, 200), (3, 400)], (), []),
+    ([(1, 95), (2, 210), (5, 1600)], (), []),  # two starts failed for want of a way
+    ([(9, 25_600), (10, 51_200), (11, 60_000), (12, 63_000), (40, 57_000)], (), []),
+    ([(1, 100), (2, 200), (3, 100)], [STARTED], []),
+    ([(1, 100), (2, 200), (5, 200)], [STARTED], []),
+    ([(1, 100), (2, 200), (3, 100)], [UNLOADED], []),
+    ([(1, 94)], (), ["waits 0.094 s, which is 100 ms doubled no number of times"]),
+    ([(1, 100), (2, 100)], (), ["waits 0.100 s after 2 failed starts"]),
+    ([(1, 100), (5, 200)], (), ["waits 0.200 s after 5 failed starts"]),
+    ([(1, 100), (1, 200)], (), ["waits 0.200 s after 1 failed starts", "was refused for the 1. time after 1 failed starts"]),
+    ([(1, 100), (2, 200), (3, 400)], [STARTED], ["waits 0.400 s after a new beginning, as after 3 failed starts"]),
+])  # fmt: skip
+def test_each_wait_by_its_number(counted, between, broken):
+    assert refusals(*counted, between=between) == broken
