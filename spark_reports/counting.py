@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_reports.facts import Facts
-from spark_reports.local import made_local
 from spark_reports.read import control_rows
+from spark_reports.steps import Steps
 from spark_reports.transforms import causes, cursors, dedup, deliveries, failovers, fates, parties, subscriptions, sync
 
 PLAIN = (
@@ -23,30 +22,14 @@ PLAIN = (
 )  # fmt: skip
 
 
-class Counting:
+class Counting(Steps):
     """One counting over the rows of any number of runs, of at most `longest_run` rows each. Call the steps in the order in which they stand here."""
 
     def __init__(self, spark: SparkSession, rows: DataFrame, facts: Facts, longest_run: int) -> None:
-        self.spark = spark
+        super().__init__(spark)
         self.longest_run = longest_run
         self.rows = rows
         self.facts = facts
-        self._kept: list[DataFrame] = []
-
-    def local(self, frame: DataFrame) -> DataFrame:
-        """A small frame made local: its rows, without the plan that led to them."""
-        return made_local(self.spark, frame)
-
-    def keep(self, frame: DataFrame) -> DataFrame:
-        """A large frame that several steps read, computed once."""
-        self._kept.append(frame.persist(StorageLevel.MEMORY_AND_DISK))
-        return frame
-
-    def release(self) -> None:
-        """Free what was kept."""
-        for frame in self._kept:
-            frame.unpersist()
-        self._kept = []
 
     # --- steps
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_reports.local import from_rows, made_local
+from spark_reports.local import from_rows
 from spark_reports.read import control_rows
 from spark_reports.schemas import GROUPS, QUALITIES, SESSIONS
+from spark_reports.steps import Steps
 from spark_reports.transforms import group_causes, group_deliveries, groups
 
 OF_PEOPLE = ("sessions", "leader_changes")
@@ -23,64 +23,51 @@ OF_MESSAGES = ("published", "delivered", "acknowledged", "lost", "lost_qos0", "w
 OF_VERDICTS = ("duplicates", "redeliveries", "messages_twice")
 
 
-class GroupCounting:
+class GroupCounting(Steps):
     """One counting over the rows of any number of runs; `scenarios` by run. Call the steps in the order in which they stand here."""
 
     def __init__(self, spark: SparkSession, rows: DataFrame, scenarios: dict[int, Any]) -> None:
-        self.spark, self.rows, self.scenarios = spark, rows, scenarios
-        self._kept: list[DataFrame] = []
-
-    def _local(self, frame: DataFrame) -> DataFrame:
-        return made_local(self.spark, frame)
-
-    def _keep(self, frame: DataFrame) -> DataFrame:
-        self._kept.append(frame.persist(StorageLevel.MEMORY_AND_DISK))
-        return frame
-
-    def release(self) -> None:
-        """Free what was kept."""
-        for frame in self._kept:
-            frame.unpersist()
-        self._kept = []
+        super().__init__(spark)
+        self.rows, self.scenarios = rows, scenarios
 
     # --- steps
 
     def find_streams(self) -> None:
         """Groups, their streams, and who read them when."""
-        self.control = self._keep(control_rows(self.rows))
+        self.control = self.keep(control_rows(self.rows))
         asked = [(row.run, row.group, filter_of(row.asked), row.start_us) for row in groups.declared(self.control).collect()]
         self.groups = from_rows(self.spark, [(run, name, wanted, groups.topic_pattern(wanted), start_us) for run, name, wanted, start_us in asked], GROUPS)
         self.filters = {(run, name): wanted for run, name, wanted, _start_us in asked}
-        self.streams = self._local(groups.streams(self.control, self.groups))
+        self.streams = self.local(groups.streams(self.control, self.groups))
         run_ends = self.rows.groupBy("run").agg(F.max("at_us").alias("run_end_us"))
-        self.shared = self._local(groups.shared(self.control, self.streams, run_ends))
-        self.leases = self._local(groups.leases(self.control))
-        self.spans = self._local(groups.spans(self.leases, self.shared))
-        self.idle = self._local(groups.idle(self.shared, self.spans))
-        self.handovers = self._local(groups.handovers(self.leases, self.shared))
-        self.overlaps = self._local(groups.overlaps(self.spans))
+        self.shared = self.local(groups.shared(self.control, self.streams, run_ends))
+        self.leases = self.local(groups.leases(self.control))
+        self.spans = self.local(groups.spans(self.leases, self.shared))
+        self.idle = self.local(groups.idle(self.shared, self.spans))
+        self.handovers = self.local(groups.handovers(self.leases, self.shared))
+        self.overlaps = self.local(groups.overlaps(self.spans))
         self.stream_figures = groups.stream_figures(self.shared, self.idle, self.handovers, self.overlaps).collect()
         self.percentiles = groups.percentiles(self.handovers).collect()
         self.people = groups.people(self.control).collect()
 
     def judge_deliveries(self) -> None:
         """Every delivery judged, every message followed."""
-        histories = self._keep(group_deliveries.histories(self.rows, self.streams))
+        histories = self.keep(group_deliveries.histories(self.rows, self.streams))
         qualities = [(run, name, spec.qos) for run, scenario in self.scenarios.items() for name, spec in scenario.publishers.items()]
-        self.judged = self._keep(group_deliveries.judged(histories))
+        self.judged = self.keep(group_deliveries.judged(histories))
         light = [(run, name) for run, scenario in self.scenarios.items() for name, spec in scenario.sessions.items() if spec.qos == 0]
-        lightly = self._local(group_deliveries.taken_lightly(self.control, from_rows(self.spark, light, SESSIONS)))
+        lightly = self.local(group_deliveries.taken_lightly(self.control, from_rows(self.spark, light, SESSIONS)))
         self.message_figures = group_deliveries.message_figures(histories, self.shared, from_rows(self.spark, qualities, QUALITIES), lightly).collect()
         self.verdict_figures = group_deliveries.verdict_figures(self.judged).collect()
-        self.reordered = self._keep(group_deliveries.reordered(self.judged, self.rows))
+        self.reordered = self.keep(group_deliveries.reordered(self.judged, self.rows))
         self.reordered_figures = self.reordered.groupBy(*groups.GROUP).agg(F.count("*").alias("reordered")).collect()
 
     def find_causes(self) -> None:
         """Every duplicate explained."""
-        duplicates = self._keep(group_causes.duplicates(self.judged, self.control, self.leases))
-        known = self._keep(group_causes.known(self.control, self._local(group_causes.deciding(duplicates))))
-        furthest, rewinds = self._local(group_causes.furthest(known)), self._local(group_causes.rewinds(known))
-        self.explained = self._keep(group_causes.explained(duplicates, furthest, group_causes.after_acknowledgement(duplicates, known), rewinds))
+        duplicates = self.keep(group_causes.duplicates(self.judged, self.control, self.leases))
+        known = self.keep(group_causes.known(self.control, self.local(group_causes.deciding(duplicates))))
+        furthest, rewinds = self.local(group_causes.furthest(known)), self.local(group_causes.rewinds(known))
+        self.explained = self.keep(group_causes.explained(duplicates, furthest, group_causes.after_acknowledgement(duplicates, known), rewinds))
         self.cause_figures = group_causes.cause_figures(self.explained).collect()
 
     def run_all(self) -> GroupCounting:

@@ -2,7 +2,8 @@
 
 Rules: a file's tests stay together, so that what a module prepares is prepared once; all tests of one Spark session stay
 together, as do those of one browser. The long groups come first, so that neither process waits for the other at the end.
-Hypothesis has no deadline: nothing here is a timed test, and two processes on two cores are slow now and then.
+Hypothesis has no deadline: nothing here is a timed test, and two processes on two cores are slow now and then. It draws the
+same examples each time, so that a run that fails fails again; `--hypothesis-profile search` draws new ones.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
-settings.register_profile("failover-lab", deadline=None)
+settings.register_profile("failover-lab", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None)
 settings.load_profile("failover-lab")
 
 TOGETHER = {"tests/browser/test_reports.py": "spark", "tests/spark_reports/": "spark", "tests/browser/": "browser"}

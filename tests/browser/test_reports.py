@@ -45,10 +45,20 @@ def java_of(pid: int) -> list[int]:
     return found
 
 
-def step_of(page: Page) -> int:
-    """The number of the running step that the page says."""
-    words = page.locator("#words").inner_text()
-    return int(words.split()[1]) if words.startswith("Step ") else 0
+NOTES_OF_WORDS = """
+addEventListener("DOMContentLoaded", () => {
+    const words = document.getElementById("words");
+    const note = () => sessionStorage.setItem("said", (sessionStorage.getItem("said") ?? "") + words.textContent.trim() + "\\n");
+    if (words) { note(); new MutationObserver(note).observe(words, {childList: true, characterData: true, subtree: true}); }
+});
+"""
+"""Keeps every word that the page says of its report, over its reloads: the page leaves when the report is there, whoever reads along may come too late."""
+
+
+def steps_said(page: Page) -> set[int]:
+    """The numbers of all steps that the page has said so far."""
+    said = str(page.evaluate("sessionStorage.getItem('said') ?? ''")).splitlines()
+    return {int(words.split()[1]) for words in said if words.startswith("Step ")}
 
 
 def wait_for(what: Callable[[], bool], seconds: float) -> None:
@@ -61,13 +71,14 @@ def wait_for(what: Callable[[], bool], seconds: float) -> None:
 def test_a_report_by_click_through_a_killed_worker(make_lab: Any, start_worker: Any, browser: Browser, tmp_path: Path) -> None:
     lab = make_lab("fail-over-and-back").open()
     page = lab.page
+    page.add_init_script(NOTES_OF_WORDS)
     lab.seek(14_000_000)
     page.locator("[data-act=report]").click()
     page.wait_for_url("**/reports/*/")
     expect(page.locator("#words")).to_have_text("Waiting for the worker.")
 
     worker = start_worker()
-    wait_for(lambda: step_of(page) >= 2, MADE_WITHIN_MS / 1000)
+    wait_for(lambda: max(steps_said(page), default=0) >= 2, MADE_WITHIN_MS / 1000)
     assert java_of(worker.pid)
     os.kill(worker.pid, signal.SIGKILL)
     worker.wait()
@@ -76,13 +87,11 @@ def test_a_report_by_click_through_a_killed_worker(make_lab: Any, start_worker: 
     expect(page.locator("#hint")).to_contain_text("Try again")
     assert lab.troubles == [], "a dead worker is no error of the page"
 
+    page.evaluate("sessionStorage.removeItem('said')")
     page.get_by_role("button", name="Try again").click()
     start_worker()
-    seen = set()
-    while page.locator("iframe").count() == 0:
-        seen.add(step_of(page) if page.locator("#words").count() else 0)
-        page.wait_for_timeout(100)
-    assert len(seen) > 3, f"the page showed the steps {seen}"
+    expect(page.locator("iframe")).to_be_visible(timeout=MADE_WITHIN_MS)
+    assert len(steps_said(page)) > 3, f"the page showed the steps {steps_said(page)}"
     read_the_page(page)
     download_everything(page, tmp_path)
     assert lab.troubles == []
