@@ -1,7 +1,7 @@
 """A migration's first step brings everything, and things are made and deleted in their order (fact sheet E1).
 
 What a tenant has: itself, its roles, its namespaces, its topics, their subscriptions. What is there when the run begins is the scenario's: the tenant
-and its roles where it has topics, a namespace where it has topics or where it is declared.
+and its roles where it has topics, a namespace where it has topics or where it is declared. Shadow topics do not move.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _Holdings:
     """Which things are in which cluster."""
 
     def __init__(self, scenario: Scenario) -> None:
-        self.topics = {name: (topic.tenant, topic.namespace) for name, topic in scenario.topics.items()}
+        self.topics = {name: (topic.tenant, topic.namespace) for name, topic in scenario.topics.items() if topic.shadow_of is None}
         self.roles = {name: spec.roles for name, spec in scenario.tenants.items()}
         self.have: dict[tuple[str, str, str], None] = {}  # (cluster, kind, name)
         self.subscriptions: dict[tuple[str, str, str], None] = {}  # (cluster, topic or partition, subscription)

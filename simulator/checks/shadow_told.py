@@ -30,7 +30,7 @@ _COLUMNS = ("type", "cluster", "topic", "ledger", "entry", "to_ledger", "to_entr
 class ShadowToldAll(Check):
     """Follows how far each shadow was told: the furthest entry that its source's replicator spoke of, or need not."""
 
-    claim = "A source tells its shadow of every entry in order from where its replicator's cursor opened, markers and replicated ones too, and leaves out only what has expired."
+    claim = "A source tells its shadow of every entry in order from the end of its log when the replicator's cursor opened, markers and replicated ones too, and leaves out only what has expired."
 
     def begin(self, scenario: Scenario) -> None:
         self.topics = frozenset(scenario.topics)
@@ -58,6 +58,8 @@ class ShadowToldAll(Check):
             for place in self._concerned(stretch, row):
                 broken += self._judge(stretch, known, place, left, row[0])
                 self._turn(known, place, row)
+                if row[1] == _CREATED:
+                    broken += self._begun(stretch, known, place, row[0])
         for place in tuple(left):
             broken += self._judge(stretch, known, place, left, PAST_EVERY_LEDGER)
         self._settle(known)
@@ -110,6 +112,12 @@ class ShadowToldAll(Check):
             self.expired[place] = {at: seq for at, seq in passed.items() if at > self.told[place]}
 
     # --- judging
+
+    def _begun(self, stretch: Stretch, known: Knowledge, place: Place, seq: int) -> Iterator[tuple[int, str]]:
+        """A cursor that is not durable opens at the end of the log."""
+        beyond = known.logs.of(place[0], self.source_of[place]).between(self.told[place], PAST_EVERY_LEDGER, seq)
+        if beyond.stop > beyond.start:
+            yield seq, f"the replicator towards {stretch.name(place[1])} began at {position_words(self.told[place])}, before the end of {stretch.name(self.source_of[place])}"
 
     def _judge(self, stretch: Stretch, known: Knowledge, place: Place, left: dict[Place, Rows], before_seq: int) -> Iterator[tuple[int, str]]:
         """What was told before that row; the rest is `left`."""

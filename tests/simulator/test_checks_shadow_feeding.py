@@ -63,7 +63,13 @@ def broken_claims(text=RUN):
     return {violation.claim for violation in checks.violations}
 
 
-@pytest.mark.parametrize("text", [RUN, EXPLICIT, CARRIED, EXPIRING, PARTS], ids=["run", "explicit", "carried", "expiring", "parts"])
+SHARED = RUN.replace("topics: {", "topics: {other: {clusters: [eu]}, ").replace("producers:\n", "producers:\n  o: {topic: other, cluster: eu, every: 30ms}\n") + (
+    "  - {at: 2500ms, do: shadow.set, cluster: eu, topic: other, shadows: [audit]}\n  - {at: 5s, do: shadow.set, cluster: eu, topic: other, shadows: [other]}\n"
+)
+"""A shadow on the list of a topic that is not its source, which nobody forbids; and a topic that is no shadow."""
+
+
+@pytest.mark.parametrize("text", [RUN, EXPLICIT, CARRIED, EXPIRING, PARTS, SHARED], ids=["run", "explicit", "carried", "expiring", "parts", "shared"])
 def test_without_a_mutation_nothing_breaks(text):
     assert broken_claims(text) == set()
 
@@ -144,6 +150,19 @@ def test_a_replicator_that_goes_on_where_it_had_read_to(monkeypatch):
 
     monkeypatch.setattr(ShadowReplicator, "_started", started)
     assert broken_claims(RUN.replace("clusters: {eu: {}", "options: {shadowReplicationLatency: 100ms}\nclusters: {eu: {}")) == {TOLD}
+
+
+def test_a_cursor_that_opens_at_the_earliest_entry(monkeypatch):
+    honest = ShadowReplicator.__init__
+
+    def earliest(replicator, topic, shadow, cause):
+        length = topic.log.length
+        topic.log.length = topic.log.first_kept
+        honest(replicator, topic, shadow, cause)
+        topic.log.length = length
+
+    monkeypatch.setattr(ShadowReplicator, "__init__", earliest)
+    assert broken_claims() == {TOLD}
 
 
 def test_two_entries_that_overtake_each_other(monkeypatch):

@@ -335,3 +335,22 @@ def test_one_digest_over_seeks_and_forks(commands, base):
         assert fork.digest() == digest, at_us
     world.run()
     assert world.digest() == digest
+
+
+# --- shadow topics share ledgers, which do not move
+
+SHADE = BASE.replace("namespace: acme/shop}", "namespace: acme/shop}\n  shade: {clusters: [blue], namespace: acme/shop, shadowOf: orders}")
+
+
+def test_a_tenant_with_shadow_topics_moves_only_without_them():
+    alone = ["at: 500ms, do: migration.start, tenant: acme, to: green", "at: 900ms, do: shadow.delete, cluster: blue, topic: shade, force: true"]
+    world = run(*alone, START, SWITCH, CLEAN_UP, base=SHADE)
+    assert refused(world) == [("migration.start", "shadow-topics")] and "shade of acme" in world.summary()["commands"][0]["error"]
+    assert migration(world)["state"] == "finished" and [sorted(world.topics[name]) for name in ("blue", "green")] == [[], ["orders"]]
+    everything_arrived(world)
+
+
+def test_the_blue_green_check_passes_over_shadow_topics():
+    world = run("at: 1900ms, do: cluster.migrate, cluster: blue, to: green", base=SHADE + "settings: {clusterMigrationCheckDurationSeconds: 1}\n", until="4s")
+    assert [row["topic"] for row in rows(world, "topic.terminated")] == ["orders"] == [row["topic"] for row in rows(world, "topic.migrated")]
+    assert [row["reason"] for row in rows(world, "shadow.confirmed")][-1] == "terminated" and world.summary()["violations"] == []
