@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulator.checks.audiences_served import AudiencesServed
+from simulator.checks.blue_green import LeftEmpty
 from simulator.checks.broker_limits import BrokerLimits
 from simulator.checks.causes_add_up import CLAIM as CAUSES_ADD_UP
 from simulator.checks.causes_add_up import causes_that_do_not_add_up
@@ -33,6 +34,7 @@ from simulator.checks.same_shape import SameShape
 from simulator.checks.schema_first import SchemaFirst
 from simulator.checks.shadow_bookies import ShadowKnowsFromBookies
 from simulator.checks.shadow_feeding import ShadowFed, ShadowHears
+from simulator.checks.shadow_shape import ShadowShape
 from simulator.checks.shadow_told import ShadowToldAll
 from simulator.checks.shadows import ShadowDeliversSource, ShadowLosesAloud, ShadowWithinSource, ShadowWritesNothing
 from simulator.checks.stretch import Stretch
@@ -44,8 +46,8 @@ from simulator.trace.trace import BLOCK_ROWS, Trace
 
 MIGRATION_CHECKS = (SentWhereTold, CopiedBeforeDeleted, ToldBeforeDeleted)
 SHADOW_CHECKS = (ShadowWritesNothing, ShadowDeliversSource, ShadowWithinSource, ShadowLosesAloud)
-FEEDING_CHECKS = (ShadowFed, ShadowToldAll, ShadowKnowsFromBookies, ShadowHears)
-ADMINISTRATION_CHECKS = (DeletedUnused, Terminated, Permitted, AnsweredWhenAble, StateAsSent, BroughtWhole)
+FEEDING_CHECKS = (ShadowFed, ShadowToldAll, ShadowKnowsFromBookies, ShadowHears, ShadowShape)
+ADMINISTRATION_CHECKS = (DeletedUnused, Terminated, Permitted, AnsweredWhenAble, StateAsSent, BroughtWhole, LeftEmpty)
 ROW_CHECKS: tuple[type[Check], ...] = (
     SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly, BrokerLimits, SameShape, SchemaFirst, *SHADOW_CHECKS, AudiencesServed, *MIGRATION_CHECKS, StepsInOrder, DrainedBeforeSentOn, ToldKept, *FEEDING_CHECKS, *ADMINISTRATION_CHECKS,
 )  # fmt: skip

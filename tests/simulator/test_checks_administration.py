@@ -4,6 +4,7 @@ import pytest
 
 from simulator import World, load_scenario_text
 from simulator.checks import Checks
+from simulator.checks.blue_green import LeftEmpty
 from simulator.checks.deletions import DeletedUnused, Terminated
 from simulator.checks.lookups import AnsweredWhenAble, StateAsSent
 from simulator.checks.moved_whole import BroughtWhole
@@ -13,17 +14,23 @@ from simulator.pulsar.acknowledgement_sync import AcknowledgementSender
 from simulator.pulsar.commands import shadows as shadow_commands
 from simulator.pulsar.lookup import resolving
 from simulator.pulsar.lookup.service import LookupService
+from simulator.pulsar.migration import blue_green as blue_green_module
 from simulator.pulsar.migration import metadata, resources
+from simulator.pulsar.migration.blue_green import BlueGreen
+from simulator.pulsar.migration.resources import delete_subscription
+from simulator.pulsar.replicator import Replicator
 from simulator.pulsar.shadow import authorisation
+from simulator.pulsar.subscription import Subscription
 from simulator.pulsar.topic import Topic
+from simulator.trace.registry import NULL
 from tests.simulator import test_checks_mutations
-from tests.simulator.test_blue_green import CHECKED, GREEN
+from tests.simulator.test_blue_green import AUTO, CHECKED, GREEN, MARK, blue_green
 from tests.simulator.test_checks_migrations import broken_claims as migrate
 from tests.simulator.test_checks_mutations import SYNC
 from tests.simulator.test_migration import BACK, BASE, CLEAN_UP, PARTS, START, SWITCH
 
-PERMITTED, UNUSED, TERMINATED, ANSWERED, AS_SENT, WHOLE = (
-    check.claim for check in (Permitted, DeletedUnused, Terminated, AnsweredWhenAble, StateAsSent, BroughtWhole)
+PERMITTED, UNUSED, TERMINATED, ANSWERED, AS_SENT, WHOLE, LEFT_EMPTY = (
+    check.claim for check in (Permitted, DeletedUnused, Terminated, AnsweredWhenAble, StateAsSent, BroughtWhole, LeftEmpty)
 )
 
 ROLES = """
@@ -252,19 +259,58 @@ def test_a_state_that_arrives_twice(monkeypatch):
 def test_a_step_that_leaves_something_out(monkeypatch, kind):
     honest = resources.of_tenant
     monkeypatch.setattr(metadata.resources, "of_tenant", lambda work: [one for one in honest(work) if one.kind != kind])
-    assert WHOLE in migrate(START, "at: 3s, do: migration.roll-back, tenant: acme", base=_with_role(BASE))
+    assert WHOLE in migrate(START, "at: 3s, do: migration.roll-back, tenant: acme")
 
 
 def test_things_that_are_made_from_the_end(monkeypatch):
     honest = metadata.Metadata._missing
     monkeypatch.setattr(metadata.Metadata, "_missing", lambda work: honest(work)[::-1])
-    assert WHOLE in migrate(START, base=_with_role(BASE))
+    assert WHOLE in migrate(START)
 
 
 def test_things_that_are_deleted_from_the_beginning(monkeypatch):
     monkeypatch.setattr(metadata, "reversed", lambda created: list(created), raising=False)
-    assert migrate(START, "at: 3s, do: migration.roll-back, tenant: acme", base=_with_role(BASE)) >= {WHOLE}
+    assert migrate(START, "at: 3s, do: migration.roll-back, tenant: acme") >= {WHOLE}
 
 
-def _with_role(text):
-    return text.replace("acme: {cluster: blue}", "acme: {cluster: blue, roles: [shop-keeper]}")
+# --- blue-green
+
+SPREAD = ["at: 1500ms, do: link.cut, link: blue -> red", MARK, "at: 5s, do: link.heal, link: blue -> red"]
+
+
+def migrated(commands, clusters="[blue]"):
+    world = blue_green(AUTO, clusters=clusters, commands=commands)
+    world.run()
+    checks = Checks(world.scenario)
+    checks.read(world.trace)
+    return {violation.claim for violation in checks.violations}
+
+
+def test_blue_that_is_left_empty_breaks_nothing():
+    assert migrated([MARK]) == set() == migrated(SPREAD, "[blue, red]")
+    assert migrated([MARK, "at: 3s, do: consumer.stop, consumer: d", "at: 3500ms, do: subscription.delete, subscription: slow, cluster: blue"]) == set()
+
+
+def test_a_topic_that_is_migrated_with_a_replication_backlog(monkeypatch):
+    monkeypatch.setattr(Replicator, "settled_mark_delete", lambda replicator: replicator.topic.log.length - 1)
+    assert LEFT_EMPTY in migrated(SPREAD, "[blue, red]")
+
+
+def test_a_subscription_that_is_deleted_before_it_is_drained(monkeypatch):
+    monkeypatch.setattr(Subscription, "backlog", property(lambda one: 0))
+    monkeypatch.setattr(blue_green_module, "drained", lambda one: False)
+    assert LEFT_EMPTY in migrated([MARK, "at: 2500ms, do: client.close, client: d"])
+
+
+def test_a_subscription_that_is_deleted_under_its_readers(monkeypatch):
+    monkeypatch.setattr(blue_green_module, "drained", lambda one: False)
+    honest = BlueGreen.check_topic
+
+    def careless(checker, topic):
+        honest(checker, topic)
+        for name in tuple(topic.subscriptions) if topic.migrated_to is not None else ():
+            if not topic.subscriptions[name].backlog:
+                delete_subscription(topic, name, NULL)
+
+    monkeypatch.setattr(BlueGreen, "check_topic", careless)
+    assert LEFT_EMPTY in migrated([MARK])

@@ -6,13 +6,15 @@ from simulator import World, load_scenario_text
 from simulator.checks import Checks
 from simulator.checks.shadow_bookies import ShadowKnowsFromBookies
 from simulator.checks.shadow_feeding import ShadowFed, ShadowHears
+from simulator.checks.shadow_shape import ShadowShape
 from simulator.checks.shadow_told import ShadowToldAll
 from simulator.pulsar.commands import shadows as commands
+from simulator.pulsar.creation import catalogue
 from simulator.pulsar.shadow.replicator import STARTED, ShadowReplicator
 from simulator.pulsar.shadow.source import ShadowSource
 from simulator.pulsar.shadow.topic import ShadowTopic
 
-FED, TOLD, BOOKIES, HEARS = (check.claim for check in (ShadowFed, ShadowToldAll, ShadowKnowsFromBookies, ShadowHears))
+FED, TOLD, BOOKIES, HEARS, SHAPE = (check.claim for check in (ShadowFed, ShadowToldAll, ShadowKnowsFromBookies, ShadowHears, ShadowShape))
 
 RUN = """
 format: 1
@@ -227,3 +229,26 @@ def test_a_shadow_that_hears_late(monkeypatch):
 
 
 _HEAR = ShadowTopic.hear_of_ledgers
+
+
+# --- partitions
+
+GROWN = PARTS + "  - {at: 7500ms, do: topic.grow, topic: orders, partitions: 4}\n"
+FOLLOWING = GROWN.replace("clusters: {eu: {}", "options: {shadowPartitionChanges: follow-source}\nclusters: {eu: {}")
+
+
+@pytest.mark.parametrize("text", [GROWN, FOLLOWING], ids=["copied", "following"])
+def test_a_source_that_grows_breaks_nothing(text):
+    assert broken_claims(text) == set()
+
+
+def test_a_shadow_that_should_follow_and_does_not(monkeypatch):
+    monkeypatch.setattr(catalogue, "shadows_of", lambda cluster, base: [])
+    assert broken_claims(FOLLOWING) == {SHAPE}
+
+
+def test_a_shadow_with_partitions_of_its_own(monkeypatch):
+    honest = catalogue.create
+    monkeypatch.setattr(commands.catalogue, "create", lambda cluster, base, partitions, *more: honest(cluster, base, max(1, partitions - 1), *more))
+    made = PARTS.replace("shadowReplication: false", "exists: {}, shadowReplication: false").replace("commands:\n", "commands:\n  - {at: 500ms, do: shadow.create, cluster: eu, topic: dark, source: orders}\n")
+    assert broken_claims(made) == {SHAPE}
