@@ -16,7 +16,7 @@ from simulator.checks.knowledge import Knowledge
 from simulator.checks.stretch import Stretch
 from simulator.scenarios import shape
 from simulator.scenarios.model import NamespaceSpec, Scenario
-from simulator.scenarios.names import PARTITION_SUFFIX
+from simulator.scenarios.names import base_of
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 from simulator.trace.registry import CODE, NULL
 
@@ -67,7 +67,7 @@ class Administration:
         self.settings: dict[tuple[str, str], Any] = {}
         self.down: dict[str, None] = {}
         self.cut: dict[tuple[str, str], None] = {}
-        self.shapes = _declared_shapes(scenario)
+        self.shapes = declared_shapes(scenario)
         self.had: dict[Place, tuple[int, ...]] = {place: (count,) for place, count in self.shapes.items()}  # every shape that it ever had
         self.logs: dict[Place, None] = {(cluster, log): None for (cluster, base), count in self.shapes.items() for log in logs_of(base, count)}
         self.creates_remotely = {cluster: self.setting(cluster, _CREATES_REMOTELY) for cluster in scenario.clusters}
@@ -85,7 +85,7 @@ class Administration:
 
     def base(self, name: str) -> str:
         """The topic of a log: `orders` of `orders-partition-2`."""
-        return name if name in self.scenario.topics else PARTITION_SUFFIX.sub("", name)
+        return base_of(self.scenario.topics, name)
 
     def setting(self, cluster: str, name: str) -> Any:
         """A broker's setting in force."""
@@ -220,7 +220,7 @@ def words_of(count: int | None) -> str:
     return "no topic" if count is None else f"{count} partitions" if count else "a plain topic"
 
 
-def _declared_shapes(scenario: Scenario) -> dict[Place, int]:
+def declared_shapes(scenario: Scenario) -> dict[Place, int]:
     """Topics that are there when the run begins; a shadow topic has its source's partitions."""
     found = {}
     for base, topic in scenario.topics.items():

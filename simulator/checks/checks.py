@@ -10,30 +10,39 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulator.checks.audiences_served import AudiencesServed
+from simulator.checks.blue_green import LeftEmpty
 from simulator.checks.broker_limits import BrokerLimits
 from simulator.checks.causes_add_up import CLAIM as CAUSES_ADD_UP
 from simulator.checks.causes_add_up import causes_that_do_not_add_up
 from simulator.checks.check import Check
+from simulator.checks.deletions import DeletedUnused, Terminated
 from simulator.checks.filtered_rightly import FilteredRightly
 from simulator.checks.groups import GROUP_CHECKS
 from simulator.checks.knowledge import Knowledge, NoKnowledge
 from simulator.checks.lists_agreed import ListsAgreed
+from simulator.checks.lookups import AnsweredWhenAble, StateAsSent
 from simulator.checks.mark_delete import MarkDelete
 from simulator.checks.migrations import CopiedBeforeDeleted, SentWhereTold, ToldBeforeDeleted
 from simulator.checks.markers_hidden import MarkersHidden
+from simulator.checks.moved_whole import BroughtWhole
 from simulator.checks.moves_in_order import DrainedBeforeSentOn, StepsInOrder
 from simulator.checks.nothing_gone import NothingGone
 from simulator.checks.one_hop import OneHop
 from simulator.checks.order_kept import OrderKept
+from simulator.checks.permissions import Permitted
 from simulator.checks.retries_wait import RetriesWait
 from simulator.checks.safe_update import SafeUpdate
 from simulator.checks.same_shape import SameShape
 from simulator.checks.schema_first import SchemaFirst
 from simulator.checks.schemas_by_rule import SchemasByRule
+from simulator.checks.shadow_bookies import ShadowKnowsFromBookies
+from simulator.checks.shadow_feeding import ShadowFed, ShadowHears
+from simulator.checks.shadow_shape import ShadowShape
+from simulator.checks.shadow_told import ShadowToldAll
 from simulator.checks.shadows import ShadowDeliversSource, ShadowLosesAloud, ShadowWithinSource, ShadowWritesNothing
 from simulator.checks.stretch import Stretch
 from simulator.checks.told_kept import ToldKept
-from simulator.checks.topics_created import AutoCreated, CreatedWhereItMay, DeletedUnused
+from simulator.checks.topics_created import AutoCreated, CreatedWhereItMay
 from simulator.checks.violation import Violation
 from simulator.scenarios.families import EMQX, PULSAR
 from simulator.scenarios.model import Scenario
@@ -41,9 +50,12 @@ from simulator.trace.trace import BLOCK_ROWS, Trace
 
 MIGRATION_CHECKS = (SentWhereTold, CopiedBeforeDeleted, ToldBeforeDeleted)
 SHADOW_CHECKS = (ShadowWritesNothing, ShadowDeliversSource, ShadowWithinSource, ShadowLosesAloud)
-CREATION_CHECKS = (ListsAgreed, CreatedWhereItMay, DeletedUnused, AutoCreated, SchemasByRule, RetriesWait)
+FEEDING_CHECKS = (ShadowFed, ShadowToldAll, ShadowKnowsFromBookies, ShadowHears, ShadowShape)
+ADMINISTRATION_CHECKS = (DeletedUnused, Terminated, Permitted, AnsweredWhenAble, StateAsSent, BroughtWhole, LeftEmpty)
+CREATION_CHECKS = (ListsAgreed, CreatedWhereItMay, AutoCreated, SchemasByRule, RetriesWait)
 ROW_CHECKS: tuple[type[Check], ...] = (
-    SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly, BrokerLimits, SameShape, SchemaFirst, *SHADOW_CHECKS, AudiencesServed, *MIGRATION_CHECKS, StepsInOrder, DrainedBeforeSentOn, ToldKept, *CREATION_CHECKS,
+    SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly, BrokerLimits, SameShape, SchemaFirst, *SHADOW_CHECKS, AudiencesServed, *MIGRATION_CHECKS, StepsInOrder, DrainedBeforeSentOn, ToldKept,
+    *FEEDING_CHECKS, *ADMINISTRATION_CHECKS, *CREATION_CHECKS,
 )  # fmt: skip
 
 CHECKS_OF: dict[str, tuple[type, tuple[type[Check], ...]]] = {PULSAR: (Knowledge, ROW_CHECKS), EMQX: (NoKnowledge, GROUP_CHECKS)}

@@ -2,7 +2,7 @@
 
 The LookupService's map begins as the scenario says and changes with `tenant.mapped`. A migration that deletes a topic in one cluster
 (clean-up, or the undo of its metadata) leaves the other cluster of the move to hold whatever a subscription still needs and, where
-acknowledgements are synchronised, to know whatever was acknowledged. What a person forces is not judged.
+acknowledgements are synchronised, to know whatever was acknowledged. What a person forces is not judged, nor what a cluster that was lost took with it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simulator.trace.registry import CODE, NULL
 
 _MAPPED, _ANSWERED, _REDIRECTED = CODE["tenant.mapped"], CODE["lookup.answered"], CODE["client.redirected"]
 _STARTED, _CHANGED, _DELETED = CODE["migration.started"], CODE["migration.changed"], CODE["resource.deleted"]
-_CREATED, _APPLIED = CODE["subscription.created"], CODE["acknowledgements.applied"]
+_CREATED, _APPLIED, _LOST = CODE["subscription.created"], CODE["acknowledgements.applied"], CODE["cluster.lost"]
 
 
 class SentWhereTold(Check):
@@ -69,19 +69,22 @@ class _BroughtOver(Check):
         self.watching = bool(scenario.tenants)
         self.moves: dict[int, tuple[int, int, int]] = {}  # tenant -> (source, target, strategy)
         self.forced: dict[int, bool] = {}
+        self.lost: dict[int, None] = {}
 
     def copy_into(self, copy: "_BroughtOver") -> None:
-        copy.watching, copy.moves, copy.forced = self.watching, dict(self.moves), dict(self.forced)
+        copy.watching, copy.moves, copy.forced, copy.lost = self.watching, dict(self.moves), dict(self.forced), dict(self.lost)
 
     def deletions(self, stretch: Stretch) -> Iterator[tuple[int, int, int, int, str]]:
         """(seq, cluster, the other cluster, topic's base, strategy) of each topic that a migration deletes unforced."""
-        rows = stretch.of("migration.started", "migration.changed", "resource.deleted")
+        rows = stretch.of("migration.started", "migration.changed", "resource.deleted", "cluster.lost")
         for seq, kind, tenant, cluster, peer, topic, reason, subscription in rows.records("type", "tenant", "cluster", "peer", "topic", "reason", "subscription"):
             if kind == _STARTED:
                 self.moves[tenant], self.forced[tenant] = (cluster, peer, reason), False
             elif kind == _CHANGED:
                 self.forced[tenant] |= stretch.name(reason) == "forced"
-            elif topic != NULL and subscription == NULL and not self.forced[tenant]:
+            elif kind == _LOST:
+                self.lost[cluster] = None
+            elif topic != NULL and subscription == NULL and cluster not in self.lost and not self.forced[tenant]:
                 source, target, strategy = self.moves[tenant]
                 yield seq, cluster, target if cluster == source else source, topic, stretch.name(strategy)
 

@@ -1,7 +1,8 @@
 """What must hold of shadow topics: they write nothing, see nothing but their source, deliver the source's own messages, and lose none in silence.
 
 Which topic is whose shadow is read from `shadow.created`; the source's log is the knowledge that all checks share. A position that
-a client sends by hand (reason `client`) is taken at its word by a broker, so it is outside the claim about what a shadow sees.
+a client sends by hand (reason `client`) is taken at its word by a broker, so it is outside the claim about what a shadow sees; so is what the
+replicator of another topic says, which has the shadow on its list, for nobody asks whose shadow it is.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from simulator.checks.check import Check, first_broken
 from simulator.checks.dealt_with import DealtWith
 from simulator.checks.knowledge import Knowledge
 from simulator.checks.sightings import Sightings
-from simulator.checks.stretch import ENTRY_BITS, Rows, Stretch, position, position_words
+from simulator.checks.stretch import ENTRY_BITS, PAST_EVERY_LEDGER, Rows, Stretch, position, position_words
 from simulator.scenarios.model import Scenario
 from simulator.trace.registry import CODE
 
@@ -93,21 +94,25 @@ class ShadowWithinSource(ShadowCheck):
     def begin(self, scenario: Scenario) -> None:
         super().begin(scenario)
         self.seen_to: dict[Place, int] = {}
+        self.misled: dict[Place, int] = {}  # fed by a topic that is not its source: since which row
 
     def copy_into(self, copy: "ShadowWithinSource") -> None:
         super().copy_into(copy)
-        copy.seen_to = dict(self.seen_to)
+        copy.seen_to, copy.misled = dict(self.seen_to), dict(self.misled)
 
     def look(self, stretch: Stretch, known: Knowledge) -> Iterator[tuple[int, str]]:
         """Positions seen too early, and deliveries beyond them."""
         client, load = (_number(stretch, word) for word in ("client", "load"))
+        for seq, cluster, topic, feeder in stretch.of("shadow.replicator-created").records("cluster", "topic", "reason"):
+            if self.source_of.get((cluster, topic), feeder) != feeder:
+                self.misled.setdefault((cluster, topic), seq)
         delivered = dict(self.rows_of(stretch, "message.delivered"))
         steps = dict(self.rows_of(stretch, "shadow.added", "shadow.confirmed"))
         for place in sorted({*delivered, *steps}):
             rows = steps.get(place)
             seqs, places = (_step_places(rows) if rows is not None else (np.empty(0, dtype=np.int64),) * 2)
             if rows is not None:
-                yield from self._unstored(stretch, known, place, rows, places, rows["reason"] != client)
+                yield from self._unstored(stretch, known, place, rows, places, (rows["reason"] != client) & (seqs < self.misled.get(place, PAST_EVERY_LEDGER)))
             highest = self._highest(place, places, rows["reason"] == load if rows is not None else np.empty(0, dtype=bool))
             if place in delivered:
                 yield from self._beyond(stretch, place, delivered[place], seqs, highest)

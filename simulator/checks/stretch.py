@@ -68,6 +68,8 @@ class Rows:
 
     def records(self, *names: str) -> Iterator[tuple[int, ...]]:
         """(seq, *values) of each row as plain integers, for the few control rows that are read one by one."""
+        if not len(self):
+            return iter(())
         return zip(self.seqs.tolist(), *(self[name].tolist() for name in names), strict=True)
 
     def groups(self, *names: str) -> Iterator[tuple[tuple[int, ...], "Rows"]]:
@@ -114,7 +116,7 @@ class Stretch:
             apart = np.isin(self.values("subscription"), [number for number in numbers if number is not None])
             types[apart] += len(CODE)
         self._order = np.argsort(types, kind="stable")
-        self._edges = np.searchsorted(types[self._order], np.arange(2 * len(CODE) + 1)).tolist()
+        self._edges: list[int] = np.searchsorted(types[self._order], np.arange(2 * len(CODE) + 1)).tolist()
 
     def values(self, name: str, index: np.ndarray | slice = slice(None)) -> np.ndarray:
         """A column at these of its rows, int64 with NULL. Of sealed rows no more than that is unpacked."""

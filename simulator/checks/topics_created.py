@@ -1,8 +1,4 @@
-"""Who may create a topic, where, and in what shape; who may delete one (fact sheet A10, D1, D2, #25312, PIP-370).
-
-What a migration creates and deletes is judged by its own claims (`migrations`). A producer counts as connected between its start and its stop while no
-command stopped it; one with a plan that ends, or that a failover moved, is not asked about: rows do not say when its client closed.
-"""
+"""Who may create a topic, where, and in what shape (fact sheet A10, D1, D2, #25312, PIP-370). What a migration creates is judged by its own claims (`migrations`)."""
 
 from __future__ import annotations
 
@@ -51,63 +47,6 @@ class CreatedWhereItMay(Administered):
     def _grown(self, row: Row, cluster: str, topic: str, count: int, more: int) -> list[str]:
         before = self.has.shapes.get((cluster, topic))
         return [] if before and count >= before + more else [f"{topic} in {cluster} was given {count} partitions, and had {words_of(before)}"]
-
-
-class DeletedUnused(Administered):
-    """Follows who uses each topic: replicators both ways, consumers, producers."""
-
-    claim = "A topic is deleted without force only when no replicator leaves or reaches it, and no consumer and no producer is connected to it."
-    reads = (
-        "replicator.created", "replicator.removed", "replicator.started", "replicator.disconnected", "consumer.connected", "consumer.disconnected",
-        "client.changed", "failover.started",
-    )  # fmt: skip
-
-    def begin(self, scenario: Scenario) -> None:
-        super().begin(scenario)
-        self.replicators: dict[tuple[str, str, str], bool] = {}  # (from, to, log) -> connected
-        self.consumers: dict[tuple[str, str, str, str], None] = {}  # (cluster, log, subscription, client)
-        self.open = {name: True for name, spec in scenario.producers.items() if spec.cluster and spec.count is None and spec.at_us is None}
-
-    def copy_into(self, copy: DeletedUnused) -> None:
-        super().copy_into(copy)
-        copy.replicators, copy.consumers, copy.open = dict(self.replicators), dict(self.consumers), dict(self.open)
-
-    def judge(self, row: Row) -> Iterable[str]:
-        """Deletions of what somebody uses."""
-        if row.kind.startswith("replicator."):
-            self._follow_replicator(row)
-        elif row.kind == "consumer.connected":
-            self.consumers[row.cluster, row.topic, row.subscription, row.client] = None
-        elif row.kind == "consumer.disconnected":
-            self.consumers.pop((row.cluster, row.topic, row.subscription, row.client), None)
-        elif row.kind == "client.changed" and row.client in self.open and row.reason in ("running", "paused", "stopped", "killed", "down"):
-            self.open[row.client] = row.reason in ("running", "paused")
-        elif row.kind == "failover.started":
-            self.open.clear()
-        elif row.kind == "command.applied" and row.reason == "topic.delete" and not row.arguments().get("force"):
-            cluster, base = (row.arguments()[name] for name in ("cluster", "topic"))
-            return [f"{base} was deleted in {cluster} while {why}" for why in self._users(cluster, base, row.at_us)]
-        return []
-
-    def _follow_replicator(self, row: Row) -> None:
-        link = row.cluster, row.peer, row.topic
-        if row.kind == "replicator.removed":
-            self.replicators.pop(link, None)
-        else:
-            self.replicators[link] = row.kind == "replicator.started"
-
-    def _users(self, cluster: str, base: str, at_us: int) -> Iterator[str]:
-        scenario = self.has.scenario
-        for source, target, log in self.replicators:
-            if self.has.base(log) == base and (source == cluster or (target == cluster and self.replicators[source, target, log])):
-                yield f"it was replicated {source} -> {target}"
-        for at, log, subscription, client in self.consumers:
-            if at == cluster and self.has.base(log) == base:
-                yield f"{client} read it in {subscription}"
-        for name, is_open in self.open.items():
-            spec = scenario.producers[name]
-            if (spec.cluster, spec.topic) == (cluster, base) and is_open and spec.start_us <= at_us and (spec.stop_us is None or at_us < spec.stop_us):
-                yield f"{name} was connected"
 
 
 class AutoCreated(Administered):

@@ -11,7 +11,7 @@ import re
 from simulator.scenarios.consistency_creation import check_creation
 from simulator.scenarios.model import AudienceSpec, ConsumerSpec, ProducerSpec, Scenario, Selection, SessionSpec, TopicSpec
 from simulator.scenarios.mqtt_topics import parse_subscription
-from simulator.scenarios.names import PARTITION_SUFFIX
+from simulator.scenarios.names import PARTITION_SUFFIX, base_of
 from simulator.scenarios.problems import suggestion
 from simulator.scenarios.reader import Reader
 from simulator.scenarios.tree import Node
@@ -114,7 +114,7 @@ def _brokers(check: _Check) -> None:
     for broker in check.scenario.brokers.values():
         for index, topic in enumerate(broker.topics):
             here = ("brokers", broker.name, "topics", index)
-            plain = topic if topic in check.scenario.topics else PARTITION_SUFFIX.sub("", topic)
+            plain = base_of(check.scenario.topics, topic)
             check.serves(here, plain, broker.cluster)
             if plain != topic and plain in check.scenario.topics and not check.partitions(plain):
                 check.fail(here, f"{plain} has no partitions", f"name {plain} itself")

@@ -7,7 +7,7 @@ Rules: names match `[a-z0-9][a-z0-9-]*`; a message is `producer/number` (from 0)
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -21,6 +21,11 @@ MESSAGE = re.compile(rf"({NAME_PATTERN})/(\d{{1,12}})")
 LINK = re.compile(rf"\s*({NAME_PATTERN})\s*(<->|->)\s*({NAME_PATTERN})\s*")
 POSITION = re.compile(r"(\d{1,12}):(-1|\d{1,12})")
 PARTITION_SUFFIX = re.compile(r"-partition-\d+$")
+
+
+def base_of(topics: Iterable[str], log: str) -> str:
+    """The topic of a log: `orders` of `orders-partition-2`, and of any name that is declared, itself."""
+    return log if log in topics else PARTITION_SUFFIX.sub("", log)
 
 
 @dataclass(frozen=True, slots=True)

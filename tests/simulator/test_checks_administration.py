@@ -4,8 +4,9 @@ import pytest
 
 from simulator import World, load_scenario_text
 from simulator.checks import Checks
+from simulator.checks.deletions import DeletedUnused
 from simulator.checks.lists_agreed import ListsAgreed
-from simulator.checks.topics_created import AutoCreated, CreatedWhereItMay, DeletedUnused
+from simulator.checks.topics_created import AutoCreated, CreatedWhereItMay
 from simulator.pulsar import system
 from simulator.pulsar.commands import replication, topic_shapes
 from simulator.pulsar.creation import auto_creation, catalogue, policies, set_clusters

@@ -335,3 +335,46 @@ def test_one_digest_over_seeks_and_forks(commands, base):
         assert fork.digest() == digest, at_us
     world.run()
     assert world.digest() == digest
+
+
+# --- shadow topics share ledgers, which do not move
+
+SHADE = BASE.replace("namespace: acme/shop}", "namespace: acme/shop}\n  shade: {clusters: [blue], namespace: acme/shop, shadowOf: orders}")
+
+
+def test_a_tenant_with_shadow_topics_moves_only_without_them():
+    alone = ["at: 500ms, do: migration.start, tenant: acme, to: green", "at: 900ms, do: shadow.delete, cluster: blue, topic: shade, force: true"]
+    world = run(*alone, START, SWITCH, CLEAN_UP, base=SHADE)
+    assert refused(world) == [("migration.start", "shadow-topics")] and "shade of acme" in world.summary()["commands"][0]["error"]
+    assert migration(world)["state"] == "finished" and [sorted(world.topics[name]) for name in ("blue", "green")] == [[], ["orders"]]
+    everything_arrived(world)
+
+
+def test_the_blue_green_check_passes_over_shadow_topics():
+    world = run("at: 1900ms, do: cluster.migrate, cluster: blue, to: green", base=SHADE + "settings: {clusterMigrationCheckDurationSeconds: 1}\n", until="4s")
+    assert [row["topic"] for row in rows(world, "topic.terminated")] == ["orders"] == [row["topic"] for row in rows(world, "topic.migrated")]
+    assert [row["reason"] for row in rows(world, "shadow.confirmed")][-1] == "terminated" and world.summary()["violations"] == []
+
+
+# --- back from a switch that was forced past steps
+
+HASTY = [START + ", through: metadata", "at: 2s, do: migration.switch, tenant: acme, force: true"]
+
+
+@pytest.mark.parametrize("strategy", ["acknowledgement-sync", "snapshots", "none"])
+def test_a_way_back_brings_home_what_was_published_since_a_switch_that_was_forced_before_the_data_was_copied(strategy):
+    """Nothing was copied when it went over at 2 s; the slow reader leaves most of what came since in green, and all of it comes to blue before green is cleaned."""
+    slow = BASE.replace("processing: 1ms", "processing: 15ms")
+    world = run(HASTY[0] + f", strategy: {strategy}", HASTY[1], BACK, base=slow, until="30s")
+    assert migration(world)["rolled_back"] and [one["state"] for one in migration(world)["steps"][1:3]] == ["undone", "undone" if strategy != "none" else "skipped"]
+    assert "orders" not in world.topics["green"]
+    everything_arrived(world)
+
+
+@pytest.mark.parametrize("then", ["restart", "lose"])
+def test_a_way_back_from_a_forced_switch_while_the_target_is_down(then):
+    down = ["at: 5900ms, do: cluster.crash, cluster: green", f"at: 8s, do: cluster.{then}, cluster: green"]
+    world = run(*HASTY, *down, BACK, until="30s")
+    assert migration(world)["rolled_back"] and world.summary()["lookup"] == {"acme": "blue"} and world.summary()["violations"] == []
+    if then == "restart":
+        everything_arrived(world)

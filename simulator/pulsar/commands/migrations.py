@@ -43,6 +43,10 @@ def start(runtime: Runtime, arguments: dict, begin: Begin) -> None:
         if third:
             raise CommandError("third-cluster", f"{name} is also in {', '.join(third)}: what was published there is not copied on from {source}",
                                "migrate tenants whose topics live in the old cluster alone, or in the two clusters of the move")  # fmt: skip
+    shadows = [name for name in topics if runtime.scenario.topics[name].shadow_of is not None and runtime.clusters[source].shape(name) is not None]
+    if shadows:
+        raise CommandError("shadow-topics", f"{', '.join(shadows)} of {tenant} share the ledgers of their sources in {source}, and ledgers do not move",
+                           "delete the shadow topics first: shadow.delete")  # fmt: skip
     if arguments["strategy"] == BLUE_GREEN and arguments["startAt"] != "earliest":
         raise CommandError("bad-value", "blue-green copies nothing: startAt says nothing", "leave startAt out")
     cause = begin()

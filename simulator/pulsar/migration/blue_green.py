@@ -80,9 +80,9 @@ class BlueGreen:
         self._again(cluster)
 
     def check_topic(self, topic: Topic) -> None:
-        """The rules of one topic."""
+        """The rules of one topic; a shadow topic has nothing to terminate, its source has."""
         green = self.address(topic)
-        if green is None:
+        if green is None or topic.source is not None:
             return
         seq = self._terminate(topic)
         if any(topic.log.length - 1 - one.settled_mark_delete() > 0 for one in topic.replicators.values()):

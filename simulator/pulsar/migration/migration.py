@@ -31,7 +31,7 @@ class Migration:
         self.run = Run(tenant, runtime.lookup.tenants[tenant], arguments["to"], arguments["strategy"], arguments["through"])
         self.start_at = arguments["startAt"]
         self.rank = rank(MIGRATION, sorted(runtime.lookup.tenants).index(tenant))
-        self.bases = [name for name, topic in sorted(runtime.scenario.topics.items()) if topic.tenant == tenant]
+        self.bases = [name for name, topic in sorted(runtime.scenario.topics.items()) if topic.tenant == tenant and topic.shadow_of is None]
         self.works: dict[str, Work] = work_of.works(self)
         self.life = 0  # counts what was begun, paused, resumed: an event meant for an earlier one is stale
         self.forced = False

@@ -132,6 +132,8 @@ class AcknowledgementSync(_Telling):
         return sorted({one.name: None for one in self.in_source() if not (one.sender is not None and one.sender.told(self.run.target)) and not self.nothing_to_say(one)})
 
     def untold_back(self) -> list[str]:
+        if self.target.state == "lost":  # nobody can tell any more
+            return []
         found = [one for topic in self.topics_in(self.target) for one in topic.subscriptions.values()]
         return sorted({one.name: None for one in found if not (one.sender is not None and one.sender.told(self.run.source)) and not self.nothing_to_say(one)})
 

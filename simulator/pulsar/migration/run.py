@@ -190,8 +190,15 @@ class Run:
         self.at = STEPS.index(SWITCH)
         return effects + self._begin(now_us, None)
 
-    def _roll_back(self, _now_us: int, _words: str | None) -> list[Effect]:
+    def _roll_back(self, now_us: int, _words: str | None) -> list[Effect]:
+        """The way back. A switch that was forced past steps has left things in the target that only those can bring back: they are taken up now."""
         effects = [Effect("rest", self.step.name)]
+        switch = STEPS.index(SWITCH)
+        for step in self.steps[:switch] if self.steps[switch].attempts else ():
+            if step.state == WAITING and step.name not in SKIPPED_STEPS.get(self.strategy, ()):
+                step.take("begin", now_us)
+                step.take("pause", now_us)
+                effects.append(Effect("work", step.name))
         self.at = max(number for number, step in enumerate(self.steps) if self._to_undo(step))
         return effects + self._next_undo()
 

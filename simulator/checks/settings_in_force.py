@@ -1,0 +1,32 @@
+"""Broker settings as they stand in each cluster: what the scenario says, changed by `setting.changed` rows."""
+
+from __future__ import annotations
+
+from simulator.checks.stretch import Stretch
+from simulator.scenarios.model import Scenario
+from simulator.scenarios.settings import SETTINGS
+
+
+class SettingsInForce:
+    """One integer setting of every cluster and topic: the topic's policy, the cluster's, the scenario's, or the default."""
+
+    def __init__(self, scenario: Scenario, name: str) -> None:
+        self._name = name
+        self._of_topics = {base: topic.settings[name] for base, topic in scenario.topics.items() if name in topic.settings}
+        otherwise = scenario.settings.get(name, SETTINGS[name].default)
+        self._of_clusters = {cluster: spec.settings.get(name, otherwise) for cluster, spec in scenario.clusters.items()}
+
+    def copy(self) -> SettingsInForce:
+        """An independent copy."""
+        copy = object.__new__(SettingsInForce)
+        copy._name, copy._of_topics, copy._of_clusters = self._name, self._of_topics, dict(self._of_clusters)
+        return copy
+
+    def follow(self, stretch: Stretch, cluster: int, reason: int, detail: int) -> None:
+        """One `setting.changed` row."""
+        if stretch.name(reason) == self._name:
+            self._of_clusters[stretch.name(cluster)] = int(stretch.name(detail))
+
+    def value(self, cluster: str, base: str) -> int:
+        """What is in force for a topic."""
+        return self._of_topics.get(base, self._of_clusters[cluster])

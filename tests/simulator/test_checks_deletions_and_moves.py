@@ -1,0 +1,316 @@
+"""The claims about permissions, deletions, lookups, acknowledgement states and what a migration makes: each rule broken on purpose is noticed."""
+
+import pytest
+
+from simulator import World, load_scenario_text
+from simulator.checks import Checks
+from simulator.checks.blue_green import LeftEmpty
+from simulator.checks.deletions import DeletedUnused, Terminated
+from simulator.checks.lookups import AnsweredWhenAble, StateAsSent
+from simulator.checks.moved_whole import BroughtWhole
+from simulator.checks.permissions import Permitted
+from simulator.pulsar import consumer, producer, system
+from simulator.pulsar.acknowledgement_sync import AcknowledgementSender
+from simulator.pulsar.commands import shadows as shadow_commands
+from simulator.pulsar.lookup import resolving
+from simulator.pulsar.lookup.service import LookupService
+from simulator.pulsar.migration import blue_green as blue_green_module
+from simulator.pulsar.migration import metadata, resources
+from simulator.pulsar.migration.blue_green import BlueGreen
+from simulator.pulsar.migration.resources import delete_subscription
+from simulator.pulsar.replicator import Replicator
+from simulator.pulsar.shadow import authorisation
+from simulator.pulsar.subscription import Subscription
+from simulator.pulsar.topic import Topic
+from simulator.trace.registry import NULL
+from tests.simulator import test_checks_mutations
+from tests.simulator.test_blue_green import AUTO, CHECKED, GREEN, MARK, blue_green
+from tests.simulator.test_checks_migrations import broken_claims as migrate
+from tests.simulator.test_checks_mutations import SYNC
+from tests.simulator.test_migration import BACK, BASE, CLEAN_UP, PARTS, START, SWITCH
+
+PERMITTED, UNUSED, TERMINATED, ANSWERED, AS_SENT, WHOLE, LEFT_EMPTY = (
+    check.claim for check in (Permitted, DeletedUnused, Terminated, AnsweredWhenAble, StateAsSent, BroughtWhole, LeftEmpty)
+)
+
+ROLES = """
+format: 1
+name: roles
+title: Roles
+family: shadow-topics
+until: 4s
+clusters: {eu: {}}
+topics: {t: {clusters: [eu], partitions: 2}, dark: {clusters: [eu], shadowOf: t}}
+roles: {reader: {consume: [dark]}, writer: {produce: [t], consume: [t]}, owner: {shadowTopicPolicy: [t]}, root: {superuser: true}}
+producers:
+  p: {topic: t, cluster: eu, every: 100ms, role: writer}
+  admin: {topic: t, cluster: eu, every: 100ms, role: root}
+  reading: {topic: t, cluster: eu, every: 100ms, role: reader}
+  nobody: {topic: t, cluster: eu, every: 100ms}
+  shade: {topic: dark, cluster: eu, role: writer}
+subscriptions: {s: {topic: t, initialPosition: Earliest, type: Shared}, d: {topic: dark, initialPosition: Earliest, type: Shared}}
+consumers:
+  c: {subscription: s, cluster: eu, role: reader}
+  w: {subscription: s, cluster: eu, role: writer}
+  e: {subscription: d, cluster: eu, role: reader}
+  x: {subscription: d, cluster: eu, role: writer}
+commands:
+  - {at: 1s, do: shadow.set, cluster: eu, topic: t, shadows: [dark], role: writer}
+  - {at: 1100ms, do: shadow.set, cluster: eu, topic: t, shadows: [dark], role: owner}
+  - {at: 1200ms, do: shadow.remove, cluster: eu, topic: persistent://public/default/t, role: reader}
+  - {at: 1300ms, do: shadow.delete, cluster: eu, topic: dark, role: writer, force: true}
+  - {at: 1400ms, do: producer.send, producer: nobody}
+  - {at: 1500ms, do: producer.send, producer: shade, position: "9:9", partition: 0}
+"""
+
+
+PIECE_ROWS = 83
+
+
+def broken_claims(text):
+    world = World.from_scenario(load_scenario_text(text))
+    world.run()
+    checks, in_pieces = Checks(world.scenario), Checks(world.scenario)
+    checks.read(world.trace)
+    for upto in range(0, len(world.trace) + PIECE_ROWS, PIECE_ROWS):
+        in_pieces = in_pieces.copy()
+        in_pieces.read(world.trace, upto)
+    assert in_pieces.violations == checks.violations
+    return {violation.claim for violation in checks.violations}
+
+
+def allow(monkeypatch, *modules, says=lambda *given: None):
+    for module in modules:
+        monkeypatch.setattr(module, "refusal", says)
+
+
+# --- permissions
+
+
+def test_roles_that_are_heeded_break_nothing():
+    assert broken_claims(ROLES) == set()
+
+
+@pytest.mark.parametrize("module", [consumer, producer, shadow_commands], ids=["consume", "produce", "list"])
+def test_whoever_asks_may(monkeypatch, module):
+    allow(monkeypatch, module)
+    assert broken_claims(ROLES) == {PERMITTED}
+
+
+@pytest.mark.parametrize("module", [consumer, producer], ids=["consume", "produce"])
+def test_nobody_may(monkeypatch, module):
+    allow(monkeypatch, module, says=lambda *given: "no")
+    assert broken_claims(ROLES) == {PERMITTED}
+
+
+def test_a_permission_on_the_source_that_counts_for_its_shadow(monkeypatch):
+    honest = authorisation.refusal
+    allow(monkeypatch, consumer, says=lambda scenario, role, action, topic: honest(scenario, role, action, scenario.topics[topic].shadow_of or topic))
+    assert broken_claims(ROLES) == {PERMITTED}
+
+
+def test_produce_that_brings_the_list(monkeypatch):
+    honest = authorisation.refusal
+    allow(monkeypatch, shadow_commands, says=lambda scenario, role, _action, topic: honest(scenario, role, authorisation.PRODUCE, topic))
+    assert broken_claims(ROLES) == {PERMITTED}
+
+
+# --- deletions
+
+USED = """
+format: 1
+name: used
+title: Used
+family: shadow-topics
+until: 6s
+clusters: {eu: {}, us: {}}
+topics: {t: {clusters: [eu]}, dark: {clusters: [eu], shadowOf: t}, far: {clusters: [eu, us]}, read: {clusters: [eu]}}
+subscriptions: {s: {topic: read}, d: {topic: dark}}
+consumers: {c: {subscription: s, cluster: eu, stop: 3s}, e: {subscription: d, cluster: eu, stop: 3s}}
+commands:
+  - {at: 1s, do: topic.delete, cluster: eu, topic: t}
+  - {at: 1s, do: topic.delete, cluster: us, topic: far}
+  - {at: 1s, do: topic.delete, cluster: eu, topic: read}
+  - {at: 1s, do: shadow.delete, cluster: eu, topic: dark}
+  - {at: 3500ms, do: topic.delete, cluster: eu, topic: read}
+  - {at: 4s, do: topic.unload, cluster: eu, topic: t}
+  - {at: 4s, do: shadow.remove, cluster: eu, topic: t}
+  - {at: 4100ms, do: topic.unload, cluster: eu, topic: t}
+  - {at: 4200ms, do: shadow.delete, cluster: eu, topic: dark}
+  - {at: 4300ms, do: topic.delete, cluster: eu, topic: t}
+  - {at: 5s, do: topic.delete, cluster: eu, topic: far, force: true}
+"""
+
+
+def commanded(text):
+    world = World.from_scenario(load_scenario_text(text))
+    world.run()
+    return [(one["command"], one["code"]) for one in world.summary()["commands"]]
+
+
+def test_deletions_of_what_nobody_uses_and_forced_ones_break_nothing():
+    assert [code for _command, code in commanded(USED)] == ["422", "422", "412", "412", "204", None, "204", None, "204", "204", "204"]
+    assert broken_claims(USED) == set()
+
+
+@pytest.mark.parametrize("topic", ["t", "far", "read", "dark"])
+def test_a_deletion_that_does_not_ask_who_uses_it(monkeypatch, topic):
+    force(monkeypatch)
+    others = "".join(line for line in USED.splitlines(keepends=True) if "do: " not in line)
+    kind = "shadow" if topic == "dark" else "topic"
+    assert UNUSED in broken_claims(f"{others}  - {{at: 1s, do: {kind}.delete, cluster: eu, topic: {topic}}}\n")
+
+
+def force(monkeypatch):
+    """Deletions that act as if they were forced, and say what they were told."""
+    for command in ("topic.delete", "shadow.delete"):
+        honest = system._HANDLERS[command]
+        monkeypatch.setitem(system._HANDLERS, command, lambda runtime, arguments, begin, honest=honest: honest(runtime, {**arguments, "force": True}, begin))
+
+
+ENDED = """
+format: 1
+name: ended
+title: Ended
+family: shadow-topics
+until: 4s
+clusters: {eu: {}}
+topics: {t: {clusters: [eu]}, dark: {clusters: [eu], shadowOf: t}}
+producers: {p: {topic: t, cluster: eu, every: 100ms}}
+commands:
+  - {at: 1s, do: topic.terminate, cluster: eu, topic: t}
+  - {at: 2s, do: topic.delete, cluster: eu, topic: t, force: true}
+  - {at: 2500ms, do: topic.create, cluster: eu, topic: t}
+"""
+
+
+def test_a_topic_that_takes_messages_after_its_end(monkeypatch):
+    assert broken_claims(ENDED) == set()
+    honest = Topic.terminate
+
+    def leaves_it_open(topic, cause):
+        current = topic.log.current
+        seq = honest(topic, cause)
+        topic.refuses, topic.terminated = None, False
+        topic.log.current = current
+        topic._open_ledger(seq)
+        return seq
+
+    monkeypatch.setattr(Topic, "terminate", leaves_it_open)
+    assert TERMINATED in broken_claims(ENDED)
+
+
+# --- lookups
+
+DOWN = ["at: 4900ms, do: lookup.stop", "at: 5s, do: topic.unload, cluster: blue, topic: orders", "at: 6s, do: lookup.start"]
+
+
+def test_lookups_and_moves_break_nothing():
+    for commands, base in (([*DOWN], BASE), ([START, SWITCH, CLEAN_UP], PARTS), (GREEN, CHECKED), ([START, SWITCH, BACK], BASE)):
+        assert migrate(*commands, base=base) == set()
+
+
+@pytest.mark.parametrize("commands", [DOWN, ["at: 4900ms, do: cluster.crash, cluster: blue"]], ids=["service", "cluster"])
+def test_a_service_that_answers_whatever_is_down(monkeypatch, commands):
+    monkeypatch.setattr(LookupService, "refusal", lambda service, base: None)
+    assert migrate(*commands) == {ANSWERED}
+
+
+def test_a_client_that_asks_for_its_broker_first(monkeypatch):
+    honest = resolving.Resolver._send
+    monkeypatch.setattr(resolving.Resolver, "_send", lambda resolver, requests, cause: honest(resolver, requests[-1:], cause))
+    assert migrate() == {ANSWERED}
+
+
+# --- acknowledgement states
+
+
+def test_a_state_that_is_not_the_cursors(monkeypatch):
+    honest = AcknowledgementSender.send
+
+    def sends_what_was_persisted(sender, peer, cause):
+        cursor = sender.subscription.cursor
+        mark_delete, cursor.mark_delete = cursor.mark_delete, max(cursor.mark_delete - 5, -1)
+        try:
+            return honest(sender, peer, cause)
+        finally:
+            cursor.mark_delete = mark_delete
+
+    monkeypatch.setattr(AcknowledgementSender, "send", sends_what_was_persisted)
+    assert AS_SENT in test_checks_mutations.broken_claims(SYNC)
+
+
+def test_a_state_that_arrives_twice(monkeypatch):
+    honest = AcknowledgementSender.arrive
+
+    def twice(sender, argument):
+        honest(sender, argument)
+        if argument[1] in [line.number for line in sender.lines.values()]:
+            honest(sender, argument)
+
+    monkeypatch.setattr(AcknowledgementSender, "arrive", twice)
+    assert test_checks_mutations.broken_claims(SYNC) == {AS_SENT}
+
+
+# --- what a migration makes
+
+
+@pytest.mark.parametrize("kind", [resources.ROLE, resources.NAMESPACE, resources.TOPIC, resources.SUBSCRIPTION])
+def test_a_step_that_leaves_something_out(monkeypatch, kind):
+    honest = resources.of_tenant
+    monkeypatch.setattr(metadata.resources, "of_tenant", lambda work: [one for one in honest(work) if one.kind != kind])
+    assert WHOLE in migrate(START, "at: 3s, do: migration.roll-back, tenant: acme")
+
+
+def test_things_that_are_made_from_the_end(monkeypatch):
+    honest = metadata.Metadata._missing
+    monkeypatch.setattr(metadata.Metadata, "_missing", lambda work: honest(work)[::-1])
+    assert WHOLE in migrate(START)
+
+
+def test_things_that_are_deleted_from_the_beginning(monkeypatch):
+    monkeypatch.setattr(metadata, "reversed", lambda created: list(created), raising=False)
+    assert migrate(START, "at: 3s, do: migration.roll-back, tenant: acme") >= {WHOLE}
+
+
+# --- blue-green
+
+SPREAD = ["at: 1500ms, do: link.cut, link: blue -> red", MARK, "at: 5s, do: link.heal, link: blue -> red"]
+
+
+def migrated(commands, clusters="[blue]"):
+    world = blue_green(AUTO, clusters=clusters, commands=commands)
+    world.run()
+    checks = Checks(world.scenario)
+    checks.read(world.trace)
+    return {violation.claim for violation in checks.violations}
+
+
+def test_blue_that_is_left_empty_breaks_nothing():
+    assert migrated([MARK]) == set() == migrated(SPREAD, "[blue, red]")
+    assert migrated([MARK, "at: 3s, do: consumer.stop, consumer: d", "at: 3500ms, do: subscription.delete, subscription: slow, cluster: blue"]) == set()
+
+
+def test_a_topic_that_is_migrated_with_a_replication_backlog(monkeypatch):
+    monkeypatch.setattr(Replicator, "settled_mark_delete", lambda replicator: replicator.topic.log.length - 1)
+    assert LEFT_EMPTY in migrated(SPREAD, "[blue, red]")
+
+
+def test_a_subscription_that_is_deleted_before_it_is_drained(monkeypatch):
+    monkeypatch.setattr(Subscription, "backlog", property(lambda one: 0))
+    monkeypatch.setattr(blue_green_module, "drained", lambda one: False)
+    assert LEFT_EMPTY in migrated([MARK, "at: 2500ms, do: client.close, client: d"])
+
+
+def test_a_subscription_that_is_deleted_under_its_readers(monkeypatch):
+    monkeypatch.setattr(blue_green_module, "drained", lambda one: False)
+    honest = BlueGreen.check_topic
+
+    def careless(checker, topic):
+        honest(checker, topic)
+        for name in tuple(topic.subscriptions) if topic.migrated_to is not None else ():
+            if not topic.subscriptions[name].backlog:
+                delete_subscription(topic, name, NULL)
+
+    monkeypatch.setattr(BlueGreen, "check_topic", careless)
+    assert LEFT_EMPTY in migrated([MARK])

@@ -1,0 +1,254 @@
+"""The claims about how shadows are fed: rules broken on purpose are noticed, and a run without a broken rule breaks none."""
+
+import pytest
+
+from simulator import World, load_scenario_text
+from simulator.checks import Checks
+from simulator.checks.shadow_bookies import ShadowKnowsFromBookies
+from simulator.checks.shadow_feeding import ShadowFed, ShadowHears
+from simulator.checks.shadow_shape import ShadowShape
+from simulator.checks.shadow_told import ShadowToldAll
+from simulator.pulsar.commands import shadows as commands
+from simulator.pulsar.creation import catalogue
+from simulator.pulsar.shadow.replicator import STARTED, ShadowReplicator
+from simulator.pulsar.shadow.source import ShadowSource
+from simulator.pulsar.shadow.topic import ShadowTopic
+
+FED, TOLD, BOOKIES, HEARS, SHAPE = (check.claim for check in (ShadowFed, ShadowToldAll, ShadowKnowsFromBookies, ShadowHears, ShadowShape))
+
+RUN = """
+format: 1
+name: feeding
+title: Feeding
+family: shadow-topics
+until: 9s
+settings: {managedLedgerMaxEntriesPerLedger: 30, managedLedgerMinLedgerRolloverTimeMinutes: 0, replicationPolicyCheckDurationSeconds: 1}
+clusters: {eu: {}, us: {}}
+topics: {orders: {clusters: [eu, us]}, audit: {clusters: [eu], shadowOf: orders}, dark: {clusters: [eu], shadowOf: orders, shadowReplication: false}}
+producers:
+  p: {topic: orders, cluster: eu, every: 30ms, stop: 8s, batch: 3}
+  q: {topic: orders, cluster: us, every: 50ms, stop: 8s}
+subscriptions:
+  s: {topic: orders, replicateSubscriptionState: true, initialPosition: Earliest}
+  t: {topic: audit, initialPosition: Earliest}
+consumers:
+  c: {subscription: s, cluster: eu}
+  d: {subscription: t, cluster: eu}
+commands:
+  - {at: 1s, do: topic.crash, cluster: eu, topic: audit, downtime: 300ms}
+  - {at: 1500ms, do: shadow.set, cluster: eu, topic: orders, shadows: [audit, dark]}
+  - {at: 2s, do: topic.unload, cluster: eu, topic: orders}
+  - {at: 3s, do: shadow.set, cluster: eu, topic: orders, shadows: [dark]}
+  - {at: 4s, do: topic.crash, cluster: eu, topic: dark, downtime: 700ms}
+  - {at: 4010ms, do: topic.crash, cluster: eu, topic: orders, downtime: 200ms}
+  - {at: 6s, do: shadow.remove, cluster: eu, topic: orders}
+  - {at: 7s, do: topic.truncate, cluster: eu, topic: orders}
+"""
+EXPLICIT = RUN.replace("settings: {", "settings: {bookkeeperExplicitLacIntervalInMills: 700, ").replace("clusters: {eu", "options: {shadowLastConfirmedRefresh: on-read, shadowRemoveLast: ends}\nclusters: {eu")
+CARRIED = RUN.replace("clusters: {eu: {}", "options: {shadowReadsPiggybackedLac: true}\nclusters: {eu: {}")
+EXPIRING = RUN.replace("settings: {", "settings: {ttlDurationDefaultInSeconds: 1, ")
+PARTS = RUN.replace("orders: {clusters: [eu, us]}", "orders: {clusters: [eu, us], partitions: 2}")
+
+
+PIECE_ROWS = 83
+
+
+def broken_claims(text=RUN):
+    world = World.from_scenario(load_scenario_text(text))
+    world.run()
+    checks, in_pieces = Checks(world.scenario), Checks(world.scenario)
+    checks.read(world.trace)
+    for upto in range(0, len(world.trace) + PIECE_ROWS, PIECE_ROWS):
+        in_pieces = in_pieces.copy()
+        in_pieces.read(world.trace, upto)
+    assert in_pieces.violations == checks.violations
+    return {violation.claim for violation in checks.violations}
+
+
+SHARED = RUN.replace("topics: {", "topics: {other: {clusters: [eu]}, ").replace("producers:\n", "producers:\n  o: {topic: other, cluster: eu, every: 30ms}\n") + (
+    "  - {at: 2500ms, do: shadow.set, cluster: eu, topic: other, shadows: [audit]}\n  - {at: 5s, do: shadow.set, cluster: eu, topic: other, shadows: [other]}\n"
+)
+"""A shadow on the list of a topic that is not its source, which nobody forbids; and a topic that is no shadow."""
+
+
+@pytest.mark.parametrize("text", [RUN, EXPLICIT, CARRIED, EXPIRING, PARTS, SHARED], ids=["run", "explicit", "carried", "expiring", "parts", "shared"])
+def test_without_a_mutation_nothing_breaks(text):
+    assert broken_claims(text) == set()
+
+
+@pytest.mark.parametrize("text", [RUN, EXPLICIT], ids=["run", "explicit"])
+def test_the_runs_have_what_the_claims_speak_of(text):
+    world = World.from_scenario(load_scenario_text(text))
+    world.run()
+    stopped = {row["reason"] for row in world.trace.rows(types=["shadow.replicator-stopped"])}
+    assert stopped >= {"shadow-crash", "source-unload", "source-crash", "start-failed", "removed"}
+    assert {row["reason"] for row in world.trace.rows(types=["shadow.confirmed"])} >= {"load", "metadata"} | ({"refresh"} if text is EXPLICIT else set())
+
+
+# --- the list
+
+
+def test_a_source_that_feeds_a_shadow_that_is_on_no_list(monkeypatch):
+    honest = ShadowSource.listed
+    monkeypatch.setattr(ShadowSource, "listed", property(lambda source: tuple(dict.fromkeys((*honest.fget(source), *(("audit", "dark") if source.topic.base == "orders" else ()))))))
+    assert FED in broken_claims()
+
+
+def test_a_shadow_that_is_fed_after_it_left_the_list(monkeypatch):
+    monkeypatch.setattr(ShadowSource, "check_replication", lambda source, cause, first=False: [
+        source.replicators.setdefault(name, ShadowReplicator(source.topic, name, cause)).start(cause, at_once=first)
+        for name in map(source.partition_of, source.listed) if name not in source.replicators
+    ])  # fmt: skip
+    assert broken_claims() == {FED}
+
+
+def test_a_list_that_nobody_heeds(monkeypatch):
+    honest = ShadowSource.check_replication
+    monkeypatch.setattr(ShadowSource, "check_replication", lambda source, cause, first=False: honest(source, cause, first) if first else None)
+    assert broken_claims() == {FED}
+
+
+def test_a_start_that_failed_and_is_not_made_good(monkeypatch):
+    monkeypatch.setattr(ShadowSource, "policy_timer", lambda source, epoch: None)
+    assert broken_claims() == {FED}
+
+
+def test_a_list_that_forgets_a_name(monkeypatch):
+    honest = commands.ShadowList
+    monkeypatch.setattr(commands, "ShadowList", lambda names, busy_until_us: honest(names[:1], busy_until_us))
+    assert broken_claims() == {FED}
+
+
+# --- what a shadow is told
+
+
+def skipping(which):
+    """A replicator that leaves out what `which(runtime, topic, record)` is true for."""
+    honest = ShadowReplicator._send
+
+    def send(replicator, index):
+        if which(replicator.runtime, replicator.topic, replicator.topic.log.records[index]):
+            replicator.cursor.acknowledge(index)
+        else:
+            honest(replicator, index)
+
+    return send
+
+
+@pytest.mark.parametrize("which", [
+    lambda runtime, topic, record: record < 0,
+    lambda runtime, topic, record: record >= 0 and runtime.messages.origin[record] != topic.cluster.index,
+], ids=["markers", "replicated"])  # fmt: skip
+def test_a_source_that_does_not_tell_of_all(monkeypatch, which):
+    monkeypatch.setattr(ShadowReplicator, "_send", skipping(which))
+    assert broken_claims() == {TOLD}
+
+
+def test_a_replicator_that_goes_on_where_it_had_read_to(monkeypatch):
+    def started(replicator, cause):
+        replicator.state, replicator.began, replicator.retries = STARTED, True, 0
+        replicator._note("shadow.replicator-started", cause)
+        replicator.read()
+
+    monkeypatch.setattr(ShadowReplicator, "_started", started)
+    assert broken_claims(RUN.replace("clusters: {eu: {}", "options: {shadowReplicationLatency: 100ms}\nclusters: {eu: {}")) == {TOLD}
+
+
+def test_a_cursor_that_opens_at_the_earliest_entry(monkeypatch):
+    honest = ShadowReplicator.__init__
+
+    def earliest(replicator, topic, shadow, cause):
+        length = topic.log.length
+        topic.log.length = topic.log.first_kept
+        honest(replicator, topic, shadow, cause)
+        topic.log.length = length
+
+    monkeypatch.setattr(ShadowReplicator, "__init__", earliest)
+    assert broken_claims() == {TOLD}
+
+
+def test_two_entries_that_overtake_each_other(monkeypatch):
+    honest = ShadowReplicator._send
+
+    def send(replicator, index):
+        if index % 5 == 0 and index + 1 < replicator.topic.log.length:
+            honest(replicator, index + 1)
+        honest(replicator, index)
+
+    monkeypatch.setattr(ShadowReplicator, "_send", send)
+    monkeypatch.setattr(ShadowReplicator, "read", _late(ShadowReplicator.read))
+    assert TOLD in broken_claims()
+
+
+def _late(honest):
+    """Reads only when there is more than one entry to read."""
+
+    def read(replicator):
+        if replicator.topic.log.length - replicator.read_index > 3:
+            honest(replicator)
+
+    return read
+
+
+# --- the end of the open ledger
+
+
+@pytest.mark.parametrize("text", [RUN, EXPLICIT], ids=["never", "each-700-ms"])
+def test_bookies_that_know_all_of_an_open_ledger(monkeypatch, text):
+    monkeypatch.setattr(ShadowSource, "entries_confirmed", lambda source: source.topic.log.ledgers[-1].entries)
+    assert BOOKIES in broken_claims(text)
+
+
+def test_a_writer_that_tells_the_bookies_nothing(monkeypatch):
+    honest = ShadowSource.entries_confirmed
+
+    def closed_only(source):
+        ledger = source.topic.log.ledgers[-1]
+        return honest(source) if ledger.closed_us is not None or source.stopped_us is not None else 0
+
+    monkeypatch.setattr(ShadowSource, "entries_confirmed", closed_only)
+    assert broken_claims(EXPLICIT) == {BOOKIES}
+
+
+def test_a_crash_that_closes_the_ledger(monkeypatch):
+    honest = ShadowSource.unloaded
+    monkeypatch.setattr(ShadowSource, "unloaded", lambda source, reason, cause, clean: honest(source, reason, cause, True))
+    late = RUN.replace("at: 4010ms", "at: 3990ms").replace("topic: orders, downtime: 200ms", "topic: orders, downtime: 1s")
+    assert broken_claims(late) == {BOOKIES}
+
+
+def test_a_shadow_that_does_not_watch_its_source(monkeypatch):
+    monkeypatch.setattr(ShadowSource, "ledgers_changed", lambda source, cause: None)
+    assert broken_claims() == {HEARS}
+
+
+def test_a_shadow_that_hears_late(monkeypatch):
+    monkeypatch.setattr(ShadowTopic, "hear_of_ledgers", lambda topic, argument: topic.runtime.schedule(topic.runtime.now_us + 50_000, topic.rank, topic, "really_hear", argument))
+    monkeypatch.setattr(ShadowTopic, "really_hear", _HEAR, raising=False)
+    assert broken_claims() == {HEARS}
+
+
+_HEAR = ShadowTopic.hear_of_ledgers
+
+
+# --- partitions
+
+GROWN = PARTS + "  - {at: 7500ms, do: topic.grow, topic: orders, partitions: 4}\n"
+FOLLOWING = GROWN.replace("clusters: {eu: {}", "options: {shadowPartitionChanges: follow-source}\nclusters: {eu: {}")
+
+
+@pytest.mark.parametrize("text", [GROWN, FOLLOWING], ids=["copied", "following"])
+def test_a_source_that_grows_breaks_nothing(text):
+    assert broken_claims(text) == set()
+
+
+def test_a_shadow_that_should_follow_and_does_not(monkeypatch):
+    monkeypatch.setattr(catalogue, "shadows_of", lambda cluster, base: [])
+    assert broken_claims(FOLLOWING) == {SHAPE}
+
+
+def test_a_shadow_with_partitions_of_its_own(monkeypatch):
+    honest = catalogue.create
+    monkeypatch.setattr(commands.catalogue, "create", lambda cluster, base, partitions, *more: honest(cluster, base, max(1, partitions - 1), *more))
+    made = PARTS.replace("shadowReplication: false", "exists: {}, shadowReplication: false").replace("commands:\n", "commands:\n  - {at: 500ms, do: shadow.create, cluster: eu, topic: dark, source: orders}\n")
+    assert broken_claims(made) == {SHAPE}
