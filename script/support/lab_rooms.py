@@ -52,6 +52,16 @@ def _break_a_region(page: Any) -> None:
     page.get_by_role("button", name="us-west", exact=True).click()
 
 
+def _stop_the_lookup_service(page: Any) -> None:
+    """A topic's broker lets its clients go while nobody answers them."""
+    for command in ({"do": "lookup.stop"}, {"do": "topic.unload", "cluster": "blue", "topic": "orders"}):
+        page.evaluate("command => failoverLab.link.command(command)", command)
+        page.wait_for_timeout(500)
+    page.evaluate("() => failoverLab.link.seek(5500000)")
+    wait_until(page, "() => failoverLab.getState().at_us === 5500000")
+    page.wait_for_timeout(OPENED_MS)
+
+
 def _branch_twice(page: Any) -> None:
     for command in ({"do": "link.cut", "link": "us-east <-> us-west"}, {"do": "cluster.crash", "cluster": "us-west"}):
         page.evaluate("command => failoverLab.link.command(command, { apart: true })", command)
@@ -96,6 +106,9 @@ LAB_ROOMS: dict[str, Room] = {
     "lab-forecast": _room("region-down", 6, query="?panel=forecast"),
     "lab-shadows": _room("shadow-two-audiences", 3.02, query="?panel=shadows"),
     "lab-shadow-loss": _room("shadow-retention-loss", 4.4, query="?panel=shadows"),
+    "lab-nobody-moves": _room("tenant-moves", 0.9, query="?panel=migration"),
+    "lab-lookup-down": _room("tenant-moves", 4.8, _stop_the_lookup_service, query="?panel=migration"),
+    "lab-told": _room("strategies-delayed-message", 4.9),
     "lab-move-ready": _room("tenant-moves", 4.9, query="?panel=migration"),
     "lab-move-both": _room("tenant-moves", 5.05, query="?panel=migration"),
     "lab-move-failed": _room("tenant-link-fails", 2.0, query="?panel=migration"),

@@ -91,6 +91,7 @@ class AcknowledgementSender:
         self.opened = self.history = NULL  # the rows that opened the cursor, and that last put it anew
         self.lines: dict[str, Line] = {}
         self.arrived: dict[str, Known] = {}  # peer -> the newest state that it has
+        self.next_us: int | None = None  # when it sends again by itself
         self.requests = self.connections = 0
         self._draws = _DRAWS + (max(self.topic.partition, 0) << 48) + (place << 32)
         self._seen = BitMap()  # own indices whose origins are in `_others` already
@@ -107,8 +108,12 @@ class AcknowledgementSender:
     def start(self) -> None:
         """Begin to send: the subscription was created, or the topic loaded."""
         self.lines, self.arrived = {}, {}
+        self._tick_later(self.topic.epoch)
+
+    def _tick_later(self, epoch: int) -> None:
         if self.period_us is not None:
-            self.runtime.schedule(self.runtime.now_us + self.period_us, self.topic.rank, self, "tick", self.topic.epoch)
+            self.next_us = self.runtime.now_us + self.period_us
+            self.runtime.schedule(self.next_us, self.topic.rank, self, "tick", epoch)
 
     def _stands(self, epoch: int) -> bool:
         subscription = self.topic.subscriptions.get(self.subscription.name)
@@ -119,16 +124,17 @@ class AcknowledgementSender:
         cursor = self.subscription.cursor
         return self.arrived.get(peer) == Known(self.history, cursor.mark_delete, cursor.acknowledged(), cursor.partly_acknowledged())
 
-    def has_told(self, peer: str) -> bool:
-        """Whether any state has arrived there."""
-        return peer in self.arrived
+    def on_the_wire(self, peer: str) -> int:
+        """Requests to the peer that have not arrived."""
+        line = self.lines.get(peer)
+        return 0 if line is None else line.waiting
 
     def tick(self, epoch: int) -> None:
         """The period is over."""
         if self._stands(epoch):
             for peer in self.topic.remote_clusters():
                 self.send(peer, NULL)
-            self.runtime.schedule(self.runtime.now_us + self.period_us, self.topic.rank, self, "tick", epoch)
+            self._tick_later(epoch)
 
     def send(self, peer: str, cause: int) -> bool:
         """Send the state to a peer that can be reached and does not have it; False when nothing was sent."""

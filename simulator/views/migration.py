@@ -1,15 +1,17 @@
-"""What the page shows of tenants: the LookupService with its map, and every migration with its steps, what it waits for, what a
-switch costs now, and where its clients stand. Reads, never writes (docs/front-door.md)."""
+"""What the page shows of tenants: the LookupService with its map, and every migration with its steps, what it waits for, and what
+a switch costs now; and where every tenant's clients stand. Reads, never writes (docs/front-door.md)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from simulator.pulsar.lookup import whereabouts
 from simulator.pulsar.migration import readiness
 from simulator.pulsar.migration.run import ENDED, RUNNING, UNDOING
 
 if TYPE_CHECKING:
     from simulator.pulsar.migration.migration import Migration
+    from simulator.pulsar.runtime import Runtime
     from simulator.world import World
 
 CLIENTS_MAX = 200
@@ -17,9 +19,10 @@ CLIENTS_MAX = 200
 
 
 def lookup_view(world: World) -> dict[str, Any]:
-    """The LookupService now."""
+    """The LookupService now, and by tenant where its clients stand."""
     lookup = world.runtime.lookup
-    return {"up": lookup.up, "tenants": dict(lookup.tenants), "answered": dict(lookup.answered), "failed": lookup.failed}
+    clients = {tenant: _clients(world.runtime, tenant) for tenant in lookup.tenants}
+    return {"up": lookup.up, "tenants": dict(lookup.tenants), "answered": dict(lookup.answered), "failed": lookup.failed, "clients": clients}
 
 
 def migrations_view(world: World) -> list[dict[str, Any]]:
@@ -41,7 +44,6 @@ def _migration(world: World, migration: Migration) -> dict[str, Any]:
         "switched_at_us": run.switched_at_us,
         "way_back": migration.way_back,
         "cost": None if ended or run.switched_at_us is not None else _cost(world, migration),
-        "clients": {} if ended else _clients(migration),
     }  # fmt: skip
 
 
@@ -54,9 +56,12 @@ def _cost(world: World, migration: Migration) -> dict[str, Any]:
     return readiness.cost_now(migration, world.forecast)
 
 
-def _clients(migration: Migration) -> dict[str, list[str]]:
-    """Where the tenant's clients are connected; those that live and are nowhere look up or wait their backoff."""
-    run = migration.run
-    here, there = migration.clients_in(run.source), migration.clients_in(run.target)
-    nowhere = [name for name in migration.followers() if name not in here and name not in there]
-    return {"source": here[:CLIENTS_MAX], "target": there[:CLIENTS_MAX], "nowhere": nowhere[:CLIENTS_MAX]}
+def _clients(runtime: Runtime, tenant: str) -> dict[str, Any]:
+    """By cluster who is connected there; and who lives and is nowhere, looking up or waiting its backoff, with how often it has asked in vain."""
+    bases = whereabouts.bases_of(runtime, tenant)
+    connected = {cluster: whereabouts.clients_in(runtime, bases, cluster) for cluster in runtime.clusters}
+    nowhere = [name for name in whereabouts.followers(runtime, bases) if not any(name in names for names in connected.values())]
+    return {
+        "connected": {cluster: names[:CLIENTS_MAX] for cluster, names in connected.items() if names},
+        "nowhere": {name: whereabouts.asked_in_vain(runtime, name) for name in nowhere[:CLIENTS_MAX]},
+    }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pyroaring import BitMap
+
 from simulator.pulsar import forecasting
 from simulator.summaries.audiences import audience_figures
 from simulator.summaries.brokers import broker_figures
@@ -125,6 +127,7 @@ def _subscription(subscription: Subscription) -> dict[str, Any]:
         "type": subscription.type,
         "replicated": subscription.replicated,
         "synchronised": subscription.sender is not None,
+        "told": _told(subscription),
         "mark_delete_index": cursor.mark_delete,
         "mark_delete": subscription.mark_delete_text,
         "read_index": subscription.dispatcher.read_index,
@@ -145,6 +148,28 @@ def _subscription(subscription: Subscription) -> dict[str, Any]:
         "last_applied_us": subscription.last_applied_us,
         "consumers": {session.consumer.name: _session(session) for session in subscription.dispatcher.sessions},
     }  # fmt: skip
+
+
+def _told(subscription: Subscription) -> dict[str, Any] | None:
+    """What acknowledgement-state sync has told each peer, in entries, as the peer has kept it; None where the subscription tells nothing."""
+    sender, cursor = subscription.sender, subscription.cursor
+    if sender is None:
+        return None
+    peers = {peer: {**_heard(subscription, peer), "on_the_wire": sender.on_the_wire(peer)} for peer in subscription.topic.remote_clusters()}
+    return {"acknowledged": cursor.mark_delete + 1 + cursor.deleted_count, "next_us": sender.next_us, "every_us": sender.period_us, "peers": peers}
+
+
+def _heard(subscription: Subscription, peer: str) -> dict[str, int | None]:
+    """How many of the entries that are acknowledged here a peer knows of, and since when."""
+    topic, cursor = subscription.topic, subscription.cursor
+    there = topic.runtime.clusters[peer].topics.get(topic.name)
+    found = there.subscriptions.get(subscription.name) if there is not None else None
+    state = found.synced.get(topic.cluster.name) if found is not None else None
+    if state is None:
+        return {"entries": 0, "at_us": None}
+    named = state.whole.get(topic.cluster.index, BitMap())
+    below = named.rank(cursor.mark_delete) if cursor.mark_delete >= 0 else 0
+    return {"entries": below + named.intersection_cardinality(cursor.acknowledged()), "at_us": topic.runtime.trace.at_us(state.seq)}
 
 
 def _said(subscription: Subscription) -> list[list[int]]:

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { actionsOf, migrationSentence, placesOf, progressOf, shownMigration, stepFacts, tenantMap } from "../../static/js/model/migrations.js";
+import { actionsOf, migrationSentence, placesOf, placesWords, progressOf, restSentence, shownMigration, stepFacts, tenantMap } from "../../static/js/model/migrations.js";
 
 const step = (name, state, more = {}) => ({ name, state, attempts: 1, started_us: null, finished_us: null, error: null, progress: null, ...more });
 const NAMES = ["metadata", "topic-data", "consumption-progress", "switch", "clean-up"];
@@ -11,7 +11,7 @@ function migration(more = {}) {
   return {
     tenant: "acme", from: "blue", to: "green", strategy: "acknowledgement-sync", state: "waiting", at: "switch", way_back: null, switched_at_us: null,
     steps: NAMES.map((name, place) => step(name, place < 3 ? "done" : "waiting")), waits_for: [{ holds: true, words: "all is well" }],
-    cost: { sum: { duplicates: 31, redeliveries: 1, stranded: 4, lost: 0 }, subscriptions: {} }, clients: { source: ["web", "both"], target: ["both"], nowhere: ["late"] }, ...more,
+    cost: { sum: { duplicates: 31, redeliveries: 1, stranded: 4, lost: 0 }, subscriptions: {} }, ...more,
   };
 }
 
@@ -56,5 +56,20 @@ test("a step in words, and how far it is", () => {
   assert.deepEqual(progressOf(step("topic-data", "failed", { progress: { done: 0, total: 1, unit: "entries" } })), { share: 0, words: "0 of 1 entry" });
   assert.deepEqual(progressOf(step("consumption-progress", "done", { progress: { done: 1, total: 1, unit: "subscriptions" } })), { share: null, words: "1 subscription" });
   assert.equal(progressOf(step("topic-data", "skipped", { progress: { done: 0, total: 5, unit: "entries" } })), null);
-  assert.deepEqual(placesOf(migration()).both, ["both"]);
+});
+
+test("where a tenant's clients stand, with a migration and without, and who is refused", () => {
+  const clients = { acme: { connected: { blue: ["web", "both"], green: ["both"] }, nowhere: { late: 0, refused: 3 } } };
+  const state = { view: { clusters: { blue: {}, green: {}, other: {} }, lookup: { up: true, tenants: { acme: "blue" }, clients } } };
+  const nowhere = [["late", 0], ["refused", 3]];
+  assert.deepEqual(placesOf(state, "acme"), { tenant: "acme", mapped: "blue", from: "blue", to: "green", source: ["web", "both"], target: ["both"], nowhere });
+  assert.deepEqual(placesOf(state, "acme", migration({ to: "other" })), { tenant: "acme", mapped: "blue", from: "blue", to: "other", source: ["web", "both"], target: [], nowhere });
+  assert.equal(placesOf({ view: { ...state.view, clusters: { blue: {} } } }, "acme").to, null);
+  assert.equal(placesWords(placesOf(state, "acme")), "Clients: 2 connected in blue, 1 in green, 2 looking for their broker: late, refused (asked in vain 3 times).");
+  const words = (given) => restSentence(given).map((part) => part.harm ?? part).join("");
+  assert.equal(words(state), "Nobody moves. acme is in blue, says the LookupService.");
+  const down = { view: { ...state.view, lookup: { ...state.view.lookup, up: false } } };
+  assert.equal(words(down), "Nobody moves. acme is in blue. The LookupService is down: 2 clients find no broker, the others go on.");
+  const nobody = { view: { ...down.view, lookup: { ...down.view.lookup, clients: { acme: { connected: {}, nowhere: {} } } } } };
+  assert.equal(words(nobody), "Nobody moves. acme is in blue. The LookupService is down: whoever is connected goes on.");
 });

@@ -42,3 +42,18 @@ def test_what_other_clusters_said_is_what_the_filter_stage_will_not_send():
     log = {(row["ledger"], row["entry"]) for row in (world.trace.row(seq) for seq in world.trace.seqs(before, world.seq, types=("message.filtered",))) if row["cluster"] == target}
     positions = {world.runtime.clusters[target].topics["orders"].log.position(index) for index in said}
     assert positions <= log
+
+
+def test_what_a_cluster_has_told_is_what_the_rows_say():
+    """At every instant: entries acknowledged, those named by the newest request that arrived and when, and what is on the wire."""
+    world = World.open("strategies-delayed-message")
+    for at_us in (900_000, 1_020_000, 2_500_000, 4_900_000):
+        world.run(at_us)
+        told = world.view()["clusters"]["blue"]["topics"]["orders"]["subscriptions"]["billing"]["told"]
+        rows = [world.trace.row(seq) for seq in world.trace.seqs(types=("acknowledgements.sent", "acknowledgements.applied", "message.registered"))]
+        arrived = [row for row in rows if row["type"] == "acknowledgements.applied" and row["cluster"] == "green"]
+        sent = sum(row["type"] == "acknowledgements.sent" and row["cluster"] == "blue" for row in rows)
+        entries = arrived[-1]["to_entry"] + 1 + arrived[-1]["count"] if arrived else 0
+        assert told["peers"] == {"green": {"entries": entries, "at_us": arrived[-1]["at_us"] if arrived else None, "on_the_wire": sent - len(arrived)}}
+        assert told["acknowledged"] == sum(row["type"] == "message.registered" and row["cluster"] == "blue" for row in rows) > 0
+        assert told["every_us"] == 1_000_000 and 0 < told["next_us"] - at_us <= 1_000_000

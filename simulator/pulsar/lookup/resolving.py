@@ -39,6 +39,7 @@ class Resolver:
         self.number = 0
         self.asking = False
         self.knows_partitions = False
+        self.in_vain = 0  # requests that failed since it was told where last
 
     @property
     def mapped(self) -> str:
@@ -49,6 +50,7 @@ class Resolver:
         """The client's life is over: whatever is on its way is for nobody."""
         self.number += 1
         self.asking = self.knows_partitions = False
+        self.in_vain = 0
 
     def ask(self, cause: int) -> None:
         """Begin to ask, unless that is going on."""
@@ -92,12 +94,14 @@ class Resolver:
             self._send(requests, seq)
         else:
             self.asking, self.knows_partitions = False, True
+            self.in_vain = 0
             self.client.found(cluster, seq)
 
     def told_nothing(self, argument: tuple) -> None:
         """The failure is back."""
         if argument[0] == self.number:
             self.asking = False
+            self.in_vain += 1
             self.client.not_found()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from simulator.pulsar.lookup import whereabouts
 from simulator.pulsar.migration import work_of
 from simulator.pulsar.migration.run import BLUE_GREEN, CLEAN_UP, ENDED, ROLLING_BACK, RUNNING, SWITCH, UNDOING, WAITING, Effect, Run
 from simulator.pulsar.ranks import MIGRATION, rank
@@ -31,7 +32,7 @@ class Migration:
         self.run = Run(tenant, runtime.lookup.tenants[tenant], arguments["to"], arguments["strategy"], arguments["through"])
         self.start_at = arguments["startAt"]
         self.rank = rank(MIGRATION, sorted(runtime.lookup.tenants).index(tenant))
-        self.bases = [name for name, topic in sorted(runtime.scenario.topics.items()) if topic.tenant == tenant and topic.shadow_of is None]
+        self.bases = [name for name in whereabouts.bases_of(runtime, tenant) if runtime.scenario.topics[name].shadow_of is None]
         self.works: dict[str, Work] = work_of.works(self)
         self.life = 0  # counts what was begun, paused, resumed: an event meant for an earlier one is stale
         self.forced = False
@@ -48,19 +49,11 @@ class Migration:
 
     def clients_in(self, cluster: str) -> list[str]:
         """Its producers and consumers that are connected there, sorted."""
-        runtime = self.runtime
-        producers = [name for name, one in runtime.producers.items() if one.spec.topic in self.bases and one.alive and one.brokers.connected_in(cluster)]
-        consumers = [name for name, one in runtime.consumers.items() if runtime.subscriptions[one.spec.subscription].topic in self.bases
-                     and any(place[0] == cluster for place in one.sessions)]  # fmt: skip
-        return sorted(producers + consumers)
+        return whereabouts.clients_in(self.runtime, self.bases, cluster)
 
     def followers(self) -> list[str]:
         """Its clients that live and go where the LookupService says, sorted."""
-        runtime = self.runtime
-        producers = [name for name, one in runtime.producers.items() if one.spec.cluster is None and one.spec.topic in self.bases and one.alive]
-        consumers = [name for name, one in runtime.consumers.items() if one.spec.cluster is None
-                     and runtime.subscriptions[one.spec.subscription].topic in self.bases and one.state in ("running", "paused", "closing")]  # fmt: skip
-        return sorted(producers + consumers)
+        return whereabouts.followers(self.runtime, self.bases)
 
     # --- what a person says
 

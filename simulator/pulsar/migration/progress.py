@@ -103,7 +103,12 @@ class AcknowledgementSync(_Telling):
 
     def heard(self, subscription: Subscription) -> bool:
         sender = subscription.sender
-        return sender is not None and (sender.told(self.run.target) or self.nothing_to_say(subscription) or sender.has_told(self.run.target))
+        return sender is not None and (sender.told(self.run.target) or self.nothing_to_say(subscription) or self._knows_something(subscription))
+
+    def _knows_something(self, subscription: Subscription) -> bool:
+        """Whether any state has come to the target. It keeps what it was told also when the source loads its topic anew and no longer knows what it sent."""
+        there = self.there(subscription)
+        return there is not None and self.run.source in there.synced
 
     def tick(self) -> None:
         """What was lost on the way is sent again at once; after that the period does it."""
@@ -117,7 +122,7 @@ class AcknowledgementSync(_Telling):
             return f"{subscription.name} is not in {self.run.target}"
         if sender is None or sender.told(self.run.target) or self.nothing_to_say(subscription):
             return None if sender is not None else f"{subscription.name} is not told at all"
-        if not sender.has_told(self.run.target):
+        if not self._knows_something(subscription):
             return f"{self.run.target} has heard nothing of {subscription.name}"
         age_us = now_us - there.synced_at_us
         latency_us = self.runtime.links[self.run.source, self.run.target].latency_us(0)

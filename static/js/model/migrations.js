@@ -107,9 +107,33 @@ export function actionsOf(one) {
   return asked;
 }
 
-/** Where the clients of a tenant stand: the old cluster, on their way, the new one. */
-export function placesOf(one) {
-  const { source = [], target = [], nowhere = [] } = one.clients ?? {};
-  const both = source.filter((name) => target.includes(name));
-  return { source, target, nowhere, both };
+/**
+ * Where a tenant's clients stand between two clusters: those of its migration; without one where the map says it is, and the first other one.
+ * @returns {{tenant: string, mapped: string, from: string, to: string | null, source: string[], target: string[], nowhere: [string, number][]}}
+ * `nowhere` are those that look for their broker, each with how often it was refused
+ */
+export function placesOf(state, tenant, one = null) {
+  const { tenants, clients } = state.view.lookup;
+  const { connected = {}, nowhere = {} } = clients[tenant] ?? {};
+  const from = one?.from ?? tenants[tenant];
+  const to = one?.to ?? Object.keys(state.view.clusters).find((name) => name !== from) ?? null;
+  return { tenant, mapped: tenants[tenant], from, to, source: connected[from] ?? [], target: connected[to] ?? [], nowhere: Object.entries(nowhere) };
+}
+
+/** The same in words. */
+export function placesWords({ from, to, source, target, nowhere }) {
+  const words = [`${source.length} connected in ${from}`, ...(to ? [`${target.length} in ${to}`] : [])];
+  const looking = nowhere.map(([name, tries]) => (tries ? `${name} (asked in vain${tries > 1 ? ` ${tries} times` : ""})` : name));
+  if (looking.length) words.push(`${looking.length} looking for their broker: ${looking.join(", ")}`);
+  return `Clients: ${words.join(", ")}.`;
+}
+
+/** What is said while nobody moves. */
+export function restSentence(state) {
+  const { up, tenants, clients } = state.view.lookup;
+  const places = Object.entries(tenants).map(([tenant, cluster]) => `${tenant} is in ${cluster}`).join(", ");
+  if (up) return [`Nobody moves. ${places}, says the LookupService.`];
+  const looking = Object.values(clients).flatMap(({ nowhere }) => Object.keys(nowhere));
+  const who = looking.length ? [{ harm: `${counted(looking.length, "client")} ${looking.length === 1 ? "finds" : "find"} no broker` }, ", the others go on."] : ["whoever is connected goes on."];
+  return [`Nobody moves. ${places}. `, { harm: "The LookupService is down" }, ": ", ...who];
 }

@@ -16,6 +16,7 @@ import { makePartitions } from "../render/partitions.js";
 import { makeRisk } from "../render/risk.js";
 import { makeSentence } from "../render/sentence.js";
 import { makeStage } from "../render/stage.js";
+import { makeTold } from "../render/told.js";
 import { makeTimeSection } from "../render/time_section.js";
 import { makeControls } from "../transport/controls.js";
 import { letGoOfClickedButtons, listenToKeys } from "../transport/keys.js";
@@ -66,6 +67,7 @@ export function makeView(parts) {
   const sentence = makeSentence(document, root, (target) => choose({ target }));
   const risk = makeRisk(document, root);
   const group_risk = makeGroupRisk(document, root);
+  const told_section = makeTold(document, root);
   const building = makeBuilding(document, root);
   const caches = makeCaches(document, root);
   const mirror = makeMirror(document, root);
@@ -132,6 +134,7 @@ export function makeView(parts) {
     if (isGroupLab(state)) group_risk.update(state, watched);
     else {
       risk.update(state, watched);
+      told_section.update(state, watched);
       building.update(state, watched, theme, ratio, width);
       caches.update(state, watched, theme, ratio, width);
     }

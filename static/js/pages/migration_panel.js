@@ -4,7 +4,7 @@
  */
 
 import { whole } from "../model/format.js";
-import { actionsOf, migrationSentence, progressOf, shownMigration, stepFacts, STEP_WORDS, strategyWords, tenantMap } from "../model/migrations.js";
+import { actionsOf, migrationSentence, placesOf, placesWords, progressOf, restSentence, shownMigration, stepFacts, STEP_WORDS, strategyWords, tenantMap } from "../model/migrations.js";
 import { element, putParts, setText } from "../render/dom.js";
 import { drawMove } from "../render/migration_map.js";
 
@@ -33,33 +33,42 @@ function make(section, { document, window, link }) {
   function offer(state, one) {
     const tenants = tenantMap(state);
     chooser.hidden = tenants.length < 2;
-    chooser.replaceChildren(...tenants.map(([name, cluster]) => element(document, "button", { type: "button", "aria-pressed": String(name === (one?.tenant ?? wish)), text: `${name} in ${cluster}`, onclick: () => (wish = name) })));
+    chooser.replaceChildren(...tenants.map(([name, cluster]) => element(document, "button", { type: "button", "aria-pressed": String(name === (wish ?? one?.tenant ?? tenants[0][0])), text: `${name} in ${cluster}`, onclick: () => (wish = name) })));
   }
 
   function before(state) {
     const tenants = tenantMap(state);
     const clusters = Object.keys(state.view.clusters);
-    both.hidden = true;
+    both.hidden = !tenants.length;
     if (!tenants.length) {
       setText(says, "No tenant of this scenario is in a LookupService's map. In a scenario, tenants: {acme: {cluster: blue}} puts one there, and its clients name no cluster.");
       acts.replaceChildren();
       return;
     }
-    setText(says, `Nobody moves. ${tenants.map(([tenant, cluster]) => `${tenant} is in ${cluster}`).join(", ")}, says the LookupService${state.view.lookup.up ? "" : ", which is down"}.`);
+    both.classList.add("resting");
+    putParts(document, says, restSentence(state));
     const moves = tenants.flatMap(([tenant, cluster]) => clusters.filter((name) => name !== cluster).map((to) => ({ words: `Move ${tenant} to ${to}`, command: { do: "migration.start", tenant, to } })));
-    acts.replaceChildren(...moves.map(button));
+    acts.replaceChildren(...moves.map(button), serviceButton(state.view.lookup.up));
+    for (const part of [steps, waits, cost]) part.replaceChildren();
+    const standing = placesOf(state, tenants.some(([tenant]) => tenant === wish) ? wish : tenants[0][0]);
+    drawMap(state, standing);
+    setText(places, placesWords(standing));
   }
+
+  const drawMap = (state, standing) => drawMove(document, svg, standing, state.view, map.clientWidth || 560, Number(window.getComputedStyle(section).getPropertyValue("--scale")) || 1, CLIENTS_SHOWN);
 
   const button = ({ words, command, harm }) => element(document, `button.act${harm ? ".harm" : ""}`, { type: "button", text: words, onclick: () => link.command(command) });
 
   function write(state, one) {
     both.hidden = false;
+    both.classList.remove("resting");
     putParts(document, says, migrationSentence(one));
     acts.replaceChildren(...actionsOf(one).map(button), serviceButton(state.view.lookup.up));
     steps.replaceChildren(...one.steps.map((step) => stepRow(step, one)));
     waits.replaceChildren(...conditions(one));
-    drawMove(document, svg, one, state.view, map.clientWidth || 560, Number(window.getComputedStyle(section).getPropertyValue("--scale")) || 1, CLIENTS_SHOWN);
-    setText(places, placesWords(one));
+    const standing = placesOf(state, one.tenant, one);
+    drawMap(state, standing);
+    setText(places, `${placesWords(standing)} Strategy: ${strategyWords(one.strategy)}.${one.way_back ? ` No way back: ${one.way_back}.` : ""}`);
     cost.replaceChildren(...costTable(one));
   }
 
@@ -88,14 +97,6 @@ function make(section, { document, window, link }) {
     return [element(document, "h2", { text: heading }), element(document, "ul", {}, rows)];
   }
 
-  function placesWords(one) {
-    const { source = [], target = [], nowhere = [] } = one.clients ?? {};
-    if (!one.clients?.source) return `Strategy: ${strategyWords(one.strategy)}.`;
-    const words = [`${source.length} connected in ${one.from}`, `${target.length} in ${one.to}`];
-    if (nowhere.length) words.push(`${nowhere.length} looking for their broker: ${nowhere.join(", ")}`);
-    return `Clients: ${words.join(", ")}. Strategy: ${strategyWords(one.strategy)}.${one.way_back ? ` No way back: ${one.way_back}.` : ""}`;
-  }
-
   function costTable(one) {
     const known = Object.entries(one.cost?.subscriptions ?? {});
     if (!known.length) return [];
@@ -112,7 +113,8 @@ function make(section, { document, window, link }) {
     update(state) {
       if (!state.view) return;
       const one = shownMigration(state, wish);
-      const wanted = JSON.stringify([one, state.view.lookup, wish, map.clientWidth, Object.values(state.view.clusters).map(({ state: standing }) => standing)]);
+      const wires = Object.values(state.view.clusters).map(({ state: standing, topics }) => [standing, Object.values(topics ?? {}).map(({ replicators }) => Object.values(replicators ?? {}).map((one) => one.state))]);
+      const wanted = JSON.stringify([one, state.view.lookup, wish, map.clientWidth, wires, Object.values(state.view.links ?? {}).map((one) => one.state)]);
       if (wanted === drawn) return;
       drawn = wanted;
       const focused = document.activeElement?.closest(".acts, .choice") ? document.activeElement.textContent : null;

@@ -2,6 +2,7 @@
 
 import { seconds, span } from "../model/format.js";
 import { topicView } from "../model/state.js";
+import { snapshotsMatter } from "../model/told.js";
 import { element, required, setText } from "./dom.js";
 import { prepared } from "./canvas.js";
 import { glyph } from "./glyphs.js";
@@ -10,6 +11,7 @@ import { fontOf } from "./theme.js";
 const ROW_PX = 30;
 
 export function makeBuilding(document, root) {
+  const section = required(root, "[data-part=building]");
   const title = required(root, "[data-part=building-title]");
   const note = required(root, "[data-part=building-note]");
   const words = required(root, "[data-part=building-words]");
@@ -18,6 +20,8 @@ export function makeBuilding(document, root) {
   return {
     update(state, watched, theme, ratio, width) {
       if (!state.view || !watched) return;
+      section.hidden = !snapshotsMatter(state, watched);
+      if (section.hidden) return;
       const topic = topicView(state, watched.subject, watched.topic);
       const pending = topic?.controller?.pending ?? [];
       const newest = pending[pending.length - 1];

@@ -5,16 +5,17 @@ const NS = "http://www.w3.org/2000/svg";
 /**
  * @param {Document} document
  * @param {SVGElement} svg
- * @param {object} one the migration in the view
- * @param {object} view for the clusters' states, the links' and the map
+ * @param {ReturnType<typeof import("../model/migrations.js").placesOf>} standing where the tenant's clients are
+ * @param {object} view for the clusters' states, the links' and the service's
  * @param {number} width CSS pixels
  * @param {number} scale 1, more on a projector
  * @param {number} most names of clients written in one place
  */
-export function drawMove(document, svg, one, view, width, scale, most) {
+export function drawMove(document, svg, standing, view, width, scale, most) {
+  const { tenant, mapped, from, to, source, target, nowhere } = standing;
+  const { up } = view.lookup;
   const row = 17 * scale;
-  const clients = one.clients?.source ? one.clients : { source: [], target: [], nowhere: [] };
-  const lines = Math.max(1, ...["source", "target"].map((place) => Math.min(most + 1, clients[place].length)));
+  const lines = Math.max(1, ...[source, target].map((names) => Math.min(most + 1, names.length)));
   const service = 56 * scale;
   const [side, gap] = [Math.max(90, width * 0.36), Math.max(40, width * 0.28)];
   const top = service + 44 * scale;
@@ -24,53 +25,62 @@ export function drawMove(document, svg, one, view, width, scale, most) {
   svg.setAttribute("height", String(height));
   svg.replaceChildren();
   const right = side + gap;
-  const mapped = view.lookup.tenants[one.tenant];
   const centre = width / 2;
 
-  box(centre - side / 2, 1, side, service, `service${view.lookup.up ? "" : " down"}`);
-  write(centre, 20 * scale, view.lookup.up ? "LookupService" : "LookupService is down", "place", "middle");
-  write(centre, 40 * scale, `${one.tenant} → ${mapped}`, "says", "middle");
-  arrow(centre, service + 1, mapped === one.from ? side / 2 : right + side / 2, top);
-  place(0, one.from, clients.source);
-  place(right, one.to, clients.target);
-  clients.nowhere.slice(0, LOOKING_SHOWN).forEach((name, index) => client(centre + side / 2 + 10 * scale, 18 * scale + index * row, name, true));
-  if (clients.nowhere.length > LOOKING_SHOWN) write(centre + side / 2 + 10 * scale, 18 * scale + LOOKING_SHOWN * row, `and ${clients.nowhere.length - LOOKING_SHOWN} more`, "quiet");
-  link(one.from, one.to, top + 18 * scale, true);
-  link(one.to, one.from, top + 34 * scale, false);
-  svg.setAttribute("aria-label", `${one.tenant} is in ${mapped}, says the LookupService. ${clients.source.length} clients in ${one.from}, ${clients.target.length} in ${one.to}, ${clients.nowhere.length} on their way.`);
+  box(centre - side / 2, 1, side, service, `service${up ? "" : " down"}`);
+  write(centre, 20 * scale, "LookupService", "place", "middle");
+  write(centre, 40 * scale, up ? `${tenant} → ${mapped}` : "is down", up ? "says" : "says refused", "middle");
+  arrow(centre, service + 1, mapped === from ? side / 2 : right + side / 2, top, up);
+  place(0, from, source);
+  if (to !== null) place(right, to, target);
+  nowhere.slice(0, LOOKING_SHOWN).forEach(([name, tries], index) => looking(name, tries, 18 * scale + index * row));
+  if (nowhere.length > LOOKING_SHOWN) write(centre + side / 2 + 10 * scale, 18 * scale + LOOKING_SHOWN * row, `and ${nowhere.length - LOOKING_SHOWN} more`, "quiet");
+  if (to !== null) {
+    link(from, to, top + 18 * scale, true);
+    link(to, from, top + 34 * scale, false);
+  }
+  const places = [`${source.length} clients in ${from}`, ...(to === null ? [] : [`${target.length} in ${to}`]), `${nowhere.length} on their way`];
+  svg.setAttribute("aria-label", `${tenant} is in ${mapped}, ${up ? "says the LookupService" : "and the LookupService is down"}. ${places.join(", ")}.`);
+
+  /** Who looks for its broker stands beside the service; refused, in the colour of harm with a broken line to it. */
+  function looking(name, tries, y) {
+    const x = centre + side / 2 + 10 * scale;
+    if (tries) line(centre + side / 2 + 1, y - 4 * scale, x - 1, y - 4 * scale, "wire broken");
+    client(x, y, tries > 1 ? `${name} ×${tries}` : name, true, tries > 0);
+  }
 
   function place(x, cluster, names) {
     const up = view.clusters[cluster]?.state === "up";
     box(x + 1, top, side - 2, height - top - 2, up ? "cluster" : "cluster down");
     write(x + 12 * scale, top + 20 * scale, up ? cluster : `${cluster} is ${view.clusters[cluster]?.state}`, "place");
-    names.slice(0, most).forEach((name, index) => client(x + 12 * scale, top + 42 * scale + index * row, name, clients.source.includes(name) && clients.target.includes(name)));
+    names.slice(0, most).forEach((name, index) => client(x + 12 * scale, top + 42 * scale + index * row, name, source.includes(name) && target.includes(name)));
     if (names.length > most) write(x + 12 * scale, top + 42 * scale + most * row, `and ${names.length - most} more`, "quiet");
   }
 
-  function client(x, y, name, in_both) {
+  function client(x, y, name, open, refused = false) {
     const dot = document.createElementNS(NS, "circle");
-    for (const [key, value] of Object.entries({ class: in_both ? "client both" : "client", cx: x + 4 * scale, cy: y - 4 * scale, r: 4 * scale })) dot.setAttribute(key, String(value));
+    for (const [key, value] of Object.entries({ class: `client${open ? " both" : ""}${refused ? " refused" : ""}`, cx: x + 4 * scale, cy: y - 4 * scale, r: 4 * scale })) dot.setAttribute(key, String(value));
     svg.append(dot);
-    write(x + 14 * scale, y, fitted(name, side - 34 * scale, scale), "name");
+    write(x + 14 * scale, y, fitted(name, side - 34 * scale, scale), refused ? "name refused" : "name");
   }
 
-  function link(from, to, y, there) {
-    const replicates = Object.values(view.clusters[from]?.topics ?? {}).filter(({ replicators }) => replicators?.[to]);
+  function link(here, there, y, forth) {
+    const replicates = Object.values(view.clusters[here]?.topics ?? {}).filter(({ replicators }) => replicators?.[there]);
     if (!replicates.length) return;
-    const works = view.links[`${from} -> ${to}`]?.state === "up" && replicates.every(({ replicators }) => replicators[to].state === "started");
+    const works = view.links[`${here} -> ${there}`]?.state === "up" && replicates.every(({ replicators }) => replicators[there].state === "started");
     line(side + 4, y, right - 4, y, works ? "wire" : "wire broken");
-    const [tip, back] = there ? [right - 4, right - 11] : [side + 4, side + 11];
+    const [tip, back] = forth ? [right - 4, right - 11] : [side + 4, side + 11];
     const head = document.createElementNS(NS, "path");
     head.setAttribute("d", `M ${back} ${y - 4} L ${tip} ${y} L ${back} ${y + 4}`);
     head.setAttribute("class", works ? "wire" : "wire broken");
     svg.append(head);
   }
 
-  function arrow(x1, y1, x2, y2) {
+  function arrow(x1, y1, x2, y2, answers) {
     const path = document.createElementNS(NS, "path");
     const middle = (y1 + y2) / 2;
     path.setAttribute("d", `M ${x1} ${y1} C ${x1} ${middle}, ${x2} ${middle}, ${x2} ${y2 - 3} M ${x2 - 5} ${y2 - 10} L ${x2} ${y2 - 2} L ${x2 + 5} ${y2 - 10}`);
-    path.setAttribute("class", "points");
+    path.setAttribute("class", answers ? "points" : "points broken");
     svg.append(path);
   }
 

@@ -35,7 +35,7 @@ export function makeRisk(document, root) {
       if (key === shown) return;
       shown = key;
       box.replaceChildren(...[over && failoverTable(document, over), forecast && forecastTable(document, forecast, watched)].filter(Boolean));
-      if (!over && !forecast) box.replaceChildren(element(document, "p.quiet", { text: "No region could take over yet." }));
+      if (!over && !forecast) box.replaceChildren(element(document, "p.quiet", { text: watched.clusters.length > 1 ? "No region could take over yet." : "There is one cluster: nobody could take over." }));
     },
   };
 }
