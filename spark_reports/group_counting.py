@@ -35,10 +35,10 @@ class GroupCounting(Steps):
     def find_streams(self) -> None:
         """Groups, their streams, and who read them when."""
         self.control = self.keep(control_rows(self.rows))
-        asked = [(row.run, row.group, filter_of(row.asked), row.start_us) for row in groups.declared(self.control).collect()]
-        self.groups = from_rows(self.spark, [(run, name, wanted, groups.topic_pattern(wanted), start_us) for run, name, wanted, start_us in asked], GROUPS)
-        self.filters = {(run, name): wanted for run, name, wanted, _start_us in asked}
-        self.streams = self.local(groups.streams(self.control, self.groups))
+        declared = self.local(groups.declared(self.control))
+        self.filters = {(row.run, row.group): filter_of(row.asked) for row in declared.collect()}
+        self.groups = from_rows(self.spark, [(*key, wanted, groups.topic_pattern(wanted)) for key, wanted in self.filters.items()], GROUPS)
+        self.streams = self.local(groups.streams(self.control, self.groups, declared))
         run_ends = self.rows.groupBy("run").agg(F.max("at_us").alias("run_end_us"))
         self.shared = self.local(groups.shared(self.control, self.streams, run_ends))
         self.leases = self.local(groups.leases(self.control))

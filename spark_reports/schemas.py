@@ -108,9 +108,8 @@ GRID = StructType([*BINS.fields, StructField("until_us", LongType(), False)])
 GROUPS = StructType(
     [StructField("run", LongType(), False)]
     + [StructField(name, StringType(), False) for name in ("group", "filter", "pattern")]
-    + [StructField("start_us", LongType(), False)]
 )
-"""A group of a durable shared subscription, its topic filter, the same as a regular expression, and from when on it reads."""
+"""A group of a durable shared subscription, its topic filter, and the same as a regular expression."""
 
 QUALITIES = StructType([StructField("run", LongType(), False), StructField("producer", StringType(), False), StructField("qos", LongType(), False)])
 """The quality of service with which an MQTT publisher publishes."""

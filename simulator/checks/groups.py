@@ -99,6 +99,7 @@ class Passing(Check):
 
     def begin(self, scenario: Scenario) -> None:
         self.reached: dict[Place, int] = {}
+        self.anew: dict[int, bool] = {}  # groups that were declared; true: not for the first time
         self.above: dict[Place, dict[int, None]] = {}
         self.closed: dict[int, int] = {}
         self.weightless: dict[int, BitMap] = {}  # by stream, what was published with quality of service 0
@@ -106,7 +107,7 @@ class Passing(Check):
         self.careless = {name: None for name, session in scenario.sessions.items() if session.qos == 0}
 
     def copy_into(self, copy: "Passing") -> None:
-        copy.reached, copy.closed, copy.light, copy.careless = dict(self.reached), dict(self.closed), self.light, self.careless
+        copy.reached, copy.anew, copy.closed, copy.light, copy.careless = dict(self.reached), dict(self.anew), dict(self.closed), self.light, self.careless
         copy.above = {place: dict(offsets) for place, offsets in self.above.items()}
         copy.weightless = {stream: BitMap(offsets) for stream, offsets in self.weightless.items()}
 
@@ -115,8 +116,10 @@ class Passing(Check):
         for seq, place, step, value in sorted(self._steps(stretch), key=lambda row: row[0]):
             if step == "closed":
                 self.closed[place[1]] = value
+            elif step == "declared":
+                self.anew[place[0]] = place[0] in self.anew
             elif step == "found":
-                self.reached.setdefault(place, value)
+                self._found(place, value)
             elif step == "done":
                 self._done(place, value)
             elif step == "light":
@@ -134,6 +137,7 @@ class Passing(Check):
     def _steps(self, stretch: Stretch) -> Iterator[tuple[int, Place, str, Any]]:
         yield from ((seq, (NULL, topic), "closed", entry) for seq, topic, entry in stretch.of("stream.closed").records("topic", "entry"))
         yield from ((seq, (group, topic), "found", entry) for seq, group, topic, entry in stretch.of("stream.found").records("subscription", "topic", "entry"))
+        yield from ((seq, (group, NULL), "declared", NULL) for seq, group in stretch.of("group.declared").records("subscription"))
         for event in ("message.acknowledged", *self.done_by):
             yield from ((seq, (group, topic), "done", entry) for seq, group, topic, entry in stretch.of(event).records("subscription", "topic", "entry") if group != NULL)
         if self.light:
@@ -153,11 +157,19 @@ class Passing(Check):
             if careless or offset in weightless:
                 self._done(place, offset)
 
+    def _found(self, place: Place, value: int) -> None:
+        """A group begins here in a stream; one that was destroyed and declared again may begin later than before, and what is between is not its."""
+        if value > self.reached.get(place, NULL) and (place not in self.reached or self.anew.get(place[0])):
+            self.reached[place] = value
+            self._advance(place)
+
     def _done(self, place: Place, offset: int) -> None:
-        reached = self.reached.get(place, 0)
-        above = self.above.setdefault(place, {})
-        if offset >= reached:
-            above[offset] = None
+        if offset >= self.reached.get(place, 0):
+            self.above.setdefault(place, {})[offset] = None
+        self._advance(place)
+
+    def _advance(self, place: Place) -> None:
+        reached, above = self.reached.get(place, 0), self.above.get(place, {})
         while reached in above:
             del above[reached]
             reached += 1

@@ -98,12 +98,24 @@ class StreamHistory:
 
 
 @dataclass(slots=True)
+class Life:
+    """A group from its declaration until it was destroyed: it reads what was stored from `start_us` on, before the row `until_seq`."""
+
+    start_us: int
+    until_seq: int = END
+
+    def covers(self, at_us: int, seq: int) -> bool:
+        """Whether a message that was stored then is the group's."""
+        return at_us >= self.start_us and seq < self.until_seq
+
+
+@dataclass(slots=True)
 class GroupHistory:
-    """One group: streams by name number, sessions that subscribed, leaders in order."""
+    """One group: its lives in order, streams by name number, sessions that subscribed, leaders in order."""
 
     name: str
     filter: str
-    start_us: int
+    lives: list[Life] = field(default_factory=list)
     streams: dict[int, StreamHistory] = field(default_factory=dict)
     sessions: dict[int, None] = field(default_factory=dict)
     leaders: list[int] = field(default_factory=list)
@@ -161,10 +173,13 @@ class Histories:
         name, asked = self.names[row.subscription], self.names[row.detail]
         wanted = asked.split("/", 1)[1] if asked.startswith("$queue/") else asked.split("/", 2)[2]
         if row.subscription not in self.groups:
-            self.groups[row.subscription] = GroupHistory(name, wanted, row.duration_us)
+            self.groups[row.subscription] = GroupHistory(name, wanted)
+        self.groups[row.subscription].lives.append(Life(row.duration_us))
 
     def _destroyed(self, row: Row) -> None:
-        for stream in self.groups[row.subscription].streams.values():
+        group = self.groups[row.subscription]
+        group.lives[-1].until_seq = row.seq
+        for stream in group.streams.values():
             stream.done_us = row.at_us if stream.done_us is None else stream.done_us
 
     def _subscribed(self, row: Row) -> None:

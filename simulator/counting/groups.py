@@ -85,14 +85,14 @@ def _messages(histories: Histories, group: GroupHistory, scenario: Scenario, str
     """What became of a stream's messages."""
     known: dict[int, Known] = {}  # by the row of a lease
     light = _light(histories, scenario, stream)
-    for offset, (producer, sequence_id, _seq, at_us) in enumerate(messages):
-        if at_us < group.start_us:
+    for offset, (producer, sequence_id, seq, at_us) in enumerate(messages):
+        deliveries, acks = stream.delivered.get(offset, ()), stream.acknowledged.get(offset, ())
+        if not deliveries and not acks and not any(life.covers(at_us, seq) for life in group.lives):
             continue
         counted.published += 1
-        deliveries, acks = stream.delivered.get(offset, ()), stream.acknowledged.get(offset, ())
         counted.delivered += len(deliveries)
         counted.acknowledged += len(acks)
-        passed = offset < stream.position and stream.found_us is not None
+        passed = offset < stream.position and stream.found_us is not None and group.lives[-1].covers(at_us, seq)
         if not acks and not deliveries:
             unsafe = passed and (offset in light or scenario.publishers[histories.names[producer]].qos == 0)
             counted.lost += passed and not unsafe

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from simulator.emqx.network import Order
 from simulator.emqx.publisher import PAUSED, RUNNING
 from simulator.emqx.session import Session
-from simulator.scenarios.mqtt_topics import parse_subscription
+from simulator.scenarios.mqtt_topics import Subscription, parse_subscription
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.problems import Wrong
 from simulator.system import links
@@ -34,7 +34,7 @@ def connect(system: Emqx, arguments: dict, begin: Begin) -> None:
     if not system.nodes[node].up:
         raise CommandError("node-down", f"{node} is down", "name a node that is up, or restart it")
     cause = begin()
-    session.connect(cause, node)
+    session.connect(cause, node, arguments.get("clean", False))
 
 
 def disconnect(system: Emqx, arguments: dict, begin: Begin) -> None:
@@ -48,30 +48,25 @@ def kill(system: Emqx, arguments: dict, begin: Begin) -> None:
 
 
 def subscribe(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """session.subscribe: to a filter of its own, or to a share of a group."""
+    """session.subscribe: to a filter of its own, or to a share of a group; once more changes nothing."""
     session = _online(system, arguments)
-    try:
-        wanted = parse_subscription(arguments["topic"])
-    except Wrong as wrong:
-        raise CommandError("bad-topic", wrong.what, wrong.right) from None
+    wanted = _subscription(arguments)
     if wanted.group is not None and not session.spec.durable:
         raise CommandError("not-durable", f"{session.name} is kept in memory: nothing would keep its place in a stream of the group", "use a durable session, or the filter alone")
-    if wanted in session.subscriptions.values():
-        raise CommandError("already-subscribed", f"{session.name} has {wanted.text}", "unsubscribe first, or name another filter")
     system.subscribe(session, arguments["topic"], begin())
 
 
 def unsubscribe(system: Emqx, arguments: dict, begin: Begin) -> None:
     """session.unsubscribe: no more of it."""
     session = _online(system, arguments)
-    numbers = [number for number, one in session.subscriptions.items() if one.text == arguments["topic"]]
+    wanted = _subscription(arguments)
+    numbers = [number for number, one in session.subscriptions.items() if one == wanted]
     if not numbers:
         has = ", ".join(one.text for one in session.subscriptions.values()) or "nothing"
         raise CommandError("not-subscribed", f"{session.name} has no {arguments['topic']}", f"it has {has}")
-    private = session.subscriptions[numbers[0]].group is None
     session.unsubscribe(numbers[0], begin())
-    if private:
-        system.storage.remove_route(arguments["topic"])
+    if wanted.group is None:
+        system.storage.remove_route(wanted.filter)
 
 
 def pause_acks(system: Emqx, arguments: dict, begin: Begin) -> None:
@@ -91,6 +86,13 @@ def resume_acks(system: Emqx, arguments: dict, begin: Begin) -> None:
     begin()
     session.acks_paused = False
     session.be_due()
+
+
+def _subscription(arguments: dict) -> Subscription:
+    try:
+        return parse_subscription(arguments["topic"])
+    except Wrong as wrong:
+        raise CommandError("bad-topic", wrong.what, wrong.right) from None
 
 
 def _online(system: Emqx, arguments: dict) -> Session:
@@ -143,7 +145,7 @@ def declare(system: Emqx, arguments: dict, begin: Begin) -> None:
         raise CommandError("unknown-name", f"the scenario lists no group {name}", "list it in the section groups, with declared: false")
     cause = begin()
     group = "$queue" if spec.queue else spec.group or name
-    system.declare(name, group, spec.filter, arguments.get("start_us", system.now_us), cause)
+    system.declare(name, group, spec.filter, arguments.get("startTime_us", system.now_us), cause)
 
 
 def destroy(system: Emqx, arguments: dict, begin: Begin) -> None:

@@ -103,10 +103,9 @@ class StreamFigures:
 class GroupFigures:
     """One group since it was first declared. `gaps_us` are its hand-overs, in order of length."""
 
-    __slots__ = ("start_us", "streams", "gaps_us", "duplicates", "redeliveries", "gone")
+    __slots__ = ("streams", "gaps_us", "duplicates", "redeliveries", "gone")
 
-    def __init__(self, start_us: int) -> None:
-        self.start_us = start_us
+    def __init__(self) -> None:
         self.streams: dict[str, StreamFigures] = {}
         self.gaps_us: list[int] = []
         self.duplicates = self.redeliveries = 0
@@ -154,10 +153,10 @@ class Figures:
         """A group's figures as of the newest row; None where none was ever declared."""
         return self.groups[group].read(at_us) if group in self.groups else None
 
-    def deliver(self, group: str, stream: str, offset: int, stored_us: int) -> None:
+    def deliver(self, group: str, stream: str, offset: int) -> None:
         """A message is handed to a client."""
         one = self.groups.get(group)
-        if one is not None and stored_us >= one.start_us:
+        if one is not None:
             one.deliver(stream, offset)
 
     def acknowledge(self, group: str, stream: str, offset: int) -> None:
@@ -168,8 +167,8 @@ class Figures:
 
     # --- rows
 
-    def declared(self, _now: int, group: str, start_us: int, _text: str) -> None:
-        self.groups.setdefault(group, GroupFigures(start_us))
+    def declared(self, _now: int, group: str, _start_us: int, _text: str) -> None:
+        self.groups.setdefault(group, GroupFigures())
 
     def destroyed(self, now: int, group: str) -> None:
         for stream in self.groups[group].streams.values():

@@ -15,7 +15,7 @@ class Reading:
     `unsent` counts what of it is still to be sent, `heavy` what of that has quality 1 or 2.
     `borrower` and `group` None: a private subscription's. `since_seq` is the row that made it."""
 
-    __slots__ = ("number", "subscription", "borrower", "group", "stream", "since_seq", "begin", "end", "unsent", "heavy", "unacked", "released", "forgotten", "again", "chunk_seq")
+    __slots__ = ("number", "subscription", "borrower", "group", "stream", "since_seq", "begin", "end", "unsent", "heavy", "unacked", "released", "forgotten", "again", "chunk_seq", "in_turn")
 
     def __init__(self, number: int, subscription: int, borrower: BorrowerId | None, group: str | None, stream: str, position: int, since_seq: int) -> None:
         self.number, self.subscription, self.borrower, self.group, self.stream, self.since_seq = number, subscription, borrower, group, stream, since_seq
@@ -25,6 +25,7 @@ class Reading:
         self.released = False  # it shall be read no further
         self.forgotten = False  # nobody wants to hear of it any more
         self.chunk_seq = since_seq  # the row of the chunk in flight
+        self.in_turn = False  # a private one: all of earlier generations is read (`generations.py`)
         self.again = False  # what is in flight was delivered before, by this very session
 
     @property

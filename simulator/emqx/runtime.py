@@ -165,8 +165,10 @@ class Emqx(System):
         return Subscription(self.groups[name].group, self.groups[name].filter)
 
     def subscribe(self, session: Session, text: str, cause: int) -> None:
-        """A session subscribes; its group is declared by it where nobody did before."""
+        """A session subscribes, which changes nothing where it has that subscription; its group is declared by it where nobody did before."""
         subscription = parse_subscription(text)
+        if subscription in session.subscriptions.values():
+            return  # MQTT takes it; it is the same subscription
         if subscription.group is None:
             self.storage.add_route(subscription.filter)
         elif self.option("emqxEdition") == "enterprise":

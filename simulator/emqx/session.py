@@ -11,6 +11,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from simulator.emqx.agent import Agent
+from simulator.emqx.generations import in_turn, whose_turn_comes
 from simulator.emqx.protocol import END, BorrowerId, Progress
 from simulator.emqx.reading import Reading
 from simulator.scenarios.mqtt_topics import Subscription
@@ -72,8 +73,11 @@ class Session:
         elif self.spec.reconnect_us is not None:
             self._try_again()
 
-    def connect(self, cause: int, node: str) -> None:
-        """The client connects; a session that was there before goes on where it was, a new one subscribes as planned."""
+    def connect(self, cause: int, node: str, clean: bool = False) -> None:
+        """The client connects; a session that was there before goes on where it was, unless it asks for a clean start; a new one subscribes as planned."""
+        if clean:
+            self._forget()
+            self.begun = False
         known = bool(self.subscriptions)
         self.node, self.state = node, ONLINE
         self.life += 1
@@ -123,14 +127,19 @@ class Session:
         self.busy_until_us = None
         seq = self.system.note("session.disconnected", cause, self.node, self.name, why)
         if not self.spec.durable:  # kept in memory only
-            for subscription in self.subscriptions.values():
-                self.system.storage.remove_route(subscription.filter)
-            self.subscriptions.clear()
-            self.readings.clear()
-            self.lent.clear()
+            self._forget()
         if self.spec.reconnect_us is not None and why != "closed":
             self._try_again()
         return seq
+
+    def _forget(self) -> None:
+        """The session is dropped with its subscriptions and all that its client has not acknowledged; a group's place in a stream is its leader's."""
+        for subscription in self.subscriptions.values():
+            if subscription.group is None:
+                self.system.storage.remove_route(subscription.filter)
+        self.subscriptions.clear()
+        self.readings.clear()
+        self.lent.clear()
 
     def _try_again(self) -> None:
         self.system.schedule(self.system.now_us + self.spec.reconnect_us, SESSION_RANK, self, "reconnect", self.life)
@@ -226,7 +235,7 @@ class Session:
         stream = self.system.storage.streams[reading.stream]
         stored_seq = stream.stored_seqs[offset]
         if reading.group is not None:
-            self.system.figures.deliver(reading.group, reading.stream, offset, stream.instants[offset])
+            self.system.figures.deliver(reading.group, reading.stream, offset)
         seq = self._emit(_DELIVERED, reading, offset, reading.chunk_seq, int(reading.again), stored_seq)
         if self._quality(reading, offset) > 0:
             reading.heavy -= 1
@@ -245,6 +254,8 @@ class Session:
         if reading is None or reading.busy or reading.released or reading.at_end:
             return
         stream = self.system.storage.streams[reading.stream]
+        if not in_turn(reading, self.readings, self.system.storage):
+            return
         count = min(stream.length - reading.end, self.system.batch_size)
         if count > 0:
             reading.begin, reading.end = reading.end, reading.end + count
@@ -258,6 +269,8 @@ class Session:
         elif stream.closed:
             reading.begin = reading.end = END
             self._report(reading, reading.since_seq)
+            for number in whose_turn_comes(reading, self.readings, self.system.storage):
+                self.wake(number)
         else:
             stream.readers[self.name, reading.number] = None
 

@@ -21,7 +21,9 @@ _NEXT = (
 )  # fmt: skip
 
 DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
-    ("session.connect", "let a client connect; its session goes on where it was", (_SESSION, Key("node", "node", "to this node; without it where it was last"))),
+    ("session.connect", "let a client connect; its session goes on where it was", (
+        _SESSION, Key("node", "node", "to this node; without it where it was last"), Key("clean", "boolean", "with a clean start: its old session is dropped, and it subscribes as when it first came", default=False),
+    )),
     ("session.disconnect", "end a client's connection, or lose it; its session tells the leaders how far it was", (_SESSION,)),
     ("session.kill", "let a session's process die: nobody is told", (_SESSION,)),
     ("session.subscribe", "let a client subscribe", (_SESSION, _TOPIC)),

@@ -36,13 +36,20 @@ def parse_subscription(text: str) -> Subscription:
     if first == QUEUE:
         if not rest:
             raise Wrong(f'"{text}" names no filter', "write $queue/FILTER")
-        return Subscription(QUEUE, check_filter(rest))
+        return Subscription(QUEUE, _check_shared(rest, text))
     if first == "$share":
         group, _slash, wanted = rest.partition("/")
         if not group or not wanted or any(sign in group for sign in "+#"):
             raise Wrong(f'"{text}" is not a shared subscription', "write $share/GROUP/FILTER, the group without / + #")
-        return Subscription(group, check_filter(wanted))
+        return Subscription(group, _check_shared(wanted, text))
     return Subscription(None, check_filter(text))
+
+
+def _check_shared(wanted: str, text: str) -> str:
+    """The filter behind a group's name, which may not ask for a share again. Raises Wrong."""
+    if wanted.split("/")[0] in ("$share", QUEUE, "$shared"):
+        raise Wrong(f'"{text}" asks for a share of a share', "write $share/GROUP/FILTER once, and then the filter itself")
+    return check_filter(wanted)
 
 
 def check_filter(text: str) -> str:

@@ -1,7 +1,8 @@
 """Every delivery of a durable shared subscription, judged, and what became of every message.
 
 Rules: the window is the whole run and every delivery of a message after its first is judged: a duplicate when somebody had acknowledged the message before, else
-a redelivery. So first deliveries, duplicates and redeliveries add up. What was stored before its group begins is not the group's.
+a redelivery. So first deliveries, duplicates and redeliveries add up. What was stored before its group begins is not the group's, nor
+what was stored when it was destroyed, but where somebody got it.
 """
 
 from __future__ import annotations
@@ -17,14 +18,20 @@ _STORED, _DELIVERED, _ACKNOWLEDGED = "message.stored", "message.delivered", "mes
 
 
 def histories(rows: DataFrame, streams: DataFrame) -> DataFrame:
-    """What was stored, delivered and acknowledged of each group's messages: PLACE, producer, sequence_id, type, seq, at_us, client, node, generation, chunk_seq."""
+    """What was stored, delivered and acknowledged of each group's messages: PLACE, producer, sequence_id, type, seq, at_us, client, node, generation, chunk_seq; of what was stored also
+    whether it is the group's (kept) and that of its latest life (current)."""
     told = rows.filter(is_type(_STORED, _DELIVERED, _ACKNOWLEDGED)).select(
         "run", F.col("subscription").alias("of"), F.col("topic").alias("stream"), "entry", "producer", "sequence_id", "type", "seq", "at_us", "client", F.col("cluster").alias("node"),
         F.col("ledger").alias("generation"), F.col("cause_seq").alias("chunk_seq"),
     )  # fmt: skip
-    met = told.join(F.broadcast(streams.select(*STREAM, "topic", "start_us")), ["run", "stream"], "inner")
+    met = told.join(F.broadcast(streams.select(*STREAM, "topic", "lives")), ["run", "stream"], "inner")
     stored = F.col("type") == _STORED
-    return met.filter((stored & (F.col("at_us") >= F.col("start_us"))) | (F.col("of") == F.col("group"))).drop("of", "start_us")
+    covered = {"kept": F.exists("lives", _covers), "current": _covers(F.element_at("lives", -1))}
+    return met.filter(stored | (F.col("of") == F.col("group"))).withColumns({name: F.when(stored, holds) for name, holds in covered.items()}).drop("of", "lives")
+
+
+def _covers(life: Column) -> Column:
+    return (F.col("at_us") >= life.start_us) & (F.col("seq") < life.until_seq)
 
 
 def judged(histories: DataFrame) -> DataFrame:
@@ -32,9 +39,9 @@ def judged(histories: DataFrame) -> DataFrame:
     before = Window.partitionBy(*PLACE).orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
     delivered = F.col("type") == _DELIVERED
     ack = F.last(F.when(F.col("type") == _ACKNOWLEDGED, F.struct("seq", "at_us", "client", "node")), ignorenulls=True).over(before)
-    told = histories.withColumns({"earlier": F.count_if(delivered).over(before), "ack": ack, "kept": F.count_if(F.col("type") == _STORED).over(before)})
+    told = histories.withColumns({"earlier": F.count_if(delivered).over(before), "ack": ack})
     verdict = F.when(F.col("earlier") == 0, "first").when(F.col("ack").isNotNull(), "duplicate").otherwise("redelivery")
-    return told.filter(delivered & (F.col("kept") > 0)).withColumn("verdict", verdict).select(
+    return told.filter(delivered).withColumn("verdict", verdict).select(
         *PLACE, "producer", "sequence_id", "seq", "at_us", "client", "node", "topic", "generation", "chunk_seq", "verdict",
         F.col("ack.seq").alias("ack_seq"), F.col("ack.at_us").alias("ack_us"), F.col("ack.client").alias("ack_client"), F.col("ack.node").alias("ack_node"),
     )  # fmt: skip
@@ -50,11 +57,11 @@ def message_figures(histories: DataFrame, shared: DataFrame, qualities: DataFram
     """GROUP, published, delivered, acknowledged, lost, lost_qos0, waiting. `qualities`: run, producer, qos; `lightly`: STREAM, first, after."""
     stored = F.col("type") == _STORED
     each = histories.groupBy(*PLACE).agg(
-        F.max(F.when(stored, F.col("producer"))).alias("producer"), F.count_if(F.col("type") == _DELIVERED).alias("delivered"), F.count_if(F.col("type") == _ACKNOWLEDGED).alias("acknowledged")
+        F.max(F.when(stored, F.col("producer"))).alias("producer"), F.max("kept").alias("kept"), F.max("current").alias("current"), F.count_if(F.col("type") == _DELIVERED).alias("delivered"), F.count_if(F.col("type") == _ACKNOWLEDGED).alias("acknowledged")
     )  # fmt: skip
-    met = each.filter(F.col("producer").isNotNull()).join(F.broadcast(shared), list(STREAM), "left").join(F.broadcast(qualities), ["run", "producer"], "left")
     nobody = (F.col("delivered") == 0) & (F.col("acknowledged") == 0)
-    passed = F.col("found_us").isNotNull() & (F.col("entry") < F.col("position"))
+    met = each.filter(F.col("kept") | ~nobody).join(F.broadcast(shared), list(STREAM), "left").join(F.broadcast(qualities), ["run", "producer"], "left")
+    passed = F.col("current") & F.col("found_us").isNotNull() & (F.col("entry") < F.col("position"))
     fate = F.when(~nobody, "had").when(~passed, "waiting").when(F.col("qos") == 0, "lost_qos0").otherwise("lost")
     told = met.withColumn("fate", fate)
     under = lightly.withColumnsRenamed({name: f"of_{name}" for name in STREAM})

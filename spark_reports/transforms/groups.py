@@ -32,16 +32,18 @@ def topic_pattern(wanted: str) -> str:
 
 
 def declared(control: DataFrame) -> DataFrame:
-    """One row a group, as it was first declared: run, group, asked (as a client writes it), start_us."""
-    return control.filter(is_type("group.declared")).groupBy("run", F.col("subscription").alias("group")).agg(
-        F.min_by("detail", "seq").alias("asked"), F.min_by("duration_us", "seq").alias("start_us")
-    )  # fmt: skip
+    """One row a group: run, group, asked (as a client writes it), lives (array of until_seq, start_us, in order: from a declaration until it was destroyed)."""
+    told = control.filter(is_type("group.declared", "group.destroyed")).withColumnRenamed("subscription", "group")
+    ended = F.coalesce(F.lead("seq").over(Window.partitionBy(*GROUP).orderBy("seq")), F.lit(END))
+    begun = told.withColumn("life", F.struct(ended.alias("until_seq"), F.col("duration_us").alias("start_us"))).filter(is_type("group.declared"))
+    return begun.groupBy(*GROUP).agg(F.min_by("detail", "seq").alias("asked"), F.sort_array(F.collect_list("life")).alias("lives"))
 
 
-def streams(control: DataFrame, groups: DataFrame) -> DataFrame:
-    """The streams that storage has for each group: STREAM, topic, start_us. `groups`: run, group, pattern, start_us."""
+def streams(control: DataFrame, groups: DataFrame, declared: DataFrame) -> DataFrame:
+    """The streams that storage has for each group: STREAM, topic, lives. `groups`: run, group, pattern."""
     opened = control.filter(is_type("stream.opened")).select("run", F.col("topic").alias("stream"), F.split("topic", "/", 3)[2].alias("topic"))
-    return opened.join(F.broadcast(groups), "run", "inner").filter(F.regexp_like("topic", F.col("pattern"))).select(*STREAM, "topic", "start_us")
+    wanted = opened.join(F.broadcast(groups), "run", "inner").filter(F.regexp_like("topic", F.col("pattern")))
+    return wanted.join(F.broadcast(declared), list(GROUP), "inner").select(*STREAM, "topic", "lives")
 
 
 def of_group(control: DataFrame, *types: str) -> DataFrame:

@@ -53,7 +53,7 @@ CASES = {
     "session.resume-acks": (([{"do": "session.pause-acks", "session": "a"}], {"session": "a"}, lambda world: not world.view()["sessions"]["a"]["acks_paused"]), ([], {"session": "a"}, "not-paused")),
     "leader.crash": (([], {"group": "g"}, later(0, "leader.ended", reason="crashed")), ([], {"group": "later"}, "unknown-name")),
     "leader.stop": (([], {"group": "g"}, later(9 * SECOND, "leader.elected", reason="first")), ([{"do": "leader.crash", "group": "g"}], {"group": "g"}, "no-leader")),
-    "group.declare": (([], {"group": "later"}, later(0, "group.declared", subscription="later")), ([], {"group": "g"}, "already-declared")),
+    "group.declare": (([], {"group": "later", "startTime": "1s"}, later(0, "group.declared", subscription="later", duration_us=SECOND)), ([], {"group": "g"}, "already-declared")),
     "group.destroy": (([], {"group": "g"}, later(12 * SECOND, "election.failed", detail="the group is not declared")), ([], {"group": "none"}, "unknown-name")),
     "node.crash": (([], {"node": "n2"}, later(0, "session.disconnected", client="b", reason="node-crash")), ([{"do": "node.crash", "node": "n1"}], {"node": "n1"}, "not-up")),
     "node.restart": (([{"do": "node.crash", "node": "n2"}], {"node": "n2"}, later(0, "node.restarted")), ([], {"node": "n1"}, "not-down")),

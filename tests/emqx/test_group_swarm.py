@@ -24,6 +24,8 @@ SESSIONS, NODES = ("a", "b", "c"), ("n1", "n2")
 session = st.sampled_from(SESSIONS)
 commands = st.one_of(
     st.builds("session.{}, session: {}".format, st.sampled_from(("kill", "disconnect", "connect", "pause-acks", "resume-acks")), session),
+    st.builds("session.connect, session: {}, clean: true".format, session),
+    st.sampled_from(("group.destroy, group: g", "group.declare, group: g", "group.declare, group: g, startTime: 0s", "group.declare, group: g, startTime: 6s")),
     st.builds("session.{}, session: {}, topic: {}".format, st.sampled_from(("subscribe", "unsubscribe")), session, st.just(SHARE)),
     st.sampled_from(("leader.crash, group: g", "leader.stop, group: g", "storage.close-generation", "storage.add-shards, count: 1", "store.fail, for: 3s")),
     st.builds("node.{}, node: {}".format, st.sampled_from(("crash", "restart")), st.sampled_from(NODES)),
@@ -85,6 +87,7 @@ def test_when_faults_stop_all_comes_right_within_45_s(schedule, seed, batch):
             world.apply({"do": "node.restart", "node": name})
     world.apply({"do": "link.heal", "link": "n1 <-> n2"})
     world.runtime.network.orders.clear()
+    world.apply({"do": "group.declare", "group": "g"})  # where it was destroyed
     for name in SESSIONS:
         if view["sessions"][name]["acks_paused"]:
             world.apply({"do": "session.resume-acks", "session": name})

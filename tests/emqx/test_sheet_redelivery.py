@@ -127,6 +127,17 @@ def test_a_node_that_dies_with_its_leader_leaves_nobody_reading_for_twenty_to_th
     assert counted["by_cause"]["progress_unpersisted"] > 0 and counted["by_cause"]["progress_unreported"] > 0 and counted["lost"] == counted["waiting"] == 0
 
 
+def test_after_a_takeover_the_first_session_back_is_offered_every_stream():
+    """The share of one borrower among those that the new leader knows is all; a round takes from it what is too much as soon as others are there."""
+    sessions = f"{one('a')}, {one('b')}, {one('c')}"
+    world = run(with_commands(body(sessions, settings="n_shards: 12"), "at: 6500ms, do: leader.stop, group: g"), until="30s")
+    back = [row for row in rows(world, "borrower.joined") if row["at_us"] > 6500 * MS]
+    offers = [row for row in rows(world, "assignment.changed", reason="granting", ledger=2)]
+    assert [row["client"] for row in offers[:12]] == [back[0]["client"]] * 12 and offers[11]["at_us"] == back[0]["at_us"]
+    shares = [sum(row["reason"] == "granted" for row in rows(world, "assignment.changed", ledger=2, client=name)) for name in ("a", "b", "c")]
+    assert sorted(shares) == [4, 4, 12] and group(world, "g")["lost"] == 0
+
+
 def test_who_is_cut_off_reads_beside_the_new_owner_for_one_to_three_seconds():
     world = run(with_commands(body(f"{one('a')}, {one('b', 'm', ', start: 100ms')}", settings="n_shards: 2"), "at: 6s, do: link.cut, link: n <-> m"))
     counted = group(world, "g")

@@ -33,6 +33,7 @@ commands:
   - {at: 11s, do: storage.close-generation}
   - {at: 12s, do: group.destroy, group: queue}
   - {at: 13s, do: session.kill, session: bob}
+  - {at: 14s, do: group.declare, group: queue, startTime: 13s}
   - {at: 15s, do: node.crash, node: n2}
 """
 

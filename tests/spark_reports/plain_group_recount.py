@@ -32,9 +32,10 @@ def recount_one(rows: list[Row], declared: Row, scenario) -> dict:
     sums["by_cause"] = dict.fromkeys(("progress_unreported", "progress_unpersisted", "owner_declared_dead", "progress_rewound", "chunk_repeated"), 0)
     gaps: list[int] = []
     by_stream, everywhere = by_topic(mine), [row for row in mine if "topic" not in row]
-    stored = by_topic(row for row in rows if row["type"] == "message.stored" and row["at_us"] >= declared["duration_us"])
+    lives = lives_of(mine)
+    stored = by_topic(row for row in rows if row["type"] == "message.stored")
     for stream in streams:
-        count_messages(by_stream[stream], stored[stream], scenario, sums)
+        count_messages(by_stream[stream], stored[stream], lives, scenario, sums)
         count_readers(sorted(by_stream[stream] + everywhere, key=lambda row: row["seq"]), rows[-1]["at_us"], sums, gaps)
     gaps.sort()
     return {
@@ -67,18 +68,32 @@ def falls_under(names: list[str], levels: list[str]) -> bool:
 # --- messages
 
 
-def count_messages(rows: list[Row], stored: list[Row], scenario, sums: dict) -> None:
+def lives_of(mine: list[Row]) -> list[list[int]]:
+    """From when on it reads, and the row that destroyed it, of each time that the group was declared."""
+    lives: list[list[int]] = []
+    for row in mine:
+        if row["type"] == "group.declared":
+            lives.append([row["duration_us"], FOR_EVER])
+        elif row["type"] == "group.destroyed":
+            lives[-1][1] = row["seq"]
+    return lives
+
+
+def count_messages(rows: list[Row], stored: list[Row], lives: list[list[int]], scenario, sums: dict) -> None:
     passed = position_at_end(rows)
     for message in stored:
         seen = [row for row in rows if row["type"] in ("message.delivered", "message.acknowledged") and row["entry"] == message["entry"]]
         deliveries = [row for row in seen if row["type"] == "message.delivered"]
+        *_earlier, is_of_the_last = is_of_each = [start_us <= message["at_us"] and message["seq"] < until for start_us, until in lives]
+        if not seen and not any(is_of_each):
+            continue
         sums["published"] += 1
         sums["delivered"] += len(deliveries)
         sums["acknowledged"] += len(seen) - len(deliveries)
         if not seen:
             took = [row["client"] for row in rows if row["type"] == "chunk.fetched" and row["entry"] <= message["entry"] < row["to_entry"]]
             quality = min([scenario.publishers[message["producer"]].qos, *(scenario.sessions[name].qos for name in took)])
-            sums["waiting" if passed <= message["entry"] else "lost" if quality else "lost_qos0"] += 1
+            sums["waiting" if passed <= message["entry"] or not is_of_the_last else "lost" if quality else "lost_qos0"] += 1
         twice = False
         for again in deliveries[1:]:
             acknowledged = [row for row in seen if row["type"] == "message.acknowledged" and row["seq"] < again["seq"]]

@@ -23,7 +23,10 @@ function withNode(node, state) {
 
 /** @type {Object<string, (command: object, state?: import("./state.js").LabState) => string[]>} */
 export const GROUP_WORDS = {
-  "session.connect": ({ session }) => [`${session ?? "The client"} connects; what its session had in flight comes again, and its streams must be granted anew.`],
+  "session.connect": ({ session, clean }) =>
+    clean
+      ? [`${session ?? "The client"} connects and begins anew: what its session had in flight is dropped; in a group somebody gets it again from where the leader has it.`]
+      : [`${session ?? "The client"} connects; what its session had in flight comes again, and its streams must be granted anew.`],
   "session.disconnect": ({ session }) => [`${session ?? "The session"} tells its leaders how far it was; its streams are free at once, from the beginning of what is not wholly acknowledged.`],
   "session.kill": ({ session }, state) => [`${session ?? "The session"} says nothing to anybody: its leader waits until the last ping is five seconds old, and nobody reads its streams meanwhile.`, ofSession(session, state)],
   "session.subscribe": ({ topic }) => [`A new borrower looks for the leader of ${topic ?? "the group"}, or reads the filter's streams by itself.`],

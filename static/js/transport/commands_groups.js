@@ -14,7 +14,7 @@ const next = [{ name: "type", kind: "choice", required, choices: SAID }, { name:
 
 /** @type {Object<string, import("./commands.js").Command>} */
 export const GROUP_COMMANDS = {
-  "session.connect": { says: "let a client connect", arguments: [session, { name: "node", kind: "node" }] },
+  "session.connect": { says: "let a client connect", arguments: [session, { name: "node", kind: "node" }, { name: "clean", kind: "boolean" }] },
   "session.disconnect": { says: "end a client's connection", arguments: [session] },
   "session.kill": { says: "kill a session's process", arguments: [session] },
   "session.subscribe": { says: "let a client subscribe", arguments: [session, topic] },
