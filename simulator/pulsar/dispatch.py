@@ -86,6 +86,12 @@ class Dispatcher:
     def release(self, acks: list[Ack], released: list[int], cause: int) -> None:
         """Acks were registered: what they occupied is free."""
 
+    def let_go_up_to(self, index: int) -> None:
+        """The mark-delete is about to be moved here over the consumers' heads: what they hold of it is not awaited any more."""
+
+    def go_on(self, cause: int) -> None:
+        """The mark-delete was moved so: who was blocked by what he held may be sent more."""
+
 
 class SingleActiveDispatcher(Dispatcher):
     """Exclusive and Failover: one consumer at a time reads; the others wait.

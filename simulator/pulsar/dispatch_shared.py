@@ -166,9 +166,7 @@ class SharedDispatcher(Dispatcher):
         for index in indices:
             if self.pending.get(index) is session:
                 del self.pending[index]
-                freed = session.outstanding(index)
-                session.unacked -= freed
-                self.unacked -= freed
+                self._take_from(session, index)
                 self.redeliveries[index] = self.redeliveries.get(index, 0) + 1
                 self.replay.add(index)
         self._unblock(cause, asking=session)
@@ -187,6 +185,22 @@ class SharedDispatcher(Dispatcher):
                 redeliveries.pop(index, None)
         if self._unblock(cause):
             self.dispatch(cause)
+
+    def let_go_up_to(self, index: int) -> None:
+        for held in [held for held in self.pending if held <= index]:
+            self._take_from(self.pending.pop(held), held)
+            self.redeliveries.pop(held, None)
+
+    def _take_from(self, session: Session, index: int) -> int:
+        """A consumer does not have the entry any more; returns how many messages of it were unacknowledged."""
+        freed = session.outstanding(index)
+        session.unacked -= freed
+        self.unacked -= freed
+        return freed
+
+    def go_on(self, cause: int) -> None:
+        self._unblock(cause)
+        self.dispatch(cause)
 
     def _unblock(self, cause: int, asking: Session | None = None) -> bool:
         """Lift limits that are down to half, and that of a consumer that asked for messages again; True when one was lifted."""
@@ -283,11 +297,10 @@ class KeySharedDispatcher(SharedDispatcher):
         if freed and self.replay:
             self.dispatch(cause)
 
-    def redeliver(self, session: Session, indices: list[int], cause: int) -> None:
-        for index in indices:
-            if self.pending.get(index) is session:
-                self._let_go(self._sticky_key(index), session.outstanding(index))
-        super().redeliver(session, indices, cause)
+    def _take_from(self, session: Session, index: int) -> int:
+        freed = super()._take_from(session, index)
+        self._let_go(self._sticky_key(index), freed)
+        return freed
 
     def _let_go(self, key: int, count: int) -> bool:
         held = self.held.get(key)

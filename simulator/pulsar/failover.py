@@ -134,14 +134,16 @@ class Failover:
 
 
 class AutomaticFailover:
-    """AutoClusterFailover: one probe each `probeInterval`; moves after `failoverDelay` of failure, back after `switchBackDelay` of health."""
+    """AutoClusterFailover: one probe each `probeInterval`; moves after `failoverDelay` of failure of the service in use, whichever that is,
+    and back to the primary after `switchBackDelay` of its health."""
 
     def __init__(self, runtime: Runtime, arguments: dict) -> None:
         self.runtime = runtime
         self.arguments = arguments
+        self.primary, self.secondary = arguments["from"], arguments["to"]
         self.rank = rank(FAILOVER, sorted(runtime.subscriptions).index(arguments["subscription"]), 1)
-        self.failed_us: int | None = None
-        self.healthy_us: int | None = None
+        self.failed_us: int | None = None  # since when the service in use does not answer (there: failedTimestamp)
+        self.healthy_us: int | None = None  # since when the primary answers again (there: recoverTimestamp)
         self.away = False
         self._schedule()
 
@@ -149,23 +151,38 @@ class AutomaticFailover:
         self.runtime.schedule(self.runtime.now_us + self.arguments["probeInterval_us"], self.rank, self, "probe")
 
     def probe(self, _argument: None) -> None:
-        """Ask whether the primary answers."""
-        now_us, arguments = self.runtime.now_us, self.arguments
-        primary_up = self.runtime.clusters[arguments["from"]].up
+        """Ask whether the service in use answers; away from the primary, then whether that does."""
         if not self.away:
-            self.failed_us = None if primary_up else now_us if self.failed_us is None else self.failed_us
-            if self.failed_us is not None and now_us - self.failed_us >= arguments["failoverDelay_us"] and self._secondary_up():
-                self._switch(arguments["from"], arguments["to"])
-        elif arguments["switchBack"]:
-            self.healthy_us = None if not primary_up else now_us if self.healthy_us is None else self.healthy_us
-            if self.healthy_us is not None and now_us - self.healthy_us >= arguments["switchBackDelay_us"]:
-                self._switch(arguments["to"], arguments["from"])
+            self._leave_if_down(self.primary, self.secondary)
+        else:
+            self._leave_if_down(self.secondary, self.primary)
+            if self.away and self.arguments["switchBack"]:
+                self._go_back_if_healthy()
         self._schedule()
 
-    def _secondary_up(self) -> bool:
-        return self.runtime.clusters[self.arguments["to"]].up
+    def _leave_if_down(self, current: str, other: str) -> None:
+        now_us = self.runtime.now_us
+        if self._up(current):
+            self.failed_us = None
+        elif self.failed_us is None:
+            self.failed_us = now_us
+        elif now_us - self.failed_us >= self.arguments["failoverDelay_us"] and self._up(other):
+            self.failed_us = None
+            self._switch(current, other)
+
+    def _go_back_if_healthy(self) -> None:
+        now_us = self.runtime.now_us
+        if not self._up(self.primary):
+            self.healthy_us = None
+        elif self.healthy_us is None:
+            self.healthy_us = now_us
+        elif now_us - self.healthy_us >= self.arguments["switchBackDelay_us"]:
+            self.healthy_us = None
+            self._switch(self.secondary, self.primary)
+
+    def _up(self, cluster: str) -> bool:
+        return self.runtime.clusters[cluster].up
 
     def _switch(self, source: str, target: str) -> None:
         self.away = not self.away
-        self.failed_us = self.healthy_us = None
         Failover(self.runtime, {**self.arguments, "from": source, "to": target}, "auto").begin(NULL)

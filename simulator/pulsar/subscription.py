@@ -200,6 +200,15 @@ class Subscription:
             window.cursor_moved()
         return True
 
+    def pass_over_to(self, index: int, reason: str, cause: int) -> None:
+        """Skip, clear or expiry: what consumers hold of it counts no longer as unacknowledged, and who was blocked goes on (#25592).
+
+        An Update frees nobody, for there the acks of consumers are awaited.
+        """
+        self.dispatcher.let_go_up_to(index)
+        if self.acknowledge_up_to(index, reason, cause):
+            self.dispatcher.go_on(cause)
+
     def after_acknowledgement(self, before: int, reason: str, cause: int) -> None:
         """What follows an ack: the row of a moved mark-delete, persistence, the lookup, trimming."""
         after = self.cursor.mark_delete
@@ -335,3 +344,12 @@ class Subscription:
     def backlog(self) -> int:
         """Entries after the mark-delete that are not individually deleted, markers included (B4)."""
         return max(0, self.cursor.backlog(self.topic.log.length))  # a shadow's last confirmed entry may go back
+
+
+def note_owed(topic: Topic, name: str, mark_delete: int) -> None:
+    """What lies at or below the opening mark-delete was never promised to the subscription here; the earliest opening counts."""
+    below = topic.present.copy()
+    for record in topic.log.records.view(max(mark_delete + 1, topic.log.first_kept), topic.log.length).tolist():
+        if record >= 0:
+            below.remove_range(record, record + topic.runtime.messages.batch[record])
+    topic.owed_from[name] = below & topic.owed_from[name] if name in topic.owed_from else below

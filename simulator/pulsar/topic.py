@@ -21,7 +21,7 @@ from simulator.pulsar.ranks import TOPIC, rank
 from simulator.pulsar.replicator import Replicator
 from simulator.pulsar.shadow.reads import Reads
 from simulator.pulsar.shadow.source import ShadowSource
-from simulator.pulsar.subscription import Subscription
+from simulator.pulsar.subscription import Subscription, note_owed
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class Topic:
         self.migrating = False  # marked migrated (PIP-188): its producers wait to be sent on
         self.migrated_to: str | None = None  # the cluster that its clients are sent to
         self.epoch = 0  # counts loads: a timer of an earlier load is stale
+        self.age_timed = False  # whether the timer that rolls an old ledger over runs
         self.loaded_seq = self.loaded_length = self.loaded_us = 0  # where a broker's counters of this load began
         self.producers_seen: dict[str, tuple[int, int]] = {}  # deduplication: highest id by producer or replicator
         self._present, self._present_to = BitMap(), 0  # see `present`: taken in up to this index
@@ -97,6 +98,7 @@ class Topic:
         self.loaded_seq, self.loaded_length, self.loaded_us = seq, self.log.length, runtime.now_us
         if self.broker is not None:
             runtime.note("topic.assigned", seq, self.cluster.number, self.number, self.broker.number)
+        self.age_timed = False
         self._open_ledger(seq)
         self.data_timestamp_ms = 0
         for subscription in self.subscriptions.values():
@@ -205,6 +207,8 @@ class Topic:
             setting("managedLedgerMaxLedgerRolloverTimeMinutes", self) * _MINUTE_US,
             setting("managedLedgerMinLedgerRolloverTimeMinutes", self) * _MINUTE_US,
         )
+        if not self.age_timed:
+            upkeep.time_age(self)
         self.shadows.ledgers_changed(cause)
 
     def roll_over_if_full(self, cause: int) -> None:
@@ -365,7 +369,7 @@ class Topic:
     def add_subscription(self, name: str, type_: str, mark_delete: int, replicated: bool, reason: str, cause: int) -> Subscription:
         """Open a cursor with this mark-delete index."""
         if reason not in ("update", "acknowledgement-sync", "migration"):
-            self._note_owed(name, mark_delete)
+            note_owed(self, name, mark_delete)
         subscription = Subscription(self, name, type_, mark_delete, replicated)
         self.subscriptions[name] = subscription
         self.subscriptions = {key: self.subscriptions[key] for key in sorted(self.subscriptions)}
@@ -376,20 +380,16 @@ class Topic:
             subscription.sender.start()
         return subscription
 
-    def _note_owed(self, name: str, mark_delete: int) -> None:
-        """What lies at or below the opening mark-delete was never promised to the subscription here; the earliest opening counts."""
-        below = self.present.copy()
-        for record in self.log.records.view(max(mark_delete + 1, self.log.first_kept), self.log.length).tolist():
-            if record >= 0:
-                below.remove_range(record, record + self.runtime.messages.batch[record])
-        self.owed_from[name] = below & self.owed_from[name] if name in self.owed_from else below
-
     def count_reads(self) -> None:
         """Count from now on which reads the cache serves and which the bookies."""
         if self.reads is None:
             self.reads = Reads(self, self)
 
     # --- timers
+
+    def age_timer(self, epoch: int) -> None:
+        """See `upkeep.age_timer`."""
+        upkeep.age_timer(self, epoch)
 
     def trim_timer(self, epoch: int) -> None:
         """See `upkeep.trim_timer`."""

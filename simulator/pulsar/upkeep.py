@@ -35,10 +35,31 @@ def _again(topic: Topic, timer: str, after_us: int) -> None:
     topic.runtime.schedule(topic.runtime.now_us + after_us, topic.rank, topic, timer, topic.epoch)
 
 
+def time_age(topic: Topic) -> None:
+    """The open ledger will be looked at when it is old (`ManagedLedgerImpl.updateLastLedgerCreatedTimeAndScheduleRolloverTask`)."""
+    topic.age_timed = True
+    topic.runtime.schedule(_old_at_us(topic), topic.rank, topic, "age_timer", topic.epoch)
+
+
+def _old_at_us(topic: Topic) -> int:
+    minutes = topic.cluster.setting("managedLedgerMaxLedgerRolloverTimeMinutes", topic)
+    return topic.log.ledgers[-1].opened_us + minutes * _MINUTE_US
+
+
+def age_timer(topic: Topic, epoch: int) -> None:
+    """A ledger has come of age; one that is empty then is looked at no more, and its first entry will be its last (#11116)."""
+    if epoch != topic.epoch or not topic.loaded:
+        return
+    if topic.runtime.now_us < _old_at_us(topic):
+        time_age(topic)  # it was opened after the timer began
+    else:
+        topic.age_timed = False
+        topic.roll_over_if_full(NULL)
+
+
 def trim_timer(topic: Topic, epoch: int) -> None:
     """The periodic consumed-ledgers check."""
     if epoch == topic.epoch and topic.loaded:
-        topic.roll_over_if_full(NULL)
         trim(topic, NULL)
         _again(topic, "trim_timer", topic.cluster.setting("retentionCheckIntervalInSeconds", topic) * _SECOND_US)
 
@@ -60,6 +81,12 @@ def passes_a_ledger(topic: Topic, before: int, after: int) -> bool:
     """Whether a mark-delete that moves so crosses the border of a ledger."""
     ledgers = topic.log.ledgers
     return len(ledgers) > 1 and any(before < ledger.first_index + ledger.entries - 1 <= after for ledger in ledgers[:-1])
+
+
+def cursor_deleted(topic: Topic, cause: int) -> None:
+    """A subscription or a replication cursor is gone, and holds nothing any more (`ManagedLedgerImpl.asyncDeleteCursor`)."""
+    if topic.loaded:
+        trim(topic, cause)
 
 
 def trim_if_slowest_moved(topic: Topic, cause: int) -> None:
@@ -200,7 +227,7 @@ def expire(topic: Topic) -> None:
             last += 1
         if last > subscription.cursor.mark_delete:
             pass_over(subscription, last, "message.expired", NULL)
-            subscription.acknowledge_up_to(last, "expiry", NULL)
+            subscription.pass_over_to(last, "expiry", NULL)
     for replicator in topic.replicators.values():
         _expire_for(replicator, limit_us)
 

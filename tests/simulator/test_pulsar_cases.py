@@ -33,7 +33,7 @@ def scenario(case: dict) -> str:
         "settings": case.get("settings", {}),
         "options": case.get("options", {}),
         "topics": {"t": {"clusters": clusters, **case.get("topic", {})}},
-        "producers": {"p": {"topic": "t", "cluster": clusters[0], **case.get("producer", {"at": ["500ms"]})}},
+        "producers": {"p": {"topic": "t", "cluster": clusters[0], **case.get("producer", {"at": ["500ms"]})}, **case.get("producers", {})},
         "subscriptions": {"s": subscription, **case.get("subscriptions", {})},
         "consumers": {name: {**here, **more} for name, more in case.get("consumers", {"c": {}}).items()},
         "commands": case.get("commands", []),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simulator.pulsar import upkeep
 from simulator.pulsar.commands.named import topic_here
 from simulator.pulsar.commands.topic_shapes import copies_requests
 from simulator.pulsar.creation import catalogue, enforcement, policies, remote_admin
@@ -43,6 +44,8 @@ def _drop_replicators(topic: Topic, removed: str, cause: int) -> None:
     gone = list(topic.replicators) if topic.cluster.name == removed else [peer for peer in topic.replicators if peer == removed]
     for peer in gone:
         topic.replicators.pop(peer).remove(cause)
+    if gone:
+        upkeep.cursor_deleted(topic, cause)
     topic.evaluate_controller(cause)
 
 

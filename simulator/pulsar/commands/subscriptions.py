@@ -65,7 +65,7 @@ def clear(runtime, arguments, begin) -> None:
 def _move_over(subscription: Subscription, index: int, reason: str, cause: int) -> None:
     if index > subscription.cursor.mark_delete:
         upkeep.pass_over(subscription, index, "message.skipped", cause, reason)
-        subscription.acknowledge_up_to(index, reason, cause)
+        subscription.pass_over_to(index, reason, cause)
 
 
 def create(runtime, arguments, begin) -> None:
@@ -91,7 +91,8 @@ def delete(runtime, arguments, begin) -> None:
     for subscription in subscriptions:
         topic = subscription.topic
         del topic.subscriptions[subscription.name]
-        runtime.note("subscription.deleted", cause, topic.cluster.number, topic.number, subscription.number)
+        seq = runtime.note("subscription.deleted", cause, topic.cluster.number, topic.number, subscription.number)
+        upkeep.cursor_deleted(topic, seq)
 
 
 def replicate(runtime, arguments, begin) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simulator.pulsar import upkeep
 from simulator.pulsar.creation import catalogue, policies
 
 if TYPE_CHECKING:
@@ -30,8 +31,11 @@ def apply(runtime: Runtime, cause: int) -> None:
 def follow_list(topic: Topic, cause: int) -> None:
     """Replicators of one topic: those off the list go with their cursors, new ones begin at replicationStartAt."""
     wanted = topic.remote_clusters()
-    for peer in [peer for peer in topic.replicators if peer not in wanted]:
+    gone = [peer for peer in topic.replicators if peer not in wanted]
+    for peer in gone:
         topic.replicators.pop(peer).remove(cause)
+    if gone:
+        upkeep.cursor_deleted(topic, cause)
     if topic.loaded:
         for peer in wanted:
             if peer not in topic.replicators:

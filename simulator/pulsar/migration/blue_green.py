@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simulator.pulsar import upkeep
 from simulator.pulsar.creation import catalogue
 from simulator.pulsar.migration.resources import NAMESPACE, TENANT, delete_subscription
 from simulator.pulsar.ranks import MIGRATION, rank
@@ -95,6 +96,7 @@ class BlueGreen:
         self._redirect(topic, seq)
         for peer in tuple(topic.replicators):
             topic.replicators.pop(peer).remove(seq)
+            upkeep.cursor_deleted(topic, seq)
         for name in tuple(topic.subscriptions):
             if not topic.subscriptions[name].backlog and not topic.subscriptions[name].dispatcher.sessions:
                 delete_subscription(topic, name, seq)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from simulator.pulsar import upkeep
 from simulator.pulsar.creation import catalogue
 
 if TYPE_CHECKING:
@@ -126,4 +127,5 @@ def delete_subscription(topic: Topic, name: str, cause: int) -> None:
     """A subscription with its cursor, in one partition."""
     found = topic.subscriptions.pop(name)
     seq = topic.runtime.note("subscription.deleted", cause, topic.cluster.number, topic.number, found.number)
+    upkeep.cursor_deleted(topic, seq)
     topic.evaluate_controller(seq)
