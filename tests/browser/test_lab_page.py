@@ -94,8 +94,8 @@ def test_fail_over_by_dialog_starts_a_branch_and_the_old_one_stays(lab):
     assert "us-west failed. us-east has delivered" in sentence(lab)
     lab.page.get_by_role("button", name=re.compile("^Branches 2")).click()
     tree = lab.page.get_by_role("dialog", name="Branches of this run")
-    expect(tree.get_by_role("button", name=re.compile("cluster.crash us-west"))).to_have_attribute("aria-current", "true")
-    tree.get_by_role("button", name=re.compile("as planned")).click()
+    expect(tree.get_by_role("button", name=re.compile("Crash a cluster: us-west"))).to_have_attribute("aria-current", "true")
+    tree.get_by_role("button", name=re.compile("As planned")).click()
     lab.until("state.view.branch === 0")
 
 

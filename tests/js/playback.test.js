@@ -5,7 +5,7 @@ import test from "node:test";
 import { AHEAD_MS, instantShown, stoppedClock, tookFrame } from "../../static/js/playback/clock.js";
 import { makeLoop } from "../../static/js/playback/loop.js";
 import { SPEEDS, placeOfSpeed, speedText } from "../../static/js/transport/speeds.js";
-import { commandOf } from "../../static/js/transport/commands.js";
+import { commandOf } from "../../static/js/model/commands.js";
 import { makeLabLink } from "../../static/js/transport/lab_link.js";
 import { bytes, counted, parseSpan, span, whole } from "../../static/js/model/format.js";
 import { matches } from "../../static/js/model/scenario_search.js";

@@ -38,7 +38,7 @@ test("branches are a tree: parents first, siblings by instant, the way to the on
   ];
   const tree = branchTree(branches, 3);
   assert.deepEqual(tree.map(({ number, depth, on_way }) => [number, depth, on_way]), [[0, 0, true], [2, 1, false], [1, 1, true], [3, 2, true]]);
-  assert.deepEqual(tree.map((node) => node.words), ["as planned", "link.cut a <-> b at 2.000 s", "cluster.crash a at 5.000 s", "cluster.restart a at 6.000 s"]);
+  assert.deepEqual(tree.map((node) => node.words), ["As planned", "Cut a link: a ↔ b, at 2.000 s", "Crash a cluster: a, at 5.000 s", "Restart a crashed cluster: a, at 6.000 s"]);
 });
 
 test("a crash says who dies with it and what a failover would then cost, by the engine's figures", () => {

@@ -1,6 +1,7 @@
 /** The branches of a run as a tree: each begins with a command at an instant of its parent, and goes on without what came later there. */
 
-import { span, seconds } from "./format.js";
+import { commandWords } from "./command_words.js";
+import { capitalised, seconds } from "./format.js";
 
 /**
  * @typedef {object} BranchNode
@@ -32,12 +33,10 @@ export function branchTree(branches, shown) {
   return nodes;
 }
 
-/** @returns {string} "as planned" for the first, else the command that began it: "crash us-west at 5.100 s" */
-export function branchWords(branch) {
-  if (!branch.command) return "as planned";
+/** @returns {string} "As planned" for the first, else the command that began it: "Crash a cluster: us-west, at 5.100 s" */
+function branchWords(branch) {
+  if (!branch.command) return "As planned";
   const { do: name, ...given } = branch.command;
-  const values = Object.entries(given)
-    .filter(([, value]) => value !== null && value !== undefined && typeof value !== "boolean")
-    .map(([key, value]) => (key.endsWith("_us") ? span(value) : typeof value === "object" ? Object.values(value).join(" ") : String(value)));
-  return `${name} ${values.join(" ")} at ${seconds(branch.at_us)} s`.replace(/\s+/g, " ");
+  const { does, to } = commandWords(name, given);
+  return `${capitalised(does)}${to ? `: ${to},` : ""} at ${seconds(branch.at_us)} s`;
 }

@@ -62,3 +62,11 @@ export function parseSpan(text) {
 
 /** A name whose hyphens end no line: a word joiner, which nobody sees, follows each. @param {string} name */
 export const unbroken = (name) => name.replaceAll("-", "-\u2060");
+
+export const capitalised = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** @returns {string} a phrase as a sentence: what a refusal says comes without a capital and a full stop */
+export function sentence(text) {
+  const begun = capitalised(text);
+  return /[.!?:…]$/.test(begun) ? begun : `${begun}.`;
+}

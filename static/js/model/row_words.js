@@ -3,6 +3,7 @@
  * own name and subjects; tests/js/test_registry.py asserts that every control event has a line.
  */
 
+import { commandWords } from "./command_words.js";
 import { span } from "./format.js";
 import { CREATION_ROWS } from "./row_words_creation.js";
 import { GROUP_ROWS } from "./row_words_groups.js";
@@ -16,13 +17,15 @@ const message = (row) => b(`${row.producer}/${row.sequence_id}`);
 const MARKER_WORDS = { snapshot_request: "request", snapshot_response: "response", snapshot: "snapshot marker", subscription_update: "update" };
 const marker = (row) => `${MARKER_WORDS[row.reason] ?? row.reason}${row.snapshot !== undefined ? ` of S${row.snapshot}` : ""}${row.subscription ? ` for ${row.subscription}` : ""}`;
 
-/** A command's canonical arguments for reading: no braces, no quotes, spans with units. */
-const argumentsText = (detail) => detail.replace(/[{}"]/g, "").replace(/(\w+)_us: (\d+)/g, (_all, name, us) => `${name}: ${span(Number(us))}`);
+function appliedWords(row) {
+  const { does, to } = commandWords(row.reason, JSON.parse(row.detail ?? "{}"));
+  return [h(does), to ? `: ${to}` : ""];
+}
 
 /** @type {Object<string, (row: object) => Array<string | object>>} */
 export const ROW_WORDS = {
   "run.started": (row) => ["the run begins: ", row.detail ?? ""],
-  "command.applied": (row) => [h(row.reason), ` ${argumentsText(row.detail ?? "")}`],
+  "command.applied": appliedWords,
   "command.refused": (row) => [b(row.reason), ` refused: ${row.detail ?? ""}`],
   "cluster.crashed": (row) => [h(`${row.cluster} crashes`)],
   "cluster.restarted": (row) => [b(row.cluster), " is back"],

@@ -1,5 +1,7 @@
 /** Finding a scenario by words: every word must occur in its name, title, family or texts. */
 
+import { capitalised } from "./format.js";
+
 const TEXTS = ["name", "title", "family", "watch", "about"];
 
 /** @returns {boolean} */
@@ -9,4 +11,4 @@ export function matches(scenario, typed) {
 }
 
 /** @returns {string} "Replicated subscriptions" */
-export const familyName = (name) => name.charAt(0).toUpperCase() + name.slice(1).replace(/-/g, " ");
+export const familyName = (name) => capitalised(name.replace(/-/g, " "));

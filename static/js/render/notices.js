@@ -3,6 +3,7 @@
  * a broken check, a bound reached) as banners that go when the state goes.
  */
 
+import { sentence } from "../model/format.js";
 import { element, required } from "./dom.js";
 
 const SHOWN = 3;
@@ -43,10 +44,4 @@ export function makeNotices(document, root) {
     },
     clear: () => list.replaceChildren(),
   };
-}
-
-/** A refusal may come as a phrase; on the page it is a sentence. */
-function sentence(text) {
-  const begun = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?:…]$/.test(begun) ? begun : `${begun}.`;
 }

@@ -1,9 +1,10 @@
 /** The dialog for commands with arguments: any command from the catalogue, its fields chosen from the lab's own names. */
 
 import { element, required } from "../render/dom.js";
+import { COMMANDS, commandOf } from "../model/commands.js";
 import { consequencesOf } from "../model/consequences.js";
+import { capitalised } from "../model/format.js";
 import { clustersOf, topicsOf, subscriptionsOf } from "../model/state.js";
-import { COMMANDS, commandOf } from "./commands.js";
 
 const HINTS = {
   duration: "such as 300ms or 2s",
@@ -11,7 +12,6 @@ const HINTS = {
   share: "such as 5%",
   messages: "such as web/5, web/7",
   names: "such as us-west, us-east",
-  namespace: "such as public/default",
   position: "ledger:entry, earliest or latest",
   address: "a topic's name",
   addresses: "names of topics",
@@ -54,7 +54,7 @@ export function makeCommandForm(document, dialog, { getState, getWatched, onComm
   }
 
   function fill(name, preset) {
-    title.textContent = COMMANDS[name].says;
+    title.textContent = capitalised(COMMANDS[name].says);
     fields.replaceChildren(...COMMANDS[name].arguments.map((argument) => fieldOf(argument, preset[argument.name])));
     tell();
   }
