@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.admin import java_text
 from simulator.admin.printed import Line
-from simulator.admin.stats import RATE_WINDOW_US, TopicStats, oldest_pending_us
+from simulator.admin.stats import TopicStats, oldest_pending_us
 
 if TYPE_CHECKING:
     from simulator.admin.tallies import SnapshotRow, Tallies
@@ -165,6 +165,3 @@ def _open_telemetry(out: Exposition, counts: SnapshotCounts) -> None:
         out.sample(f"{DURATION}_bucket", {**labels, "le": "+Inf"}, str(len(durations_ms)))
         out.sample(f"{DURATION}_count", labels, str(len(durations_ms)))
         out.sample(f"{DURATION}_sum", labels, java_text.double(sum(durations_ms) / 1000))
-
-
-RATE_WINDOW_WORDS = f"Rates are over the last {RATE_WINDOW_US // 1_000_000} s of simulated time; a broker's are over its last full minute."

@@ -35,7 +35,6 @@ LARGEST_SIGMA = 10
 """The widest lognormal: at 10 the outermost quantiles already lie a factor 10**32 apart."""
 
 _BLOCK_BITS = BLOCK.bit_length() - 1
-_CELL_BITS = CELLS.bit_length() - 1
 _FRACTION_BITS = 20  # of a draw's top 32 bits, 12 choose the cell and 20 the place between two midpoints
 _SUB_BITS = 4  # tables hold sixteenths of a microsecond, so that short spans keep their shape
 _ARITHMETIC = Context(prec=30, rounding=ROUND_HALF_EVEN)

@@ -18,12 +18,6 @@ PARTITION_METADATA, LOOKUP, SCHEMA = "partition-metadata", "lookup", "schema"
 REQUESTS = (PARTITION_METADATA, SCHEMA, LOOKUP)
 """What goes through it, in the order in which a client asks."""
 
-WHY_NOT = {
-    "service-down": "the LookupService is down",
-    "cluster-down": "the cluster that the map names is down",
-    "no-topic": "the cluster that the map names does not have the topic",
-}
-
 
 class LookupService:
     """`tenants` is the map; `moved_seq` the row that last changed it, by tenant."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.pulsar.acknowledgement_sync import AcknowledgementSender, sender_for
+from simulator.pulsar.acknowledgement_sync import sender_for
 from simulator.pulsar.migration.run import TOPIC_DATA
 from simulator.pulsar.migration.work import Condition, Progress, Work
 
@@ -97,9 +97,6 @@ class AcknowledgementSync(_Telling):
                         subscription.sender.opened_by(cause)
                         subscription.sender.start()
                     subscription.sender.send(peer, cause)
-
-    def _sender(self, subscription: Subscription) -> AcknowledgementSender:
-        return subscription.sender
 
     def heard(self, subscription: Subscription) -> bool:
         sender = subscription.sender

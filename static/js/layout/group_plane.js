@@ -4,10 +4,10 @@
  */
 
 /** Pages narrower than this have one column, px. */
-export const ONE_COLUMN_BELOW_PX = 800;
+const ONE_COLUMN_BELOW_PX = 800;
 
 /** More clients than this at one node are drawn as dials without cards. */
-export const CARDS_MAX = 8;
+const CARDS_MAX = 8;
 
 /** More tapes than this are drawn without their gaps' words; more than the second fold to strips. */
 export const TALL_TAPES_MAX = 8;

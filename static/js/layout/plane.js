@@ -6,7 +6,7 @@
  */
 
 /** Pages narrower than this are turned, in px. */
-export const TURN_BELOW_PX = 800;
+const TURN_BELOW_PX = 800;
 
 /**
  * @typedef {object} Plane

@@ -5,7 +5,7 @@
  */
 
 /** Width of a message from which entries are drawn one by one, in px. */
-export const FINE_PX = 3;
+const FINE_PX = 3;
 /** Entries laid out one by one at most. */
 const LAID_OUT = 12_000;
 
@@ -64,7 +64,7 @@ export function nearEdge(strip, index) {
 }
 
 /** @returns {number} far edge of an entry: where a bracket or a rail that includes it ends */
-export const farEdge = (strip, index) => (index < strip.from ? (index === strip.from - 1 ? nearEdge(strip, strip.from) : strip.a0 - 40) : nearEdge(strip, index + 1));
+export const farEdge = (strip, index) => nearEdge(strip, index + 1);
 
 /** @returns {number | null} index of the entry at a place along the lane */
 export function entryAt(strip, along) {

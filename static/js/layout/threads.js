@@ -6,7 +6,7 @@ import { indexOf } from "../model/positions.js";
 import { topicView } from "../model/state.js";
 
 /** Threads drawn at once; more is a curtain. */
-export const THREADS_DRAWN = 7;
+const THREADS_DRAWN = 7;
 
 /**
  * @typedef {object} Thread

@@ -6,7 +6,7 @@
 /** Widths of a message that the window chooses from by itself, in px. */
 export const WIDTHS_PX = [30, 22, 16, 14, 12, 10, 8, 6, 5, 4, 3, 2, 1.4, 1, 0.7, 0.5, 0.35, 0.25, 0.17, 0.12, 0.08];
 /** Widths that a person may choose, in px. */
-export const ZOOM_PX = [44, 30, 22, 16, 12, 8, 5, 3, 2, 1, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001];
+const ZOOM_PX = [44, 30, 22, 16, 12, 8, 5, 3, 2, 1, 0.5, 0.25, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001];
 
 /**
  * @typedef {{unit_px: number, back: number, held: boolean, backs?: Object<string, number>}} Window held: a person chose the width;

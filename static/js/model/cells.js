@@ -30,7 +30,7 @@ function makeColumns(room) {
 }
 
 /** @returns {CellStore} */
-export function emptyCells(first = 0) {
+function emptyCells(first = 0) {
   return { first, count: 0, length: first, columns: makeColumns(FIRST_ROOM) };
 }
 

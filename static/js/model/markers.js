@@ -3,7 +3,7 @@
  * draws these and nothing else.
  */
 
-export const MARKERS_KEPT = 900;
+const MARKERS_KEPT = 900;
 
 /**
  * @typedef {object} Hop

@@ -5,7 +5,7 @@
 
 import { markerKind, originOf } from "./cells.js";
 
-export const OWNERS_KEPT = 5000;
+const OWNERS_KEPT = 5000;
 
 /**
  * @param {Map<number, number>} owners snapshot number to cluster number

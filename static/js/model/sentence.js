@@ -33,7 +33,7 @@ export function latestFailover(state, subscription) {
 }
 
 /** @returns {object | null} figures of the forecast for the watched target */
-export function forecastFigures(state, watched, peer = watched.target) {
+function forecastFigures(state, watched, peer = watched.target) {
   return state.view?.forecast?.[watched.subscription]?.to?.[peer] ?? null;
 }
 

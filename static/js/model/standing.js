@@ -15,7 +15,7 @@ export const TWICE = 8; // would be delivered here again
 export const CAME_TWICE = 16; // has been delivered here again
 export const STRANDED = 32; // only in the cluster that failed
 export const OURS = 64; // a marker of the subject cluster's own questions
-export const READ = 128; // read by the dispatcher
+const READ = 128; // read by the dispatcher
 export const LOST = 256; // owed to the consumers that moved here, and before the place where the cursor here began
 
 /** Entries looked at per cluster when asking what was acknowledged anywhere; twice the widest window. */

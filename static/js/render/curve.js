@@ -7,7 +7,7 @@ import { curveOf, peersOf } from "../model/forecast.js";
 import { plainChart } from "./plain_chart.js";
 
 /** Least time between two drawings, ms of the wall clock. */
-export const CURVE_EVERY_MS = 250;
+const CURVE_EVERY_MS = 250;
 
 /**
  * @param {HTMLElement} element

@@ -7,7 +7,7 @@ import { fillBox } from "../layout/plane.js";
 import { ORIGINS } from "./theme.js";
 
 /** Shapes by cluster number: whole, split, pierced, barred. */
-export const SHAPES = ["whole", "split", "pierced", "barred"];
+const SHAPES = ["whole", "split", "pierced", "barred"];
 
 /** A cell of a lane. `along` its near edge, `offset` 0 on the strip, negative when raised; named: its number will stand on it. fillStyle is set by the caller. */
 export function laneCell(context, plane, lane, origin, along, offset, length, ground, named = false) {

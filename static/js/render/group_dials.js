@@ -101,7 +101,7 @@ function tick(context, x, y, from, to, angle, colour) {
 }
 
 /** Shapes by what is said: a question, an answer, a grant, what takes away, an end. */
-export const SHAPE_OF = {
+const SHAPE_OF = {
   "leader-wanted": "snapshot_request",
   ping: "snapshot_request",
   "leader-connect-response": "snapshot_response",

@@ -73,7 +73,7 @@ function ofLeader({ plane, watched, leading, group }) {
 const STATES = { granting: "offered", granted: "", revoking: "asked back", revoked: "given back", free: "nobody's" };
 
 /** @returns {string} whom the leader believes in, in a few words */
-export function believedWords(tape) {
+function believedWords(tape) {
   if (!tape.led) return "no leader";
   if (!tape.believed) return tape.closed ? "read to its end" : "not found yet";
   const { owner, state } = tape.believed;

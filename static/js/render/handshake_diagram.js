@@ -30,7 +30,7 @@ const LOOKS = {
   revoke: { ink: "proto", stroke: 1.4, mark: "snapshot_request" },
   leave: { ink: "ink", stroke: 1.6, mark: "subscription_update" },
 };
-export const lookOf = (kind) => LOOKS[FAMILY_OF[kind]];
+const lookOf = (kind) => LOOKS[FAMILY_OF[kind]];
 
 /**
  * @param {HTMLCanvasElement} canvas

@@ -37,9 +37,14 @@ export function makeLayers(document, on) {
       const texts = summaries(scene, one, group, leading);
       for (const name of LAYERS) layers[name].update(scene, texts[name]);
       for (const name of Object.keys(CARRIERS)) gaps[name].update(scene.told[name], CARRIERS[name]);
-      gaps.borrower.update(scene.told.borrower, leading ? `messages ${one.node === leading.leader.node ? `within ${one.node}: in order, at once` : `between ${one.node} and ${leading.leader.node}: late, doubled or lost, and nobody can tell`}` : "messages to nobody");
+      gaps.borrower.update(scene.told.borrower, carrierOfMessages(one.node, leading?.leader.node));
     },
   };
+}
+
+function carrierOfMessages(from, to) {
+  if (to === undefined) return "messages to nobody";
+  return from === to ? `messages within ${from}: in order, at once` : `messages between ${from} and ${to}: late, doubled or lost, and nobody can tell`;
 }
 
 function named(process, words) {
@@ -52,13 +57,21 @@ function summaries({ state, group: name, member, now_us }, session, group, leadi
   const borrowers = Object.keys(session.borrowers).filter((id) => session.borrowers[id].group === name);
   const own = session.borrowers[member.borrower];
   const held = Object.values(group.streams).filter(({ readers }) => readers[member.borrower]).length;
-  const known = leading?.leader.borrowers[member.borrower];
   return {
     handler: `${session.state}${session.acks_paused ? ", acknowledges nothing" : ""}, ${counted(session.in_flight, "message")} in flight`,
     agent: `${counted(borrowers.length, "borrower")} of this group${member.borrower && !own ? "; this one is a ghost" : ""}`,
     borrower: member.borrower === null ? "none" : `${member.borrower}: ${own?.state ?? "gone"}, ${counted(held, "stream")}`,
-    leader: leading ? (known ? `believes in ${member.borrower} for ${span(Math.max(0, known.deadline_us - now_us))} more` : member.borrower === null ? "knows nothing of it" : `does not know ${member.borrower}`) : group.claim ? `dead, believed for ${span(Math.max(0, group.claim.until_us - state.at_us))} more` : "none",
+    leader: standingAtLeader(member, group, leading, { state, now_us }),
   };
+}
+
+/** What the leader holds of a borrower; of a dead leader, how long its claim is still believed. */
+function standingAtLeader({ borrower }, group, leading, { state, now_us }) {
+  const left = (until_us, from_us) => span(Math.max(0, until_us - from_us));
+  if (!leading) return group.claim ? `dead, believed for ${left(group.claim.until_us, state.at_us)} more` : "none";
+  const known = leading.leader.borrowers[borrower];
+  if (known) return `believes in ${borrower} for ${left(known.deadline_us, now_us)} more`;
+  return borrower === null ? "knows nothing of it" : `does not know ${borrower}`;
 }
 
 function makeLayer(document, name, { onFold, onRow }) {
@@ -80,7 +93,8 @@ function makeLayer(document, name, { onFold, onRow }) {
       const key = JSON.stringify(rows);
       if (key === written) return;
       written = key;
-      facts.replaceChildren(...(rows.lines.length ? [tableOf(document, rows)] : rows.none ? [element(document, "p.quiet", { text: rows.none })] : []));
+      if (rows.lines.length) facts.replaceChildren(tableOf(document, rows));
+      else facts.replaceChildren(...(rows.none ? [element(document, "p.quiet", { text: rows.none })] : []));
     },
   };
 }

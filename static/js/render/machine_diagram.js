@@ -53,7 +53,7 @@ export function drawMachine(document, svg, machine, given) {
 }
 
 /** @returns {string} the diagram in words */
-export function wordsOfMachine({ moves }, { name, now, last, counts }) {
+function wordsOfMachine({ moves }, { name, now, last, counts }) {
   const states = Object.keys(moves).map((state) => `${state} ${counts[state] ?? 0}`);
   const moved = last ? ` The last move: ${last.from ? `from ${last.from} ` : ""}to ${last.to}.` : "";
   return `${name}: ${now ?? "none"} now.${moved} How many are in each state: ${states.join(", ")}.`;

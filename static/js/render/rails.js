@@ -14,10 +14,10 @@ import { laneCell } from "./glyphs.js";
 
 /** Offset of the rail under a strip, and of the brackets under the rail, in px at scale 1. */
 const RAIL_PX = 5;
-export const BRACKET_PX = 32;
+const BRACKET_PX = 32;
 
 /** @returns {number} offset of the rail's near side */
-export const railOffset = (plane) => plane.cell + RAIL_PX * plane.scale;
+const railOffset = (plane) => plane.cell + RAIL_PX * plane.scale;
 
 export function drawRail(context, scene, lane, theme) {
   const { plane } = scene;

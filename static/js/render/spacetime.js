@@ -10,7 +10,7 @@ import { paintCone } from "./cone.js";
 import { paintPassages } from "./passages.js";
 import { fontOf } from "./theme.js";
 
-export const LINE_PITCH_PX = 31;
+const LINE_PITCH_PX = 31;
 export const HEAD_PX = 34;
 
 /** @returns {number} height of the diagram without the curve, px */

@@ -56,7 +56,7 @@ export function readTheme(style) {
  * @param {number} keep share of `colour`
  * @returns {string} the mixture, "#rrggbb"
  */
-export function mixed(colour, ground, keep) {
+function mixed(colour, ground, keep) {
   const channel = (text, at) => Number.parseInt(text.slice(1 + 2 * at, 3 + 2 * at), 16);
   const parts = [0, 1, 2].map((at) => Math.round(channel(colour, at) * keep + channel(ground, at) * (1 - keep)));
   return `#${parts.map((part) => part.toString(16).padStart(2, "0")).join("")}`;

@@ -6,7 +6,7 @@
 import { WireError } from "./error.js";
 
 /** More values than any column of a frame or answer has. */
-export const LONGEST_COLUMN = 100_000;
+const LONGEST_COLUMN = 100_000;
 
 /**
  * @param {(number | null | [number | null, number])[]} packed differences; `[d, n]` is d n times; null is "no value"
