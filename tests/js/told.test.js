@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { snapshotsMatter, toldOf } from "../../static/js/model/told.js";
+import { toldOf } from "../../static/js/model/told.js";
 
 const watched = { topic: "orders", subscription: "billing", clusters: ["blue", "green"] };
 const told = (acknowledged, entries, more = {}) => ({ acknowledged, every_us: 1_000_000, next_us: 5_700_000, peers: { green: { entries, at_us: 4_740_000, on_the_wire: 0, ...more } } });
@@ -17,11 +17,4 @@ test("who was told how much, and who can be reached", () => {
   assert.equal(toldOf(lab({ told: told(476, 459) }, { link: "cut" }), watched).rows[0].connected, false);
   assert.deepEqual(toldOf(lab({ told: told(0, 0) }), watched), { every_us: 1_000_000, rows: [] });
   assert.equal(toldOf(lab({ told: null }), watched), null);
-});
-
-test("snapshots are spoken of where somebody takes, keeps or explains them", () => {
-  assert.equal(snapshotsMatter(lab({}), watched), false);
-  assert.equal(snapshotsMatter(lab({}, { family: "replicated-subscriptions" }), watched), true);
-  assert.equal(snapshotsMatter(lab({ replicated: true }), watched), true);
-  assert.equal(snapshotsMatter(lab({}, { controller: { pending: [] } }), watched), true);
 });

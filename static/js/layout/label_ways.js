@@ -5,6 +5,7 @@
 
 export const WAYS = {
   below: (p, width) => ({ x: Math.min(p.x - width / 2, (p.end ?? Infinity) - width), y: p.y }),
+  lowerRow: (p, width, line) => ({ x: Math.min(p.x - width / 2, (p.end ?? Infinity) - width), y: p.y + line * 1.5 }),
   belowEnd: (p, width) => ({ x: (p.end ?? p.x) - width, y: p.y }),
   belowLeft: (p, width) => ({ x: p.x - width + 4, y: p.y }),
   belowRight: (p) => ({ x: p.x - 4, y: p.y }),

@@ -1,4 +1,4 @@
-/** What acknowledgement-state sync has told whom about the watched subscription, and whether snapshots have a say in this lab at all. Pure. */
+/** What acknowledgement-state sync has told whom about the watched subscription. Pure. */
 
 import { topicView } from "./state.js";
 
@@ -22,13 +22,4 @@ export function toldOf(state, watched) {
     }
   }
   return every_us === undefined ? null : { every_us, rows };
-}
-
-/** Whether the sections on snapshots say something: they are the family's subject, or somebody in this topic could take or use one. */
-export function snapshotsMatter(state, watched) {
-  if (state.welcome?.family === "replicated-subscriptions") return true;
-  return watched.clusters.some((cluster) => {
-    const topic = topicView(state, cluster, watched.topic);
-    return topic && (topic.controller || Object.values(topic.subscriptions ?? {}).some(({ replicated }) => replicated));
-  });
 }

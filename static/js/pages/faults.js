@@ -1,6 +1,7 @@
 /** From a click on a thing, or a key, to a command: menus, the form for any command, the failover dialog. Each says beforehand what will happen. */
 
 import { consequencesOf } from "../model/consequences.js";
+import { hasPeers } from "../model/possible.js";
 import { makeCommandForm } from "../transport/command_form.js";
 import { makeFailoverDialog } from "../transport/failover_dialog.js";
 import { isGroupLab } from "../model/groups.js";
@@ -32,7 +33,7 @@ export function makeFaults({ document, root, link, getState, getWatched, onMarke
   const break_button = required(root, "[data-act=break]");
   const acts = {
     breakSomething: () => getState().view && menu.show((isGroupLab(getState()) ? groupBreakMenu : breakMenu)(getState(), getWatched()), break_button),
-    failOver: () => getState().view && (isGroupLab(getState()) ? acts.breakSomething() : failover.show()), // a group has nothing to fail over
+    failOver: () => getState().view && (hasPeers(getState()) ? failover.show() : acts.breakSomething()), // a group, or a cluster alone, has nowhere to go
     anyCommand: () => form.show(),
   };
   break_button.addEventListener("click", acts.breakSomething);

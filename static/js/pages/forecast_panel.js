@@ -17,7 +17,7 @@ const FIGURES = [
 ];
 
 /** @type {import("./panel_list.js").Panel} */
-export const FORECAST = { name: "forecast", title: "Forecast", needs: "topics", make };
+export const FORECAST = { name: "forecast", title: "Forecast", needs: "peers", make };
 
 function make(section, { document, window, requests, base, getState, getWatched, say, wake, plotly }) {
   section.classList.add("forecast");

@@ -1,7 +1,8 @@
 /** The head of the page: who watches, the report, keys, the legend. */
 
 import { isGroupLab } from "../model/groups.js";
-import { keysOf } from "../transport/keys.js";
+import { hasPeers, takesSnapshots } from "../model/possible.js";
+import { keyGroupsOf } from "../transport/keys.js";
 import { element, required, setText } from "../render/dom.js";
 import { writeGroupLegend } from "../render/group_legend.js";
 import { writeLegend } from "../render/legend.js";
@@ -20,9 +21,9 @@ export function makeHeader(document, root, { window, requests, base, token, getS
   function writeKeys(wanted) {
     if (kind === wanted) return;
     kind = wanted;
-    help.querySelector("dl").replaceChildren(
-      ...keysOf(kind).flatMap(({ shown, says }) => [element(document, "dt", {}, [element(document, "kbd", { text: shown })]), element(document, "dd", { text: says })]),
-    );
+    const line = ({ shown, says }) => [element(document, "dt", {}, [element(document, "kbd", { text: shown })]), element(document, "dd", { text: says })];
+    const group = ({ title, keys }) => element(document, "section", {}, [element(document, "h3", { text: title }), element(document, "dl", {}, keys.flatMap(line))]);
+    required(help, "[data-part=keys]").replaceChildren(...keyGroupsOf(kind).filter(({ keys }) => keys.length).map(group));
   }
   writeKeys("logs");
   const acts = { help: () => (help.open ? help.close() : help.showModal()) };
@@ -58,9 +59,12 @@ export function makeHeader(document, root, { window, requests, base, token, getS
       }
       const groups = isGroupLab(state);
       writeKeys(groups ? "groups" : "logs");
-      const key = [theme.ink.bg, theme.scale, ratio, watched.clusters.length, groups].join("|");
+      const possible = { snapshots: takesSnapshots(state, watched), peers: hasPeers(state) };
+      root.classList.toggle("without-snapshots", !possible.snapshots);
+      root.classList.toggle("without-peers", !possible.peers);
+      const key = [theme.ink.bg, theme.scale, ratio, watched.clusters.length, groups, possible.snapshots].join("|");
       if (key !== legend_key && groups) writeGroupLegend(document, legend, theme, ratio);
-      else if (key !== legend_key) writeLegend(document, legend, theme, { ratio, clusters: watched.clusters });
+      else if (key !== legend_key) writeLegend(document, legend, theme, { ratio, clusters: watched.clusters, ...possible });
       legend_key = key;
     },
   };

@@ -21,6 +21,7 @@ import { makeTimeSection } from "../render/time_section.js";
 import { makeControls } from "../transport/controls.js";
 import { letGoOfClickedButtons, listenToKeys } from "../transport/keys.js";
 import { makeAppearance } from "./appearance.js";
+import { makeBeginning } from "./beginning.js";
 import { makeBranches } from "./branches.js";
 import { makeChoices } from "./choices.js";
 import { makeEventPanel } from "./event_panel.js";
@@ -74,6 +75,7 @@ export function makeView(parts) {
   const choices = makeChoices(document, root, { choose });
   const partitions = makePartitions(document, root, { onTopic: (topic) => choose({ topic }), onFold: redraw });
   const header = makeHeader(document, root, { ...parts, say, appearance });
+  const beginning = makeBeginning(root, controls.acts.playPause);
   const branches = makeBranches(document, root, { link, getState, say });
   const story = makeStoryPlayer({ ...parts, say, light: lightBeat, onRoom: redraw });
   const panels = makePanels(root, PANELS, { ...parts, say, story, plotly, lights }, redraw);
@@ -140,6 +142,7 @@ export function makeView(parts) {
     }
     choices.update(state, watched);
     branches.update(state);
+    beginning.update(state);
     header.update(state, watched, theme, ratio);
     mirror.update(state, watched, wall_ms);
     const owed = events.update(state, theme, ratio, wall_ms);

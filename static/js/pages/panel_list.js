@@ -18,7 +18,8 @@ import { WHAT_IF } from "./what_if_panel.js";
  * @property {string} name for addresses (`?panel=name`) and tests, in words-with-hyphens
  * @property {string} title on the tab
  * @property {string} [family] of scenarios that it is about: there it is shown first
- * @property {string | string[]} [needs] a kind of names that a lab must have, or several of which it must have one: without `tenants`, say, there is no tab unless the address asks for it
+ * @property {string | string[]} [needs] a kind of names that a lab must have, or several of which it must have one: without `tenants`, say, there is no tab unless the address asks for it;
+ *   `peers` are the clusters beside the first
  * @property {(section: HTMLElement, parts: import("./panels.js").PanelParts) => PanelView} make called once, when it is first shown
  */
 /**

@@ -73,7 +73,8 @@ export function makePanels(root, panels, parts, onShow) {
   function decide({ welcome }) {
     if (offered || !welcome) return;
     offered = true;
-    const serves = ({ needs }) => !needs || [needs].flat().some((kind) => welcome.names[kind].length > 0);
+    const named = { ...welcome.names, peers: welcome.names.clusters.slice(1) };
+    const serves = ({ needs }) => !needs || [needs].flat().some((kind) => named[kind].length > 0);
     for (const panel of panels) held.get(panel.name).tab.hidden = !serves(panel) && panel.name !== asked;
     time.tab.hidden = welcome.names.clusters.length === 0; // its diagram is of clusters' logs
     const own = panels.find((panel) => panel.family === welcome.family && serves(panel));

@@ -17,6 +17,7 @@ export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen
   const cancel_button = required(root, "[data-act=cancel]");
   let answer = noAnswer();
   let failure = null;
+  let hindrance = "";
   let asked_yaml = null;
   let looked_at = null;
   let leave = null;
@@ -89,7 +90,7 @@ export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen
     if (answer.state === "waiting") return `${answer.before} before this one`;
     if (answer.state === "running") return `${answer.runs.length} of ${total}`;
     if (answer.state === "cancelled") return `stopped after ${answer.runs.length} of ${total}`;
-    return "";
+    return hindrance;
   }
 
   /** Drawn anew, with the focus put back where it was: a dot that is looked at does not go away under the hand. */
@@ -161,6 +162,7 @@ export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen
     /** The set-up has been read anew. */
     about(reading) {
       failure = reading.failure;
+      hindrance = reading.problems.length ? "Mend what is marked first." : "";
       draw();
     },
   };

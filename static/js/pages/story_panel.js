@@ -12,7 +12,7 @@ const EVERY_MS = 3000;
 const KIND_ORDER = ["duplicates", "redeliveries", "stranded", "lost"];
 
 /** @type {import("./panel_list.js").Panel} */
-export const WHY_TWICE = { name: "why-twice", title: "Why twice?", needs: "topics", make };
+export const WHY_TWICE = { name: "why-twice", title: "Why twice?", needs: "peers", make };
 
 function make(section, { document, requests, base, getState, say, wake, story }) {
   section.classList.add("why");

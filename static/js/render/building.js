@@ -1,8 +1,7 @@
 /** The snapshot under construction: one row per region asked, ring to half ring per round, what it answered, who is missing. */
 
-import { seconds, span } from "../model/format.js";
+import { seconds, sentence, span } from "../model/format.js";
 import { topicView } from "../model/state.js";
-import { snapshotsMatter } from "../model/told.js";
 import { element, required, setText } from "./dom.js";
 import { prepared } from "./canvas.js";
 import { glyph } from "./glyphs.js";
@@ -11,7 +10,6 @@ import { fontOf } from "./theme.js";
 const ROW_PX = 30;
 
 export function makeBuilding(document, root) {
-  const section = required(root, "[data-part=building]");
   const title = required(root, "[data-part=building-title]");
   const note = required(root, "[data-part=building-note]");
   const words = required(root, "[data-part=building-words]");
@@ -20,8 +18,6 @@ export function makeBuilding(document, root) {
   return {
     update(state, watched, theme, ratio, width) {
       if (!state.view || !watched) return;
-      section.hidden = !snapshotsMatter(state, watched);
-      if (section.hidden) return;
       const topic = topicView(state, watched.subject, watched.topic);
       const pending = topic?.controller?.pending ?? [];
       const newest = pending[pending.length - 1];
@@ -46,7 +42,7 @@ export function makeBuilding(document, root) {
 }
 
 function wordsWithout(state, watched, topic, why) {
-  if (why) return why.words;
+  if (why) return sentence(why.words);
   if (!watched.subject) return "There are no logs here, and so no snapshots.";
   if (!topic?.controller) return `${watched.subject} has no snapshot controller: ${watched.subscription ?? "its subscription"} is not replicated there.`;
   const last = topic.controller.last_completed_us;

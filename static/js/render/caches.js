@@ -3,14 +3,12 @@
 import { counted } from "../model/format.js";
 import { positionOf } from "../model/positions.js";
 import { topicView } from "../model/state.js";
-import { snapshotsMatter } from "../model/told.js";
 import { required, setText } from "./dom.js";
 import { prepared } from "./canvas.js";
 import { glyph, pin } from "./glyphs.js";
 import { fontOf } from "./theme.js";
 
 export function makeCaches(document, root) {
-  const section = required(root, "[data-part=caches]");
   const title = required(root, "[data-part=cache-title]");
   const note = required(root, "[data-part=cache-note]");
   const words = required(root, "[data-part=cache-words]");
@@ -19,8 +17,6 @@ export function makeCaches(document, root) {
   return {
     update(state, watched, theme, ratio, width) {
       if (!state.view || !watched) return;
-      section.hidden = !snapshotsMatter(state, watched);
-      if (section.hidden) return;
       if (!watched.subscription) {
         setText(words, "No subscription here could use one.");
         return;

@@ -76,12 +76,19 @@ function fill(document, made, scene, state, lane) {
   const held = scene.lanes[lane.name];
   const names = Object.keys(held.cursor?.consumers ?? {});
   const reads = names.length > 0;
-  setText(made.role, reads ? (scene.plane.turned ? "reads here" : `${watched.subscription} reads here`) : held.cursor ? "standby" : (audienceWords(state.view, lane.name, watched.topic) ?? (scene.plane.turned ? "none here" : `no ${watched.subscription ?? "subscription"} here`)));
+  setText(made.role, roleOf(scene, state.view, lane.name, reads));
   setText(made.consumers.firstChild, names.length === 1 ? names[0] : `${names.length} consumers`);
   made.consumers.hidden = !reads;
-  setText(made.trouble, troubleOf(held, names, scene.plane.turned));
+  setText(made.trouble, troubleOf(held, names, scene.plane.turned, state.view.clusters));
   made.box.classList.toggle("down", held.state !== "up");
   made.box.classList.toggle("target", lane.name === watched.target);
+}
+
+/** What the watched subscription does in a cluster; a turned lane has no room for its name. */
+function roleOf({ plane, lanes, watched }, view, cluster, reads) {
+  if (reads) return plane.turned ? "reads here" : `${watched.subscription} reads here`;
+  if (lanes[cluster].cursor) return "standby";
+  return audienceWords(view, cluster, watched.topic) ?? (plane.turned ? "none here" : `no ${watched.subscription ?? "subscription"} here`);
 }
 
 /** Whom an audience of the topic is, where it has one here. */
@@ -90,13 +97,14 @@ function audienceWords(view, cluster, topic) {
   return found ? `${found[1].connected} of ${found[0].split("/")[0]} here` : null;
 }
 
-function troubleOf(held, names, turned) {
+function troubleOf(held, names, turned, clusters) {
   if (held.state === "down") return "down";
   if (held.state === "lost") return "lost for good";
   const blocked = names.filter((name) => held.cursor.consumers[name].state === "blocked");
   if (blocked.length) return `${blocked.join(", ")} blocked`;
   if (turned) return ""; // the crossed link says it, and a column has no room
-  const broken = Object.entries(held.topic?.replicators ?? {}).filter(([, replicator]) => replicator.state === "disconnected");
+  const alive = (cluster) => !["down", "lost"].includes(clusters[cluster]?.state); // of one that is down its own lane says so
+  const broken = Object.entries(held.topic?.replicators ?? {}).filter(([peer, replicator]) => replicator.state === "disconnected" && alive(peer));
   return broken.length ? `cannot reach ${broken.map(([peer]) => unbroken(peer)).join(", ")}` : "";
 }
 

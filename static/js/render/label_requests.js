@@ -83,7 +83,7 @@ function askRanges(plane, lane, strip, cursor, ask) {
   const rest = cursor.ranges_total - 2;
   const forms = [ranges.length <= RANGES_PRINTED ? printed : null, rest > 0 ? `${ranges.slice(0, 2).join(",")} and ${whole(rest)} more` : null, cursor.ranges_total > 1 ? `${whole(cursor.ranges_total)} ranges acknowledged` : null].filter(Boolean);
   const middle = (Math.max(plane.a0, nearEdge(strip, cursor.ranges[0][0])) + farEdge(strip, last[1])) / 2;
-  ask(PRIORITY.range, words(forms[0]), { ...anchorAt(plane, lane, middle, plane.cell + 12 * plane.scale), end: plane.a1 }, ["below", "belowLeft", "belowRight"], forms.slice(1).map(words));
+  ask(PRIORITY.range, words(forms[0]), { ...anchorAt(plane, lane, middle, plane.cell + 12 * plane.scale), end: plane.a1 }, ["below", "belowLeft", "belowRight", "lowerRow"], forms.slice(1).map(words));
 }
 
 /** The first ledgers of the window by name, where nothing else stands. */

@@ -10,9 +10,9 @@ const SIZE_PX = 18;
  * @param {Document} document
  * @param {HTMLElement} box
  * @param {import("./theme.js").Theme} theme
- * @param {{ratio: number, clusters: string[]}} given
+ * @param {{ratio: number, clusters: string[], snapshots: boolean, peers: boolean}} given snapshots, peers: whether the lab can have them, see model/possible.js
  */
-export function writeLegend(document, box, theme, { ratio, clusters }) {
+export function writeLegend(document, box, theme, { ratio, clusters, snapshots, peers }) {
   const k = theme.scale;
   const item = (words, cells, draw) => {
     const canvas = element(document, "canvas", { "aria-hidden": "true" });
@@ -21,14 +21,7 @@ export function writeLegend(document, box, theme, { ratio, clusters }) {
   };
   const cellAt = (context, origin, x, y, colour) => freeCell(context, origin, x * k, y * k, 9 * k, 16 * k, colour, theme.ink.bg);
   const marker = (kind, words) => item(words, 13, (context) => glyph(context, kind, 6.5 * k, 9 * k, 4.2 * k, theme.ink.proto, theme.ink.bg));
-  box.replaceChildren(
-    item("messages", 11 * clusters.length, (context) => clusters.forEach((_, at) => cellAt(context, at, 5 + at * 11, 9, theme.origin[at % theme.origin.length]))),
-    item("acknowledged", 11, (context) => cellAt(context, 0, 5, 9, theme.done[0])),
-    item("in hand", 33, (context) => {
-      cellAt(context, 0, 5, 11, theme.done[0]);
-      cellAt(context, 0, 15.5, 7, theme.origin[0]);
-      cellAt(context, 0, 26, 11, theme.done[0]);
-    }),
+  const markers = () => [
     marker("snapshot_request", "request"),
     marker("snapshot_response", "response"),
     marker("snapshot", "snapshot"),
@@ -37,6 +30,8 @@ export function writeLegend(document, box, theme, { ratio, clusters }) {
       context.fillStyle = theme.ink.strong;
       context.fillRect(4 * k, 4 * k, 1.2 * k, 10 * k);
     }),
+  ];
+  const between = () => [
     item("comes twice", 18, (context) => {
       context.fillStyle = theme.ink.harm;
       context.fillRect(0, 7 * k, 18 * k, 1.5 * k);
@@ -45,8 +40,18 @@ export function writeLegend(document, box, theme, { ratio, clusters }) {
     item("sent so far", 12, (context) => {
       context.fillStyle = theme.ink.ink3;
       context.fillRect(1 * k, 2 * k, 1, 15 * k);
-      const other = Math.min(1, clusters.length - 1);
-      freeCell(context, other, 6 * k, 6 * k, 7 * k, 8 * k, theme.origin[other], theme.ink.bg);
+      freeCell(context, 1, 6 * k, 6 * k, 7 * k, 8 * k, theme.origin[1], theme.ink.bg);
     }),
+  ];
+  box.replaceChildren(
+    item("messages", 11 * clusters.length, (context) => clusters.forEach((_, at) => cellAt(context, at, 5 + at * 11, 9, theme.origin[at % theme.origin.length]))),
+    item("acknowledged", 11, (context) => cellAt(context, 0, 5, 9, theme.done[0])),
+    item("in hand", 33, (context) => {
+      cellAt(context, 0, 5, 11, theme.done[0]);
+      cellAt(context, 0, 15.5, 7, theme.origin[0]);
+      cellAt(context, 0, 26, 11, theme.done[0]);
+    }),
+    ...(snapshots ? markers() : []),
+    ...(peers ? between() : []),
   );
 }

@@ -16,11 +16,14 @@ const FAILOVER_LINES = [
   ["seen twice", (one) => whole(one.duplicates ?? 0), "duplicates"],
   ["redelivered", (one) => whole(one.redeliveries ?? 0), null],
   ["stranded", (one) => whole(one.stranded ?? 0), "stranded"],
-  ["came back later", (one) => whole(one.stranded_returned ?? 0), null],
+  ["of these came back", (one) => whole(one.stranded_returned ?? 0), null],
   ["lost", (one) => whole(one.lost ?? 0), "lost"],
   ["out of service", (one) => (one.outage_us === null || one.outage_us === undefined ? "–" : one.outage_us ? span(one.outage_us) : "no time"), null],
   ["caught up at", (one) => (one.caught_up_us === null || one.caught_up_us === undefined ? "not yet" : `${seconds(one.caught_up_us)} s`), null],
 ];
+
+/** Lines that count a part of the line above. */
+const PARTS = new Set(["of these unread", "of these came back"]);
 
 export function makeRisk(document, root) {
   const box = required(root, "[data-part=risk]");
@@ -35,7 +38,7 @@ export function makeRisk(document, root) {
       if (key === shown) return;
       shown = key;
       box.replaceChildren(...[over && failoverTable(document, over), forecast && forecastTable(document, forecast, watched)].filter(Boolean));
-      if (!over && !forecast) box.replaceChildren(element(document, "p.quiet", { text: watched.clusters.length > 1 ? "No region could take over yet." : "There is one cluster: nobody could take over." }));
+      box.hidden = !over && !forecast;
     },
   };
 }
@@ -61,5 +64,5 @@ function failoverTable(document, over) {
 
 function lineOf(document, name, cells) {
   const classes = (cell) => ["", cell.harm && "harm-text", cell.on && "on", cell.zero && "zero"].filter(Boolean).map((word) => `.${word}`).join("");
-  return element(document, "tr", {}, [element(document, "th", { text: name, scope: "row" }), ...cells.map((cell) => element(document, `td${classes(cell)}`, { text: cell.text }))]);
+  return element(document, PARTS.has(name) ? "tr.part" : "tr", {}, [element(document, "th", { text: name, scope: "row" }), ...cells.map((cell) => element(document, `td${classes(cell)}`, { text: cell.text }))]);
 }

@@ -26,18 +26,18 @@ export function clusterMenu(state, watched, cluster) {
     more.push({ says: paused ? `Let producer ${name} go on` : `Pause producer ${name}`, command: { do: paused ? "producer.resume" : "producer.pause", producer: name } });
     more.push({ says: `Publish with ${name}…`, form: { name: "producer.publish", preset: { producer: name } } });
   }
-  more.push({ says: "Drop the next marker…", form: { name: "marker.drop", preset: { cluster } } });
-  more.push({ says: "Delay the next marker…", form: { name: "marker.delay", preset: { cluster } } });
+  const alone = watched.clusters.length < 2;
+  if (!alone) more.push({ says: "Drop the next marker…", form: { name: "marker.drop", preset: { cluster } } }, { says: "Delay the next marker…", form: { name: "marker.delay", preset: { cluster } } });
   const cursor = topic?.subscriptions?.[watched.subscription];
-  const subscription = cursor ? [{ title: watched.subscription, items: subscriptionItems(watched, cluster, cursor) }] : [];
+  const subscription = cursor ? [{ title: watched.subscription, items: subscriptionItems(watched, cluster, cursor, alone) }] : [];
   return [{ title: cluster, items: [...life, ...more] }, ...subscription];
 }
 
-function subscriptionItems(watched, cluster, cursor) {
+function subscriptionItems(watched, cluster, cursor, alone) {
   const preset = { subscription: watched.subscription, cluster };
   const items = [];
-  if (cluster === watched.subject) items.push({ says: "Fail over…", key: "O", harm: true, act: "failOver" });
-  items.push({ says: cursor.replicated ? "Switch replication off" : "Switch replication on", command: { do: "subscription.replicate", ...preset, enabled: !cursor.replicated } });
+  if (cluster === watched.subject && !alone) items.push({ says: "Fail over…", key: "O", harm: true, act: "failOver" });
+  if (!alone) items.push({ says: cursor.replicated ? "Switch replication off" : "Switch replication on", command: { do: "subscription.replicate", ...preset, enabled: !cursor.replicated } });
   items.push({ says: "Reset…", form: { name: "subscription.reset", preset } }, { says: "Skip messages…", form: { name: "subscription.skip", preset } });
   items.push({ says: "Clear the backlog", command: { do: "subscription.clear", ...preset } });
   return items;
@@ -112,6 +112,7 @@ export function breakMenu(state, watched) {
   const down = watched.clusters.filter((cluster) => state.view.clusters[cluster]?.state === "down");
   const pairs = watched.clusters.flatMap((a, at) => watched.clusters.slice(at + 1).map((b) => [a, b]));
   const links = pairs.filter(([a, b]) => state.view.links[`${a} -> ${b}`] || state.view.links[`${b} -> ${a}`]);
+  const over = watched.clusters.length > 1 ? [{ says: "Fail over…", key: "O", harm: true, act: "failOver" }] : [];
   return [
     {
       title: "a region",
@@ -131,6 +132,6 @@ export function breakMenu(state, watched) {
         .slice(0, FLIGHTS_LISTED)
         .map((flight) => ({ ...flightMenu(flight)[0].items[1], says: `Drop the ${WHAT[flight.what]} ${flight.from} → ${flight.to}`, key: undefined })),
     },
-    { title: "anything", items: [{ says: "Fail over…", key: "O", harm: true, act: "failOver" }, { says: "Any command…", key: "A", act: "anyCommand" }] },
+    { title: "anything", items: [...over, { says: "Any command…", key: "A", act: "anyCommand" }] },
   ];
 }

@@ -3,47 +3,76 @@
  * and enter. Listed on the page by `?` from the same table; `of` names the kind of lab that alone has it, `in_groups` what it is called in a lab of groups.
  */
 
-export const KEYS = [
-  { keys: [" "], shown: "space", says: "play, pause", act: "playPause" },
-  { keys: ["ArrowRight"], shown: "→", says: "step", act: "step" },
-  { keys: ["ArrowLeft"], shown: "←", says: "step back", act: "stepBack" },
-  { keys: ["Shift+ArrowRight"], shown: "⇧→", says: "next snapshot", act: "nextSnapshot", of: "logs" },
-  { keys: ["Shift+ArrowLeft"], shown: "⇧←", says: "previous snapshot", act: "previousSnapshot", of: "logs" },
-  { keys: [","], shown: ",", says: "slower", act: "slower" },
-  { keys: ["."], shown: ".", says: "faster", act: "faster" },
-  { keys: ["ArrowDown"], shown: "↓", says: "older event in the list", act: "olderEvent" },
-  { keys: ["ArrowUp"], shown: "↑", says: "newer event in the list", act: "newerEvent" },
-  { keys: ["b", "B"], shown: "B", says: "break something", act: "breakSomething" },
-  { keys: ["o", "O"], shown: "O", says: "fail over", act: "failOver", of: "logs" },
-  { keys: ["z", "Z"], shown: "Z", says: "undo: the run without the last command", act: "undo" },
-  { keys: ["f", "F"], shown: "F", says: "step by something else", act: "nextFilter" },
-  { keys: ["y", "Y"], shown: "Y", says: "branches of this run", act: "branches" },
-  { keys: ["g", "G"], shown: "G", says: "go to an instant or an event", act: "goTo" },
-  { keys: ["+", "="], shown: "+", says: "magnify the logs", act: "magnify", in_groups: "magnify the next strip of streams" },
-  { keys: ["-"], shown: "−", says: "show more of the logs", act: "reduce", in_groups: "back to all strips" },
-  { keys: ["0"], shown: "0", says: "let the window follow again", act: "follow", of: "logs" },
-  { keys: ["l", "L"], shown: "L", says: "one window for all lanes, or one each", act: "together", of: "logs" },
-  { keys: ["i", "I"], shown: "I", says: "fold or unfold the partitions", act: "partitions", of: "logs" },
-  { keys: ["d", "D"], shown: "D", says: "strips by shard, or by client", act: "foldBy", of: "groups" },
-  { keys: ["1"], shown: "1", says: "to the logs", act: "toLogs", in_groups: "to the leader and its clients" },
-  { keys: ["2"], shown: "2", says: "to the time diagram", act: "toTime", of: "logs" },
-  { keys: ["p", "P"], shown: "P", says: "next view under the logs", act: "nextPanel" },
-  { keys: ["c", "C"], shown: "C", says: "copy what the view under the logs prints", act: "copyShown" },
-  { keys: ["3"], shown: "3", says: "to the events", act: "toEvents" },
-  { keys: ["t", "T"], shown: "T", says: "this instant in words", act: "words" },
-  { keys: ["["], shown: "[", says: "earlier in the time diagram, or in a story", act: "earlier" },
-  { keys: ["]"], shown: "]", says: "later in the time diagram, or in a story", act: "later" },
-  { keys: ["m", "M"], shown: "M", says: "magnify time", act: "magnifyTime", of: "logs" },
-  { keys: ["n", "N"], shown: "N", says: "show more time", act: "reduceTime", of: "logs" },
-  { keys: ["9"], shown: "9", says: "time diagram back to now", act: "followTime", of: "logs" },
-  { keys: ["Escape"], shown: "Esc", says: "close what is open, put out the light", act: "clear" },
-  { keys: ["?"], shown: "?", says: "all keys", act: "help" },
+/** @type {{title: string, keys: {keys: string[], shown: string, says: string, act: string, of?: string, in_groups?: string}[]}[]} */
+const KEY_GROUPS = [
+  {
+    title: "Time",
+    keys: [
+      { keys: [" "], shown: "space", says: "play, pause", act: "playPause" },
+      { keys: ["ArrowRight"], shown: "→", says: "step", act: "step" },
+      { keys: ["ArrowLeft"], shown: "←", says: "step back", act: "stepBack" },
+      { keys: ["Shift+ArrowRight"], shown: "⇧→", says: "next snapshot", act: "nextSnapshot", of: "logs" },
+      { keys: ["Shift+ArrowLeft"], shown: "⇧←", says: "previous snapshot", act: "previousSnapshot", of: "logs" },
+      { keys: [","], shown: ",", says: "slower", act: "slower" },
+      { keys: ["."], shown: ".", says: "faster", act: "faster" },
+      { keys: ["f", "F"], shown: "F", says: "step by something else", act: "nextFilter" },
+      { keys: ["g", "G"], shown: "G", says: "go to an instant or an event", act: "goTo" },
+    ],
+  },
+  {
+    title: "Faults",
+    keys: [
+      { keys: ["b", "B"], shown: "B", says: "break something", act: "breakSomething" },
+      { keys: ["o", "O"], shown: "O", says: "fail over", act: "failOver", of: "logs" },
+      { keys: ["z", "Z"], shown: "Z", says: "undo: the run without the last command", act: "undo" },
+      { keys: ["y", "Y"], shown: "Y", says: "branches of this run", act: "branches" },
+    ],
+  },
+  {
+    title: "The logs",
+    keys: [
+      { keys: ["+", "="], shown: "+", says: "magnify the logs", act: "magnify", in_groups: "magnify the next strip of streams" },
+      { keys: ["-"], shown: "−", says: "show more of the logs", act: "reduce", in_groups: "back to all strips" },
+      { keys: ["0"], shown: "0", says: "let the window follow again", act: "follow", of: "logs" },
+      { keys: ["l", "L"], shown: "L", says: "one window for all lanes, or one each", act: "together", of: "logs" },
+      { keys: ["i", "I"], shown: "I", says: "fold or unfold the partitions", act: "partitions", of: "logs" },
+      { keys: ["d", "D"], shown: "D", says: "strips by shard, or by client", act: "foldBy", of: "groups" },
+    ],
+  },
+  {
+    title: "The time diagram",
+    keys: [
+      { keys: ["["], shown: "[", says: "earlier, also in a story", act: "earlier" },
+      { keys: ["]"], shown: "]", says: "later, also in a story", act: "later" },
+      { keys: ["m", "M"], shown: "M", says: "magnify time", act: "magnifyTime", of: "logs" },
+      { keys: ["n", "N"], shown: "N", says: "show more time", act: "reduceTime", of: "logs" },
+      { keys: ["9"], shown: "9", says: "back to now", act: "followTime", of: "logs" },
+    ],
+  },
+  {
+    title: "Going about",
+    keys: [
+      { keys: ["1"], shown: "1", says: "to the logs", act: "toLogs", in_groups: "to the leader and its clients" },
+      { keys: ["2"], shown: "2", says: "to the time diagram", act: "toTime", of: "logs" },
+      { keys: ["3"], shown: "3", says: "to the events", act: "toEvents" },
+      { keys: ["ArrowUp"], shown: "↑", says: "newer event in the list", act: "newerEvent" },
+      { keys: ["ArrowDown"], shown: "↓", says: "older event in the list", act: "olderEvent" },
+      { keys: ["p", "P"], shown: "P", says: "next view under the logs", act: "nextPanel" },
+      { keys: ["c", "C"], shown: "C", says: "copy what that view prints", act: "copyShown" },
+      { keys: ["t", "T"], shown: "T", says: "this instant in words", act: "words" },
+      { keys: ["Escape"], shown: "Esc", says: "close what is open, put out the light", act: "clear" },
+      { keys: ["?"], shown: "?", says: "all keys", act: "help" },
+    ],
+  },
 ];
 
-/** @returns {{shown: string, says: string}[]} what a lab's keys do */
-export const keysOf = (kind) => KEYS.filter((key) => !key.of || key.of === kind).map(({ shown, says, in_groups }) => ({ shown, says: kind === "groups" && in_groups ? in_groups : says }));
+/** @param {"logs" | "groups"} kind of lab @returns {{title: string, keys: {shown: string, says: string}[]}[]} what its keys do, as `?` lists them */
+export function keyGroupsOf(kind) {
+  const listed = ({ shown, says, in_groups }) => ({ shown, says: kind === "groups" && in_groups ? in_groups : says });
+  return KEY_GROUPS.map(({ title, keys }) => ({ title, keys: keys.filter((key) => !key.of || key.of === kind).map(listed) }));
+}
 
-const TABLE = new Map(KEYS.flatMap((entry) => entry.keys.map((key) => [key, entry.act])));
+const TABLE = new Map(KEY_GROUPS.flatMap(({ keys }) => keys.flatMap((entry) => entry.keys.map((key) => [key, entry.act]))));
 
 /**
  * @param {EventTarget} target the document

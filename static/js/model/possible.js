@@ -1,0 +1,19 @@
+/** What a lab can have at all: the page leaves out what its scenario can never show, instead of saying “none” of it. */
+
+import { isGroupLab } from "./groups.js";
+import { clustersOf, topicView } from "./state.js";
+
+const SNAPSHOT_FAMILY = "replicated-subscriptions";
+
+/** @param {import("./state.js").LabState} state @returns {boolean} whether there is another cluster, to fail over to or to replicate to */
+export const hasPeers = (state) => !isGroupLab(state) && clustersOf(state).length > 1;
+
+/** @returns {boolean} whether snapshots are the family's subject, or somebody in the watched topic could take or use one */
+export function takesSnapshots(state, watched) {
+  if (!hasPeers(state)) return false;
+  if (state.welcome?.family === SNAPSHOT_FAMILY) return true;
+  return watched.clusters.some((cluster) => {
+    const topic = topicView(state, cluster, watched.topic);
+    return topic && (topic.controller || Object.values(topic.subscriptions ?? {}).some(({ replicated }) => replicated));
+  });
+}

@@ -1,0 +1,16 @@
+/** The first visit: where nothing has happened yet, the empty logs say how to begin. */
+
+import { required } from "../render/dom.js";
+
+/** @param {HTMLElement} root @param {() => void} play */
+export function makeBeginning(root, play) {
+  const line = required(root, "[data-part=begin]");
+  required(line, "button").addEventListener("click", play);
+  return {
+    /** @param {import("../model/state.js").LabState} state */
+    update(state) {
+      const hidden = state.at_us > 0 || state.playing || !state.welcome?.owner;
+      if (line.hidden !== hidden) line.hidden = hidden;
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { commandWords } from "../../static/js/model/command_words.js";
+import { hasPeers, takesSnapshots } from "../../static/js/model/possible.js";
+
+const lab = (family, clusters, topic = {}) => ({
+  welcome: { family, names: { clusters } },
+  view: { clusters: Object.fromEntries(clusters.map((name) => [name, { topics: { orders: topic } }])) },
+});
+const snapshotsIn = (state) => takesSnapshots(state, { topic: "orders", clusters: state.welcome.names.clusters });
+
+test("a cluster alone has nowhere to go, and no snapshots to take", () => {
+  const alone = lab("replicated-subscriptions", ["a"]);
+  assert.deepEqual([hasPeers(alone), snapshotsIn(alone)], [false, false]);
+  assert.equal(hasPeers(lab("tenant-migration", ["a", "b"])), true);
+});
+
+test("snapshots belong to their family, and to a topic where somebody could take or use one", () => {
+  assert.equal(snapshotsIn(lab("replicated-subscriptions", ["a", "b"])), true);
+  assert.equal(snapshotsIn(lab("tenant-migration", ["a", "b"], { subscriptions: { billing: { replicated: false } } })), false);
+  assert.equal(snapshotsIn(lab("tenant-migration", ["a", "b"], { subscriptions: { billing: { replicated: true } } })), true);
+  assert.equal(snapshotsIn(lab("tenant-migration", ["a", "b"], { controller: { pending: [] } })), true);
+});
+
+test("a command in words names what was chosen, not what it has by default", () => {
+  const moved = { failoverDelay_us: 30e6, from: "a", mode: "crash", producers: false, subscription: "billing", switchBack: true, to: "b" };
+  assert.deepEqual(commandWords("subscription.fail-over", moved), { does: "fail over", to: "billing, a, b, crash" });
+  assert.deepEqual(commandWords("link.slow", { link: "a <-> b", latency_us: 400_000 }), { does: "slow a link", to: "a ↔ b, 400 ms" });
+  assert.deepEqual(commandWords("no.such-command", {}), { does: "no.such-command", to: "" });
+});
