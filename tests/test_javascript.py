@@ -23,5 +23,5 @@ def test_page_module(file):
     assert node, "Node 18 or newer is needed for the tests of the page's modules. Debian: apt-get install nodejs."
     # the runner marks its children by this variable; inherited, it would make the inner run report nothing
     environment = {name: value for name, value in os.environ.items() if name != "NODE_TEST_CONTEXT"}
-    answer = subprocess.run([node, "--test", str(file)], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    answer = subprocess.run([node, "--test", str(file)], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert answer.returncode == 0, answer.stdout + answer.stderr

@@ -16,8 +16,11 @@ from script.support.processes import Stopped, Supervisor
 
 ROOT = Path(__file__).resolve().parents[1]
 
-STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(60)"
-WITH_CHILD = f"import subprocess, sys, time; print(subprocess.Popen([sys.executable, '-c', {STUBBORN!r}]).pid, flush=True); time.sleep(60)"
+PATIENCE_S = 120
+STUBBORN = "import pathlib, signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); [pathlib.Path(name).touch() for name in sys.argv[1:]]; print('ready', flush=True); time.sleep(600)"
+"""Ignores the request to end, and says when it does so from now on: in a file of the name given, and in words."""
+
+WITH_CHILD = f"import subprocess, sys, time; print(subprocess.Popen([sys.executable, '-c', {STUBBORN!r}]).pid, flush=True); time.sleep(600)"
 
 
 def is_running(pid: int) -> bool:
@@ -33,11 +36,18 @@ def test_a_run_gives_the_exit_code():
         assert supervisor.run([sys.executable, "-c", "raise SystemExit(7)"]) == 7
 
 
-def test_leaving_ends_children_that_ignore_the_request(monkeypatch):
+def wait_for(what):
+    end = time.monotonic() + PATIENCE_S
+    while not what():
+        assert time.monotonic() < end, "it did not come to this"
+        time.sleep(0.02)
+
+
+def test_leaving_ends_children_that_ignore_the_request(monkeypatch, tmp_path):
     monkeypatch.setattr("script.support.processes.GRACE_SECONDS", 0.2)
     with Supervisor() as supervisor:
-        child = supervisor.start([sys.executable, "-c", STUBBORN])
-        time.sleep(0.3)
+        child = supervisor.start([sys.executable, "-c", STUBBORN, str(tmp_path / "stubborn")])
+        wait_for((tmp_path / "stubborn").exists)
     assert not is_running(child.pid)
 
 
@@ -51,7 +61,7 @@ def test_a_signal_ends_children_and_grandchildren():
     lines = [outer.stdout.readline().strip(), outer.stdout.readline().strip()]
     grandchild = int(next(line for line in lines if line.isdigit()))
     outer.send_signal(signal.SIGTERM)
-    assert outer.wait(timeout=10) == 128 + signal.SIGTERM
+    assert outer.wait(timeout=PATIENCE_S) == 128 + signal.SIGTERM
     outer.stdout.close()
     assert not is_running(grandchild)
 
@@ -60,7 +70,7 @@ def test_a_wait_notices_the_signal():
     with Supervisor() as supervisor:
         os.kill(os.getpid(), signal.SIGTERM)
         with pytest.raises(Stopped):
-            supervisor.sleep(5)
+            supervisor.sleep(PATIENCE_S)
 
 
 def test_stamp_follows_the_requirements(monkeypatch, tmp_path):
@@ -106,22 +116,19 @@ def test_what_cannot_be_installed_is_said_and_not_raised(monkeypatch, capsys):
 def test_an_interrupting_supervisor_ends_what_waits_elsewhere():
     with pytest.raises(Stopped), Supervisor(interrupting=True):
         os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(5)
+        time.sleep(PATIENCE_S)
 
 
 def test_a_killed_supervisor_takes_its_children_along():
     program = (
         "import sys\nfrom script.support.processes import Supervisor\n"
         "with Supervisor() as supervisor:\n"
-        "    print(supervisor.start([sys.executable, '-c', 'import time; time.sleep(60)']).pid, flush=True)\n"
-        "    supervisor.sleep(60)"
+        "    print(supervisor.start([sys.executable, '-c', 'import time; time.sleep(600)']).pid, flush=True)\n"
+        "    supervisor.sleep(600)"
     )
     outer = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     child = int(outer.stdout.readline())
     outer.kill()
     outer.wait()
     outer.stdout.close()
-    end = time.monotonic() + 5
-    while is_running(child):
-        assert time.monotonic() < end, "the child lives on"
-        time.sleep(0.05)
+    wait_for(lambda: not is_running(child))

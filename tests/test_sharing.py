@@ -23,7 +23,7 @@ def test_a_group_runs_in_one_process_and_the_long_groups_start(tmp_path: Path) -
     (tests / "conftest.py").write_text((Path(__file__).parent / "conftest.py").read_text())
     (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = tests\naddopts = --import-mode=importlib\nasyncio_default_fixture_loop_scope = function\n")
     command = [sys.executable, "-m", "pytest", "-v", "-n", "2", "-p", "no:django", "-p", "no:cacheprovider"]
-    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
     ran = re.findall(r"\[(gw\d)\].*PASSED (\S+)", said.stdout)
     assert len(ran) == 4 * len(FILES), said.stdout + said.stderr
     processes, first = defaultdict(set), {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Coroutine, Iterable
 from typing import Any
 
 from visualizer.casting import Casting
@@ -214,6 +214,13 @@ class Hub:
         async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
             if self.rooms.get(room.lab.pk) is room and not await Lab.objects.filter(pk=room.lab.pk).aexists():
                 await self._close(room, DELETED)
+
+    async def keep_positions(self, lab_ids: Iterable[str]) -> None:
+        """Store where those of these labs stand that run here, before somebody is told of it from the database."""
+        for lab_id in lab_ids:
+            room = self.rooms.get(lab_id)
+            if room is not None:
+                await room.part.keep_position()
 
     def renamed(self, lab: Lab) -> None:
         """Pages that open the lab from now on are told its new title."""

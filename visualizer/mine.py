@@ -62,6 +62,7 @@ async def listed(given: dict[str, Any]) -> HttpResponse:
     if not isinstance(asked, list) or len(asked) > LABS_ASKED or not all(isinstance(one, dict) for one in asked):
         raise Refused("bad-field", "labs is no list that can be taken.", f'Give at most {LABS_ASKED:,} of {{"id", "token"}}.')
     tokens = {str(one.get("id")): one.get("token") for one in asked}
+    await current_hub().keep_positions(tokens)  # who comes here from a lab finds it where it was left
     found = {lab.pk: lab async for lab in Lab.objects.filter(pk__in=tokens).annotate(command_count=Count("commands"))}
     own = [lab for name, lab in found.items() if _is_owner(lab, tokens[name])]
     own.sort(key=lambda lab: lab.used_at, reverse=True)
@@ -128,6 +129,7 @@ async def delete(given: dict[str, Any], lab_id: str) -> HttpResponse:
 @_posted('{"at_us": 5600000}')
 async def copy(given: dict[str, Any], lab_id: str) -> HttpResponse:
     """{at_us (default: where the lab was last stored)} → 201 {id, token, url}: a lab of one's own at this instant of the same branch."""
+    await current_hub().keep_positions([lab_id])
     lab = await _lab(lab_id)
     at_us = given.get("at_us", lab.position_us)
     farthest_us = max(FARTHEST_US, FARTHEST_FACTOR * lab.furthest_us)

@@ -99,8 +99,11 @@ class Relay:
         if self.room.anyone_wants_snapshot:
             self._watch()
 
+    async def keep_position(self) -> None:
+        """The process that runs the lab does, within a second."""
+
     async def tick(self) -> None:
-        self.room.idle_ticks = 0 if self.room.viewers else self.room.idle_ticks + 1
+        self.room.idle_ticks = 0 if self.room.viewers or self._questions else self.room.idle_ticks + 1
         self._watch()
 
     def close(self) -> None:

@@ -43,6 +43,7 @@ class Runner:
         self.session.reruns = self.reruns = Reruns(stored.lab_id, hub.pump)
         self._watchers: dict[str, list[int]] = {}  # channel: [viewers there, ticks left]
         self._position_due = False
+        self._keeping = asyncio.Lock()
         self._kept: dict[str, Any] | None = None
         self._viewers_told = 0
         if room.failure is None:
@@ -69,7 +70,7 @@ class Runner:
 
     def position_changed(self) -> None:
         self._position_due = True
-        self.hub.soon(self._keep_position(), "keeping a position")
+        self.hub.soon(self.keep_position(), "keeping a position")
 
     # --- asked by viewers, here or there
 
@@ -188,12 +189,16 @@ class Runner:
                 del self._watchers[channel]
         self.viewers_changed()
         self.session.remind()
-        self.room.idle_ticks = 0 if self.watched() else self.room.idle_ticks + 1
+        self.room.idle_ticks = 0 if self.watched() or self.session.has_work else self.room.idle_ticks + 1
         self._position_due |= self.session.playback.playing
-        await self._keep_position()
+        await self.keep_position()
+
+    async def keep_position(self) -> None:
+        """Store where the lab stands, when that is not what was stored last; returns when that, or what was being stored already, is done."""
+        async with self._keeping:
+            await self._keep_position()
 
     async def _keep_position(self) -> None:
-        """Store where the lab stands, when that is not what was stored last."""
         if not self._position_due or not self.session.settled:
             return
         self._position_due = False

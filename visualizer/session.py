@@ -166,6 +166,11 @@ class Session:
         return self.world is not None and not self._jobs
 
     @property
+    def has_work(self) -> bool:
+        """Whether somebody waits for something: a job is under way or in line."""
+        return bool(self._jobs)
+
+    @property
     def at_limit(self) -> str | None:
         """Why the lab cannot run further from here; going back is always possible."""
         world = self.world

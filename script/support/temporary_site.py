@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
 import tempfile
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from script.support.environment import PYTHON
+from script.support.ports import free_port
 from script.support.processes import Supervisor
 from script.support.serve import site_command, wait_until_it_answers
 
@@ -43,9 +43,7 @@ class Site:
 @contextlib.contextmanager
 def temporary_site(supervisor: Supervisor) -> Iterator[Site]:
     """Runs daphne until the block is left. Call inside the supervisor's own block: leaving that ends the server too."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     with tempfile.TemporaryDirectory(prefix="failover-lab-") as data:
         environment = {**os.environ, "FAILOVER_LAB_DATA": data, "ALLOWED_HOSTS": "127.0.0.1"}
         for name in ("DATABASE_URL", "REDIS_URL"):

@@ -145,7 +145,7 @@ def test_scenarios_are_listed_both_ways():
 
 
 def manage(*arguments):
-    return subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_the_commands_print_json_on_standard_output_only(tmp_path):

@@ -33,7 +33,7 @@ def at_once(seed=1):
 
 def in_a_process(hash_seed):
     environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed)}
-    done = subprocess.run([sys.executable, "-c", DIGESTS.format(names=LIBRARY)], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", DIGESTS.format(names=LIBRARY)], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

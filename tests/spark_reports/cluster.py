@@ -17,7 +17,7 @@ import pytest
 from spark_reports.session import QUICK
 
 BIN = Path(pyspark.__file__).parent / "bin"
-START_LIMIT_S = 60
+START_LIMIT_S = 240
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -65,7 +65,7 @@ def standalone_master(folder: Path) -> Iterator[str]:
 def end(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
-        process.wait(20)
+        process.wait(60)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

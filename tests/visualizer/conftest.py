@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from django.test import AsyncClient
 
+from script.support.ports import free_port
 from simulator import World, load_scenario_text
-from tests.visualizer.pages import HOST, SCENARIO, Page
+from tests.visualizer.pages import HOST, PATIENCE_S, SCENARIO, Page
 
 
 @pytest.fixture(autouse=True)
@@ -48,9 +49,7 @@ class RedisServer:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self.start()
 
@@ -84,7 +83,7 @@ def mortal_redis(tmp_path: Path) -> Iterator[RedisServer]:
         server.kill()
 
 
-def _wait_for_port(port: int, server: subprocess.Popen[bytes], limit_s: float = 20) -> None:
+def _wait_for_port(port: int, server: subprocess.Popen[bytes], limit_s: float = PATIENCE_S) -> None:
     end_s = time.monotonic() + limit_s
     while time.monotonic() < end_s:
         assert server.poll() is None, f"the server ended with code {server.returncode}"

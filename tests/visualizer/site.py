@@ -7,31 +7,28 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import struct
 import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+from script.support.ports import free_port
+from tests.visualizer.pages import PATIENCE_S
 from tests.visualizer.reading import FrameReader
 
 ROOT = Path(__file__).resolve().parents[2]
-START_LIMIT_S = 60
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Site:
     """A Daphne process with its own port; `data` may be shared with others, as may Redis."""
 
     def __init__(self, data: Path, redis_url: str = "", migrate: bool = True) -> None:
+        self.data = data
         self.environment = {**os.environ, "FAILOVER_LAB_DATA": str(data), "REDIS_URL": redis_url, "DATABASE_URL": "", "DJANGO_SETTINGS_MODULE": "labsite.settings"}
         self.port = free_port()
         self.log = (data / f"site-{self.port}.log").open("wb")
@@ -41,7 +38,7 @@ class Site:
         self.process = subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=self.log, stderr=self.log)
 
     def wait(self) -> Site:
-        end_s = time.monotonic() + START_LIMIT_S
+        end_s = time.monotonic() + PATIENCE_S
         while time.monotonic() < end_s:
             assert self.process.poll() is None, Path(self.log.name).read_text()
             try:
@@ -50,6 +47,11 @@ class Site:
             except OSError:
                 time.sleep(0.05)
         raise AssertionError("the site does not answer")
+
+    def stored_us(self, lab: dict[str, str]) -> int:
+        """The instant at which the database says that a lab stands: where it comes back after a crash."""
+        with closing(sqlite3.connect(f"file:{self.data / 'lab.sqlite3'}?mode=ro", uri=True, timeout=PATIENCE_S)) as database:
+            return database.execute("SELECT position_us FROM visualizer_lab WHERE id = ?", (lab["id"],)).fetchone()[0]
 
     def kill(self) -> None:
         """As when the machine loses power."""
@@ -66,7 +68,7 @@ class Site:
         self.log.close()
 
     def get(self, path: str) -> Any:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=30) as response:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=PATIENCE_S) as response:
             return json.loads(response.read())
 
     def open_lab(self, **body: Any) -> dict[str, str]:
@@ -74,7 +76,7 @@ class Site:
 
     def post(self, path: str, **body: Any) -> Any:
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", json.dumps(body).encode(), {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=60) as response:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
             return json.loads(response.read())
 
     def page(self, lab: dict[str, str], owner: bool = True) -> SitePage:
@@ -87,7 +89,7 @@ class SitePage:
     def __init__(self, port: int, lab_id: str, token: str | None) -> None:
         self.viewers = 0
         self.reader = FrameReader()
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
         key = base64.b64encode(os.urandom(16)).decode()
         self.socket.sendall(
             f"GET /ws/labs/{lab_id}/ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\nUpgrade: websocket\r\n"

@@ -13,7 +13,7 @@ from django.test import AsyncClient, Client
 from simulator import load_scenario, scenario_names
 from simulator.comparison import STRATEGY_NAMES
 from simulator.headless import compare
-from tests.visualizer.pages import Page
+from tests.visualizer.pages import PATIENCE_S, Page
 from visualizer.comparisons import running
 from visualizer.hub import current_hub
 
@@ -23,15 +23,15 @@ PERIOD = "strategies-between-snapshots"
 async def columns(address: str) -> dict[str, Any]:
     """Asks as the page does, until the runs are done."""
     client = AsyncClient()
-    for _ in range(600):
-        answer = await client.get(address)
-        told = answer.json()
-        assert answer.status_code == 200, told
-        if told["state"] != "running":
-            return told
-        assert "columns" not in told and told["of"] == 3
-        await asyncio.sleep(0.02)
-    raise AssertionError("the runs did not end")
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            answer = await client.get(address)
+            told = answer.json()
+            assert answer.status_code == 200, told
+            if told["state"] != "running":
+                return told
+            assert "columns" not in told and told["of"] == 3
+            await asyncio.sleep(0.02)
 
 
 @pytest.mark.django_db

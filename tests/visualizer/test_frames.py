@@ -198,7 +198,7 @@ def test_the_pages_own_code_reads_frames_alike(text):
     node = shutil.which("node")
     assert node, "Node 18 or newer is needed for the tests of the page's modules. Debian: apt-get install nodejs."
     script = READ_BY_THE_PAGE.replace("PAGE", PAGE.as_uri())
-    answer = subprocess.run([node, "--input-type=module", "-e", script], input=json.dumps([frame.text for frame in frames]), capture_output=True, text=True, timeout=60, check=False)
+    answer = subprocess.run([node, "--input-type=module", "-e", script], input=json.dumps([frame.text for frame in frames]), capture_output=True, text=True, timeout=600, check=False)
     assert answer.returncode == 0, answer.stderr
     reader = FrameReader()
     for frame, by_the_page in zip(frames, json.loads(answer.stdout), strict=True):

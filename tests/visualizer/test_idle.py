@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
 
-from tests.visualizer.pages import Page
+from simulator import World
+from tests.visualizer.pages import PATIENCE_S, Page
 from visualizer import hub as hubs
 from visualizer import session as sessions
 from visualizer.hub import IDLE_TICKS, TICK_S
@@ -24,8 +26,8 @@ def test_a_minute_is_idle():
     assert IDLE_TICKS * TICK_S == 60
 
 
-async def _until(condition: Any, limit_s: float = 10) -> None:
-    async with asyncio.timeout(limit_s):
+async def _until(condition: Any) -> None:
+    async with asyncio.timeout(PATIENCE_S):
         while not condition():
             await asyncio.sleep(0.01)
 
@@ -78,6 +80,17 @@ async def test_a_question_keeps_a_lab_and_brings_it_back(quick, hub, made):
         assert made.lab.pk in hub.rooms
     await _until(lambda: made.lab.pk not in hub.rooms)
     assert '"seed"' in await hub.ask(made.lab.pk, "summary")
+
+
+async def test_a_question_that_takes_long_keeps_its_lab_until_it_is_answered(quick, hub, made, monkeypatch):
+    go_on, summary = threading.Event(), World.summary
+    monkeypatch.setattr(World, "summary", lambda world: go_on.wait(PATIENCE_S) and summary(world))
+    asked = asyncio.ensure_future(hub.ask(made.lab.pk, "summary"))
+    await _until(lambda: made.lab.pk in hub.rooms)
+    await asyncio.sleep(4 * hubs.TICK_S * hubs.IDLE_TICKS)
+    assert made.lab.pk in hub.rooms
+    go_on.set()
+    assert '"seed"' in await asked
 
 
 async def test_a_playing_lab_without_viewers_is_put_away_where_it_is(quick, hub, made):

@@ -10,10 +10,12 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
 
-from tests.visualizer.pages import SCENARIO, Page
+from tests.visualizer.pages import PATIENCE_S, SCENARIO, Page
+from visualizer import hub as hubs
 from visualizer.definitions import new_lab
 from visualizer.mine import LABS_ASKED
 from visualizer.models import Lab, LabCommand
+from visualizer.running import Runner
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -114,14 +116,41 @@ async def test_a_copy_is_taken_where_the_lab_was_stored_when_no_instant_is_given
     await page.close()
 
 
+async def test_list_and_copy_know_where_a_lab_was_left_a_moment_ago(made: Any, hub: Any, monkeypatch: pytest.MonkeyPatch):
+    """Positions are written beside the loop, or at the next second: who goes from the lab to the list at once is not told of the instant before."""
+    monkeypatch.setattr(Runner, "position_changed", lambda runner: setattr(runner, "_position_due", True))
+    monkeypatch.setattr(hubs, "TICK_S", 3600)
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await page.seek(4_000_000)
+    await page.seek(2_000_000)
+    assert (await page.command(do="cluster.crash", cluster="a"))["ok"]
+    await page.send({"type": "branch", "number": 0})
+    await page.frame(lambda frame: frame["branch"] == 0 and not frame["busy"])
+    await page.seek(3_000_000)
+    (told,) = (await apost("/labs/mine/", {"labs": [{"id": made.lab.pk, "token": made.token}]})).json()["labs"]
+    assert (told["at_us"], told["branch"], told["picture"]["at_us"]) == (3_000_000, 0, 3_000_000)
+    await page.send({"type": "branch", "number": 1})
+    await page.frame(lambda frame: frame["branch"] == 1 and not frame["busy"])
+    copy = (await apost(f"/labs/{made.lab.pk}/copy/", {})).json()
+    assert (await Lab.objects.aget(pk=copy["id"])).branch == 1
+    await page.close()
+
+
 async def stored(made: Any, **fields: Any) -> Lab:
     """The lab's row, once it says this."""
-    for _ in range(100):
-        lab = await Lab.objects.aget(pk=made.lab.pk)
-        if all(getattr(lab, name) == value for name, value in fields.items()):
-            return lab
-        await asyncio.sleep(0.05)
-    raise AssertionError(f"the lab's row never said {fields}")
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            lab = await Lab.objects.aget(pk=made.lab.pk)
+            if all(getattr(lab, name) == value for name, value in fields.items()):
+                return lab
+            await asyncio.sleep(0.05)
+
+
+async def ended(hub: Any) -> None:
+    """Waits for what the hub does in the background and will end by itself."""
+    async with asyncio.timeout(PATIENCE_S):
+        await asyncio.gather(*(task for task in hub._tasks if "keep_position" in repr(task)), return_exceptions=True)
 
 
 async def test_a_lab_that_stands_still_has_a_true_picture(made: Any, hub: Any):
@@ -137,7 +166,7 @@ async def test_a_lab_that_stands_still_has_a_true_picture(made: Any, hub: Any):
     await page.close()
 
 
-async def test_deleting_needs_the_token_and_takes_everything(made: Any, hub: Any):
+async def test_deleting_needs_the_token_and_takes_everything(made: Any, hub: Any, caplog: pytest.LogCaptureFixture):
     page, viewer = Page(made.lab.pk, made.token), Page(made.lab.pk)
     await page.open()
     await viewer.open()
@@ -148,10 +177,11 @@ async def test_deleting_needs_the_token_and_takes_everything(made: Any, hub: Any
     assert not await Lab.objects.filter(pk=made.lab.pk).aexists() and not await LabCommand.objects.aexists()
     assert hub.rooms == {} and hub.pump._sessions == {}
     late = Page(made.lab.pk, made.token)
-    await late.socket.connect(timeout=20)
+    await late.socket.connect()
     await late.send({"type": "hello"})
     assert (await late.until("error"))["code"] == "not-found"
-    await asyncio.sleep(0.1)  # what was being written when it went says nothing and breaks nothing
+    await ended(hub)
+    assert "Failed while" not in caplog.text, "what was being written when it went says nothing and breaks nothing"
 
 
 async def test_a_lab_deleted_by_another_process_says_so_here(made: Any, hub: Any):

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.visualizer.pages import SCENARIO
+from tests.visualizer.pages import PATIENCE_S, SCENARIO
 from tests.visualizer.site import Site, SitePage
 
 LONG = SCENARIO.replace("until: 8s", "until: 600s").replace("count: 300", "count: 30000")
@@ -74,7 +74,7 @@ def test_a_process_that_starts_without_redis_says_so_and_works_when_it_is_back(t
         lab = site.open_lab(yaml=SCENARIO)
         assert site.page(lab).until("error")["code"] == "no-redis"
         mortal_redis.start()
-        deadline_s = time.monotonic() + 20
+        deadline_s = time.monotonic() + PATIENCE_S
         while True:
             page = site.page(lab)
             answer = page.until("welcome") if time.monotonic() > deadline_s else page.receive()

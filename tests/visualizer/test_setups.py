@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from channels.testing import WebsocketCommunicator
 from django.test import Client
 
 from labsite.asgi import application
 from simulator import load_scenario_text
 from simulator.headless import simulate
-from tests.visualizer.pages import HOST, ORIGIN, Page
+from tests.visualizer.pages import HOST, ORIGIN, Page, Socket
 from tests.visualizer.test_pump import Clock
 from visualizer.pump import Pump
 from visualizer.setups import studies as studies_module
@@ -226,15 +225,15 @@ class Question:
     """A page that asks on the answers' socket."""
 
     def __init__(self) -> None:
-        self.socket = WebsocketCommunicator(application, "/ws/answers/", headers=[(b"host", HOST.encode()), ORIGIN])
+        self.socket = Socket(application, "/ws/answers/", headers=[(b"host", HOST.encode()), ORIGIN])
 
     async def ask(self, text: str) -> None:
-        connected, _ = await self.socket.connect(timeout=20)
+        connected, _ = await self.socket.connect()
         assert connected
         await self.socket.send_to(text_data=json.dumps({"type": "ask", "yaml": text}))
 
     async def next(self) -> dict[str, Any]:
-        return json.loads(await self.socket.receive_from(timeout=60))
+        return json.loads(await self.socket.receive_from())
 
 
 async def test_an_answer_comes_run_by_run_while_a_lab_plays(made: Any, hub: Any):
@@ -270,7 +269,7 @@ async def test_closing_the_socket_takes_the_question_back(hub: Any):
 @pytest.mark.parametrize("message", ["nonsense", "[]", '{"type": "ask"}', '{"type": "ask", "yaml": 7}'])
 async def test_what_is_no_question_is_refused_in_words(hub: Any, message: str):
     question = Question()
-    await question.socket.connect(timeout=20)
+    await question.socket.connect()
     await question.socket.send_to(text_data=message)
     answer = await question.next()
     assert answer["type"] == "error" and answer["error"] and answer["hint"]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from channels.testing import WebsocketCommunicator
-
 from labsite.asgi import application
-from tests.visualizer.pages import Page
+from tests.visualizer.pages import Page, Socket
 from visualizer.models import Lab, LabCommand
 
 
@@ -184,11 +182,11 @@ async def test_a_command_in_the_past_begins_a_branch_and_the_old_one_stays(owner
 async def test_two_pages_see_the_same(owner, made):
     watcher = Page(made.lab.pk)
     await watcher.open()
-    assert (await owner.until("viewers"))["count"] == 2
-    await owner.seek(1_500_000)
+    await owner.until("viewers", lambda viewers: viewers["count"] == 2)
+    begun = await owner.seek(1_500_000)
     await owner.send({"type": "play", "speed": 4})
-    await owner.frame(lambda frame: frame["at_us"] > 3_000_000)
-    await watcher.frame(lambda frame: frame["at_us"] > 3_000_000)
+    for page in (owner, watcher):
+        await page.frame(lambda frame: (frame["epoch"], frame["number"]) == (begun["epoch"], 6))
     mine = {(frame["epoch"], frame["number"]): frame for frame in owner.frames if not frame["snapshot"]}
     theirs = {(frame["epoch"], frame["number"]): frame for frame in watcher.frames if not frame["snapshot"]}
     shared = mine.keys() & theirs.keys()
@@ -203,6 +201,8 @@ async def test_a_page_that_comes_back_soon_goes_on_where_it_was(owner, made):
     await owner.send({"type": "play", "speed": 1})
     seen = await page.frame(lambda frame: frame["at_us"] > 200_000)
     await page.close()
+    await owner.send({"type": "pause"})  # frames are kept for three seconds of play
+    await owner.frame(lambda frame: not frame["playing"] and frame["number"] > seen["number"])
     again = Page(made.lab.pk)
     await again.open(epoch=seen["epoch"], number=seen["number"])
     following = await again.frame()
@@ -307,6 +307,6 @@ async def test_a_trusted_origin_may_differ_from_the_host(made, settings):
 
 async def test_a_host_that_is_not_allowed_is_refused_even_with_its_own_origin(made):
     headers = [(b"host", b"evil.example"), (b"origin", b"http://evil.example")]
-    socket = WebsocketCommunicator(application, f"/ws/labs/{made.lab.pk}/", headers=headers)
+    socket = Socket(application, f"/ws/labs/{made.lab.pk}/", headers=headers)
     connected, _ = await socket.connect()
     assert not connected

@@ -14,7 +14,7 @@ from django.test import AsyncClient
 from simulator import World, load_scenario_text
 from simulator.story import groups, page, story_of
 from spark_reports import what_if
-from tests.visualizer.pages import SCENARIO, Page
+from tests.visualizer.pages import PATIENCE_S, SCENARIO, Page
 from visualizer.models import Lab
 
 SPLIT = """commands:
@@ -89,12 +89,12 @@ async def test_a_story_by_place_and_by_name_is_the_engines(page_of_lab, ask, wor
 
 
 async def finished(ask) -> dict[str, Any]:
-    for _ in range(600):
-        _, body = await ask("what-if.json")
-        if body["state"] != "running":
-            return body
-        await asyncio.sleep(0.05)
-    raise AssertionError(f"not done after 30 s: {len(body['variants'])} of {body['of']}")
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            _, body = await ask("what-if.json")
+            if body["state"] != "running":
+                return body
+            await asyncio.sleep(0.05)
 
 
 async def test_what_would_have_helped_is_what_the_report_says(page_of_lab, ask, world):

@@ -1,0 +1,37 @@
+"""A port to listen at for a process that is yet to start.
+
+Port 0 is no answer there: what the kernel gives away, it gives to outgoing connections too, and between our asking for a port and the
+process's listening any browser or client on this machine may have been given the same one. So ports come from below that range.
+"""
+
+from __future__ import annotations
+
+import random
+import socket
+from pathlib import Path
+
+FIRST_PORT = 20_000
+USUAL_RANGE_BEGINS = 32_768
+_KERNELS_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
+
+
+def free_port() -> int:
+    """One that nobody listens at, chosen by chance, so that processes that ask at one moment do not agree."""
+    chosen = random.SystemRandom()
+    while True:
+        port = chosen.randrange(FIRST_PORT, _kernels_first_port())
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue  # taken: another one
+        return port
+
+
+def _kernels_first_port() -> int:
+    """Where the range begins from which the kernel takes ports for outgoing connections."""
+    try:
+        begins = int(_KERNELS_RANGE.read_text().split()[0])
+    except OSError:
+        begins = USUAL_RANGE_BEGINS
+    return max(begins, FIRST_PORT + 1000)
