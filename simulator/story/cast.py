@@ -13,6 +13,7 @@ import numpy as np
 
 from simulator.counting.results import CountedFailover, LazyList
 from simulator.story.beats import Beat, Case, tell
+from simulator.story.rows import rows_where
 from simulator.story.words import CAUSES, KINDS, LOSSES
 from simulator.trace.registry import CODE, NULL
 from simulator.trace.trace import Trace
@@ -94,20 +95,8 @@ def story_of(trace: Trace, failover: CountedFailover, kind: str, place: int, upt
     evidence |= _around_the_snapshot(trace, case, evidence)
     if case.cause == "ack_hole" and "mark_delete" in evidence:
         evidence |= _hole(trace, case, evidence["mark_delete"], evidence["end"]["seq"])
-    rows = [trace.row(seq) for seq in _where(trace, end_seq, producer=trace.number(case.producer), sequence_id=case.sequence_id)]
+    rows = [trace.row(seq) for seq in rows_where(trace, end_seq, producer=trace.number(case.producer), sequence_id=case.sequence_id)]
     return case, tell(case, rows, evidence)
-
-
-def _where(trace: Trace, end_seq: int, first_seq: int = 0, **equal: int | None) -> list[int]:
-    """Seqs of the rows whose columns have these values."""
-    found: list[int] = []
-    for first in range(first_seq, end_seq, _CHUNK_ROWS):
-        columns = trace.columns(first, min(first + _CHUNK_ROWS, end_seq), names=tuple(equal))
-        chosen = np.ones(len(next(iter(columns.values()))), dtype=bool)
-        for name, value in equal.items():
-            chosen &= columns[name] == (NULL if value is None else value)
-        found += (first + np.flatnonzero(chosen)).tolist()
-    return found
 
 
 def _crash_before(trace: Trace, failover: CountedFailover) -> dict[str, dict]:
@@ -124,8 +113,8 @@ def _around_the_snapshot(trace: Trace, case: Case, evidence: dict[str, dict]) ->
         return {}
     where = {name: trace.number(named[name]) for name in ("cluster", "topic")} | {"snapshot": named["snapshot"]}
     until = evidence["failover"]["seq"]
-    asked = _where(trace, until, type=CODE["snapshot.requested"], **where)
-    positions = _where(trace, until, type=CODE["snapshot.position"], peer=trace.number(case.target), **where)
+    asked = rows_where(trace, until, type=CODE["snapshot.requested"], **where)
+    positions = rows_where(trace, until, type=CODE["snapshot.position"], peer=trace.number(case.target), **where)
     return {role: trace.row(seqs[0]) for role, seqs in (("asked", asked), ("covers", positions)) if seqs}
 
 
@@ -142,7 +131,7 @@ def _hole(trace: Trace, case: Case, mark: dict, end_seq: int) -> dict[str, dict]
         return {}
     hole = trace.row(int(open_[0]))
     identity = {"producer": trace.number(hole["producer"]), "sequence_id": hole["sequence_id"], "subscription": subscription, **where}
-    handed = [seq for event in ("message.held", "message.delivered") for seq in _where(trace, end_seq, type=CODE[event], **identity)]
+    handed = [seq for event in ("message.held", "message.delivered") for seq in rows_where(trace, end_seq, type=CODE[event], **identity)]
     return {"hole": hole, **({"held": trace.row(handed[0])} if handed else {})}
 
 

@@ -1,16 +1,8 @@
-"""The words of a report about durable shared subscriptions: causes, definitions, and each event as a clause."""
+"""The words of a report about durable shared subscriptions: definitions, and each event as a clause."""
 
 from __future__ import annotations
 
 from typing import Any
-
-CAUSES: dict[str, tuple[str, str]] = {
-    "progress_unreported": ("Done, and no leader had heard of it", "A session had finished the chunk, and no leader had taken word of it when the stream was given on."),
-    "progress_unpersisted": ("Known to a leader, not yet to the store", "A leader had taken word of it and died, or was fenced off, before it wrote that down; the next one began where the store stood."),
-    "owner_declared_dead": ("Two read at once", "The leader had given the stream to another session, while the one before still read and acknowledged."),
-    "progress_rewound": ("The position went back", "It was known that they were done, and an older position was taken afterwards."),
-    "chunk_repeated": ("A chunk repeats whole", "Not all of their chunk was acknowledged. Progress moves by chunk, so those that were acknowledged come again with the others."),
-}
 
 DEFINITIONS: tuple[tuple[str, str], ...] = (
     ("Message", "One publish of an MQTT client, stored in one stream: a topic's share of one shard and generation of the durable storage."),

@@ -8,9 +8,10 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from simulator.story import GROUP_CAUSES as CAUSES
 from spark_reports.html import group_charts, sections
 from spark_reports.html.parts import section, table
-from spark_reports.html.group_words import CAUSES, event_words
+from spark_reports.html.group_words import event_words
 from spark_reports.html.what_if import what_if
 from spark_reports.html.words import message_name, number, plural, seconds, span
 

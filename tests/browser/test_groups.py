@@ -39,6 +39,19 @@ def test_two_readers_of_one_stream_are_told_shown_and_looked_into(open_lab):
     expect(page.locator("[data-part=mirror]")).to_contain_text("1/1/meters/heat: the leader believes in ada (granted); ada reads it, 25 of 25 delivered, 25 acknowledged; ben reads it")
     expect(page.locator("[data-part=mirror]")).to_contain_text("ben at n2 is online: borrower ben/0 is connected, reads on for 1.1 s if it hears nothing; its leader does not know it.")
     assert page.get_by_role("button", name="Fail over…").count() == 0
+    page.keyboard.press("t")
+    page.get_by_role("button", name="Why twice?").click()
+    asked = page.get_by_role("tabpanel", name="Why twice?")
+    expect(asked).to_contain_text("deliveries came after somebody had acknowledged the message.")
+    asked.get_by_role("button", name="grid/53, delivered at 10.000 s: tell its story").click()
+    story = page.get_by_role("region", name="Story of a message")
+    story.get_by_role("button", name="What ben tells of it reaches no leader").click()
+    for words in ("5 of 10", "6.300 s", "What ben tells of it reaches no leader (link-cut)."):
+        expect(story).to_contain_text(words)
+    lab.until("state.at_us === 6300000")
+    story.get_by_role("button", name="Close the story").click()
+    lab.seek(5_000_000)
+    expect(page.get_by_role("button", name="Why twice?")).to_be_hidden()
 
 
 def test_a_kill_says_its_price_and_leaves_a_ghost_at_the_leader(open_lab):

@@ -7,6 +7,7 @@ import csv
 import pyarrow.parquet as parquet
 import pytest
 
+from simulator.story import GROUP_CAUSES
 from spark_reports.group_counting import filter_of
 from spark_reports.html import group_charts, group_words, groups
 from spark_reports.transforms import group_causes
@@ -84,7 +85,7 @@ def test_the_downloads_have_the_groups_beside_the_failovers(systems):
 
 
 def test_words_are_there_for_everything_that_is_counted():
-    assert tuple(group_words.CAUSES) == group_causes.CAUSES
+    assert tuple(GROUP_CAUSES) == group_causes.CAUSES
     assert all(term and says.endswith(".") for term, says in group_words.DEFINITIONS)
 
 

@@ -11,8 +11,8 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient
 
-from simulator import World, load_scenario_text
-from simulator.story import groups, page, story_of
+from simulator import World, load_scenario, load_scenario_text
+from simulator.story import groups, page, shared_groups, shared_page, shared_story, story_of
 from spark_reports import what_if
 from tests.visualizer.pages import PATIENCE_S, SCENARIO, Page
 from visualizer.models import Lab
@@ -207,3 +207,32 @@ async def test_a_forecast_of_nothing_is_said_in_words(page_of_lab, ask):
     for path in ("forecast/nobody/orders.json", "forecast/billing/nothing.json"):
         status, body = await ask(path)
         assert status == 404 and body["hint"]
+
+
+async def test_a_shared_group_has_lists_and_stories_as_a_failover_has(hub):
+    from visualizer.definitions import new_lab
+
+    made = await sync_to_async(new_lab)({"yaml": load_scenario("groups-killed-in-a-chunk").canonical_text})
+    opened = Page(made.lab.pk, made.token)
+    await opened.open()
+    await opened.seek(20_000_000)
+    world = World.from_scenario(load_scenario("groups-killed-in-a-chunk"))
+    world.run(20_000_000)
+    counted = world.counted_whole().groups["meters"]
+
+    async def get(path: str) -> tuple[int, Any]:
+        answer = await AsyncClient().get(f"/labs/{made.lab.pk}/{path}")
+        return answer.status_code, json.loads(answer.content)
+
+    _, why = await get("why-twice.json")
+    assert why["failovers"] == [] and why["shared"] == [
+        {"number": 0, "group": "meters", "at_us": 0, "duplicates": counted.duplicates, "redeliveries": counted.redeliveries, "lost": 0, "groups": shared_groups(counted)}
+    ]
+    assert (await get("failovers/0/duplicates.json?cause=chunk_repeated&limit=2"))[1] == shared_page(counted, "chunk_repeated", 0, 2)
+    beats = [asdict(beat) for beat in shared_story(world.trace, "meters", counted.duplicates_list[1])]
+    _, by_place = await get("failovers/0/duplicates/story.json?place=1")
+    assert by_place["beats"] == beats and by_place["cause"] == "chunk_repeated" and by_place["of"] == counted.duplicates
+    one = counted.duplicates_list[1]
+    assert (await get(f"failovers/0/duplicates/story.json?producer={one.producer}&number={one.sequence_id}"))[1]["beats"] == beats
+    assert [(await get(path))[0] for path in ("failovers/1/duplicates.json", "failovers/0/lost.json", "failovers/0/duplicates/story.json?place=99999")] == [404, 400, 404]
+    await opened.close()

@@ -1,5 +1,6 @@
-/** The questions under the sentence, once there was a failover: each leads to the panel that answers it. */
+/** The questions under the sentence, once there was a failover, or something came twice in the group that is watched: each leads to the panel that answers it. */
 
+import { isGroupLab } from "../model/groups.js";
 import { latestFailover } from "../model/sentence.js";
 import { required } from "../render/dom.js";
 
@@ -16,7 +17,7 @@ export function makeAsks(root, panels) {
   }
   return {
     update(state, watched) {
-      const hidden = !latestFailover(state, watched.subscription);
+      const hidden = isGroupLab(state) ? !state.view.groups[watched.group]?.figures?.duplicates : !latestFailover(state, watched.subscription);
       if (line.hidden !== hidden) line.hidden = hidden;
     },
   };

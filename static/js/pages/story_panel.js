@@ -1,5 +1,5 @@
 /**
- * “Why twice?”: the messages of a failover, grouped by what became of them and why, each a button that tells its story.
+ * “Why twice?”: the messages of a failover or of a shared group, grouped by what became of them and why, each a button that tells its story.
  * Asked of the server when the branch has run further; while it plays at most every few seconds, since counting takes a while.
  */
 
@@ -12,9 +12,9 @@ const EVERY_MS = 3000;
 const KIND_ORDER = ["duplicates", "redeliveries", "stranded", "lost"];
 
 /** @type {import("./panel_list.js").Panel} */
-export const WHY_TWICE = { name: "why-twice", title: "Why twice?", needs: "peers", make };
+export const WHY_TWICE = { name: "why-twice", title: "Why twice?", needs: ["peers", "groups"], make };
 
-function make(section, { document, requests, base, getState, say, wake, story }) {
+function make(section, { document, requests, base, getState, getWatched, say, wake, story }) {
   section.classList.add("why");
   let answer = null;
   let chosen = null; // number of the failover that a person chose
@@ -38,7 +38,14 @@ function make(section, { document, requests, base, getState, say, wake, story })
   }
 
   function write() {
-    const { failovers } = answer;
+    const { failovers, shared } = answer;
+    if (shared.length > 0) {
+      const named = chosen === null ? shared.findIndex(({ group }) => group === getWatched().group) : chosen;
+      const group = shared[Math.max(0, named)];
+      const chooser = caseChooser(document, "group", shared.map((one) => one.group), shared.indexOf(group), (next) => ((chosen = next), write()));
+      section.replaceChildren(...chooser, sharedHeadline(group), ...groupsOf(group));
+      return;
+    }
     if (failovers.length === 0) {
       section.replaceChildren(element(document, "p.lead-in", { text: "Nobody has moved yet. When the consumers go to another region, this list says which messages came twice there, and why each of them did." }), element(document, "p.quiet", { text: "Press O to move them now, or play on to a failover that the scenario has planned." }));
       return;
@@ -54,7 +61,13 @@ function make(section, { document, requests, base, getState, say, wake, story })
     return element(document, "p.lead-in", {}, [`${failover.subscription} moved from ${failover.from} to ${failover.to} at ${seconds(failover.at_us)} s, and `, element(document, failover.duplicates ? "b.harm-text" : "b", { text: twice }), ". Choose a message to be told its story."]);
   }
 
+  function sharedHeadline(group) {
+    if (group.duplicates === 0) return element(document, "p.lead-in", {}, [`So far nothing came twice in ${group.group}.`]);
+    return element(document, "p.lead-in", {}, [`In ${group.group} `, element(document, "b.harm-text", { text: counted(group.duplicates, "delivery", "deliveries") }), " came after somebody had acknowledged the message. Choose one to be told its story."]);
+  }
+
   function groupsOf(failover) {
+    if (failover.groups.length === 0 && failover.group !== undefined) return [];
     if (failover.groups.length === 0) return [element(document, "p", { text: "Every message was delivered once, and none is missing." })];
     const ordered = [...failover.groups].sort((a, b) => KIND_ORDER.indexOf(a.kind) - KIND_ORDER.indexOf(b.kind) || b.count - a.count);
     return ordered.map((group, place) => groupOf(failover, group, place === 0));

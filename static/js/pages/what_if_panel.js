@@ -68,8 +68,8 @@ function make(section, { document, window, requests, base, getState, say, wake }
   function table({ real, changed, same }) {
     const first = answer.columns[0].name;
     const most = Math.max(1, ...[real, ...changed].map((line) => line.figures?.[first] ?? 0));
-    const titles = [element(document, "th", { scope: "col" }), ...answer.columns.map(({ title }, at) => element(document, at ? "th.detail" : "th", { text: title, scope: "col" }))];
-    const head = element(document, "tr", {}, [...titles, element(document, "th.words", { text: "difference", scope: "col" }), element(document, "th", { scope: "col" })]);
+    const titles = [element(document, "th", { scope: "col", text: "changed" }), ...answer.columns.map(({ title }, at) => element(document, at ? "th.detail" : "th", { text: title, scope: "col" }))];
+    const head = element(document, "tr", {}, [...titles, element(document, "th.words", { text: "difference", scope: "col" }), element(document, "th", { scope: "col", text: "as a lab" })]);
     const rows = [rowOf(real, real, most, "real"), ...changed.map((line) => rowOf(line, real, most, "")), ...same.map((line) => rowOf(line, real, most, "same"))];
     return element(document, "div.scrolls", { tabindex: 0, role: "region", "aria-label": "Table of changed runs" }, [element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)])]);
   }
