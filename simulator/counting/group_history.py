@@ -1,11 +1,12 @@
 """What became of each stream of a group, read from the rows: who had it when, what leaders knew of it, what was delivered and acknowledged.
 
-Rules: nothing is judged here. A position after the last message of a closed stream is `END`. Rows come in order of seq.
+Rules: nothing is judged here. A position after the last message of a closed stream is `END`. Rows come in order of seq. Those of messages and of what sessions
+tell, most of a trace, are taken a block at a time by columns, after the block's other rows: none of these looks at them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -146,28 +147,41 @@ class Histories:
         self.clients: dict[tuple[int, int], int] = {}  # message -> the MQTT client that published it
         self.end_us = trace.at_us(self.upto_seq - 1) if self.upto_seq else 0
         takes = {BY_NAME[name].code: partial(take, self) for name, take in _TAKES.items()}
-        for row in _rows(trace, self.upto_seq, takes):
-            takes[row.type](row)
+        wanted = sorted(takes)
+        for first in range(0, self.upto_seq, BLOCK_ROWS):
+            columns = trace.columns(first, min(first + BLOCK_ROWS, self.upto_seq), names=Row._fields[1:])
+            for row in _rows(columns, first, wanted):
+                takes[row.type](row)
+            for name, (take, names) in _TAKES_COLUMNS.items():
+                places = np.flatnonzero(columns["type"] == BY_NAME[name].code)
+                take(self, (places + first).tolist(), *(columns[column][places].tolist() for column in names))
 
     def _stream(self, row: Row) -> StreamHistory:
         return self.groups[row.subscription].stream(row.topic)
 
-    def _published(self, row: Row) -> None:
-        self.clients[row.producer, row.sequence_id] = row.key
+    def _published(self, _seqs: list[int], producers: list[int], numbers: list[int], clients: list[int]) -> None:
+        self.clients.update(zip(zip(producers, numbers), clients))
 
-    def _stored(self, row: Row) -> None:
-        self.stored[row.topic].messages.append((row.producer, row.sequence_id, row.seq, row.at_us))
+    def _stored(self, seqs: list[int], topics: list[int], producers: list[int], numbers: list[int], instants: list[int]) -> None:
+        for topic, *message in zip(topics, producers, numbers, seqs, instants):
+            self.stored[topic].messages.append(tuple(message))
+
+    def _delivered(self, seqs: list[int], groups: list[int], topics: list[int], offsets: list[int], instants: list[int], clients: list[int], chunks: list[int]) -> None:
+        for seq, group, topic, offset, at_us, client, chunk_seq in zip(seqs, groups, topics, offsets, instants, clients, chunks):
+            if group in self.groups:
+                self.groups[group].stream(topic).delivered.setdefault(offset, []).append(Delivery(seq, at_us, client, chunk_seq))
+
+    def _acknowledged(self, seqs: list[int], groups: list[int], topics: list[int], offsets: list[int], clients: list[int]) -> None:
+        for seq, group, topic, offset, client in zip(seqs, groups, topics, offsets, clients):
+            if group in self.groups:
+                self.groups[group].stream(topic).acknowledged.setdefault(offset, []).append(Acknowledgement(seq, client))
 
     def _opened(self, row: Row) -> None:
         self.stored[row.topic] = Stored(self.names[row.topic].split("/", 2)[2])
 
-    def _delivered(self, row: Row) -> None:
-        if row.subscription in self.groups:
-            self._stream(row).delivered.setdefault(row.entry, []).append(Delivery(row.seq, row.at_us, row.client, row.cause_seq))
-
-    def _acknowledged(self, row: Row) -> None:
-        if row.subscription in self.groups:
-            self._stream(row).acknowledged.setdefault(row.entry, []).append(Acknowledgement(row.seq, row.client))
+    def _told(self, seqs: list[int], groups: list[int], topics: list[int], entries: list[int], clients: list[int]) -> None:
+        for seq, group, topic, entry, client in zip(seqs, groups, topics, entries, clients):
+            self.groups[group].stream(topic).told.append(Step(seq, _position(entry), client))
 
     def _declared(self, row: Row) -> None:
         name, asked = self.names[row.subscription], self.names[row.detail]
@@ -226,9 +240,6 @@ class Histories:
             stream.taken.append((row.client, row.entry, row.to_entry))
             stream.chunks[row.seq] = None if again else stream.newest[row.client, row.count]
 
-    def _told(self, row: Row) -> None:
-        self._stream(row).told.append(Step(row.seq, _position(row.entry), row.client))
-
     def _saved(self, row: Row) -> None:
         stream = self._stream(row)
         stream.position = _position(row.to_entry)
@@ -241,13 +252,21 @@ class Histories:
 
 
 _TAKES: dict[str, Callable[[Histories, Row], None]] = {
-    "message.published": Histories._published, "message.stored": Histories._stored, "message.delivered": Histories._delivered, "message.acknowledged": Histories._acknowledged,
     "group.declared": Histories._declared, "group.destroyed": Histories._destroyed, "session.subscribed": Histories._subscribed, "borrower.changed": Histories._borrower,
-    "lease.changed": Histories._leased, "chunk.fetched": Histories._fetched, "progress.told": Histories._told, "progress.saved": Histories._saved,
+    "lease.changed": Histories._leased, "chunk.fetched": Histories._fetched, "progress.saved": Histories._saved,
     "progress.persisted": Histories._persisted, "progress.loaded": Histories._loaded, "stream.found": Histories._found, "stream.opened": Histories._opened,
     "assignment.changed": Histories._assigned, "leader.elected": Histories._elected,
 }  # fmt: skip
-"""What is made of each row; all others say nothing about groups."""
+"""What is made of each row; all others but those below say nothing about groups."""
+
+_TAKES_COLUMNS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
+    "message.published": (Histories._published, ("producer", "sequence_id", "key")),
+    "message.stored": (Histories._stored, ("topic", "producer", "sequence_id", "at_us")),
+    "message.delivered": (Histories._delivered, ("subscription", "topic", "entry", "at_us", "client", "cause_seq")),
+    "message.acknowledged": (Histories._acknowledged, ("subscription", "topic", "entry", "client")),
+    "progress.told": (Histories._told, ("subscription", "topic", "entry", "client")),
+}
+"""What is made of a block's rows about messages and what sessions tell of them, and the columns that it takes beside their numbers."""
 
 
 def _release(stream: StreamHistory, who: Reader, at_us: int) -> None:
@@ -260,10 +279,7 @@ def _position(entry: int) -> int:
     return END if entry == NULL else entry
 
 
-def _rows(trace: Trace, upto_seq: int, codes: Iterable[int]) -> Iterator[Row]:
-    """The rows of these types, in order."""
-    wanted, names = sorted(codes), Row._fields[1:]
-    for first in range(0, upto_seq, BLOCK_ROWS):
-        columns = trace.columns(first, min(first + BLOCK_ROWS, upto_seq), names=names)
-        places = np.flatnonzero(np.isin(columns["type"], wanted))
-        yield from map(Row, (places + first).tolist(), *(columns[name][places].tolist() for name in names))
+def _rows(columns: Mapping[str, np.ndarray], first: int, wanted: list[int]) -> Iterator[Row]:
+    """A block's rows of these types, in order."""
+    places = np.flatnonzero(np.isin(columns["type"], wanted))
+    return map(Row, (places + first).tolist(), *(columns[name][places].tolist() for name in Row._fields[1:]))
