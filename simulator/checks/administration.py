@@ -25,7 +25,7 @@ FOLLOWED = (
     "cluster.crashed", "cluster.lost", "cluster.restarted", "cluster.migration-marked", "link.cut", "link.healed",
 )  # fmt: skip
 _NAMES = {code: name for name, code in CODE.items()}
-_READ = ("at_us", "type", "cluster", "peer", "topic", "subscription", "client", "count", "reason", "detail")
+_READ = ("at_us", "type", "cluster", "peer", "topic", "subscription", "client", "producer", "count", "sequence_id", "batch_index", "reason", "detail")
 _CREATES_REMOTELY = "createTopicToRemoteClusterForReplication"
 _OTHER_LISTS = ("replication.remove-cluster", "replication.add-cluster")
 
@@ -45,7 +45,10 @@ class Row:
     topic: str | None
     subscription: str | None
     client: str | None
+    producer: str | None
     count: int
+    sequence_id: int
+    batch_index: int
     reason: str | None
     detail: str | None
 
@@ -201,9 +204,9 @@ class Administered(Check):
     def rows(self, stretch: Stretch) -> Iterator[Row]:
         """The rows that it reads, in order."""
         found = stretch.of(*FOLLOWED, *self.reads)
-        for seq, at_us, kind, *names, count, reason, detail in found.records(*_READ) if len(found) else ():
+        for seq, at_us, kind, *names, count, sequence_id, batch_index, reason, detail in found.records(*_READ) if len(found) else ():
             words = [None if number == NULL else stretch.name(number) for number in (*names, reason, detail)]
-            yield Row(seq, at_us, _NAMES[kind], *words[:5], count, *words[5:])
+            yield Row(seq, at_us, _NAMES[kind], *words[:6], count, sequence_id, batch_index, *words[6:])
 
     def judge(self, row: Row) -> Iterable[str]:
         """What is wrong with it, in words; called before the row is taken in."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from simulator.checks.asked_again import AskedAgain
 from simulator.checks.audiences_served import AudiencesServed
 from simulator.checks.blue_green import LeftEmpty
 from simulator.checks.broker_limits import BrokerLimits
@@ -16,6 +17,7 @@ from simulator.checks.causes_add_up import CLAIM as CAUSES_ADD_UP
 from simulator.checks.causes_add_up import causes_that_do_not_add_up
 from simulator.checks.check import Check
 from simulator.checks.deletions import DeletedUnused, Terminated
+from simulator.checks.expired_rightly import ExpiredRightly
 from simulator.checks.filtered_rightly import FilteredRightly
 from simulator.checks.groups import GROUP_CHECKS
 from simulator.checks.knowledge import Knowledge, NoKnowledge
@@ -30,6 +32,9 @@ from simulator.checks.nothing_gone import NothingGone
 from simulator.checks.one_hop import OneHop
 from simulator.checks.order_kept import OrderKept
 from simulator.checks.permissions import Permitted
+from simulator.checks.policies_sensible import PoliciesSensible
+from simulator.checks.read_where_it_is import ReadWhereItIs
+from simulator.checks.requests_copied import RequestsCopied
 from simulator.checks.retries_wait import RetriesWait
 from simulator.checks.safe_update import SafeUpdate
 from simulator.checks.same_shape import SameShape
@@ -40,6 +45,7 @@ from simulator.checks.shadow_feeding import ShadowFed, ShadowHears
 from simulator.checks.shadow_shape import ShadowShape
 from simulator.checks.shadow_told import ShadowToldAll
 from simulator.checks.shadows import ShadowDeliversSource, ShadowLosesAloud, ShadowWithinSource, ShadowWritesNothing
+from simulator.checks.states_in_time import StatesInTime
 from simulator.checks.stretch import Stretch
 from simulator.checks.told_kept import ToldKept
 from simulator.checks.topics_created import AutoCreated, CreatedWhereItMay
@@ -53,9 +59,10 @@ SHADOW_CHECKS = (ShadowWritesNothing, ShadowDeliversSource, ShadowWithinSource, 
 FEEDING_CHECKS = (ShadowFed, ShadowToldAll, ShadowKnowsFromBookies, ShadowHears, ShadowShape)
 ADMINISTRATION_CHECKS = (DeletedUnused, Terminated, Permitted, AnsweredWhenAble, StateAsSent, BroughtWhole, LeftEmpty)
 CREATION_CHECKS = (ListsAgreed, CreatedWhereItMay, AutoCreated, SchemasByRule, RetriesWait)
+LATER_CHECKS = (ExpiredRightly, StatesInTime, AskedAgain, ReadWhereItIs, PoliciesSensible, RequestsCopied)
 ROW_CHECKS: tuple[type[Check], ...] = (
     SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly, BrokerLimits, SameShape, SchemaFirst, *SHADOW_CHECKS, AudiencesServed, *MIGRATION_CHECKS, StepsInOrder, DrainedBeforeSentOn, ToldKept,
-    *FEEDING_CHECKS, *ADMINISTRATION_CHECKS, *CREATION_CHECKS,
+    *FEEDING_CHECKS, *ADMINISTRATION_CHECKS, *CREATION_CHECKS, *LATER_CHECKS,
 )  # fmt: skip
 
 CHECKS_OF: dict[str, tuple[type, tuple[type[Check], ...]]] = {PULSAR: (Knowledge, ROW_CHECKS), EMQX: (NoKnowledge, GROUP_CHECKS)}

@@ -2,7 +2,8 @@
 
 A topic that feeds shadows or replicates answers 422 to its deletion, one that is fed, replicated to or consumed from 412; forced, it goes all the
 same. Producers have no rows of their connections: one counts as connected between its start and its stop while no command stopped it, and one with a
-plan that ends, or that a failover moved, is not asked about. Audiences are left out.
+plan that ends, or that a failover moved, is not asked about. Audiences are left out. A refusal is judged where the plan says what was asked, nobody
+asks in a role, and no such producer or audience could be the reason.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
+from simulator.checks.administration import declared_shapes
 from simulator.checks.check import Check, first_broken
 from simulator.checks.knowledge import Knowledge
+from simulator.checks.planned import planned_arguments
 from simulator.checks.stretch import PAST_EVERY_LEDGER, Rows, Stretch
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import base_of
@@ -21,8 +24,11 @@ _USING = (
     "command.applied", "consumer.connected", "consumer.disconnected", "replicator.created", "replicator.removed", "replicator.started", "replicator.disconnected",
     "shadow.replicator-created", "shadow.replicator-started", "shadow.replicator-stopped",
     "client.changed", "failover.started",
+    "command.refused", "topic.created", "topic.deleted", "cluster.crashed", "cluster.lost", "cluster.restarted",
 )  # fmt: skip
-_COMMANDED, _CONNECTED, _DISCONNECTED, _CREATED, _REMOVED, _STARTED, _BROKEN, _FEEDER, _FEEDING, _STOPPED, _CHANGED, _FAILED_OVER = (CODE[name] for name in _USING)
+_COMMANDED, _CONNECTED, _DISCONNECTED, _CREATED, _REMOVED, _STARTED, _BROKEN, _FEEDER, _FEEDING, _STOPPED, _CHANGED, _FAILED_OVER, *_REST = (CODE[name] for name in _USING)
+_REFUSED, *_STANDING = _REST
+_MADE, _UNMADE, _CRASHED, _LOST, _RESTARTED = _STANDING
 _DELETIONS = ("topic.delete", "shadow.delete")
 _STATES = {"running": True, "paused": True, "stopped": False, "killed": False, "down": False}
 
@@ -36,24 +42,32 @@ Use = tuple[str, ...]
 class DeletedUnused(Check):
     """Keeps who uses each topic: consumers, producers, replicators that leave or come in, shadows that it feeds, the source that feeds it."""
 
-    claim = "A topic that feeds shadows or is fed, that replicates or is replicated to, or that has consumers or producers, is deleted by a person only by force."
+    claim = "A topic that feeds shadows or is fed, that replicates or is replicated to, or that has consumers or producers, is deleted by a person only by force, and no other deletion is refused."
 
     def begin(self, scenario: Scenario) -> None:
         self.topics = frozenset(scenario.topics)
         self.uses: dict[Use, None] = {}
         self.producers = {name: spec for name, spec in scenario.producers.items() if spec.cluster and spec.count is None and spec.at_us is None}
         self.open = dict.fromkeys(self.producers, True)
+        self.planned = planned_arguments(scenario)
+        self.doubtful = frozenset(spec.topic for name, spec in (*scenario.producers.items(), *scenario.audiences.items()) if name not in self.producers)
+        self.present = dict.fromkeys(declared_shapes(scenario))
+        self.down: dict[str, None] = {}
 
     def copy_into(self, copy: DeletedUnused) -> None:
-        copy.topics, copy.producers = self.topics, self.producers
-        copy.uses, copy.open = dict(self.uses), dict(self.open)
+        copy.topics, copy.producers, copy.planned, copy.doubtful = self.topics, self.producers, self.planned, self.doubtful
+        copy.uses, copy.open, copy.present, copy.down = dict(self.uses), dict(self.open), dict(self.present), dict(self.down)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Deletions of what somebody uses."""
         broken: list[tuple[int, str]] = []
         for seq, kind, *row, detail in stretch.of(*_USING).records("type", "cluster", "peer", "topic", "subscription", "client", "reason", "detail"):
             cluster, peer, topic, subscription, client, reason = (stretch.name(number) for number in row)
-            if kind != _COMMANDED:
+            if kind in _STANDING:
+                self._stand(kind, cluster, base_of(self.topics, topic))
+            elif kind == _REFUSED:
+                broken += [(seq, why) for why in self._refused(reason, stretch.at_us(seq))]
+            elif kind != _COMMANDED:
                 self._follow(kind, cluster, peer, topic, (subscription, client), reason)
             elif reason in _DELETIONS:
                 arguments = json.loads(stretch.name(detail))
@@ -62,6 +76,27 @@ class DeletedUnused(Check):
                 if using:
                     broken.append((seq, f"{named} was deleted in {arguments['cluster']} without force, and it {using[0]}"))
         return broken
+
+    def _stand(self, kind: int, cluster: str, base: str) -> None:
+        """Which topics are there, and which clusters are up."""
+        if kind == _MADE:
+            self.present[cluster, base] = None
+        elif kind == _UNMADE:
+            self.present.pop((cluster, base), None)
+        elif kind == _RESTARTED:
+            self.down.pop(cluster, None)
+        else:
+            self.down[cluster] = None
+
+    def _refused(self, command: str, at_us: int) -> Iterator[str]:
+        arguments = self.planned.get((at_us, command)) if command in _DELETIONS else None
+        if arguments is None or arguments.get("role") is not None:
+            return
+        cluster, named = arguments["cluster"], arguments["topic"].rpartition("/")[2]
+        sure = self.open and named not in self.doubtful if self.producers else named not in self.doubtful
+        there = (cluster, named) in self.present and cluster not in self.down
+        if there and (arguments["force"] or (sure and not any(self._using(cluster, named, at_us)))):
+            yield f"{command} of {named} in {cluster} was refused, {'by force though it was' if arguments['force'] else 'and nobody used it'}"
 
     def _using(self, cluster: str, topic: str, at_us: int) -> Iterator[str]:
         yield from (use[0] for use in self.uses if use[1:3] == (cluster, topic))

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from simulator.checks.administration import Administered, Row, words_of
+from simulator.checks.planned import planned_arguments
 from simulator.scenarios.model import Scenario
 
 _COMPARED = ("allowAutoTopicCreation", "allowAutoTopicCreationType", "defaultNumPartitions")
@@ -29,10 +30,7 @@ class ListsAgreed(Administered):
 
     def begin(self, scenario: Scenario) -> None:
         super().begin(scenario)
-        self.planned: dict[tuple[int, str], dict[str, Any] | None] = {}
-        for command in scenario.commands:
-            key = command.at_us, command.do
-            self.planned[key] = None if key in self.planned else command.arguments
+        self.planned = planned_arguments(scenario)
         self.given: tuple[str, str, tuple[str, ...]] | None = None  # (cluster, topic, list) of a command until its list counts
 
     def copy_into(self, copy: ListsAgreed) -> None:

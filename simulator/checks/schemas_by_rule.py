@@ -52,16 +52,19 @@ def may_subscribe(strategy: str, reader: SchemaSpec, versions: Sequence[SchemaSp
 class SchemasByRule(Administered):
     """Keeps the versions of every topic; a shadow topic has its source's."""
 
-    claim = "A schema becomes a topic's version, or is refused, and a consumer with a schema subscribes, by the strategy and the rights in force."
-    reads = ("schema.registered", "schema.refused", "schema.deleted", "consumer.connected")
+    claim = "A schema becomes a topic's version, or is refused, a consumer with a schema subscribes, and a producer without one stores a message, by the strategy and the rights in force."
+    reads = ("schema.registered", "schema.refused", "schema.deleted", "schema.used", "consumer.connected")
 
     def begin(self, scenario: Scenario) -> None:
         super().begin(scenario)
+        if _enforces(scenario):
+            self.reads = (*self.reads, "message.stored")
+        self.used: dict[str, tuple[tuple[int, str | None], ...]] = {}  # producer -> (first sequence id, schema), oldest first
         self.versions: dict[tuple[str, str], tuple[SchemaSpec, ...]] = {}  # (cluster, topic) -> oldest first
 
     def copy_into(self, copy: SchemasByRule) -> None:
         super().copy_into(copy)
-        copy.versions = dict(self.versions)
+        copy.reads, copy.versions, copy.used = self.reads, dict(self.versions), dict(self.used)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         return super().read(stretch, known) if self.has.scenario.schemas else []
@@ -72,6 +75,12 @@ class SchemasByRule(Administered):
             self.versions.pop((row.cluster, row.topic), None)
         elif row.kind == "consumer.connected":
             return self._subscribed(row)
+        elif row.kind == "schema.used":
+            self.used[row.producer] = (*self.used.get(row.producer, ()), (row.sequence_id, row.detail))
+        elif row.kind == "message.stored":
+            return self._stored(row)
+        elif row.kind == "schema.refused" and row.reason == "none-given" and self.has.knows_policies:
+            return [] if self._enforced(row) else [f"{row.client} was refused without a schema by {row.topic} in {row.cluster}, which takes messages without"]
         elif row.kind == "schema.registered":
             new, place = self.has.scenario.schemas[row.detail], (row.cluster, row.topic)
             wrong = self._registered(row, new)
@@ -124,6 +133,19 @@ class SchemasByRule(Administered):
         good = may_subscribe if reader else may_follow
         return [f"{said}, and {strategy} lets it"] if good(strategy, offered, versions) else []
 
+    def _enforced(self, row: Row) -> bool:
+        """Whether the topic has schemas, and takes no message without."""
+        place = self._place(row.cluster, row.topic)
+        namespace = self.has.scenario.topics[place[1]].namespace
+        return bool(self.versions.get(place)) and bool(self.has.policy(place[0], namespace, "schemaValidationEnforced", "isSchemaValidationEnforced"))
+
+    def _stored(self, row: Row) -> list[str]:
+        """A batch is sent with what was in force when it began: only single messages are judged."""
+        spec = self.has.scenario.producers.get(row.producer)
+        schemas = [spec.schema if spec else None, *(schema for first, schema in self.used.get(row.producer, ()) if first <= row.sequence_id)]
+        bare = row.peer is None and row.batch_index < 0 and schemas[-1] is None and self.has.knows_policies
+        return [f"{row.producer}/{row.sequence_id} has no schema, and {row.topic} in {row.cluster} stored it"] if bare and self._enforced(row) else []
+
     def _subscribed(self, row: Row) -> list[str]:
         spec, place = self.has.scenario.consumers.get(row.client), self._place(row.cluster, row.topic)
         if spec is None or spec.schema is None or not self.has.knows_policies:
@@ -132,6 +154,14 @@ class SchemasByRule(Administered):
         if versions and may_subscribe(strategy, schema, versions):
             return []
         return [f"{row.client} subscribed to {row.topic} in {row.cluster} with {schema.name}, which {'can not read its versions' if versions else 'it does not have'} under {strategy}"]
+
+
+def _enforces(scenario: Scenario) -> bool:
+    """Whether schemas are enforced anywhere at any time that the scenario plans: then stored messages are looked at."""
+    name = "isSchemaValidationEnforced"
+    spaces = [value for spec in scenario.namespaces.values() for value in (spec.schema_validation_enforced, *(one.get("schema_validation_enforced") for one in spec.overrides.values()))]
+    settings = [scenario.settings.get(name), *(spec.settings.get(name) for spec in scenario.clusters.values())]
+    return any(spaces) or any(settings) or any(command.do == "setting.change" and command.arguments["setting"] == name for command in scenario.commands)
 
 
 def _same(one: SchemaSpec, other: SchemaSpec) -> bool:

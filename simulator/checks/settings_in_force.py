@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from simulator.checks.stretch import Stretch
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.settings import SETTINGS
 
 
 class SettingsInForce:
-    """One integer setting of every cluster and topic: the topic's policy, the cluster's, the scenario's, or the default."""
+    """One setting, a number or a word, of every cluster and topic: the topic's policy, the cluster's, the scenario's, or the default."""
 
     def __init__(self, scenario: Scenario, name: str) -> None:
         self._name = name
@@ -25,8 +27,9 @@ class SettingsInForce:
     def follow(self, stretch: Stretch, cluster: int, reason: int, detail: int) -> None:
         """One `setting.changed` row."""
         if stretch.name(reason) == self._name:
-            self._of_clusters[stretch.name(cluster)] = int(stretch.name(detail))
+            text = stretch.name(detail)
+            self._of_clusters[stretch.name(cluster)] = int(text) if text.lstrip("-").isdigit() else text
 
-    def value(self, cluster: str, base: str) -> int:
+    def value(self, cluster: str, base: str) -> Any:
         """What is in force for a topic."""
         return self._of_topics.get(base, self._of_clusters[cluster])

@@ -50,7 +50,8 @@ test("what feeds a shadow, in words", () => {
 test("the sentence says the worst: a loss before what is not seen, before what is saved", () => {
   const words = (more) => shadowSentence(lab(more), watched("orders")).map((part) => part.strong ?? part.harm ?? part.soft ?? part).join("");
   assert.match(words({}), /orders and 1 shadow share one set of ledgers\. 400 B saved\./);
-  assert.match(words({ audit: { behind_entries: 4, stale_us: 9 } }), /orders-audit does not see 4 entries\./);
+  assert.match(words({ audit: { behind_entries: 4, stale_us: 2_000_000 } }), /orders-audit does not see 4 entries\./);
+  assert.match(words({ audit: { behind_entries: 1, stale_us: 1000 } }), /saved\./, "a position on its way is nothing to be told of");
   assert.match(words({ audit: { lost: { audit: 7 }, behind_entries: 4, stale_us: 9 } }), /orders-audit has lost 7 messages\./);
   assert.equal(shadowSentence({ view: { clusters: {} } }, watched("orders")), null);
 });

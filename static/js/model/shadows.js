@@ -97,6 +97,11 @@ export const savedBytes = (shared) => shared.readers.reduce((total, { saved_byte
 /** @returns {number} entries read, by place */
 export const readsInAll = (reader) => reader.reads.cache + reader.reads.bookies + reader.reads.offload;
 
+const ON_THE_WAY_US = 50_000; // a position is a few milliseconds on its way, and that is nothing to be told of
+
+/** Whether a shadow lacks entries that it should have been told of by now. */
+export const isBlind = ({ behind, stale_us }) => behind > 0 && stale_us > ON_THE_WAY_US;
+
 /** What feeds a shadow, in words. */
 export function fedBy(reader) {
   if (reader.is_source) return "it writes them";
@@ -120,6 +125,6 @@ export function shadowSentence(state, watched) {
   const worst = shadows.reduce((one, other) => (lostOf(other) > lostOf(one) ? other : one));
   if (lostOf(worst)) return [...opening, `${worst.name} has lost `, { harm: counted(lostOf(worst), "message") }, "."];
   const blindest = shadows.reduce((one, other) => (other.stale_us > one.stale_us ? other : one));
-  if (blindest.behind) return [...opening, `${blindest.name} does not see `, { harm: counted(blindest.behind, "entry", "entries") }, "."];
+  if (isBlind(blindest)) return [...opening, `${blindest.name} does not see `, { harm: counted(blindest.behind, "entry", "entries") }, "."];
   return [...opening, { soft: `${bytes(savedBytes(shared))} saved.` }];
 }

@@ -4,7 +4,7 @@
  */
 
 import { bytes, counted, span, whole } from "../model/format.js";
-import { fedBy, readsInAll, savedBytes, sharedLedgers, sourceWatched, sourcesOf } from "../model/shadows.js";
+import { fedBy, isBlind, readsInAll, savedBytes, sharedLedgers, sourceWatched, sourcesOf } from "../model/shadows.js";
 import { drawShadows } from "../render/shadow_diagram.js";
 import { element, setText } from "../render/dom.js";
 
@@ -71,7 +71,7 @@ function make(section, { document, window }) {
       return element(document, "tr", {}, [
         element(document, "th", { scope: "row", text: reader.name }),
         element(document, "td.mono", { text: reader.last_confirmed }),
-        element(document, `td${reader.behind ? ".harm-text" : ""}`, { text: reader.behind ? `${whole(reader.behind)}, for ${span(reader.stale_us)}` : "nothing" }),
+        element(document, `td${isBlind(reader) ? ".harm-text" : ""}`, { text: reader.behind ? `${whole(reader.behind)}, for ${span(reader.stale_us)}` : "nothing" }),
         element(document, "td", { text: reader.is_source ? "" : bytes(reader.saved_bytes) }),
         element(document, "td.reads", {}, [readsBar(reader, most), element(document, "span", { text: readWords(reader) })]),
         element(document, `td${lost ? ".harm-text" : ""}`, { text: lost ? counted(lost, "message") : "none" }),

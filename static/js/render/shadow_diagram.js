@@ -4,6 +4,7 @@
  */
 
 import { counted, span, whole } from "../model/format.js";
+import { isBlind } from "../model/shadows.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const EDGE = 6;
@@ -86,7 +87,7 @@ function drawReader(tools, reader, top) {
   const where = `${reader.is_source ? "written" : "sees"} up to ${reader.last_confirmed}${unseen}`;
   const beside = (reader.name.length + where.length + 2) * letter < inner; // else on a line of its own
   const where_y = top + row.head * (beside ? 0.6 : 1.4);
-  put("text", { class: reader.behind ? "note harm" : "note", x: beside ? right : EDGE, y: where_y, "text-anchor": beside ? "end" : "start" }, where);
+  put("text", { class: isBlind(reader) ? "note harm" : "note", x: beside ? right : EDGE, y: where_y, "text-anchor": beside ? "end" : "start" }, where);
   const y = top + row.head * (beside ? 1 : 1.8);
   put("rect", { class: "seen", x: first, y, width: Math.max(0, seen - first), height: row.band });
   if (reader.behind) put("rect", { class: "unseen", x: seen, y: y + 0.5, width: Math.max(0, right - seen), height: row.band - 1 });

@@ -1,0 +1,16 @@
+"""What the scenario's commands ask for. The row of a refusal says only why; what was asked stands in the plan, unless two commands of a kind share an instant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.scenarios.model import Scenario
+
+
+def planned_arguments(scenario: Scenario) -> dict[tuple[int, str], dict[str, Any] | None]:
+    """(instant, command) -> its arguments; None where two of a kind are planned for one instant."""
+    planned: dict[tuple[int, str], dict[str, Any] | None] = {}
+    for command in scenario.commands:
+        key = command.at_us, command.do
+        planned[key] = None if key in planned else command.arguments
+    return planned
