@@ -11,6 +11,8 @@ from bisect import bisect_right
 import numpy as np
 
 from simulator.log.cursors import Cursor
+from simulator.pulsar import upkeep
+from simulator.trace.registry import NULL
 
 PERSIST_INTERVAL_US = 1_000_000
 
@@ -42,6 +44,17 @@ class ReceiptTaker:
     def _persist_if_due(self, now_us: int) -> None:
         if now_us - self.cursor.last_persist_us >= PERSIST_INTERVAL_US:
             self.cursor.persist(now_us)
+
+    def see_border(self, index: int, receipt_us: int) -> None:
+        """The first receipt of a ledger, unlike others, is an event: those before it may go then."""
+        self.seen_in = self.topic.log.position(index)[0]
+        self.runtime.schedule(receipt_us, self.rank, self, "passed_border", (self.connection, index))
+
+    def passed_border(self, argument: tuple[int, int]) -> None:
+        """It came."""
+        connection, index = argument
+        if connection == self.connection:
+            upkeep.passed_border(self.topic, index, NULL)
 
     def take_receipts(self, indices: np.ndarray, arrivals_us: np.ndarray, now_us: int) -> None:
         """Entries arrived at these instants, up to now: their receipts are on the way back; those that are due now are taken."""

@@ -56,6 +56,7 @@ class Replicator(ReceiptTaker):
         self.wire: deque[tuple[int, int, int]] = deque()  # (index, sent_us, due_us), not yet stored at the peer
         self.receipts: deque[tuple[int, int]] = deque()  # (index, instant of the receipt)
         self.last_arrival_us = self.last_receipt_us = 0
+        self.seen_in = NULL  # the ledger that its receipts are from, where another is kept before it
         self.reading = self.stalled = False
         self.removed = False
         self.started_us = 0
@@ -191,6 +192,7 @@ class Replicator(ReceiptTaker):
         self.wire.clear()
         self.receipts.clear()
         self.stalled = False
+        self.seen_in = NULL
 
     def close(self, reason: str, cause: int, clean: bool) -> None:
         """The topic leaves its broker; not cleanly: receipts since the cursor's last write are forgotten. A load makes a new replicator, whose
@@ -313,6 +315,8 @@ class Replicator(ReceiptTaker):
             receipt_us = self.last_receipt_us
         self.last_receipt_us = receipt_us
         self.receipts.append((index, receipt_us))
+        if len(self.topic.log.ledgers) > 1 and self.topic.log.position(index)[0] != self.seen_in:
+            self.see_border(index, receipt_us)
         replication_order.store_at_peer(self, index, seq)
         if self.stalled:
             self.runtime.schedule(receipt_us, self.rank, self, "room", self.connection)

@@ -218,7 +218,7 @@ class Subscription:
         seq = self.note_moved(before, reason, cause)
         if reason in ("acknowledgement", "update"):
             self.look_up_snapshot(seq)
-        upkeep.trim_if_passed(self.topic, before, after, seq)
+        upkeep.trim_if_switched(self.topic, self.position_of(before)[0], before, after, seq)
 
     def position_of(self, mark_delete: int) -> tuple[int, int]:
         """A mark-delete as a position. A cursor that was caught up at a rollover stands at `<new ledger>:-1` (fact sheet B2)."""

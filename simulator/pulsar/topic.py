@@ -22,6 +22,7 @@ from simulator.pulsar.replicator import Replicator
 from simulator.pulsar.shadow.reads import Reads
 from simulator.pulsar.shadow.source import ShadowSource
 from simulator.pulsar.subscription import Subscription, note_owed
+from simulator.pulsar.topic_timers import TopicTimers
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _MINUTE_US = 60_000_000
 _ANY_NUMBER = 1 << 62
 
 
-class Topic:
+class Topic(TopicTimers):
     """One topic partition in one cluster. `base` is the topic's name without partition.
 
     `source` is the topic whose ledgers it reads, for a shadow topic; `refuses` why it takes no normal send, if so.
@@ -113,7 +114,7 @@ class Topic:
         if self.source is None:
             for subscription in self.subscriptions.values():
                 subscription.ledger_opened(seq)
-        upkeep.start(self)
+        self.start_timers()
         self.evaluate_controller(seq)
         self.shadows.loaded(seq, first)
         for audience in self.audiences.values():
@@ -207,22 +208,21 @@ class Topic:
             setting("managedLedgerMaxLedgerRolloverTimeMinutes", self) * _MINUTE_US,
             setting("managedLedgerMinLedgerRolloverTimeMinutes", self) * _MINUTE_US,
         )
-        if not self.age_timed:
-            upkeep.time_age(self)
+        self.time_age()
         self.shadows.ledgers_changed(cause)
 
-    def roll_over_if_full(self, cause: int) -> None:
-        """The entry that reaches a limit is the last of its ledger; the next is opened at once."""
+    def roll_over_if_full(self, cause: int) -> bool:
+        """The entry that reaches a limit is the last of its ledger; the next is opened at once. Says whether it was."""
         if self.terminated:
-            return
+            return False
         ledger, now_us = self.log.ledgers[-1], self.runtime.now_us
         if ledger.entries < self._full[0] and ledger.size_bytes < self._full[1] and now_us - ledger.opened_us < self._full[2]:
-            return
-        if self.log.full(now_us, *self._full):
-            self._open_ledger(cause)
-            for subscription in self.subscriptions.values():
-                subscription.ledger_opened(cause)
-            upkeep.trim(self, cause)
+            return False
+        if not self.log.full(now_us, *self._full):
+            return False
+        self._open_ledger(cause)
+        self.runtime.schedule(now_us, self.rank, self, "ledger_made", (self.epoch, cause))  # who takes no time for the last entry is first
+        return True
 
     # --- appends
 
@@ -384,17 +384,3 @@ class Topic:
         """Count from now on which reads the cache serves and which the bookies."""
         if self.reads is None:
             self.reads = Reads(self, self)
-
-    # --- timers
-
-    def age_timer(self, epoch: int) -> None:
-        """See `upkeep.age_timer`."""
-        upkeep.age_timer(self, epoch)
-
-    def trim_timer(self, epoch: int) -> None:
-        """See `upkeep.trim_timer`."""
-        upkeep.trim_timer(self, epoch)
-
-    def expiry_timer(self, epoch: int) -> None:
-        """See `upkeep.expiry_timer`."""
-        upkeep.expiry_timer(self, epoch)

@@ -1,7 +1,7 @@
-"""What a broker does to a topic by the clock: ledger rollover by age, trimming, message TTL.
+"""What a broker takes out of a topic again: ledgers that nobody needs, messages past their time to live.
 
-Rules: a timer belongs to one load of the topic and is stale after it (`epoch`). Trimming deletes whole ledgers that every
-durable cursor, replicators' included, has passed, and that retention lets go (fact sheet B3).
+Rules: trimming deletes whole ledgers that every durable cursor, replicators' included, has passed, and that retention lets go
+(fact sheet B3); `topic_timers` has the clocks.
 """
 
 from __future__ import annotations
@@ -25,62 +25,25 @@ BACKLOG_TO_EXPIRE = 1000
 """Entries: with fewer a cursor in use is looked at only when its oldest is past one and a half times the TTL (Pulsar's MINIMUM_BACKLOG_FOR_EXPIRY_CHECK)."""
 
 
-def start(topic: Topic) -> None:
-    """Begin the timers of a load."""
-    _again(topic, "trim_timer", topic.cluster.setting("retentionCheckIntervalInSeconds", topic) * _SECOND_US)
-    _again(topic, "expiry_timer", topic.cluster.setting("messageExpiryCheckIntervalInMinutes", topic) * _MINUTE_US)
+def trim_if_switched(topic: Topic, ledger: int, before: int, after: int, cause: int) -> None:
+    """A cursor that stood in `ledger` was moved from index `before` to `after`: trim when it is in another ledger now and alone was the slowest.
 
-
-def _again(topic: Topic, timer: str, after_us: int) -> None:
-    topic.runtime.schedule(topic.runtime.now_us + after_us, topic.rank, topic, timer, topic.epoch)
-
-
-def time_age(topic: Topic) -> None:
-    """The open ledger will be looked at when it is old (`ManagedLedgerImpl.updateLastLedgerCreatedTimeAndScheduleRolloverTask`)."""
-    topic.age_timed = True
-    topic.runtime.schedule(_old_at_us(topic), topic.rank, topic, "age_timer", topic.epoch)
-
-
-def _old_at_us(topic: Topic) -> int:
-    minutes = topic.cluster.setting("managedLedgerMaxLedgerRolloverTimeMinutes", topic)
-    return topic.log.ledgers[-1].opened_us + minutes * _MINUTE_US
-
-
-def age_timer(topic: Topic, epoch: int) -> None:
-    """A ledger has come of age; one that is empty then is looked at no more, and its first entry will be its last (#11116)."""
-    if epoch != topic.epoch or not topic.loaded:
-        return
-    if topic.runtime.now_us < _old_at_us(topic):
-        time_age(topic)  # it was opened after the timer began
-    else:
-        topic.age_timed = False
-        topic.roll_over_if_full(NULL)
-
-
-def trim_timer(topic: Topic, epoch: int) -> None:
-    """The periodic consumed-ledgers check."""
-    if epoch == topic.epoch and topic.loaded:
-        trim(topic, NULL)
-        _again(topic, "trim_timer", topic.cluster.setting("retentionCheckIntervalInSeconds", topic) * _SECOND_US)
-
-
-def expiry_timer(topic: Topic, epoch: int) -> None:
-    """The periodic TTL check."""
-    if epoch == topic.epoch and topic.loaded:
-        expire(topic)
-        _again(topic, "expiry_timer", topic.cluster.setting("messageExpiryCheckIntervalInMinutes", topic) * _MINUTE_US)
-
-
-def trim_if_passed(topic: Topic, before: int, after: int, cause: int) -> None:
-    """A mark-delete moved: trim when it crossed the border of a ledger."""
-    if passes_a_ledger(topic, before, after):
+    So the last entry of a ledger alone deletes nothing, the first of the next does (`ManagedLedgerImpl.onCursorMarkDeletePositionUpdated`).
+    """
+    if switches_ledger(topic, ledger, after) and _slowest(topic) > before:
         trim(topic, cause)
 
 
-def passes_a_ledger(topic: Topic, before: int, after: int) -> bool:
-    """Whether a mark-delete that moves so crosses the border of a ledger."""
-    ledgers = topic.log.ledgers
-    return len(ledgers) > 1 and any(before < ledger.first_index + ledger.entries - 1 <= after for ledger in ledgers[:-1])
+def switches_ledger(topic: Topic, ledger: int, after: int) -> bool:
+    """Whether index `after`, which may be yet to be appended, is in another ledger than `ledger`, and there is one to be deleted."""
+    log = topic.log
+    return len(log.ledgers) > 1 and ledger != (log.current.id if log.current is not None and after >= log.length else log.position(after)[0])
+
+
+def passed_border(topic: Topic, index: int, cause: int) -> None:
+    """A replicator has the receipt of entry `index`, its first in a ledger: trim when no cursor is behind it."""
+    if len(topic.log.ledgers) > 1 and _slowest(topic) >= index:
+        trim(topic, cause)
 
 
 def cursor_deleted(topic: Topic, cause: int) -> None:

@@ -69,7 +69,7 @@ class FanOut:
             self.runtime.now_us = int(items[:, rows.AT].max())
             for audience, before in bordering:
                 if before is not None:
-                    upkeep.trim_if_passed(audience.topic, before, audience.slowest(), self.runtime.seq - 1)
+                    upkeep.trim_if_switched(audience.topic, audience.topic.log.position(before)[0], before, audience.slowest(), self.runtime.seq - 1)
         self.flowing = False
         self.wake()
         return sum(len(part) for part in parts) // _DISPATCHES_PER_EVENT or 1

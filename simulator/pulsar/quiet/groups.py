@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from simulator.pulsar.acknowledging import ACK_GROUP_SIZE_MAX
-from simulator.pulsar.upkeep import passes_a_ledger
+from simulator.pulsar.upkeep import switches_ledger
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Groups:
         for begin, end in pairwise((first, *(at for at in self._breaks if first < at < last), last)):  # runs of indices that follow each other
             cursor.acknowledge_range(int(self._indices[begin]), int(self._indices[end - 1]))
         after = cursor.mark_delete
-        if after >= self._usable_from or passes_a_ledger(topic, before, after):
+        if after >= self._usable_from or switches_ledger(topic, self._position(before)[0], after):
             return False
         if cursor.dirty and at_us - cursor.last_persist_us >= topic.hot.persist_interval_us:
             if cursor.deleted_count > topic.cluster.setting("managedLedgerMaxUnackedRangesToPersist", topic):

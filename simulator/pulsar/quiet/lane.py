@@ -142,6 +142,8 @@ def _sends_only(replicator: Replicator) -> bool:
     remote = replicator.runtime.clusters[replicator.peer].topics.get(replicator.topic.name)
     if remote is None or not _stores_only(remote) or any(subscription.dispatcher.sessions for subscription in remote.subscriptions.values()):
         return False
+    if len(replicator.topic.log.ledgers) > 1 and replicator.topic.log.current.id != replicator.seen_in:
+        return False  # the first receipt of the open ledger is still an event to come
     caught_up = replicator.state == STARTED and not replicator.stalled and not replicator.schemas.waiting
     return caught_up and replicator.read_index == replicator.topic.log.length and replicator.link.bandwidth_bytes_per_s is None
 

@@ -110,8 +110,9 @@ class ShadowTopic(Topic):
         self._read_ledgers("load", cause)
         self.loaded_length = self.log.length
 
-    def roll_over_if_full(self, cause: int) -> None:
+    def roll_over_if_full(self, cause: int) -> bool:
         """It never rolls over on its own."""
+        return False
 
     # --- the source's ledgers
 
