@@ -89,8 +89,7 @@ class LeaderProcess:
         system = self.system
         self.rounds += 1
         self.round_us = system.now_us
-        spec = system.groups[self.group]
-        listed = system.storage.listed(spec.filter, self.start_us)
+        listed = system.streams_of(self.group, self.start_us)
         known = set(self.leader.streams)
         effects = self.leader.round(listed, lambda name: system.storage.streams[name].first_at(self.start_us))
         seq = system.note("leader.round", self.born_seq, self.node, self.group, self.number, len(self.leader.streams), len(self.leader.borrowers)) if effects else self.born_seq

@@ -13,7 +13,7 @@ from simulator.emqx.leader_process import LeaderProcess
 from simulator.emqx.leader_store import Committed, LeaderStore
 from simulator.emqx.network import Flight, Network
 from simulator.emqx.publisher import Publisher
-from simulator.emqx.ranks import RankProgress
+from simulator.emqx.ranks import Rank, RankProgress
 from simulator.emqx.reading import Reading
 from simulator.emqx.registry import Registry
 from simulator.emqx.session import Session
@@ -155,6 +155,10 @@ class Emqx(System):
         self.note("group.destroyed", cause, name)
         del self.store.groups[name]
         self.storage.remove_route(self.groups[name].filter)
+
+    def streams_of(self, name: str, start_us: int) -> list[tuple[str, Rank]]:
+        """The streams that a group shares which reads from an instant on: none while that is still to come."""
+        return self.storage.listed(self.groups[name].filter, start_us) if start_us <= self.now_us else []
 
     def group_name(self, subscription: Subscription) -> str | None:
         """The lab's name of the group that a subscription shares in; None for a private one."""

@@ -33,7 +33,7 @@ def place(system: Emqx, stream: str, position: int) -> int:
 def group_standing(system: Emqx, name: str, most: int) -> dict[str, Any]:
     """`streams`, `streams_total` and `repeats` of a group."""
     kept = system.store.groups.get(name)
-    listed = system.storage.listed(system.groups[name].filter, kept.start_us) if kept is not None else []
+    listed = system.streams_of(name, kept.start_us) if kept is not None else []
     committed = {stream: _committed(system, kept, stream) for stream, _rank in listed}
     readers = _readers(system, name)
     return {

@@ -71,6 +71,6 @@ def test_a_group_is_compared_by_its_own_figures(make_lab):
     panel = panel_of(lab)
     expect(panel).to_contain_text("What helps most: no link cut or slowed. 31 fewer twice", timeout=30_000)
     expect(row(lab, "sessions that ping every 2 s")).to_contain_text("20 fewer twice, without a reader 3.79 s longer")
-    expect(panel.get_by_role("columnheader")).to_contain_text(["", "deliveries twice", "redelivered", "lost", "lost, quality 0", "not read by the end", "without a reader", "two readers", "difference", ""])
+    expect(panel.get_by_role("columnheader")).to_contain_text(["changed", "deliveries twice", "redelivered", "lost", "lost, quality 0", "not read by the end", "without a reader", "two readers", "difference", "as a lab"])
     expect(panel.get_by_role("link", name="three strategies")).to_be_hidden()
     assert lab.troubles == []

@@ -100,6 +100,15 @@ def test_a_group_is_declared_again_and_begins_where_it_is_told(start, first, twi
     assert counted["published"] == (291 if start is not None else 291 - 40), "what came from 16 s to 20 s is nobody's"
 
 
+@pytest.mark.parametrize("start, subscribed", [("5s", "20s"), ("10s", "0s")])
+def test_a_group_begins_at_its_start_time_be_it_past_or_to_come(start, subscribed):
+    world = run(NODES + f'groups: {{g: {{filter: "t/#", startTime: {start}}}}}\nsessions: {{a: {{node: n, start: {subscribed}, subscriptions: ["$share/g/t/#"]}}}}\n'
+                "publishers: {p: {topic: t/x, clients: 1, every: 500ms}}", "30s")  # fmt: skip
+    counted, first = group(world, "g"), int(start[:-1])
+    assert counted["published"] == counted["delivered"] == 2 * (30 - first) + 1 and counted["unowned_us"] <= 20 * SECOND
+    assert min(row["sequence_id"] for row in rows(world, "message.delivered")) == 2 * first
+
+
 def test_a_destroyed_group_is_not_read_when_something_else_keeps_its_messages():
     world = run(NODES + 'groups: {g: {filter: "t/#"}}\nsessions: {a: {node: n, subscriptions: ["$share/g/t/#"]}, own: {node: n, subscriptions: ["t/#"]}}\n'
                 "publishers: {p: {topic: t/x, clients: 1, every: 100ms, start: 1s}}\n" + commands("at: 5s, do: group.destroy, group: g"), "30s")  # fmt: skip
