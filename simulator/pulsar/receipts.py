@@ -47,7 +47,10 @@ class ReceiptTaker:
 
     def see_border(self, index: int, receipt_us: int) -> None:
         """The first receipt of a ledger, unlike others, is an event: those before it may go then."""
-        self.seen_in = self.topic.log.position(index)[0]
+        ledger = self.topic.log.position(index)[0]
+        if ledger == self.seen_in:
+            return
+        self.seen_in = ledger
         self.runtime.schedule(receipt_us, self.rank, self, "passed_border", (self.connection, index))
 
     def passed_border(self, argument: tuple[int, int]) -> None:

@@ -315,7 +315,8 @@ class Replicator(ReceiptTaker):
             receipt_us = self.last_receipt_us
         self.last_receipt_us = receipt_us
         self.receipts.append((index, receipt_us))
-        if len(self.topic.log.ledgers) > 1 and self.topic.log.position(index)[0] != self.seen_in:
+        ledgers = self.topic.log.ledgers
+        if len(ledgers) > 1 and index >= ledgers[1].first_index:
             self.see_border(index, receipt_us)
         replication_order.store_at_peer(self, index, seq)
         if self.stalled:
