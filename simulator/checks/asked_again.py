@@ -1,7 +1,7 @@
 """How long a client waits that the LookupService refused: 100 ms, doubled with each refusal up to 60 s, for ever (docs/tenant-migration.md).
 
-A refusal says how many times in a row; the next request reaches the service a round trip and that wait later. A consumer that lost several brokers
-at a time asks for each, and is not judged; nor is, after its last message, a producer whose plan ends.
+A refusal says how many times in a row; the next request reaches the service a round trip and that wait later. A client that lost several brokers
+one after another asks for each, and is not judged; nor is, after its last message, a producer whose plan ends.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from simulator.scenarios.settings import OPTIONS
 from simulator.trace.registry import CODE
 
 FIRST_US, MOST_US = 100_000, 60_000_000
-_READ = ("lookup.failed", "lookup.answered", "client.changed", "consumer.disconnected", "consumer.connected")
-_FAILED, _ANSWERED, _CHANGED, _LEFT, _CAME = (CODE[name] for name in _READ)
+_READ = ("lookup.failed", "lookup.answered", "client.changed", "consumer.disconnected", "producer.disconnected", "consumer.connected", "producer.connected")
+_FAILED, _ANSWERED, _CHANGED, *_CONNECTIONS = (CODE[name] for name in _READ)
+_LEFT, _CAME = _CONNECTIONS[:2], _CONNECTIONS[2:]
 NEVER_US = 1 << 62
 
 
@@ -34,7 +35,7 @@ class AskedAgain(Check):
         self.ending = frozenset(name for name, spec in scenario.producers.items() if spec.count is not None or spec.at_us or spec.stop_us is not None)
         self.due: dict[int, int] = {}  # client -> instant
         self.next_due_us = NEVER_US
-        self.lost: dict[int, int] = {}  # consumer -> brokers that it lost since it last had one
+        self.lost: dict[int, int] = {}  # client -> brokers that it lost since it last had one
 
     def copy_into(self, copy: AskedAgain) -> None:
         copy.watching, copy.trip_us, copy.ending, copy.next_due_us = self.watching, self.trip_us, self.ending, self.next_due_us
@@ -55,10 +56,10 @@ class AskedAgain(Check):
                 self.next_due_us = min(self.next_due_us, self.due[client])
             elif kind == _CHANGED:
                 self.due.pop(client, None)
-            elif kind == _LEFT:
+            elif kind in _LEFT:
                 self.due.pop(client, None)
                 self.lost[client] = self.lost.get(client, 0) + 1
-            elif kind == _CAME and self.lost.get(client, 0) < 2:
+            elif kind in _CAME and self.lost.get(client, 0) < 2:
                 self.lost[client] = 0
         yield from self._overdue(stretch, stretch.at_us(stretch.last - 1))
 

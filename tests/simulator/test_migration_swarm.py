@@ -56,13 +56,13 @@ def scenarios(draw):
             "ads": {"topic": "clicks", "type": "Shared", "initialPosition": "Earliest"},
         },
         "consumers": {**consumers, "ads-1": {"subscription": "ads", "processing": "1ms"}},
-        "commands": draw(commands()) + healing(),
+        "commands": draw(commands([f"orders-partition-{number}" for number in range(partitions)] or ["orders"])) + healing(),
     }  # fmt: skip
 
 
 @st.composite
-def commands(draw):
-    """A migration begins early; everything else comes at random."""
+def commands(draw, logs):
+    """A migration begins early; everything else comes at random. One of the logs may lose its broker for a while."""
     strategy = draw(st.sampled_from(STRATEGIES))
     start = {"at": milliseconds(draw(st.integers(200, 1500))), "do": "migration.start", "tenant": "acme", "to": "green", "strategy": strategy,
              "through": draw(st.sampled_from(["switch", "switch", "clean-up", "consumption-progress", "metadata"]))}  # fmt: skip
@@ -76,6 +76,7 @@ def commands(draw):
         st.fixed_dictionaries({"do": st.just("cluster.crash"), "cluster": cluster}), st.fixed_dictionaries({"do": st.just("cluster.restart"), "cluster": cluster}),
         st.fixed_dictionaries({"do": st.sampled_from(["lookup.stop", "lookup.start"])}),
         st.fixed_dictionaries({"do": st.just("topic.unload"), "cluster": cluster, "topic": st.just("orders")}),
+        st.fixed_dictionaries({"do": st.just("topic.crash"), "cluster": cluster, "topic": st.sampled_from(logs), "downtime": st.sampled_from(["0s", "800ms"])}),
         st.fixed_dictionaries({"do": st.just("producer.publish"), "producer": st.just("web"), "count": st.integers(1, 20)}),
     )  # fmt: skip
     last = draw(st.sampled_from(["roll-back", "clean-up", "pause"]))

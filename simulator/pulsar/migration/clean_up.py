@@ -33,9 +33,9 @@ class CleanUp(Work):
 
     def conditions(self) -> list[Condition]:
         run, migration = self.run, self.migration
-        clients = migration.clients_in(run.source)
+        clients, came = migration.clients_in(run.source), migration.works[SWITCH].progress()
         found = [
-            Condition(migration.works[SWITCH].complete() and run.switched_at_us is not None, f"step {SWITCH}: {migration.works[SWITCH].progress().done} clients have come over"),
+            Condition(migration.works[SWITCH].complete() and run.switched_at_us is not None, f"step {SWITCH}: {came.done:,} of {came.total:,} {came.unit} have come over"),
             Condition(self.source.up, f"{run.source} is {self.source.state}"),
             Condition(not clients, connected(clients, run.source)),
             self._needed(),

@@ -92,6 +92,9 @@ class Switching(Work):
         """Unload the next topic that has clients who should look up again; come back for the others."""
         if number != self.number:
             return
+        for topic in self.topics_in(self.runtime.clusters[self.leaving]):
+            if not (topic.cluster.up and topic.loaded):  # its clients have lost it already
+                self.unloaded_us.setdefault(topic.name, self.runtime.now_us)
         topic = next((topic for topic in self._topics_left() if self._due(topic)), None)
         if topic is not None:
             self.unloaded_us[topic.name] = self.runtime.now_us
