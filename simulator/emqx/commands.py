@@ -218,7 +218,7 @@ def disturb(fate: str) -> Handler:
 
     def order(system: Emqx, arguments: dict, begin: Begin) -> None:
         begin()
-        system.network.orders.append(Order(fate, arguments["type"], arguments.get("session"), arguments.get("group"), arguments.get("by_us", 0)))
+        system.network.orders.append(Order(fate, arguments["type"], arguments.get("session"), arguments.get("group"), arguments.get("by_us", 0), arguments.get("stream"), arguments.get("skip", 0)))
 
     return order
 

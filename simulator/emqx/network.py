@@ -40,13 +40,15 @@ class Flight(NamedTuple):
 
 
 class Order(NamedTuple):
-    """What a person asked to befall the next message that fits; None fits all."""
+    """What a person asked to befall a message: the next that fits, after `skip` others have passed; None fits all."""
 
     fate: str  # lose | delay | duplicate
     kind: str
     session: str | None
     group: str | None
     by_us: int
+    stream: str | None = None
+    skip: int = 0
 
 
 class Network:
@@ -105,8 +107,10 @@ class Network:
 
     def _order_for(self, message: Message) -> Order | None:
         for place, order in enumerate(self.orders):
-            if order.kind == message.kind and order.session in (None, message.borrower[0]) and order.group in (None, message.group):
-                return self.orders.pop(place)
+            if order.kind == message.kind and order.session in (None, message.borrower[0]) and order.group in (None, message.group) and order.stream in (None, message.stream):
+                if not order.skip:
+                    return self.orders.pop(place)
+                self.orders[place] = order._replace(skip=order.skip - 1)
         return None
 
     def arrive(self, flight: Flight) -> None:

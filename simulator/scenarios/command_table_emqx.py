@@ -17,7 +17,8 @@ _PUBLISHER = Key("publisher", "publisher", "which publisher", required=True)
 _TOPIC = Key("topic", "subscription-filter", "a topic filter, $share/GROUP/FILTER or $queue/FILTER", required=True)
 _NEXT = (
     Key("type", "choice", "what is said", required=True, choices=PROTOCOL_MESSAGES),
-    Key("session", "session", "only to or from this session"), Key("group", "text", "only about this group"),
+    Key("session", "session", "only to or from this session"), Key("group", "text", "only about this group"), Key("stream", "text", "only about this stream, named shard/generation/topic"),
+    Key("skip", "integer", "so many that fit are let pass first", minimum=0, maximum=1_000_000),
 )  # fmt: skip
 
 DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (

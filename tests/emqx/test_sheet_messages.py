@@ -212,6 +212,14 @@ def test_messages_of_one_node_keep_their_order_and_those_between_nodes_need_not(
     assert arrived and arrived != sorted(arrived)
 
 
+def test_a_chosen_message_is_lost_and_no_other():
+    """The third report of one stream: neither the two before it nor what is said of the other."""
+    world = run(with_commands(TWO, "at: 8s, do: protocol.lose, type: update-progress, stream: 1/1/t, skip: 2"))
+    told = [row["count"] for row in rows(world, "protocol.sent", reason="update-progress", topic="1/1/t") if row["at_us"] > 8 * SECOND]
+    (lost,) = rows(world, "protocol.lost")
+    assert (lost["count"], lost["topic"], lost["detail"]) == (told[2], "1/1/t", "command") and group(world, "g")["duplicates"] == 0
+
+
 def test_loss_duplication_and_reordering_are_options_of_a_link():
     shares = {"loss": "protocol.lost", "duplication": "protocol.duplicated"}
     for option, event in shares.items():

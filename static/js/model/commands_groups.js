@@ -10,7 +10,10 @@ const SAID = [
   "leader-wanted", "ping", "update-progress", "revoke-finished", "disconnect",
   "leader-connect-response", "ping-response", "grant", "revoke", "revoked", "invalidate",
 ];
-const next = [{ name: "type", kind: "choice", required, choices: SAID }, { name: "session", kind: "session" }, { name: "group", kind: "text" }];
+const next = [
+  { name: "type", kind: "choice", required, choices: SAID },
+  { name: "session", kind: "session" }, { name: "group", kind: "text" }, { name: "stream", kind: "text" }, { name: "skip", kind: "integer" },
+];
 
 /** @type {Object<string, import("./commands.js").Command>} */
 export const GROUP_COMMANDS = {

@@ -7,6 +7,12 @@ import { counted } from "./format.js";
 /** @param {Repeats} figures */
 const comesAgain = (figures) => (figures ? `At this instant: ${counted(figures.again, "message")} would come again, ${figures.acknowledged} of them acknowledged.` : "");
 
+/** Which message a command about messages between borrowers and leaders is about. */
+function chosen({ type, session, stream, skip }) {
+  const of = [session ? ` to or from ${session}` : "", stream ? ` about ${stream}` : "", Number(skip) ? `, after ${counted(Number(skip), "other")},` : ""].join("");
+  return `The next ${type ?? "message of this kind"}${of}`;
+}
+
 /** Of one session, over all groups. */
 function ofSession(session, state) {
   const figures = Object.values(state?.view?.groups ?? {}).map(({ repeats }) => repeats.sessions[session]).filter(Boolean);
@@ -42,9 +48,9 @@ export const GROUP_WORDS = {
   "storage.close-generation": () => ["The streams of all shards end where they are; what is published from now on opens new ones."],
   "storage.add-shards": () => ["Clients are dealt over more shards; the streams that are there stay."],
   "store.fail": () => ["No leader can be elected and none can commit meanwhile."],
-  "protocol.lose": ({ type }) => [`The next ${type ?? "message of this kind"} reaches nobody.`],
-  "protocol.delay": ({ type }) => [`The next ${type ?? "message of this kind"} comes late.`],
-  "protocol.duplicate": ({ type }) => [`The next ${type ?? "message of this kind"} comes twice.`],
+  "protocol.lose": (order) => [`${chosen(order)} reaches nobody.`],
+  "protocol.delay": (order) => [`${chosen(order)} comes late.`],
+  "protocol.duplicate": (order) => [`${chosen(order)} comes twice.`],
   "publisher.publish": ({ publisher }) => [`${publisher ?? "The publisher"} publishes at once.`],
   "publisher.pause": ({ publisher }) => [`${publisher ?? "The publisher"} publishes nothing for now.`],
   "publisher.resume": ({ publisher }) => [`${publisher ?? "The publisher"} goes on.`],
