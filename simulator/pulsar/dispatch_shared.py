@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from simulator.pulsar.subscription import Subscription
 
 KEY_HASHES = 65_536
+_ANY_NUMBER = 1 << 62
 POINTS_PER_CONSUMER = 100  # subscriptionKeySharedConsistentHashingReplicaPoints
 
 
@@ -223,12 +224,16 @@ class SharedDispatcher(Dispatcher):
 
 
 class KeySharedDispatcher(SharedDispatcher):
-    """A key goes to one consumer (consistent hashing); it changes hands only when nothing of it is outstanding."""
+    """A key goes to one consumer (consistent hashing); it changes hands only when nothing of it is outstanding.
+
+    What cannot go yet is read past, up to a number of entries (#23231): with so many waiting nothing new is read, for nobody.
+    """
 
     def __init__(self, subscription: Subscription) -> None:
         super().__init__(subscription)
         self.ring: list[tuple[int, Session]] = []
         self.held: dict[int, list] = {}  # key -> [session, messages outstanding]
+        self.stuck = BitMap()  # of the dispatch under way: what cannot go now
 
     def add(self, session: Session, cause: int) -> None:
         points = [(draw(stream_key(0, session.consumer.name), point) % KEY_HASHES, session) for point in range(POINTS_PER_CONSUMER)]
@@ -269,7 +274,6 @@ class KeySharedDispatcher(SharedDispatcher):
         if self.busy or self.blocked or not self.sessions:
             return
         self.busy = True
-        stuck = BitMap()
         blocked_keys: dict[int, bool] = {}
         while not self.blocked and any(session.ready for session in self.sessions):
             index = self._next_index(cause)
@@ -280,13 +284,25 @@ class KeySharedDispatcher(SharedDispatcher):
             held = self.held.get(key)
             if key in blocked_keys or not session.ready or (held is not None and held[0] is not session):
                 blocked_keys[key] = True
-                stuck.add(index)
+                self.stuck.add(index)
                 continue
             if held is None:
                 held = self.held[key] = [session, 0]
             held[1] += self._send(session, index, cause)
-        self.replay |= stuck
+        self.replay |= self.stuck
+        self.stuck = BitMap()
         self.busy = False
+
+    def next_deliverable(self, cause: int) -> int | None:
+        return None if len(self.stuck) >= self._look_ahead_max() else super().next_deliverable(cause)
+
+    def _look_ahead_max(self) -> int:
+        """PersistentStickyKeyDispatcherMultipleConsumers.getEffectiveLookAheadLimit: where both limits are off those of unacknowledged messages count."""
+        hot, consumers = self.topic.hot, len(self.sessions)
+        limits = [hot.ahead_per_consumer * consumers, hot.ahead_per_subscription]
+        if not any(limits):
+            limits = [hot.unacked_per_consumer * consumers, hot.unacked_per_subscription]
+        return min((limit for limit in limits if limit), default=_ANY_NUMBER)
 
     def release(self, acks: list[Ack], released: list[int], cause: int) -> None:
         freed = False

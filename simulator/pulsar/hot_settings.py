@@ -24,6 +24,8 @@ class HotSettings:
     turn_messages: int
     unacked_per_consumer: int
     unacked_per_subscription: int
+    ahead_per_consumer: int
+    ahead_per_subscription: int
     delays: bool
     persist_interval_us: int
 
@@ -42,6 +44,8 @@ class HotSettings:
             turn_messages=setting("dispatcherMaxRoundRobinBatchSize"),
             unacked_per_consumer=setting("maxUnackedMessagesPerConsumer"),
             unacked_per_subscription=setting("maxUnackedMessagesPerSubscription"),
+            ahead_per_consumer=setting("keySharedLookAheadMsgInReplayThresholdPerConsumer"),
+            ahead_per_subscription=setting("keySharedLookAheadMsgInReplayThresholdPerSubscription"),
             delays=setting("delayedDeliveryEnabled"),
             persist_interval_us=_SECOND_US // rate if rate else 0,
         )

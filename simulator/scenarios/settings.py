@@ -35,6 +35,8 @@ SETTINGS: dict[str, Setting] = {
         Setting("messageExpiryCheckIntervalInMinutes", 5, "integer", "period of the TTL check", minimum=1, dynamic=False),
         Setting("maxUnackedMessagesPerConsumer", 50000, "integer", "unacknowledged messages at which dispatch to a consumer stops; 0 is off", minimum=0),
         Setting("maxUnackedMessagesPerSubscription", 200000, "integer", "unacknowledged messages at which dispatch of a subscription stops; 0 is off", minimum=0),
+        Setting("keySharedLookAheadMsgInReplayThresholdPerConsumer", 2000, "integer", "messages for each consumer that a Key_Shared subscription reads past those that cannot go yet; 0 is off", minimum=0),
+        Setting("keySharedLookAheadMsgInReplayThresholdPerSubscription", 20000, "integer", "the same for all its consumers together", minimum=0),
         Setting("dispatcherMaxReadBatchSize", 100, "integer", "entries read at once by a dispatcher", minimum=1),
         Setting("dispatcherMaxRoundRobinBatchSize", 20, "integer", "messages given to one Shared consumer in a turn", minimum=1),
         Setting("activeConsumerFailoverDelayTimeMillis", 1000, "integer", "wait before a new active consumer reads", minimum=0),
