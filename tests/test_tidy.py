@@ -337,6 +337,16 @@ def page_modules() -> list[Path]:
     return sorted((ROOT / "static").rglob("*.js"))
 
 
+def test_browser_tests_wait_for_what_they_read_and_for_no_length_of_time():
+    """On a busy machine any length of time is too short, and what was counted is another thing when it is read; `tests/browser/conftest.py` says what to do instead."""
+    waits = re.compile(r"wait_for_timeout\(|\.new_context\(|browser\.new_page\(|assert .*\.count\(\)|assert .*inner_text\(\)|timeout=\d")
+    offences = []
+    for path in sorted((ROOT / "tests" / "browser").glob("test_*.py")):
+        lines = enumerate(path.read_text().splitlines(), 1)
+        offences += [f"{name_of(path)}:{number} {line.strip()}" for number, line in lines if waits.search(line) and "at_rest()" not in line]
+    no_offences(offences)
+
+
 def test_page_modules_write_no_markup_from_data():
     forbidden = re.compile(r"\b(innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval|new Function)\b")
     offences = []

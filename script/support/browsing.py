@@ -1,15 +1,27 @@
-"""The system's Chromium driven by Playwright, for pages whose policy forbids `eval`: waiting asks from outside, again and again."""
+"""The system's Chromium driven by Playwright, for pages whose policy forbids `eval`: waiting asks from outside, again and again.
+
+Rules: nobody waits for a length of time. What a page does after it is told something (ask the server, draw, move, write a
+moment later) is counted by `unrest.js` as it begins and ends; a page that has nothing left to do is at rest, and only then is what it
+shows read in several steps or a picture of it taken.
+"""
 
 from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from playwright.sync_api import Error
 from script.support import system
 from script.support.environment import SetUpFailed
 
-WAIT_LIMIT_SECONDS, ASK_EVERY_MS = 60, 50
+WAIT_LIMIT_SECONDS, ASK_EVERY_MS = 120, 50
+"""The limit is for pages that will never come to it: a machine that is busy with other things takes a multiple of a quiet one's time."""
+
+NOTES_OF_UNREST = Path(__file__).with_name("unrest.js")
+"""For `add_init_script(path=…)`."""
 
 
 def chromium() -> str:
@@ -22,11 +34,35 @@ def chromium() -> str:
 
 def wait_until(page: Any, function: str, argument: Any = None) -> None:
     """Waits until a JavaScript function gives something true. Playwright's own wait evaluates text in the page, which the policy refuses."""
+    _ask_until(page, function, argument, bool, lambda _answer: f"to this: {function}")
+
+
+def wait_until_at_rest(page: Any) -> None:
+    """Waits until a page with `NOTES_OF_UNREST` has nothing left to do."""
+    _ask_until(page, "async () => { await unrest.painted(); return unrest.whole(); }", None, lambda answer: answer == [], lambda answer: f"to rest: {answer}")
+
+
+def wait_until_drawn(page: Any) -> None:
+    """Waits until a page with `NOTES_OF_UNREST` shows all that it holds; it may still ask the server for more."""
+    _ask_until(page, "async () => { await unrest.painted(); return unrest.ofDrawing(); }", None, lambda answer: answer == [], lambda answer: f"to an end of drawing: {answer}")
+
+
+def _ask_until(page: Any, function: str, argument: Any, good: Callable[[Any], bool], words: Callable[[Any], str]) -> None:
     end = time.monotonic() + WAIT_LIMIT_SECONDS
-    while not page.evaluate(function, argument):
+    while not good(answer := _asked(page, function, argument)):
         if time.monotonic() > end:
-            raise SetUpFailed(f"The page did not come to this within {WAIT_LIMIT_SECONDS} s: {function}")
+            raise SetUpFailed(f"The page did not come within {WAIT_LIMIT_SECONDS} s {words(answer)}")
         page.wait_for_timeout(ASK_EVERY_MS)
+
+
+def _asked(page: Any, function: str, argument: Any) -> Any:
+    """What the page answers; None from one that is being left for another, which has no answer of its own any more."""
+    try:
+        return page.evaluate(function, argument)
+    except Error as reason:
+        if "Execution context was destroyed" not in reason.message:
+            raise
+        return None
 
 
 def open_at(page: Any, address: str, at_us: int) -> None:

@@ -17,7 +17,7 @@ from script.support import system
 from script.support.environment import PYTHON, SetUpFailed, ensure_environment, run_command
 from script.support.processes import POLL_SECONDS, Supervisor, say
 
-START_LIMIT_SECONDS = 60
+START_LIMIT_SECONDS = 120
 """A site that has not answered by then is taken for broken."""
 
 WORKER_PAUSE_SECONDS = 2.0

@@ -1,6 +1,8 @@
-"""A real server and a real headless Chromium for the page's tests: one server for all of them, a Chromium per module, a fresh browser context per test.
+"""A real server and a real headless Chromium for the page's tests: one of each for all of them, a fresh browser context per test.
 
 Rules: what a test makes (labs, reports) stays on the server, so none may expect to be alone there; what a person's browser keeps is in its context.
+No test waits for a length of time, and none reads a page that still changes: what a press or click leads to comes over a socket and is drawn
+a frame later. A single thing is read by `expect`, which asks until it is so; several, or a picture, once the page is `at_rest()`.
 """
 
 from __future__ import annotations
@@ -10,13 +12,22 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
-from script.support.browsing import chromium, wait_until
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from script.support.browsing import NOTES_OF_UNREST, WAIT_LIMIT_SECONDS, chromium, wait_until, wait_until_at_rest, wait_until_drawn
 from script.support.processes import Supervisor
 from script.support.temporary_site import Site, temporary_site
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
 WIDE = {"width": 1440, "height": 900}
+expect.set_options(timeout=1000 * WAIT_LIMIT_SECONDS)  # a busy machine is no reason to fail; what is so at once is not waited for
+
+
+def fresh_context(browser: Browser, **options: Any) -> BrowserContext:
+    """A person's browser with nothing kept in it; its pages can be waited for until they are at rest."""
+    context = browser.new_context(**{"viewport": WIDE, **options})
+    context.set_default_timeout(1000 * WAIT_LIMIT_SECONDS)
+    context.add_init_script(path=NOTES_OF_UNREST)
+    return context
 
 
 @pytest.fixture(scope="session")
@@ -25,12 +36,42 @@ def site() -> Iterator[Site]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=os.environ.get("CHROMIUM") or chromium(), args=ARGUMENTS)
-        yield started
-        started.close()
+class Chromium:
+    """The browser of this folder's tests: started when first asked for and, should it have died in a test, for the next one."""
+
+    def __init__(self) -> None:
+        self._playwright = sync_playwright().start()
+        self._browser = self._launched()
+
+    def _launched(self) -> Browser:
+        return self._playwright.chromium.launch(executable_path=os.environ.get("CHROMIUM") or chromium(), args=ARGUMENTS, timeout=1000 * WAIT_LIMIT_SECONDS)
+
+    def browser(self) -> Browser:
+        if not self._browser.is_connected():
+            self._browser = self._launched()
+        return self._browser
+
+    def close(self) -> None:
+        self._browser.close()
+        self._playwright.stop()
+
+
+CHROMIUM = pytest.StashKey[Chromium]()
+
+
+@pytest.fixture
+def browser(pytestconfig: pytest.Config) -> Browser:
+    if CHROMIUM not in pytestconfig.stash:
+        pytestconfig.stash[CHROMIUM] = Chromium()
+    return pytestconfig.stash[CHROMIUM].browser()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """The browser ends with this folder's last test: Playwright holds an event loop, beside which no other test could have one."""
+    if (nextitem is None or nextitem.path.parent != item.path.parent) and CHROMIUM in item.config.stash:
+        item.config.stash[CHROMIUM].close()
+        del item.config.stash[CHROMIUM]
 
 
 def note_troubles(page: Page, address: str, troubles: list[str]) -> None:
@@ -44,12 +85,11 @@ def note_troubles(page: Page, address: str, troubles: list[str]) -> None:
 class Lab:
     """A lab's page as its owner sees it, and all that went wrong on it."""
 
-    def __init__(self, page: Page, site: Site, made: dict[str, str], troubles: list[str] | None = None) -> None:
-        """`troubles` are those of a page that showed other labs before; a new page's are noted from now on."""
+    def __init__(self, page: Page, site: Site, made: dict[str, str]) -> None:
+        """`troubles` are noted from now on."""
         self.page, self.site, self.made = page, site, made
-        self.troubles: list[str] = [] if troubles is None else troubles
-        if troubles is None:
-            note_troubles(page, site.address, self.troubles)
+        self.troubles: list[str] = []
+        note_troubles(page, site.address, self.troubles)
 
     def open(self, query: str = "", owner: bool = True) -> Lab:
         token = f"#token={self.made['token']}" if owner else ""
@@ -64,8 +104,15 @@ class Lab:
         wait_until(self.page, f"() => {{ const state = globalThis.failoverLab.getState(); return {expression}; }}")
 
     def seek(self, at_us: int) -> None:
+        """Goes to an instant and waits until it is drawn."""
         self.page.evaluate("at_us => globalThis.failoverLab.link.seek(at_us)", at_us)
         self.until(f"state.at_us === {at_us}")
+        wait_until_drawn(self.page)
+
+    def at_rest(self) -> Lab:
+        """Waits until the page has nothing left to do: what it shows now stays."""
+        wait_until_at_rest(self.page)
+        return self
 
 
 @pytest.fixture
@@ -73,7 +120,7 @@ def make_lab(browser: Browser, site: Site) -> Iterator[Callable[..., Lab]]:
     contexts: list[BrowserContext] = []
 
     def make(scenario: str = "", yaml: str = "", viewport: dict[str, int] | None = None, of: Lab | None = None, **options: Any) -> Lab:
-        context = browser.new_context(viewport=viewport or WIDE, **options)
+        context = fresh_context(browser, viewport=viewport or WIDE, **options)
         contexts.append(context)
         return Lab(context.new_page(), site, of.made if of else site.open_lab(**({"yaml": yaml} if yaml else {"scenario": scenario})))
 
@@ -97,16 +144,17 @@ def open_lab(make_lab: Callable[..., Lab]) -> Iterator[Callable[..., Lab]]:
 
 @pytest.fixture
 def open_page(browser: Browser, site: Site) -> Iterator[Callable[..., Page]]:
-    """Opens a page of the site in a context of its own, and waits until it is `ready`, a function in JavaScript; nothing may go wrong on it."""
+    """Opens a page of the site in a context of its own, and waits until it is `ready`, a function in JavaScript, and at rest; nothing may go wrong on it."""
     troubles: list[str] = []
     contexts: list[BrowserContext] = []
 
     def opened(path: str, ready: str = "() => true", **options: Any) -> Page:
-        contexts.append(browser.new_context(**{"viewport": WIDE, **options}))
+        contexts.append(fresh_context(browser, **options))
         page = contexts[-1].new_page()
         note_troubles(page, site.address, troubles)
         page.goto(f"{site.address}{path}")
         wait_until(page, ready)
+        wait_until_at_rest(page)
         return page
 
     yield opened

@@ -6,14 +6,17 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from script.support.browsing import wait_until
+from playwright.sync_api import expect
+from script.support.browsing import wait_until_at_rest
+from tests.browser.conftest import Lab, fresh_context
 
 SERIOUS = {"serious", "critical"}
 THEMES = ("light", "dark")
 
 
 def findings(page: Any) -> list[str]:
-    """What axe calls serious or critical, one line each with the element. The script comes from the wheel, into this page only."""
+    """What axe calls serious or critical on the page at rest, one line each with the element. The script comes from the wheel, into this page only."""
+    wait_until_at_rest(page)
     page.evaluate(AXE_SCRIPT)
     result = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
     return [
@@ -28,23 +31,23 @@ def findings(page: Any) -> list[str]:
 def lab(make_lab, request):
     opened = make_lab("region-down", color_scheme=request.param, reduced_motion="reduce").open()
     opened.seek(5_300_000)
-    opened.page.wait_for_timeout(900)
-    yield opened
+    yield opened.at_rest()
     assert opened.troubles == []
 
 
-def open_things(page: Any):
+def open_things(lab: Lab):
     """Each state of the page in turn: what is open then, and how it is closed again."""
+    page = lab.page
     yield "as it opens"
     page.keyboard.press("t")
     yield "this instant in words"
     page.keyboard.press("t")
     page.locator(".event").first.click()
-    page.wait_for_timeout(400)
+    expect(page.locator("[data-part=lit]")).to_be_visible()
     yield "a lit cone"
     page.locator(".mark-button").last.focus()
     page.keyboard.press("Enter")
-    page.wait_for_timeout(500)
+    expect(page.get_by_role("region", name="A look inside")).to_be_visible()
     yield "a look inside"
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")
@@ -62,20 +65,18 @@ def open_things(page: Any):
     yield "the form of a command"
     page.keyboard.press("Escape")
     page.evaluate("() => failoverLab.link.command({ do: 'link.cut', link: 'us-east <-> us-west' }, { apart: true })")
-    wait_until(page, "() => failoverLab.getState().branches.length === 2")
-    page.wait_for_timeout(300)
+    lab.until("state.branches.length === 2")
     page.keyboard.press("y")
     yield "the branches"
     page.keyboard.press("Escape")
     for tab in page.get_by_role("tab").all():
         tab.click()
-        page.wait_for_timeout(700)
         yield f"the view {tab.inner_text()}"
 
 
 @pytest.mark.parametrize("lab", THEMES, indirect=True)
 def test_the_lab_with_everything_open(lab):
-    found = [f"{state}: {line}" for state in open_things(lab.page) for line in findings(lab.page)]
+    found = [f"{state}: {line}" for state in open_things(lab) for line in findings(lab.page)]
     assert found == []
 
 
@@ -83,26 +84,22 @@ def test_the_lab_with_everything_open(lab):
 def test_a_phone(make_lab, theme):
     lab = make_lab("region-down", viewport={"width": 390, "height": 844}, color_scheme=theme, has_touch=True).open()
     lab.seek(5_300_000)
-    lab.page.wait_for_timeout(700)
     assert findings(lab.page) == []
 
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("path", ["/", "/my-set-up/", "/labs/", "/labs/nosuchlab/", "/nowhere/"])
 def test_the_other_pages(browser, site, theme, path):
-    context = browser.new_context(color_scheme=theme)
+    context = fresh_context(browser, color_scheme=theme)
     page = context.new_page()
     page.goto(f"{site.address}{path}")
-    page.wait_for_timeout(400)
     found = findings(page)
     context.close()
     assert found == []
 
 
-def test_a_planted_fault_is_found(browser, site):
-    page = browser.new_page()
-    page.goto(site.address)
+def test_a_planted_fault_is_found(open_page):
+    page = open_page("/")
     page.evaluate("() => { const image = document.createElement('img'); image.src = '/static/icons/failover-lab.svg'; document.querySelector('main, body').append(image); }")
     found = findings(page)
-    page.close()
     assert any("image-alt" in line for line in found)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from script.support.browsing import wait_until_at_rest
 
 SIZES = [(360, 740), (390, 844), (768, 1024), (1024, 768), (1440, 900), (1920, 1080), (2560, 1440)]
 
@@ -65,6 +68,12 @@ WITH_A_LONG_NOTE = f"""() => {{
 }}"""
 
 
+def misfits(page: Any, how: str = MISFITS) -> list[str]:
+    """What does not fit on the page at rest, in words."""
+    wait_until_at_rest(page)
+    return page.evaluate(how)
+
+
 @pytest.fixture(scope="module")
 def runs(site):
     """One lab per scenario for all sizes; each with something else that may not fit."""
@@ -89,9 +98,8 @@ def test_a_lab_fits(make_lab, runs, name, at_us, look):
         lab.page.set_viewport_size({"width": width, "height": height})
         lab.open(look)
         lab.seek(at_us)
-        lab.page.wait_for_timeout(500)
-        found = lab.page.evaluate(MISFITS)
-        found += [line for line in lab.page.evaluate(WITH_A_LONG_NOTE) if line not in found]
+        found = misfits(lab.page)
+        found += [line for line in misfits(lab.page, WITH_A_LONG_NOTE) if line not in found]
         if found:
             bad[f"{width} × {height}"] = found
         assert lab.troubles == []
@@ -102,6 +110,5 @@ def test_a_lab_fits(make_lab, runs, name, at_us, look):
 
 def test_a_planted_fault_is_found(make_lab, runs):
     lab = make_lab(of=Of(runs["figure-4"])).open()
-    lab.page.wait_for_timeout(300)
-    lab.page.evaluate("() => { const words = document.querySelector('.watch').cloneNode(true); words.style.marginTop = '-12px'; document.querySelector('.watch').after(words); }")
-    assert any("lies over" in line for line in lab.page.evaluate(MISFITS))
+    lab.at_rest().page.evaluate("() => { const words = document.querySelector('.watch').cloneNode(true); words.style.marginTop = '-12px'; document.querySelector('.watch').after(words); }")
+    assert any("lies over" in line for line in misfits(lab.page))

@@ -55,12 +55,12 @@ def test_why_no_snapshot_names_the_rule_the_region_and_the_way_out(lab):
     expect(panel.locator(".until").first).to_contain_text("taken off the topic's replication list")
     lab.seek(12_300_000)
     expect(panel).to_contain_text("Nothing stops the next snapshot")
-    assert panel.locator(".rules").nth(0).locator(".stops").count() == 0
+    expect(panel.locator(".rules").nth(0).locator(".stops")).to_have_count(0)
 
 
 def test_on_a_phone_it_is_one_column(make_lab):
     lab = make_lab("region-down", viewport={"width": 390, "height": 844}, has_touch=True).open("?panel=forecast")
     lab.seek(5_200_000)
     expect(panel_of(lab)).to_contain_text("Nothing stops the next snapshot")
-    assert lab.page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    assert lab.at_rest().page.evaluate("() => document.documentElement.scrollWidth") <= 390
     assert lab.troubles == []

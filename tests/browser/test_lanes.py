@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from playwright.sync_api import expect
+from script.support.browsing import wait_until
 
 PARTITIONED = """
 format: 1
@@ -29,7 +30,8 @@ consumers:
 
 
 def still(lab) -> str:
-    return lab.page.evaluate("() => document.querySelector('[data-part=still]').toDataURL()")
+    """What the canvas of what stands still shows at rest."""
+    return lab.at_rest().page.evaluate("() => document.querySelector('[data-part=still]').toDataURL()")
 
 
 def test_partitions_fold_unfold_and_are_chosen(make_lab):
@@ -40,8 +42,7 @@ def test_partitions_fold_unfold_and_are_chosen(make_lab):
     rows = lab.page.locator(".partition")
     expect(rows).to_have_count(3)
     rows.nth(1).click()
-    lab.page.wait_for_timeout(200)
-    assert lab.page.evaluate("() => failoverLab.getWatched().topic") == "orders-partition-1"
+    wait_until(lab.page, "() => failoverLab.getWatched().topic === 'orders-partition-1'")
     expect(lab.page.locator(".partition[aria-current]")).to_contain_text("partition 1, shown")
     lab.page.keyboard.press("i")
     expect(rows.first).to_be_hidden()
@@ -53,18 +54,16 @@ def test_partitions_fold_unfold_and_are_chosen(make_lab):
 def test_lanes_part_and_come_together(make_lab):
     lab = make_lab("region-down").open()
     lab.seek(5_300_000)
-    lab.page.wait_for_timeout(300)
     switch = lab.page.locator("[data-act=together]")
     expect(switch).to_have_attribute("aria-pressed", "true")
     lab.page.keyboard.press("l")
     expect(switch).to_have_attribute("aria-pressed", "false")
-    box = lab.page.locator("[data-part=moving]").bounding_box()
     before = still(lab)
+    box = lab.page.locator("[data-part=moving]").bounding_box()
     lab.page.mouse.move(box["x"] + 500, box["y"] + 80)
     lab.page.mouse.down()
     lab.page.mouse.move(box["x"] + 650, box["y"] + 80, steps=4)
     lab.page.mouse.up()
-    lab.page.wait_for_timeout(200)
     assert still(lab) != before
     lab.page.keyboard.press("0")
     expect(switch).to_have_attribute("aria-pressed", "true")

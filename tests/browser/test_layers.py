@@ -19,7 +19,8 @@ def test_a_client_from_inside(open_lab):
     expect(panel.get_by_role("img", name=f"{STREAM} at borrower ben/0: granted now. The last move: from absent to granted.")).to_be_visible()
     expect(panel.get_by_role("img", name=f"{STREAM} at leader 1: granted now. The last move: from granting to granted.")).to_be_visible()
     moves = lab.state("Object.values(state.welcome.tables.machines.borrower.moves).reduce((sum, next) => sum + Object.keys(next).length, 0)")
-    assert borrower.locator("path.move").count() == moves and borrower.locator("rect.now").count() == 1
+    expect(borrower.locator("path.move")).to_have_count(moves)
+    expect(borrower.locator("rect.now")).to_have_count(1)
     leader = panel.locator("details[data-layer=leader] summary")
     expect(leader).to_contain_text("does not know ben/0")
     expect(panel.locator(".gap.by-messages")).to_contain_text("between n2 and n1")
@@ -44,6 +45,7 @@ def test_the_clock_of_rounds_its_badge_and_the_figures(open_lab):
     expect(panel.locator(".badge")).to_have_text("stable for its leader, yet 2 streams are read by two")
     figures = lab.state("state.view.groups.meters.figures")
     assert figures["two_readers_now"] == 2
+    lab.at_rest()
     shown = dict(zip(panel.locator(".figures-now dt").all_inner_texts(), panel.locator(".figures-now .value").all_inner_texts(), strict=True))
     assert (shown["duplicates so far"], shown["read by two now"]) == (str(figures["duplicates"]), "2")
     tabs = [tab for tab in lab.page.get_by_role("tab").all_inner_texts() if tab]
@@ -58,6 +60,5 @@ def test_a_phone_shows_all_of_it(make_lab):
     lab.seek(11_000_000)
     for name in ("Layers", "Rounds", "Handshakes"):
         lab.page.get_by_role("tab", name=name).click()
-        lab.page.wait_for_timeout(300)
-        assert lab.page.evaluate("() => document.scrollingElement.scrollWidth <= innerWidth"), name
+        assert lab.at_rest().page.evaluate("() => document.scrollingElement.scrollWidth <= innerWidth"), name
     assert lab.troubles == []

@@ -18,7 +18,7 @@ def test_a_tenants_scenario_opens_with_its_move_and_the_map_leads_clients_over(o
     expect(panel_of(lab).locator(".says").first).to_contain_text("17 messages twice")
     expect(panel_of(lab).locator(".steps li")).to_have_count(5)
     expect(panel_of(lab).locator(".waits li")).to_have_count(9)
-    assert panel_of(lab).locator(".unmet").count() == 0
+    expect(panel_of(lab).locator(".unmet")).to_have_count(0)
     lab.seek(5_050_000)
     expect(panel_of(lab).locator("svg")).to_have_attribute("aria-label", "acme is in green, says the LookupService. 0 clients in blue, 0 in green, 2 on their way.")
     lab.seek(11_000_000)

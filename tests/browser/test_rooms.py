@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 from script.support.browsing import wait_until
+from tests.browser.conftest import fresh_context
 from tests.browser.test_access import THEMES, findings
-from tests.browser.test_fits import MISFITS, SIZES
+from tests.browser.test_fits import SIZES, misfits
 
 QUICK = "rate=40%2Fs&at=3s&after=500ms&end=2s"
 
@@ -70,7 +71,6 @@ def comparison_states(page: Any, address: str) -> Iterator[str]:
     yield "three columns at the beginning"
     for at_us in (9_350_000, 24_000_000):
         page.evaluate("at_us => globalThis.failoverComparison.seek(at_us)", at_us)
-        page.wait_for_timeout(200)
         yield f"three columns at {at_us / 1e6} s"
 
 
@@ -80,7 +80,7 @@ ROOMS = {"set-up": set_up_states, "labs": lab_states, "gallery": gallery_states,
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("room", ROOMS)
 def test_axe_finds_nothing_serious(browser, site, room, theme):
-    context = browser.new_context(color_scheme=theme, reduced_motion="reduce")
+    context = fresh_context(browser, color_scheme=theme, reduced_motion="reduce")
     page = context.new_page()
     found = [f"{state}: {line}" for state in ROOMS[room](page, site.address) for line in findings(page)]
     context.close()
@@ -89,7 +89,7 @@ def test_axe_finds_nothing_serious(browser, site, room, theme):
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_everything_fits_at_every_width(browser, site, room):
-    context = browser.new_context()
+    context = fresh_context(browser)
     page = context.new_page()
     found = []
     for state in ROOMS[room](page, site.address):
@@ -97,8 +97,7 @@ def test_everything_fits_at_every_width(browser, site, room):
             continue  # the lab's own page has its own test
         for width, height in SIZES:
             page.set_viewport_size({"width": width, "height": height})
-            page.wait_for_timeout(120)
-            found += [f"{state} at {width}: {line}" for line in page.evaluate(MISFITS)]
+            found += [f"{state} at {width}: {line}" for line in misfits(page)]
         page.set_viewport_size({"width": 1440, "height": 900})
     context.close()
     assert found == []
@@ -106,11 +105,11 @@ def test_everything_fits_at_every_width(browser, site, room):
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_large_type_for_a_projector_fits(browser, site, room):
-    context = browser.new_context(viewport={"width": 1920, "height": 1080})
+    context = fresh_context(browser, viewport={"width": 1920, "height": 1080})
     page = context.new_page()
     page.goto(f"{site.address}/labs/")
     page.evaluate("() => localStorage.setItem('failover-lab.appearance', JSON.stringify({ mode: 'projector' }))")
-    found = [f"{state}: {line}" for state in ROOMS[room](page, site.address) if state != "sharing" for line in page.evaluate(MISFITS)]
+    found = [f"{state}: {line}" for state in ROOMS[room](page, site.address) if state != "sharing" for line in misfits(page)]
     assert page.evaluate("() => document.documentElement.dataset.mode") == "projector"
     context.close()
     assert found == []

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from script.support.browsing import wait_until
+from script.support.browsing import wait_until, wait_until_at_rest
 from script.support.temporary_site import Site
+from tests.browser.conftest import fresh_context
 
 QUICK = "rate=40%2Fs&at=3s&after=500ms&end=2s"
 
@@ -28,6 +29,7 @@ def open_set_up(open_page: Callable[..., Page]) -> Callable[..., Page]:
 def answered(page: Page) -> None:
     page.get_by_role("button", name=re.compile("Answer from|Ask again")).click()
     wait_until(page, "() => globalThis.failoverSetUp.answer().state === 'done'")
+    wait_until_at_rest(page)
 
 
 def test_the_yaml_and_the_address_follow_what_is_typed(open_set_up):
@@ -37,7 +39,7 @@ def test_the_yaml_and_the_address_follow_what_is_typed(open_set_up):
     page.get_by_label("ams and fra").fill("9ms")
     expect(page.get_by_role("region", name="The scenario's YAML")).to_contain_text("ams <-> fra: {latency: 4500us}")
     expect(page.get_by_label("This region goes down")).to_have_value("ams")
-    assert "regions=ams%2C+fra%2C+lhr" in page.url and "rtt.ams.fra=9ms" in page.url
+    expect(page).to_have_url(re.compile(r"regions=ams%2C\+fra%2C\+lhr.*rtt\.ams\.fra=9ms"))
     page.reload()
     expect(page.get_by_label("ams and fra")).to_have_value("9ms")
     expect(page.get_by_label("lhr")).to_have_count(2)
@@ -71,8 +73,8 @@ def test_the_answer_comes_run_by_run_and_each_dot_opens_its_run(open_set_up):
     sentence = page.locator("[data-part=sentence]")
     expect(sentence).to_have_text(re.compile(r"If us-west goes down: \d+ twice \(\d+ to \d+\), .* stranded.*outage \S+ m?s"))
     plot = page.get_by_role("group", name="seen twice, 20 runs")
-    assert plot.locator(".dot").count() == 20
-    assert plot.locator(".dot[tabindex='0']").count() == 1, "one tab stop; the arrows go on"
+    expect(plot.locator(".dot")).to_have_count(20)
+    expect(plot.locator(".dot[tabindex='0']"), "one tab stop; the arrows go on").to_have_count(1)
     plot.locator(".dot[tabindex='0']").focus()
     page.keyboard.press("End")
     last = page.evaluate("() => Number(document.activeElement.dataset.seed)")
@@ -106,7 +108,7 @@ def test_an_answer_says_when_it_is_about_an_earlier_set_up(open_set_up):
     answered(page)
     page.get_by_label("Period, ms").fill("2000")
     expect(page.get_by_role("button", name="Ask again: the set-up has changed")).to_be_enabled()
-    assert page.locator(".plot .dot").count() >= 20, "what was found stays"
+    expect(page.locator(".plot .dot").nth(19), "what was found stays").to_be_visible()
 
 
 def test_a_text_of_ones_own_with_lines_and_columns(open_set_up, tmp_path: Path):
@@ -136,7 +138,7 @@ def test_the_yaml_downloads(open_set_up):
 
 
 def test_it_works_without_scripts(open_set_up, browser: Browser, site: Site):
-    context = browser.new_context(java_script_enabled=False)
+    context = fresh_context(browser, java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{site.address}/my-set-up/")
     page.get_by_label("Rate").fill("fast")
@@ -154,6 +156,7 @@ def test_nothing_is_wider_than_the_page(open_set_up, width):
     page = open_set_up(QUICK, viewport={"width": width, "height": 900})
     answered(page)
     page.locator("summary").click()
+    wait_until_at_rest(page)
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 

@@ -18,17 +18,18 @@ def test_a_shadow_scenario_opens_with_its_shadows_and_says_what_it_is_about(open
     expect(figures).to_have_count(2)
     expect(figures.nth(1)).to_contain_text("36 messages")
     expect(panel_of(lab).locator(".says")).to_contain_text("4 entries in 1 ledger serve 2 topics")
-    assert panel_of(lab).locator(".deleted").count() == 1 and panel_of(lab).locator(".pin").count() == 2
+    expect(panel_of(lab).locator(".deleted")).to_have_count(1)
+    expect(panel_of(lab).locator(".pin")).to_have_count(2)
 
 
 def test_what_is_not_seen_is_drawn_dashed_until_it_is(open_lab):
     lab = open_lab("shadow-source-unload")
     lab.seek(2_290_000)
     expect(panel_of(lab).locator("tbody tr").nth(1)).to_contain_text("23, for 2.2 s")
-    assert panel_of(lab).locator(".unseen").count() == 1
+    expect(panel_of(lab).locator(".unseen")).to_have_count(1)
     lab.seek(2_400_000)
     expect(panel_of(lab).locator("tbody tr").nth(1)).to_contain_text("nothing")
-    assert panel_of(lab).locator(".unseen").count() == 0
+    expect(panel_of(lab).locator(".unseen")).to_have_count(0)
 
 
 def test_reads_by_place_are_the_engines(open_lab):

@@ -11,7 +11,7 @@ def test_before_the_first_picture_the_page_says_so(make_lab):
     lab.page.route_web_socket("**/ws/labs/**", lambda socket: None)
     lab.page.goto(f"{lab.site.address}{lab.made['url']}")
     expect(lab.page.locator("[data-part=sentence]")).to_have_text("Connecting…")
-    assert lab.page.locator(".stage:visible").bounding_box()["height"] > 300, "the picture's place is kept, so that nothing jumps"
+    assert lab.at_rest().page.locator(".stage:visible").bounding_box()["height"] > 300, "the picture's place is kept, so that nothing jumps"
     assert lab.troubles == []
 
 
@@ -19,7 +19,7 @@ def test_a_lost_line_is_said_shown_and_mended(make_lab):
     lab = make_lab("two-regions").open()
     lab.seek(3_000_000)
     lab.page.evaluate("() => { globalThis.Plain = WebSocket; globalThis.WebSocket = class { close() {} }; failoverLab.dropLine(); }")
-    expect(lab.page.locator(".lab")).to_have_attribute("data-line", "connecting", timeout=5000)
+    expect(lab.page.locator(".lab")).to_have_attribute("data-line", "connecting")
     expect(lab.page.locator("[data-part=banners]")).to_contain_text("Connecting again")
     lab.page.reload()
     expect(lab.page.locator(".lab")).to_have_attribute("data-line", "open")
@@ -39,6 +39,6 @@ def test_too_slow_passes_and_our_own_mistake_stays(make_lab):
     tell(MISTAKE)(lab.page)
     expect(banners).to_contain_text(MISTAKE["error"])
     expect(banners.get_by_role("link", name="Run it again")).to_be_visible()
-    expect(banners).not_to_contain_text("too slow", timeout=9000)
+    expect(banners).not_to_contain_text("too slow")
     expect(banners).to_contain_text("mistake of ours")
     assert lab.troubles == []

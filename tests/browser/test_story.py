@@ -9,6 +9,10 @@ from playwright.sync_api import expect
 from script.support.browsing import wait_until
 
 
+LONGEST_READ_MS = 30_000
+"""No sentence is told for longer."""
+
+
 @pytest.fixture
 def lab(make_lab):
     opened = make_lab("region-down").open("?panel=why-twice")
@@ -22,10 +26,20 @@ def words(lab) -> str:
 
 
 def tell(lab, name: str) -> None:
-    """Choose a message, and stop it from going on by itself."""
+    """Choose a message, stop it from going on by itself, and go to where it begins, however far it has come meanwhile."""
     lab.page.get_by_role("button", name=re.compile(f"^{re.escape(name)}, delivered".replace("/", "."))).click()
     expect(lab.page.get_by_role("region", name="Story of a message")).to_be_visible()
     lab.page.get_by_role("button", name="Pause", exact=True).first.click()
+    count = lab.page.locator("[data-part=story-count]")
+    while not count.inner_text().startswith("1 of"):
+        lab.page.keyboard.press("[")
+    lab.until(f"Math.abs(state.at_us - {told_us(lab)}) < 1000")
+    lab.at_rest()
+
+
+def told_us(lab) -> float:
+    """The instant of the sentence that is told."""
+    return float(lab.page.locator("[data-part=story-time]").inner_text().split()[0]) * 1e6
 
 
 def test_the_list_says_how_many_and_why(lab):
@@ -45,8 +59,7 @@ def test_a_story_steps_by_key_and_the_lab_goes_along(lab):
         before = words(lab)
         lab.page.keyboard.press("]")
         wait_until(lab.page, "before => document.querySelector('[data-part=story-words]').textContent !== before", before)
-        told_s = float(lab.page.locator("[data-part=story-time]").inner_text().split()[0])
-        lab.until(f"Math.abs(state.at_us - {told_s * 1e6}) < 1000")
+        lab.until(f"Math.abs(state.at_us - {told_us(lab)}) < 1000")
         seen.append((words(lab), lab.state("state.at_us")))
     instants = [at_us for _, at_us in seen]
     assert instants == sorted(instants) and len({text for text, _ in seen}) == beats
@@ -57,20 +70,27 @@ def test_a_story_steps_by_key_and_the_lab_goes_along(lab):
     assert words(lab) == seen[-2][0]
 
 
-def test_a_story_plays_by_itself_until_it_is_paused(lab):
+def test_a_story_plays_by_itself_until_it_is_paused(make_lab):
+    lab = make_lab("region-down")
+    lab.page.clock.install()
+    lab.open("?panel=why-twice").seek(10_000_000)
     lab.page.get_by_role("button", name=re.compile("^shop.50, delivered")).click()
-    expect(lab.page.locator("[data-part=story-count]")).to_contain_text("2 of", timeout=15_000)
+    count = lab.page.locator("[data-part=story-count]")
+    expect(count).to_contain_text("1 of")
+    lab.page.clock.fast_forward(LONGEST_READ_MS)
+    expect(count).to_contain_text("2 of")
     lab.page.get_by_role("button", name="Pause", exact=True).first.click()
     stopped = words(lab)
-    lab.page.wait_for_timeout(6_000)
+    lab.page.clock.run_for(3 * LONGEST_READ_MS)
     assert words(lab) == stopped
+    assert lab.troubles == []
 
 
 def test_its_link_opens_the_same_sentence_for_somebody_else(lab, make_lab):
     tell(lab, "shop/51")
     for _ in range(4):
         lab.page.keyboard.press("]")
-    lab.page.wait_for_timeout(300)
+    expect(lab.page.locator("[data-part=story-count]")).to_contain_text("5 of")
     address, sentence = lab.page.url, words(lab)
     assert "producer=shop&number=51&beat=5" in address and "token" not in address
     viewer = make_lab(of=lab)
@@ -131,7 +151,8 @@ def test_on_a_phone_the_story_keeps_the_logs_in_view(make_lab):
     tell(lab, "shop/53")
     for _ in range(10):
         lab.page.keyboard.press("]")
-    lab.page.wait_for_timeout(400)
+    lab.until(f"Math.abs(state.at_us - {told_us(lab)}) < 1000")
+    lab.at_rest()
     assert lab.page.evaluate("() => document.documentElement.scrollWidth") <= 390
     assert lab.page.evaluate("() => document.scrollingElement.scrollTop") == 0
     assert lab.page.evaluate("() => [...document.querySelectorAll('.story-bar .steps button, .story-bar .tools button')].every((one) => one.offsetHeight >= 40)")
@@ -152,9 +173,7 @@ def test_every_step_of_every_kind_of_story_can_be_gone_to(make_lab, name):
         lab.page.get_by_role("button", name="Pause", exact=True).first.click()
         for step in lab.page.locator("[data-part=story-pips] button").all():
             step.click()
-            told_s = float(lab.page.locator("[data-part=story-time]").inner_text().split()[0])
-            lab.until(f"Math.abs(state.at_us - {told_s * 1e6}) < 1000")
+            lab.until(f"Math.abs(state.at_us - {told_us(lab)}) < 1000")
         lab.page.get_by_role("button", name="Close the story").click()
-    lab.page.wait_for_timeout(300)
-    assert lab.page.locator(".notice").count() == 0
+    assert lab.at_rest().page.locator(".notice").count() == 0
     assert lab.troubles == []

@@ -12,11 +12,13 @@ const TOLD_MS = 6000;
 export function makeStates({ document, root, window, notices, getState }) {
   let missed = 0;
   let was_down = false;
+  const timers = new Map(); // by name: said anew, a thing is told for the whole time again
 
   function passing(name, words) {
+    window.clearTimeout(timers.get(name));
     notices.banner(name, null);
     notices.banner(name, words, "plain");
-    window.setTimeout(() => notices.banner(name, null), TOLD_MS);
+    timers.set(name, window.setTimeout(() => notices.banner(name, null), TOLD_MS));
   }
 
   return {
