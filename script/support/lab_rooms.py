@@ -109,6 +109,8 @@ LAB_ROOMS: dict[str, Room] = {
     "lab-nobody-moves": _room("tenant-moves", 0.9, query="?panel=migration"),
     "lab-lookup-down": _room("tenant-moves", 4.8, _stop_the_lookup_service, query="?panel=migration"),
     "lab-told": _room("strategies-delayed-message", 4.9),
+    "lab-blue-green": _room("tenant-blue-green", 6.3, query="?panel=migration"),
+    "lab-noisy-neighbour": _room("tenant-noisy-neighbour", 6.05, query="?panel=migration"),
     "lab-move-ready": _room("tenant-moves", 4.9, query="?panel=migration"),
     "lab-move-both": _room("tenant-moves", 5.05, query="?panel=migration"),
     "lab-move-failed": _room("tenant-link-fails", 2.0, query="?panel=migration"),

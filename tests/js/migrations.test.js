@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { actionsOf, migrationSentence, placesOf, placesWords, progressOf, restSentence, shownMigration, stepFacts, tenantMap } from "../../static/js/model/migrations.js";
+import { actionsOf, migrationSentence, placesOf, placesWords, progressOf, restSentence, shownMigration, stepFacts, stepWords, tenantMap } from "../../static/js/model/migrations.js";
 
 const step = (name, state, more = {}) => ({ name, state, attempts: 1, started_us: null, finished_us: null, error: null, progress: null, ...more });
 const NAMES = ["metadata", "topic-data", "consumption-progress", "switch", "clean-up"];
@@ -46,6 +46,10 @@ test("what may be asked follows the state; what is not safe is offered as harm o
 });
 
 test("a step in words, and how far it is", () => {
+  assert.deepEqual(stepWords("switch", "acknowledgement-sync"), ["Switch", "the map, then an unload, so that clients look up again"]);
+  assert.deepEqual(stepWords("switch", "blue-green"), ["Switch", "topics take no more; each client is sent on when its subscription is drained"]);
+  assert.match(stepWords("consumption-progress", "snapshots")[1], /snapshots tell/);
+  assert.deepEqual(stepWords("topic-data", "none"), stepWords("topic-data", "acknowledgement-sync"));
   assert.equal(stepFacts(step("metadata", "done", { started_us: 1_000_000, finished_us: 1_500_000, attempts: 2 })), "through, 1.00 to 1.50 s, 2 attempts");
   assert.equal(stepFacts(step("switch", "running", { started_us: 5_000_000, finished_us: null, attempts: 1 })), "at work since 5.00 s");
   assert.equal(stepFacts(step("topic-data", "failed", { started_us: 1_700_000, finished_us: null, attempts: 1 })), "failed, begun at 1.70 s");

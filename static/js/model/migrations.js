@@ -5,13 +5,26 @@
 
 import { counted, seconds, whole } from "./format.js";
 
-export const STEP_WORDS = {
+const STEP_WORDS = {
   metadata: ["Metadata", "tenant, roles, namespaces, topics and subscriptions are made"],
   "topic-data": ["Topic data", "replication both ways, the old backlog too"],
   "consumption-progress": ["Consumption progress", "what is acknowledged is told, both ways"],
   switch: ["Switch", "the map, then an unload, so that clients look up again"],
   "clean-up": ["Clean-up", "everything in the old cluster is deleted"],
 };
+
+/** What a step does otherwise, by strategy. */
+const OTHER_WORDS = {
+  snapshots: { "consumption-progress": "subscriptions are replicated, both ways: snapshots tell the mark-delete" },
+  none: { "consumption-progress": "nothing is told" },
+  "blue-green": {
+    "topic-data": "nothing is copied", "consumption-progress": "nothing is told",
+    switch: "topics take no more; each client is sent on when its subscription is drained", "clean-up": "the map, then everything in the old cluster is deleted",
+  },
+};
+
+/** @returns {[string, string]} a step's title, and what it does under a strategy */
+export const stepWords = (name, strategy) => [STEP_WORDS[name][0], OTHER_WORDS[strategy]?.[name] ?? STEP_WORDS[name][1]];
 
 const STRATEGY_WORDS = {
   "acknowledgement-sync": "acknowledgements told one by one",

@@ -56,9 +56,10 @@ function harmOf(count, word) {
   return [{ harm: `${counted(count, "message")} ${word}` }];
 }
 
-function restOf({ stranded = 0, lost = 0 }) {
-  if (lost > 0) return [{ soft: `${whole(stranded)} stranded, ` }, { harm: `${whole(lost)} lost` }, { soft: "." }];
-  return [{ soft: `${whole(stranded)} stranded, 0 lost.` }];
+/** What is only in the cluster that was left is no loss where it was read there already, as in a move that drains it. */
+function restOf({ stranded = 0, stranded_unprocessed, lost = 0 }) {
+  const left = `${whole(stranded)} stranded${stranded && stranded_unprocessed === 0 ? ", all of them read" : ""}, `;
+  return lost > 0 ? [{ soft: left }, { harm: `${whole(lost)} lost` }, { soft: "." }] : [{ soft: `${left}0 lost.` }];
 }
 
 function afterwards(state, over) {

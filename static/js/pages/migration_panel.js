@@ -4,7 +4,7 @@
  */
 
 import { whole } from "../model/format.js";
-import { actionsOf, migrationSentence, placesOf, placesWords, progressOf, restSentence, shownMigration, stepFacts, STEP_WORDS, strategyWords, tenantMap } from "../model/migrations.js";
+import { actionsOf, migrationSentence, placesOf, placesWords, progressOf, restSentence, shownMigration, stepFacts, stepWords, strategyWords, tenantMap } from "../model/migrations.js";
 import { element, putParts, setText } from "../render/dom.js";
 import { drawMove } from "../render/migration_map.js";
 
@@ -75,7 +75,7 @@ function make(section, { document, window, link }) {
   const serviceButton = (up) => button(up ? { words: "Stop the LookupService", command: { do: "lookup.stop" }, harm: true } : { words: "Start the LookupService", command: { do: "lookup.start" } });
 
   function stepRow(step, one) {
-    const [title, what] = STEP_WORDS[step.name];
+    const [title, what] = stepWords(step.name, one.strategy);
     const progress = progressOf(step);
     const bar = progress && progress.share !== null && step.state !== "waiting" && element(document, "progress", { max: 1, value: progress.share, "aria-label": `${title}: ${progress.words}` });
     return element(document, `li.${step.state}`, { "aria-current": step.name === one.at && one.state !== "finished" && one.state !== "rolled-back" ? "step" : false }, [

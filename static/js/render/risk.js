@@ -15,7 +15,8 @@ const FORECAST_LINES = [
 const FAILOVER_LINES = [
   ["seen twice", (one) => whole(one.duplicates ?? 0), "duplicates"],
   ["redelivered", (one) => whole(one.redeliveries ?? 0), null],
-  ["stranded", (one) => whole(one.stranded ?? 0), "stranded"],
+  ["stranded", (one) => whole(one.stranded ?? 0), "stranded_unprocessed"],
+  ["of these unread", (one) => whole(one.stranded_unprocessed ?? 0), "stranded_unprocessed"],
   ["of these came back", (one) => whole(one.stranded_returned ?? 0), null],
   ["lost", (one) => whole(one.lost ?? 0), "lost"],
   ["out of service", (one) => (one.outage_us === null || one.outage_us === undefined ? "–" : one.outage_us ? span(one.outage_us) : "no time"), null],
