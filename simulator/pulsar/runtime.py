@@ -21,6 +21,7 @@ from simulator.system.system import System
 from simulator.trace.trace import Trace
 
 if TYPE_CHECKING:
+    from simulator.pulsar.creation.replicator_start import Told
     from simulator.kernel.links import Link
     from simulator.pulsar.creation.remote_admin import RemoteAdmin
     from simulator.pulsar.cluster import Cluster
@@ -40,7 +41,7 @@ class Runtime(System):
         "messages", "message_count", "clusters", "cluster_names", "producers",
         "consumers", "markers", "snapshot_count", "replication", "partitions", "failovers", "marker_faults",
         "acknowledged", "delivered", "settled", "subscriptions", "marker_count", "windows", "policies", "schemas", "remote_admin",
-        "shadow_lists", "fan_out",
+        "shadow_lists", "fan_out", "start_checks",
         "lookup", "migrations", "blue_green", "directory", "synchronised",
     )  # fmt: skip
 
@@ -62,6 +63,7 @@ class Runtime(System):
         self.policies = PolicyBook(scenario)
         self.remote_admin: RemoteAdmin | None = None  # put here when the system is built
         self.schemas = SchemaBook(scenario) if scenario.schemas else None
+        self.start_checks: dict[tuple[int, str, str, str], Told] = {}  # (row that asked for the start, from, to, log) -> what the check came to last
         self.shadow_lists: dict[tuple[str, str], ShadowList] = {}  # (cluster, source topic) -> the shadow topics that it feeds
         self.marker_faults: list[dict] = []  # orders to delay or drop the next marker of a type
         self.acknowledged: dict[str, Any] = {}  # subscription -> BitMap of message numbers the application acknowledged

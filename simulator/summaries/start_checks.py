@@ -1,7 +1,7 @@
 """What replicators' start checks came to (fact sheet D1): of each replicator, and of each command that made replicators start.
 
-Rules: no request waits for a start check, so a command's own code says nothing of it; what came of it stands beside the code, as it is at
-the end. A check that a retry asked belongs to what had asked for the start; one that nobody asked for (the run began so) to no command.
+Rules: no request waits for a start check, so a command's own code says nothing of it; what came of it stands beside the code, as it was
+last, also when the replicator is gone. A check that a retry asked belongs to what had asked for the start; one that nobody asked for (the run began so) to no command.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from simulator.pulsar.creation.start_check import PASSED
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from simulator.pulsar.creation.start_check import Outcome
     from simulator.pulsar.replicator import Replicator
     from simulator.world import World
 
@@ -22,8 +21,11 @@ COMMANDS = ("command.applied", "command.refused")
 
 def of_replicator(replicator: Replicator) -> dict[str, Any] | None:
     """{outcome, code, local, remote}, None before the first; shapes are numbers of partitions, 0 a plain topic, null no topic."""
-    last = replicator.checked
-    return None if last is None else {"outcome": last.outcome, "code": last.code, "local": last.local, "remote": last.remote}
+    return None if replicator.checked is None else _words(replicator.checked)
+
+
+def _words(told: Outcome) -> dict[str, Any]:
+    return {"outcome": told.outcome, "code": told.code, "local": told.local, "remote": told.remote}
 
 
 def commands(world: World) -> list[dict[str, Any]]:
@@ -34,22 +36,12 @@ def commands(world: World) -> list[dict[str, Any]]:
     results = world.command_results
     if results and "replicators" in world.protocol.sections:
         numbers = {seq: number for number, seq in enumerate(world.trace.seqs(0, world.seq, types=COMMANDS))}
-        for replicator in _checked(world):
-            number = _command_of(world, replicator.asked_seq, numbers)
+        telling = bool(world.scenario.namespaces) or any(topic.exists is not None for topic in world.scenario.topics.values())
+        for (asked_seq, source, target, log), (told, error) in world.runtime.start_checks.items():
+            number = _command_of(world, asked_seq, numbers) if telling or told.outcome != PASSED else None
             if number is not None:
-                results[number].setdefault("start_checks", []).append({
-                    "from": replicator.topic.cluster.name, "to": replicator.peer, "topic": replicator.topic.name,
-                    **of_replicator(replicator), "error": replicator.last_error,
-                })  # fmt: skip
+                results[number].setdefault("start_checks", []).append({"from": source, "to": target, "topic": log, **_words(told), "error": error})
     return results
-
-
-def _checked(world: World) -> Iterator[Replicator]:
-    runtime, scenario = world.runtime, world.scenario
-    telling = bool(scenario.namespaces) or any(topic.exists is not None for topic in scenario.topics.values())
-    for name in runtime.cluster_names:
-        for topic in runtime.clusters[name].topics.values():
-            yield from (replicator for replicator in topic.replicators.values() if replicator.checked is not None and (telling or replicator.checked.outcome != PASSED))
 
 
 def _command_of(world: World, seq: int, numbers: dict[int, int]) -> int | None:

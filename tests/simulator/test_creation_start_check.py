@@ -233,6 +233,19 @@ def test_a_commands_answer_says_what_its_replicators_start_checks_came_to(there,
     assert replicator(world)["start_check"] == dict(zip(("outcome", "code", "local", "remote"), expected, strict=True))
 
 
+def test_what_came_of_a_command_stays_when_its_replicators_are_gone_or_made_anew():
+    world = opened(exists="{}", options="replicationTopicCreation: proposal")
+    do(world, "topic.create", cluster="r1", topic="t", partitions=2)
+    world.run(SECOND)
+    do(world, "topic.unload", cluster="r1", topic="t")  # new replicators, which the unload asked for
+    world.run(2 * SECOND)
+    do(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1"])
+    world.run(3 * SECOND)
+    created, unloaded, taken_off = ([(one["topic"], one["outcome"], one["code"]) for one in told.get("start_checks", ())] for told in world.summary()["commands"])
+    assert created == [("t-partition-0", "created", "204"), ("t-partition-1", "passed", "200")]
+    assert (unloaded, taken_off) == ([(name, "passed", "200") for name, *_rest in created], [])
+
+
 def test_an_order_to_create_that_is_not_carried_out_answers_its_code():
     world = opened(exists="{}", replicated=False, policies="replicationClusters: [r1, r2],", overrides="replicationClusters: [r1]", options="replicationTopicCreation: proposal")
     do(world, "topic.create", cluster="r1", topic="t", partitions=0)

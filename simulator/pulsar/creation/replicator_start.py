@@ -13,12 +13,17 @@ from simulator.pulsar.creation.start_check import (
     CREATE, CREATED, ORDERED, PASSED, REFUSE, REFUSED, START, Outcome, Sides, Verdict, judge_by_admin, judge_by_producer,
 )  # fmt: skip
 
+from simulator.trace.registry import NULL
+
 if TYPE_CHECKING:
     from simulator.pulsar.replicator import Replicator
 
 CONFLICT = "409 This topic already exists"
 FOUND, MISSING, DONE = "200", "404", "204"
 _OUTCOMES = {START: PASSED, CREATE: ORDERED, REFUSE: REFUSED}
+
+Told = tuple[Outcome, str | None]
+"""What a start check came to, and in words why a replicator does not start."""
 
 
 def passes(replicator: Replicator) -> bool:
@@ -39,7 +44,20 @@ def passes_at_once(replicator: Replicator) -> bool:
     passed = _check(replicator).action == START
     if not passed:
         replicator.checked = None
+        replicator.runtime.start_checks.pop(_asked(replicator), None)
     return passed
+
+
+def _asked(replicator: Replicator) -> tuple[int, str, str, str]:
+    topic = replicator.topic
+    return replicator.asked_seq, topic.cluster.name, replicator.peer, topic.name
+
+
+def _came_to(replicator: Replicator, outcome: Outcome, error: str | None) -> None:
+    """The replicator remembers it, and the run does for whoever asked: a replicator may be gone long before that."""
+    replicator.checked = outcome
+    if replicator.asked_seq != NULL:
+        replicator.runtime.start_checks[_asked(replicator)] = (outcome, error)
 
 
 def _check(replicator: Replicator) -> Verdict:
@@ -56,7 +74,7 @@ def _check(replicator: Replicator) -> Verdict:
     outcome, code = _OUTCOMES[verdict.action], MISSING if there is None else FOUND
     if outcome == PASSED and replicator.checked is not None and replicator.checked.outcome == ORDERED:
         outcome, code = CREATED, DONE
-    replicator.checked = Outcome(outcome, code if by_admin else None, local, there)
+    _came_to(replicator, Outcome(outcome, code if by_admin else None, local, there), verdict.words if outcome == REFUSED else None)
     return verdict
 
 
@@ -64,7 +82,7 @@ def denied(replicator: Replicator, words: str) -> None:
     """The remote did not carry out the order to create; its words begin with the status code."""
     last = replicator.checked
     there = replicator.runtime.clusters[replicator.peer].shape(replicator.topic.base)
-    replicator.checked = Outcome(REFUSED, last.code and words.split()[0], last.local, there)
+    _came_to(replicator, Outcome(REFUSED, last.code and words.split()[0], last.local, there), words)
 
 
 def create_remote(replicator: Replicator, connection: int, shape: int) -> None:
