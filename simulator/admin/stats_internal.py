@@ -86,7 +86,7 @@ def _replication_cursor(stats: TopicStats, one: Replicator) -> dict[str, Any]:
     read_index = topic.log.length if one.connected and not one.stalled else max(one.read_index, cursor.mark_delete + 1)
     waits = one.connected and read_index >= topic.log.length
     return _cursor(
-        topic, cursor, topic.log.position(cursor.mark_delete), read_index, waits=waits, active=one.connected, ledger=-1, writes=0,
+        topic, cursor, one.position_of(cursor.mark_delete), read_index, waits=waits, active=one.connected, ledger=-1, writes=0,
         switched_us=topic.loaded_us, replays=False, properties={},
     )  # fmt: skip
 

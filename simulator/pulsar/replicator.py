@@ -56,6 +56,7 @@ class Replicator(ReceiptTaker):
         self.wire: deque[tuple[int, int, int]] = deque()  # (index, sent_us, due_us), not yet stored at the peer
         self.receipts: deque[tuple[int, int]] = deque()  # (index, instant of the receipt)
         self.last_arrival_us = self.last_receipt_us = 0
+        self.rolled_to: tuple[int, int] | None = None  # (mark-delete index, ledger): the cursor stands before that ledger's first entry
         self.seen_in = NULL  # the ledger that its receipts are from, where another is kept before it
         self.reading = self.stalled = False
         self.removed = False

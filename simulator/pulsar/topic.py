@@ -114,6 +114,8 @@ class Topic(TopicTimers):
         if self.source is None:
             for subscription in self.subscriptions.values():
                 subscription.ledger_opened(seq)
+            for replicator in self.replicators.values():
+                replicator.ledger_opened()
         self.start_timers()
         self.evaluate_controller(seq)
         self.shadows.loaded(seq, first)

@@ -62,4 +62,6 @@ class TopicTimers:
         if epoch == self.epoch and self.loaded:
             for subscription in self.subscriptions.values():
                 subscription.ledger_opened(cause)
+            for replicator in self.replicators.values():
+                replicator.ledger_opened()
             upkeep.trim(self, cause)

@@ -203,6 +203,19 @@ def test_a_cursor_that_was_moved_to_a_new_ledger_stays_there_over_a_flush():
     assert (cursor["markDeletePosition"], cursor["readPosition"]) == (f"{ledger}:-1", f"{ledger}:0")
 
 
+def test_a_replication_cursor_moves_to_the_next_ledger_too():
+    # All ten have their receipts when the ledger is rolled over by age at 60 s; one that is published later makes the position an entry's again.
+    by_age = "settings: {managedLedgerMaxLedgerRolloverTimeMinutes: 1, managedLedgerMinLedgerRolloverTimeMinutes: 0}\n"
+    world = open_world(body(replicated="false", more=by_age).replace("every: 100ms", "every: 100ms, count: 10"), until="70s")
+    world.run(65 * SECOND)
+    ledger = rows(world, "ledger.opened", cluster="a")[-1]["ledger"]
+    cursor = tree(world, "stats-internal")["cursors"]["pulsar.repl.b"]
+    assert (cursor["markDeletePosition"], cursor["readPosition"]) == (f"{ledger}:-1", f"{ledger}:0")
+    do(world, "producer.publish", producer="p")
+    world.run()
+    assert tree(world, "stats-internal")["cursors"]["pulsar.repl.b"]["markDeletePosition"] == f"{ledger}:0"
+
+
 def test_counters_begin_with_the_load():
     kept = "settings: {defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1}\n"  # else the load trims what everybody has passed
     world = open_world(body(replicated="false", more=kept), until="6s")
