@@ -32,8 +32,15 @@ AS_SHIPPED = {
 HELD_US = 5_000_000
 """A client that holds a chunk longer than this does not acknowledge."""
 
-SLOW_US = 500_000
-"""Over links slower than this a ping and its answer may not be in time."""
+def _setting_us(scenario: Scenario, name: str) -> int:
+    return scenario.settings.get(name, SETTINGS[name].default)
+
+
+def round_trip_limit_us(scenario: Scenario) -> int:
+    """The longest way to a leader and back with which all is heard in time: a ping before its deadline, its answer, and what a look at deadlines would say again. 1 s with the defaults."""
+    ping = _setting_us(scenario, "leader_borrower_timeout") - _setting_us(scenario, "session_ping_leader_interval")
+    return min(ping, _setting_us(scenario, "session_ping_leader_timeout"), _setting_us(scenario, "leader_periodical_actions_interval"))
+
 
 Borrower = tuple[int, int]
 """(session, incarnation)"""
@@ -87,16 +94,19 @@ class Settled(Check):
     claim = "Once nothing disturbs a group and its clients acknowledge, every stream is owned and read within 45 s (the sum of the timers), and shares differ by one at most."
 
     def begin(self, scenario: Scenario) -> None:
-        fast = all(max(link.latency.value_us, link.latency.high_us) <= SLOW_US for link in scenario.links.values())
-        self.judges = fast and not any(scenario.options.get(name) == value for name, value in AS_SHIPPED.items())
-        self.bound_us = sum(scenario.settings.get(name, SETTINGS[name].default) for name in WAITED_FOR)
+        self.limit_us = round_trip_limit_us(scenario)
+        in_time = self.limit_us > 0 and all(2 * max(link.latency.value_us, link.latency.high_us) <= self.limit_us for link in scenario.links.values())
+        renewed = _setting_us(scenario, "leader_heartbeat_interval") < _setting_us(scenario, "leader_claim_ttl")
+        self.judges = in_time and renewed and not any(scenario.options.get(name) == value for name, value in AS_SHIPPED.items())
+        looks_us = _setting_us(scenario, "leader_periodical_actions_interval") - SETTINGS["leader_periodical_actions_interval"].default
+        self.bound_us = sum(_setting_us(scenario, name) for name in WAITED_FOR) + max(0, looks_us)
         self.groups: dict[int, _Group] = {}
         self.held: dict[tuple[int, int, int], int] = {}  # since when a client has a chunk of a group's stream
         self.quiet_us = self.changed_us = 0
         self.judged = False  # the present state
 
     def copy_into(self, copy: Settled) -> None:
-        copy.judges, copy.bound_us, copy.quiet_us, copy.changed_us, copy.judged = self.judges, self.bound_us, self.quiet_us, self.changed_us, self.judged
+        copy.judges, copy.limit_us, copy.bound_us, copy.quiet_us, copy.changed_us, copy.judged = self.judges, self.limit_us, self.bound_us, self.quiet_us, self.changed_us, self.judged
         copy.groups, copy.held = {name: group.copy() for name, group in self.groups.items()}, dict(self.held)
 
     def read(self, stretch: Stretch, known: NoKnowledge) -> Iterable[tuple[int, str]]:
@@ -107,6 +117,9 @@ class Settled(Check):
         for seq, kind, row in self._rows(stretch):
             yield from self._judge(stretch, instants, stretch.at_us(seq))
             self._take(kind, row, stretch.at_us(seq), stretch)
+            if kind == "link.slowed" and 2 * row[-1] > self.limit_us:
+                self.judges = False  # from now on not all is heard in time
+                return
         yield from self._judge(stretch, instants, int(instants[-1]))
 
     @staticmethod

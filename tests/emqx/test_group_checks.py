@@ -107,6 +107,15 @@ def test_a_group_settles_where_nothing_is_mutated(body):
     assert claims_broken(body, until="80s") == set()
 
 
+@pytest.mark.parametrize("body", [
+    JOINED.replace("settings: {", "settings: {leader_borrower_timeout: 2s, "),
+    JOINED.replace("leader_heartbeat_interval: 1s", "leader_heartbeat_interval: 20s, leader_claim_ttl: 8s"),
+    JOINED + "commands: [{at: 5s, do: link.slow, link: n <-> m, latency: 1500ms}]",
+])  # fmt: skip
+def test_nothing_is_claimed_where_pings_claims_or_answers_cannot_be_in_time(body):
+    assert claims_broken(body, until="80s") == set()
+
+
 def test_a_round_that_takes_nothing_from_those_who_have_too_much(monkeypatch):
     monkeypatch.setattr(leader.Leader, "_revoke", lambda self, who, count: [])
     assert claims_broken(JOINED, until="80s") == {checks.Settled.claim}
