@@ -94,7 +94,8 @@ def test_what_was_said_does_not_come_and_nothing_else_is_passed_over(text: str) 
     _nothing_said_is_delivered(world, text)
     _only_what_was_dealt_with_is_filtered(world, text)
     counted = world.counted().failovers
-    assert [{name: found.by_cause[name] for name in theirs} for found, theirs in zip(counted, sync_causes(world.trace, counted), strict=True)] == sync_causes(world.trace, counted), text
+    plain = sync_causes(world.trace, counted)
+    assert [{name: found.by_cause[name] for name in theirs} for found, theirs in zip(counted, plain, strict=True)] == plain, text
 
 
 def _nothing_said_is_delivered(world: World, text: str) -> None:
