@@ -6,6 +6,7 @@ beforehand, is kept in the browser and never sent; the page asks for the outcome
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -14,7 +15,7 @@ from django.views.decorators.http import require_GET
 
 from simulator import scenario_names
 from visualizer.definitions import builtin_scenario, builtin_scenarios
-from visualizer.pictures import outcome_of, picture_of
+from visualizer.pictures import known_pictures, outcome_of, picture_of
 from visualizer.questions import refusal
 from visualizer.wire import Refused
 
@@ -33,7 +34,9 @@ FIRST = ("two-regions", "three-regions", "region-down", "periodic-snapshots")
 
 @require_GET
 def gallery(request: HttpRequest) -> HttpResponse:
-    shown = [_shown(scenario) for scenario in sorted(builtin_scenarios(), key=_place)]
+    scenarios = sorted(builtin_scenarios(), key=_place)
+    pictures = known_pictures(scenarios)
+    shown = [_shown(scenario, pictures.get(scenario.name)) for scenario in scenarios]
     families: dict[str, list[dict[str, Any]]] = {}
     for one in shown:
         families.setdefault(one["family"], []).append(one)
@@ -48,7 +51,8 @@ def _place(scenario: Any) -> tuple[int, str, int, str]:
     return (family, scenario.family, FIRST.index(scenario.name) if scenario.name in FIRST else len(FIRST), scenario.title.lower())
 
 
-def _shown(scenario: Any) -> dict[str, Any]:
+def _shown(scenario: Any, picture: dict[str, Any] | None) -> dict[str, Any]:
+    """What a card says; without a picture until somebody asked for it."""
     return {
         "name": scenario.name,
         "title": scenario.title,
@@ -59,15 +63,25 @@ def _shown(scenario: Any) -> dict[str, Any]:
         "seed": scenario.seed,
         "compared": bool(scenario.compare),
         "fails_over": any(command.do == "subscription.fail-over" for command in scenario.commands),
-        "picture": picture_of(scenario),
+        "picture": picture,
     }
+
+
+@require_GET
+def pictures(request: HttpRequest) -> HttpResponse:
+    """?names=a,b → {a: picture, …}, each run now where nobody asked for it before."""
+    return _of_each(request, picture_of)
 
 
 @require_GET
 def outcomes(request: HttpRequest) -> HttpResponse:
     """?names=a,b → {a: {failovers: [{duplicates, redeliveries, lost, stranded}]}, …}."""
+    return _of_each(request, outcome_of)
+
+
+def _of_each(request: HttpRequest, compute: Callable[[Any], dict[str, Any]]) -> HttpResponse:
     names = list(dict.fromkeys(name for name in request.GET.get("names", "").split(",") if name))
     unknown = [name for name in names if name not in scenario_names()]
     if unknown:
         return refusal(Refused("not-found", f"There is no built-in scenario {unknown[0][:60]!r}.", "Names stand on the gallery's cards."))
-    return JsonResponse({name: outcome_of(builtin_scenario(name)) for name in names})
+    return JsonResponse({name: compute(builtin_scenario(name)) for name in names})

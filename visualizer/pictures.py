@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from simulator import ENGINE_VERSION, World
@@ -45,6 +45,12 @@ def picture_of(scenario: Any) -> dict[str, Any]:
     return _kept("", scenario, _computed)
 
 
+def known_pictures(scenarios: Iterable[Any]) -> dict[str, dict[str, Any]]:
+    """name -> picture of those that were computed before, in one query; nobody waits for the others, which a page asks for a few at a time."""
+    names = {_key("", scenario): scenario.name for scenario in scenarios}
+    return {names[found.pk]: found.picture for found in ScenarioPicture.objects.filter(pk__in=names)}
+
+
 def outcome_of(scenario: Any) -> dict[str, Any]:
     """{failovers: [{duplicates, redeliveries, lost, stranded}]}: how a scenario of the library comes out, as its run counts it."""
     return _kept("outcome ", scenario, _outcome)
@@ -52,12 +58,16 @@ def outcome_of(scenario: Any) -> dict[str, Any]:
 
 def _kept(what: str, scenario: Any, compute: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     """From the database, or computed now."""
-    key = hashlib.sha256(f"{what}{FORMAT} {ENGINE_VERSION}\n{scenario.canonical_text}".encode()).hexdigest()
+    key = _key(what, scenario)
     found = ScenarioPicture.objects.filter(pk=key).first()
     if found is None:
         # Of two requests that compute the same at once, the second finds the first one's row.
         found, _ = ScenarioPicture.objects.get_or_create(pk=key, defaults={"picture": compute(scenario)})
     return found.picture
+
+
+def _key(what: str, scenario: Any) -> str:
+    return hashlib.sha256(f"{what}{FORMAT} {ENGINE_VERSION}\n{scenario.canonical_text}".encode()).hexdigest()
 
 
 def _outcome(scenario: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ app_name = "visualizer"
 
 urlpatterns = [
     path("", gallery.gallery, name="gallery"),
+    path("scenarios/pictures.json", gallery.pictures, name="pictures"),
     path("scenarios/outcomes.json", gallery.outcomes, name="outcomes"),
     path("my-set-up/", setups.set_up_page, name="set-up"),
     path("my-set-up/scenario.json", setups.scenario_of_form, name="scenario-of-form"),

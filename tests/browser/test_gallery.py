@@ -12,6 +12,8 @@ from script.support.browsing import wait_until
 from script.support.temporary_site import Site
 from tests.browser.conftest import fresh_context
 
+from simulator import scenario_names
+
 
 @pytest.fixture
 def open_gallery(open_page: Callable[..., Page]) -> Callable[..., Page]:
@@ -25,11 +27,12 @@ def open_gallery(open_page: Callable[..., Page]) -> Callable[..., Page]:
 
 def test_every_card_has_a_picture_that_is_drawn(open_gallery):
     page = open_gallery()
+    wait_until(page, "wanted => document.querySelectorAll('canvas.painted').length === wanted", len(scenario_names()))
     drawn = page.evaluate("""() => [...document.querySelectorAll('canvas.picture')].map((canvas) => {
         const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
         return pixels.some((value, at) => at % 4 === 3 && value > 0);
     })""")
-    assert len(drawn) >= 25 and all(drawn)
+    assert len(drawn) == len(scenario_names()) and all(drawn)
 
 
 def test_search_by_words_and_the_empty_state(open_gallery):

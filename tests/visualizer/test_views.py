@@ -18,7 +18,15 @@ def post(client: Client, body: object, **headers: str):
     return client.post("/labs/", json.dumps(body), content_type="application/json", headers=headers)
 
 
-def test_the_gallery_shows_every_scenario_with_a_true_picture(client):
+def pictures(client: Client, *names: str) -> dict[str, dict]:
+    return client.get("/scenarios/pictures.json", {"names": ",".join(names)}).json()
+
+
+def test_the_gallery_is_there_before_its_pictures_and_keeps_each(client, monkeypatch):
+    assert all(scenario["picture"] is None for scenario in client.get("/").context["scenarios"])
+    made = pictures(client, *scenario_names())
+    assert ScenarioPicture.objects.count() == len(made) == len(scenario_names())
+    monkeypatch.setattr("visualizer.pictures._computed", lambda scenario: pytest.fail("computed again"))
     answer = client.get("/")
     assert answer.status_code == 200
     shown = answer.context["scenarios"]
@@ -32,18 +40,13 @@ def test_the_gallery_shows_every_scenario_with_a_true_picture(client):
             continue
         assert scenario["picture"]["lanes"], scenario["name"]
         assert any(lane["cells"]["kind"] for lane in scenario["picture"]["lanes"]), scenario["name"]
-    assert ScenarioPicture.objects.count() == len(shown)
-
-
-def test_pictures_are_computed_once(client, monkeypatch):
-    client.get("/")
-    monkeypatch.setattr("visualizer.pictures._computed", lambda scenario: pytest.fail("computed again"))
-    assert client.get("/").status_code == 200
+    assert pictures(client, "region-down") == {"region-down": made["region-down"]}
+    assert client.get("/scenarios/pictures.json", {"names": "region-down,etc"}).status_code == 404
 
 
 def test_a_pictures_threads_are_what_the_snapshots_say(client):
     """region-down: the snapshot of 5 s covers shop/49 in every region; its thread ends behind that cell."""
-    picture = next(one["picture"] for one in client.get("/").context["scenarios"] if one["name"] == "region-down")
+    picture = pictures(client, "region-down")["region-down"]
     threads = [thread for thread in picture["threads"] if thread["of"] == "us-west"]
     assert threads
     for lane in picture["lanes"]:
@@ -57,7 +60,7 @@ def test_a_pictures_threads_are_what_the_snapshots_say(client):
 
 def test_a_groups_picture_shows_its_failure(client):
     """groups-two-readers: ada and ben both read two of the four streams; the leader believes in ada alone, and ben's lease outlives its word."""
-    shown = {one["name"]: one["picture"].get("group") for one in client.get("/").context["scenarios"]}
+    shown = {name: one["group"] for name, one in pictures(client, "groups-two-readers", "groups-leader-crash-early", "groups-thousand-streams").items()}
     two_readers = shown["groups-two-readers"]
     assert [(one["believed"], one["readers"]) for one in two_readers["streams"] if len(one["readers"]) == 2] == [(0, [0, 1]), (0, [0, 1])]
     ada, ben = two_readers["clients"]

@@ -18,6 +18,9 @@ import { listenInGallery } from "./gallery_keys.js";
 /** The scenario whose picture opens the page, when it is there. */
 const HERO = "region-down";
 
+/** Scenarios that the server is asked to run for their pictures in one request. */
+const PICTURES_AT_ONCE = 4;
+
 /** Labs that are looked through for the one to go on with: as many as the server takes. */
 const LOOKED_AT = 1000;
 
@@ -35,12 +38,13 @@ export function openGallery({ document, root, window, fetcher }) {
   askForOutcomes();
   offerToContinue();
   paint();
+  askForPictures();
   filter();
   search.addEventListener("input", filter);
   required(root, "[data-act=show-all]").addEventListener("click", showAll);
   root.addEventListener("submit", open);
-  new window.ResizeObserver(paint).observe(root);
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+  new window.ResizeObserver(() => paint()).observe(root);
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => paint());
   listenInGallery(document, search, () => [...cards.values()].filter((card) => card.offsetParent).map((card) => required(card, ".open")), showAll);
 
   function writeFamilies() {
@@ -113,18 +117,35 @@ export function openGallery({ document, root, window, fetcher }) {
     link.hidden = false;
   }
 
-  function paint() {
+  /** Pictures that nobody has asked this server for before are run now, a few at a time: the page is there first. */
+  async function askForPictures() {
+    const missing = [...scenarios].filter(({ picture }) => !picture).sort((one, other) => Number(other.name === HERO) - Number(one.name === HERO));
+    try {
+      for (let at = 0; at < missing.length; at += PICTURES_AT_ONCE) {
+        const asked = missing.slice(at, at + PICTURES_AT_ONCE);
+        const found = await requests.get(`${root.dataset.pictures}?names=${asked.map(({ name }) => name).join(",")}`);
+        for (const scenario of asked) scenario.picture = found[scenario.name];
+        paint(asked);
+      }
+    } catch (reason) {
+      say(reason);
+    }
+  }
+
+  function paint(some = scenarios) {
     const theme = readTheme(window.getComputedStyle(document.documentElement));
     const ratio = window.devicePixelRatio || 1;
-    for (const canvas of root.querySelectorAll("[data-picture]")) {
-      const scenario = scenarios.find((one) => one.name === canvas.dataset.picture);
+    for (const { name, picture } of some) {
+      const canvas = required(cards.get(name), "canvas");
       const width = canvas.parentElement.clientWidth; // a canvas keeps the width it was painted with
-      if (scenario?.picture && width) paintPicture(canvas, scenario.picture, theme, { ratio, width, height: 112 });
+      if (!picture || !width) continue;
+      paintPicture(canvas, picture, theme, { ratio, width, height: 112 });
+      canvas.classList.add("painted");
     }
     const hero = required(root, "[data-part=hero]");
     const featured = scenarios.find((one) => one.name === HERO) ?? scenarios[0];
     const width = hero.parentElement.clientWidth;
-    if (!featured?.picture || !width) return;
+    if (!some.includes(featured) || !featured.picture || !width) return;
     paintPicture(hero, featured.picture, theme, { ratio, width, height: 190 });
     const words = `${featured.picture.lanes.map((lane) => lane.cluster).join(", ")}, just after the failure. How many come twice?`;
     hero.setAttribute("aria-label", `The logs of ${words}`);
