@@ -86,6 +86,11 @@ def test_crash_by_clicking_the_region_then_a_refusal_in_words(lab):
     notice = lab.page.get_by_role("alert").filter(has_text="cluster.crash was refused")
     expect(notice).to_be_visible()
     expect(notice).to_have_text(re.compile("cluster.crash was refused:.{15,}"))
+    lab.page.get_by_role("button", name="us-west", exact=True).click()
+    lab.page.keyboard.press("r")  # restart, by its letter: who came by pointer has space for playing again
+    lab.until("state.view.clusters['us-west'].state === 'up'")
+    lab.page.keyboard.press("Space")
+    lab.until("state.playing || state.at_us > 5000000")
 
 
 def test_fail_over_by_dialog_starts_a_branch_and_the_old_one_stays(lab):

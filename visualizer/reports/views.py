@@ -123,7 +123,8 @@ def words(report: Report) -> str:
         if report.cancel_wanted:
             return "Being cancelled."
         if not report.step_number:
-            return f"{report.step_name or 'Starting'}."
+            doing = report.step_name or "starting"
+            return f"{doing[0].upper()}{doing[1:]}."
         stage = f" {report.tasks_done} of {report.tasks_count} tasks of the running stage are done." if report.tasks_count else ""
         return f"Step {report.step_number} of {report.step_count}: {report.step_name}.{stage}"
     return {"done": "Done.", "failed": report.error or "It failed.", "cancelled": "It was cancelled."}[report.state]

@@ -39,7 +39,7 @@ function plannedTarget(state, subscription) {
   return next?.to;
 }
 
-/** Where the consumers are; without any, where the forecast starts; without that, the first cluster that has it. */
+/** Where the consumers are; without any, where the forecast starts; without that, the first cluster that has it; where nobody has it, the first that has the topic. */
 function subjectOf(state, topic, subscription, clusters) {
   const reading = clusters.filter((cluster) => {
     const consumers = topicView(state, cluster, topic)?.subscriptions?.[subscription]?.consumers;
@@ -47,5 +47,5 @@ function subjectOf(state, topic, subscription, clusters) {
   });
   const named = state.view.forecast?.[subscription]?.from;
   if (reading.includes(named)) return named;
-  return reading[0] ?? named ?? clusters.find((cluster) => topicView(state, cluster, topic)?.subscriptions?.[subscription]) ?? clusters[0];
+  return reading[0] ?? named ?? clusters.find((cluster) => topicView(state, cluster, topic)?.subscriptions?.[subscription]) ?? clusters.find((cluster) => topicView(state, cluster, topic)) ?? clusters[0];
 }

@@ -26,7 +26,15 @@ export function makeHeader(document, root, { window, requests, base, token, getS
     required(help, "[data-part=keys]").replaceChildren(...keyGroupsOf(kind).filter(({ keys }) => keys.length).map(group));
   }
   writeKeys("logs");
-  const acts = { help: () => (help.open ? help.close() : help.showModal()) };
+  const acts = {
+    help() {
+      if (help.open) help.close();
+      else {
+        help.showModal();
+        help.scrollTop = 0; // the focus is on the button at its foot
+      }
+    },
+  };
   required(root, "[data-act=help]").addEventListener("click", acts.help);
   required(help, "[data-act=help-close]").addEventListener("click", () => help.close());
   makeShare(root, { window, requests, base, token, getState, say });

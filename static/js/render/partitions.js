@@ -53,8 +53,9 @@ export function makePartitions(document, root, { onTopic, onFold }) {
       if (key === drawn) return was_hidden;
       drawn = key;
       const longest = Math.max(1, ...found.map((name) => topicView(state, watched.subject, name)?.length ?? 0));
-      const backlog = found.reduce((sum, name) => sum + (topicView(state, watched.subject, name)?.subscriptions?.[watched.subscription]?.backlog ?? 0), 0);
-      setText(fold.firstChild, `${found.length} partitions, ${counted(backlog, "entry", "entries")} waiting in ${watched.subject} `);
+      const backlogs = found.map((name) => topicView(state, watched.subject, name)?.subscriptions?.[watched.subscription]?.backlog).filter((backlog) => backlog !== undefined);
+      const waiting = backlogs.length ? `, ${counted(backlogs.reduce((sum, backlog) => sum + backlog, 0), "entry", "entries")} waiting` : "";
+      setText(fold.firstChild, `${found.length} partitions${waiting} in ${watched.subject} `);
       if (open) list.replaceChildren(...found.map((name, at) => fill(name, at, longest, width, state, watched, theme, ratio)));
       return was_hidden;
     },
@@ -67,12 +68,17 @@ export function makePartitions(document, root, { onTopic, onFold }) {
     const cursor = topic?.subscriptions?.[watched.subscription];
     const shown = name === watched.topic;
     setText(title, `partition ${at}${shown ? ", shown" : ""}`);
-    setText(note, cursor ? `${whole(topic.length)} entries, ${whole(cursor.backlog)} waiting` : "not read here");
+    setText(note, noteOf(topic, cursor));
     if (shown) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");
     paint(prepared(canvas, width, ROW_PX * theme.scale, ratio), { topic, cursor, longest, width, theme });
     return element(document, "li", {}, [button]);
   }
+}
+
+function noteOf(topic, cursor) {
+  if (!topic) return "not here";
+  return `${counted(topic.length, "entry", "entries")}, ${cursor ? `${whole(cursor.backlog)} waiting` : "not read here"}`;
 }
 
 /** Done as a rail, holes and what waits as a paler body over it: no colour, since a partition mixes origins. */

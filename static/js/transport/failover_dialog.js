@@ -5,7 +5,7 @@ import { clustersOf } from "../model/state.js";
 import { counted } from "../model/format.js";
 
 const MODES = {
-  crash: "The region dies with its clients; acknowledgements and data on the wire are lost. Crash the region too, or it lives on without them.",
+  crash: "The clients die with their region: acknowledgements and data on the wire are lost.",
   planned: "Consumers finish what they hold, close, and open there.",
   drained: "As planned, but first wait until the target's cursor has caught up, or the limit has passed.",
   auto: "Clients probe their region and move by themselves, as Pulsar's AutoClusterFailover does.",
@@ -21,10 +21,13 @@ export function makeFailoverDialog(document, dialog, { getState, getWatched, onC
   const says = required(dialog, "[data-part=mode-words]");
   const forecast = required(dialog, "[data-part=failover-forecast]");
 
+  const isUp = (cluster) => getState().view.clusters[cluster]?.state === "up";
+
   function refresh() {
     const mode = field("mode").value;
     says.textContent = MODES[mode];
     for (const part of dialog.querySelectorAll("[data-mode]")) part.hidden = part.dataset.mode !== mode;
+    if (!isUp(field("from").value)) required(dialog, "[data-part=also-crash]").hidden = true;
     const figures = getState().view?.forecast?.[getWatched().subscription];
     const to = figures?.from === field("from").value ? figures.to[field("to").value] : null;
     forecast.textContent = to && mode === "crash" ? `At this instant: ${counted(to.duplicates, "message")} would come twice, ${to.stranded} stranded, ${to.lost} lost.` : "";
@@ -50,7 +53,7 @@ export function makeFailoverDialog(document, dialog, { getState, getWatched, onC
       for (const name of ["probeInterval", "failoverDelay", "switchBackDelay"]) if (field(name).value.trim()) command[name] = field(name).value.trim();
       if (!field("switchBack").checked) command.switchBack = false;
     }
-    const crash = mode === "crash" && field("also-crash").checked && getState().view.clusters[command.from]?.state === "up";
+    const crash = mode === "crash" && field("also-crash").checked && isUp(command.from);
     return crash ? [{ do: "cluster.crash", cluster: command.from }, command] : [command];
   }
 

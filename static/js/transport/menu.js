@@ -1,4 +1,4 @@
-/** A menu beside the thing it is about: arrows, letters, escape; the focus goes back where it came from. */
+/** A menu beside the thing it is about: arrows, letters, escape; the focus goes back where it came from by keyboard. */
 
 import { element } from "../render/dom.js";
 
@@ -27,7 +27,7 @@ export function makeMenu(document, home, onItem, wordsOf) {
 
   function show(groups, anchor) {
     close(false);
-    came_from = document.activeElement;
+    came_from = document.activeElement?.matches(":focus-visible") ? document.activeElement : null; // whoever came by pointer wants space to play
     const buttons = [];
     const says = element(document, "p.menu-says", { id: "menu-says" });
     const tell = (item) => {
