@@ -157,7 +157,11 @@ class Sampler:
         """Draws by their indices, int64."""
         if self.constant is not None:
             return np.full(len(indices), self.constant)
-        return np.array([self.at(index) for index in indices.tolist()], dtype=np.int64)
+        numbers, spans_us = indices >> _BLOCK_BITS, np.empty(len(indices), dtype=np.int64)
+        for number in dict.fromkeys(numbers.tolist()):
+            mine = numbers == number
+            spans_us[mine] = np.array(self._turn_to(number), dtype=np.int64)[indices[mine] & (BLOCK - 1)]
+        return spans_us
 
     def _turn_to(self, number: int) -> list[int]:
         """Makes block `number` the present one, from those kept or anew."""

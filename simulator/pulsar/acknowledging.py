@@ -120,12 +120,23 @@ class Acknowledger:
         message = handed[0][2]
         if self.special is None or message not in self.special:
             self.acknowledge(handed)
-        elif self._selected(self.negatives, message) and message not in self.negatively_acknowledged:
+            return
+        kind, held_us = self.choice(message)
+        if kind == _NEGATIVE:
             self.negatively_acknowledge(handed, handed[1])
-        elif hold := self._selected(self.holds, message):
-            self._hold(handed, hold.for_us)
+        elif kind == _HELD:
+            self._hold(handed, held_us)
         else:
             self.acknowledge(handed)
+
+    def choice(self, message: int) -> tuple[int, int]:
+        """What becomes of a processed message: the type of its row, and for how long it is held (NULL: until a person releases it, or not at all)."""
+        if self.special is not None and message in self.special:
+            if self._selected(self.negatives, message) and message not in self.negatively_acknowledged:
+                return _NEGATIVE, NULL
+            if hold := self._selected(self.holds, message):
+                return _HELD, NULL if hold.for_us is None else hold.for_us
+        return _ACKNOWLEDGED, NULL
 
     def _selected(self, selections: list[Selected], message: int) -> Selected | None:
         """The first selection that the message is in, by its own draw or by name."""
@@ -138,13 +149,13 @@ class Acknowledger:
                     return selection
         return None
 
-    def _hold(self, handed: Handed, for_us: int | None) -> None:
+    def _hold(self, handed: Handed, held_us: int) -> None:
         runtime, (_item, cause, key, about) = self.runtime, handed
         self.hold_count += 1
         self.held[key] = self.hold_count
-        self.last_seq = runtime.emit((_HELD, runtime.now_us, cause, *about, NULL if for_us is None else for_us))
-        if for_us is not None:
-            runtime.schedule(runtime.now_us + for_us, self.rank, self, "hold_over", (self.epoch, key, self.hold_count))
+        self.last_seq = runtime.emit((_HELD, runtime.now_us, cause, *about, held_us))
+        if held_us != NULL:
+            runtime.schedule(runtime.now_us + held_us, self.rank, self, "hold_over", (self.epoch, key, self.hold_count))
 
     def hold_over(self, argument: tuple[int, Key, int]) -> None:
         """The held message is acknowledged at last."""

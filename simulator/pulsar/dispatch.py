@@ -13,6 +13,8 @@ from simulator.pulsar.hash_ring import chosen_on_ring
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from simulator.pulsar.acknowledging import Ack
     from simulator.pulsar.session import Session
     from simulator.pulsar.subscription import Subscription
@@ -92,6 +94,15 @@ class Dispatcher:
     def go_on(self, cause: int) -> None:
         """The mark-delete was moved so: who was blocked by what he held may be sent more."""
 
+    # --- quiet stretches
+
+    room = 1 << 62
+    """Messages that may be sent before a limit is reached."""
+
+    def in_turn(self) -> list[Session]:
+        """The sessions, the one that is sent the next message first, if they are sent messages in turn while all have permits; else none."""
+        return []
+
 
 class SingleActiveDispatcher(Dispatcher):
     """Exclusive and Failover: one consumer at a time reads; the others wait.
@@ -170,11 +181,6 @@ class SingleActiveDispatcher(Dispatcher):
             self.unacked += session.push(index, 0, cause)
         self.busy = False
 
-    def sent_many(self, count: int) -> None:
-        """`dispatch` of the next entries, of one message each, whose rows are written already."""
-        self.read_index += count
-        self.unacked += count
-
     def redeliver(self, session: Session, indices: list[int], cause: int) -> None:
         """Single messages cannot be asked for again: everything unacknowledged is read again."""
         if session is self.active:
@@ -188,6 +194,20 @@ class SingleActiveDispatcher(Dispatcher):
 
     def release(self, acks: list[Ack], released: list[int], cause: int) -> None:
         self.unacked = max(0, self.unacked - len(acks))
+
+    # --- quiet stretches
+
+    def in_turn(self) -> list[Session]:
+        return self.sessions if self.sessions == [self.active] and not self.waiting else []
+
+    def sent_many(self, fresh: int, indices: np.ndarray) -> None:
+        """`dispatch` of these entries of one message each, `fresh` of them read for the first time, whose rows are written already."""
+        self.read_index += fresh
+        self.unacked += len(indices)
+
+    def released_many(self, indices: np.ndarray) -> None:
+        """`release` of these entries of one message each."""
+        self.unacked -= len(indices)
 
 
 def dispatcher_for(subscription: Subscription) -> Dispatcher:

@@ -18,6 +18,8 @@ from simulator.pulsar.dispatch import Dispatcher
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from simulator.pulsar.acknowledging import Ack
     from simulator.pulsar.session import Session
     from simulator.pulsar.subscription import Subscription
@@ -218,6 +220,44 @@ class SharedDispatcher(Dispatcher):
             self._note_block("consumer.unblocked", None, self.unacked, cause)
         return lifted
 
+    # --- quiet stretches
+
+    @property
+    def room(self) -> int:
+        hot, most = self.topic.hot, max(session.unacked for session in self.sessions)
+        limits = (hot.unacked_per_consumer, most), (hot.unacked_per_subscription, self.unacked)
+        return min([super().room, *(limit - 1 - unacked for limit, unacked in limits if limit)])
+
+    def in_turn(self) -> list[Session]:
+        waiting = self.blocked or self.replay or self.delayed or any(not session.ready for session in self.sessions)
+        turn = self.turn % len(self.sessions)
+        return [] if waiting else self.sessions[turn:] + self.sessions[:turn]
+
+    def sent_many(self, fresh: int, indices: np.ndarray) -> None:
+        """`dispatch`, in turn, of these entries of one message each, whose rows are written already; those that are not `fresh` were asked for again."""
+        count = len(self.sessions)
+        for turn, index in enumerate(indices.tolist(), self.turn):
+            session = self.sessions[turn % count]
+            before = self.pending.get(index)
+            if before is not None:
+                before.unacked -= 1
+                self.unacked -= 1
+                self.redeliveries[index] = self.redeliveries.get(index, 0) + 1
+            self.pending[index] = session
+            session.unacked += 1
+        self.unacked += len(indices)
+        self.read_index += fresh
+        self.turn = (self.turn + len(indices)) % count
+
+    def released_many(self, indices: np.ndarray) -> None:
+        """`release` of these entries of one message each, with no limit to lift."""
+        for index in indices.tolist():
+            session = self.pending.pop(index, None)
+            if session is not None:
+                session.unacked -= 1
+                self.unacked -= 1
+            self.redeliveries.pop(index, None)
+
     def _note_block(self, event: str, session: Session | None, count: int, cause: int) -> None:
         client = None if session is None else session.consumer.number
         self.runtime.note(event, cause, self.topic.cluster.number, self.topic.number, self.subscription.number, client, count)
@@ -252,6 +292,9 @@ class KeySharedDispatcher(SharedDispatcher):
     def restart_reading(self, cause: int) -> None:
         self.held = {}
         super().restart_reading(cause)
+
+    def in_turn(self) -> list[Session]:
+        return []  # by key
 
     def _sticky_key(self, index: int) -> int:
         """The key by which an entry is dealt: that of its first message, or one of its own below NULL (Pulsar: producer and sequence id)."""

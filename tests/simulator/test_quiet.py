@@ -9,19 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import World
-from simulator.pulsar import producer
-from simulator.pulsar.quiet import groups, running
+from simulator.pulsar import dispatch_shared, producer
+from simulator.pulsar.quiet import groups, running, survey, work
 
 UNTIL_US = 1_500_000
 
 LATENCIES = ("40ms", "0ms", "{distribution: lognormal, median: 5ms, sigma: 0.8}", "{distribution: uniform, low: 0ms, high: 30ms}")
 PROCESSING = ("500us", "1us", "3ms", "{distribution: uniform, low: 1us, high: 4ms}", "{distribution: exponential, mean: 1ms}")
 RATES = ("rate: 1000/s", "rate: 333/s", "rate: 2000/s, arrivals: poisson", "rate: 900/s, count: 700", "rate: 700/s, arrivals: poisson, stop: 900ms, keys: 7")
+READERS = ("reader", "other-1", "other-2", "a-first")
 COMMANDS = (
     "do: producer.publish, producer: web, count: 3", "do: producer.slow, producer: web, every: 1400us", "do: consumer.pause, consumer: reader",
     "do: topic.unload, topic: orders, cluster: a", "do: client.kill, client: reader", "do: link.slow, link: a <-> b, latency: 3ms",
     "do: consumer.hold, consumer: reader, share: 5%, for: 30ms", "do: consumer.hold, consumer: reader, share: 1%", "do: consumer.release, consumer: reader",
-    "do: link.cut, link: a -> b", "do: link.heal, link: a -> b", "do: cluster.crash, cluster: a", "do: cluster.crash, cluster: b",
+    "do: consumer.negative-acknowledge, consumer: reader, messages: [web/30, web/60, web/61]", "do: subscription.skip, subscription: billing, cluster: a, count: 3",
+    "do: subscription.reset, subscription: billing, cluster: a, position: earliest",
+    "do: consumer.slow, consumer: reader, processing: 5ms", "do: link.cut, link: a -> b", "do: link.heal, link: a -> b", "do: cluster.crash, cluster: a", "do: cluster.crash, cluster: b",
 )  # fmt: skip
 
 
@@ -32,18 +35,21 @@ def scenarios(draw) -> str:
         return draw(st.sampled_from(choices))
 
     commands = sorted(draw(st.lists(st.tuples(st.integers(50, 1400), st.sampled_from(COMMANDS)), max_size=3)))
-    names = pick("a, b", "a, b, c")
+    names, type_ = pick("a, b", "a, b, c"), pick("Exclusive", "Failover", "Shared", "Shared", "Shared", "Key_Shared")
+    readers = READERS[: pick(1, 2, 3, 4)] if "Shared" in type_ else READERS[:1]
+    asides = "".join(pick("", f", {aside}") for aside in (f"hold: {{share: 5%, for: {pick('30ms', '400ms', '1s')}}}", f"negativeAcknowledge: {{share: 3%}}, negativeAckRedeliveryDelay: {pick('13ms', '200ms')}"))
     lines = [
         "format: 1", "name: quiet", "title: Quiet", "family: replicated-subscriptions", f"seed: {draw(st.integers(0, 99))}", "until: 1500ms",
         f"settings: {{managedLedgerMaxEntriesPerLedger: {pick(50, 700, 50000)}, managedLedgerMinLedgerRolloverTimeMinutes: {pick(0, 0, 10)},"
         f" replicationProducerQueueSize: {pick(30, 200, 1000)}, replicatedSubscriptionsSnapshotFrequencyMillis: {pick(200, 1000)}, retentionCheckIntervalInSeconds: 1,"
-        f" managedLedgerDefaultMarkDeleteRateLimit: {pick(1, 1, 7, 0)}, managedLedgerCursorPositionFlushSeconds: {pick(60, 1)}}}",
+        f" managedLedgerDefaultMarkDeleteRateLimit: {pick(1, 1, 7, 0)}, managedLedgerCursorPositionFlushSeconds: {pick(60, 1)},"
+        f" maxUnackedMessagesPerConsumer: {pick(50000, 50000, 40)}, dispatcherMaxRoundRobinBatchSize: {pick(20, 1)}}}",
         "clusters: {" + ", ".join(f"{name}: {{}}" for name in names.split(", ")) + "}", f"links: {{default: {{latency: {draw(st.sampled_from(LATENCIES))}}}}}",
         f"topics: {{orders: {{clusters: [{names}]}}}}", "producers:", f"  web: {{topic: orders, cluster: a, start: 1ms, {draw(st.sampled_from(RATES))}}}",
         *pick((), (), ("  other: {topic: orders, cluster: b, start: 300ms, rate: 20/s, batch: 3}",)),
-        f"subscriptions: {{billing: {{topic: orders, type: {pick('Exclusive', 'Failover')}, replicateSubscriptionState: {pick('true', 'false')}, initialPosition: Earliest}}}}",
-        f"consumers: {{reader: {{subscription: billing, cluster: a, processing: {draw(st.sampled_from(PROCESSING))}, receiverQueueSize: {pick(1000, 60)},"
-        f" acknowledgmentGroupTime: {pick('100ms', '7ms', '1s')}, start: {pick('0s', '200ms')}}}}}",
+        f"subscriptions: {{billing: {{topic: orders, type: {type_}, replicateSubscriptionState: {pick('true', 'false')}, initialPosition: Earliest}}}}", "consumers:",
+        *(f"  {name}: {{subscription: billing, cluster: a, processing: {draw(st.sampled_from(PROCESSING))}, receiverQueueSize: {pick(1000, 60)},"
+          f" acknowledgmentGroupTime: {pick('100ms', '7ms', '1s')}, start: {pick('0s', '0s', '200ms')}{asides}}}" for name in readers),
         "commands:" if commands else "commands: []", *(f"  - {{at: {at}ms, {do}}}" for at, do in commands),
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
@@ -67,6 +73,7 @@ def states(text: str, instants: list[int]) -> list[tuple[str, str, str]]:
 def as_short_as_can_be():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running, "MESSAGES_MIN", 1)
+        patch.setattr(running, "MESSAGES_MIN_PER_CONSUMER", 0)
         patch.setattr(running, "MESSAGES_BETWEEN_LOOKS_MAX", 0)
         yield
 
@@ -104,7 +111,27 @@ consumers: {reader: {subscription: billing, cluster: a, processing: 500us}}
 """
 
 
-def test_plain_traffic_is_quiet_nearly_always(monkeypatch):
+SHARED = """
+format: 1
+name: shared
+title: Shared
+family: replicated-subscriptions
+until: 4s
+clusters: {a: {}, b: {}, c: {}}
+links: {default: {latency: {distribution: lognormal, median: 40ms, sigma: 0.3}}}
+topics: {orders: {clusters: [a, b, c]}}
+producers: {web: {topic: orders, cluster: a, start: 1ms, rate: 1000/s}}
+subscriptions: {billing: {topic: orders, type: Shared, replicateSubscriptionState: true, initialPosition: Earliest}}
+consumers:
+""" + "".join(
+    f"  {name}: {{subscription: billing, cluster: a, processing: 2ms, negativeAckRedeliveryDelay: 1s, negativeAcknowledge: {{share: 1%}}, hold: {{share: 5%, for: 2s}}}}\n"
+    for name in ("one", "two", "three", "four")
+)
+HELD_SHORTLY = SHARED.replace("for: 2s", "for: 30ms")
+
+
+def quiet_messages(monkeypatch, text: str) -> list[int]:
+    """How many messages each look for a stretch found."""
     published = []
 
     def counting(one):
@@ -114,9 +141,20 @@ def test_plain_traffic_is_quiet_nearly_always(monkeypatch):
         return events
 
     monkeypatch.setattr(producer, "run_quietly", counting)
-    World.open(PLAIN).run()
+    World.open(text).run()
+    return published
+
+
+def test_plain_traffic_is_quiet_nearly_always(monkeypatch):
+    published = quiet_messages(monkeypatch, PLAIN)
     assert sum(published) > 2_800
     assert max(published) > 800, "groups of acks end no stretch"
+
+
+def test_what_four_consumers_hold_and_give_back_ends_no_stretch(monkeypatch):
+    published = quiet_messages(monkeypatch, SHARED)
+    assert sum(published) > 3_800
+    assert max(published) > 400, "in 400 messages are 20 to hold and 9 to give back, and as many come back"
 
 
 def test_a_full_lab_pauses_at_the_same_instant(monkeypatch):
@@ -130,31 +168,42 @@ def test_a_full_lab_pauses_at_the_same_instant(monkeypatch):
 
 def survey_late(monkeypatch):
     """The snapshots' clock is passed over by ten milliseconds."""
-    survey = running._survey
+    sort = survey.Survey._sort
 
-    def late(one):
-        busy_us, timer_us, horizon_us, sent = survey(one)
-        return busy_us, timer_us, horizon_us + 10_000, sent
+    def late(one, own):
+        one.horizon_us += 10_000
+        sort(one, own)
 
-    monkeypatch.setattr(running, "_survey", late)
+    monkeypatch.setattr(survey.Survey, "_sort", late)
 
 
 def forget_snapshots(monkeypatch):
     """A group of acks is sent in a stretch though an Update follows from it."""
     gather = groups.Groups._gather
 
-    def forgetting(one):
-        gather(one)
-        one._usable_from = groups.NEVER
+    def forgetting(one, *more):
+        one._usable_from = work.NEVER
+        return gather(one, *more)
 
     monkeypatch.setattr(groups.Groups, "_gather", forgetting)
 
 
-@pytest.mark.parametrize("mistake", [survey_late, forget_snapshots])
-def test_a_stretch_that_passes_over_something_else_is_found_out(monkeypatch, mistake):
+def forget_what_is_held(monkeypatch):
+    """A stretch goes on when what was put aside in it is due."""
+    monkeypatch.setattr(work.Work, "_later_us", lambda _one: [])
+
+
+def forget_turns(monkeypatch):
+    """Messages are dealt from the first consumer on, whose turn ever it is."""
+    monkeypatch.setattr(dispatch_shared.SharedDispatcher, "in_turn", lambda one: one.sessions)
+
+
+@pytest.mark.parametrize(("mistake", "text"), [(survey_late, PLAIN), (forget_snapshots, PLAIN), (forget_what_is_held, HELD_SHORTLY), (forget_turns, SHARED)])
+def test_a_stretch_that_passes_over_something_else_is_found_out(monkeypatch, mistake, text):
     """The comparison notices what it is there for."""
     with monkeypatch.context() as patch:
         event_by_event(patch)
-        wanted = states(PLAIN, [3_000_000])
+        wanted = states(text, [2_500_000])
+    assert states(text, [2_500_000]) == wanted
     mistake(monkeypatch)
-    assert states(PLAIN, [3_000_000]) != wanted
+    assert states(text, [2_500_000]) != wanted

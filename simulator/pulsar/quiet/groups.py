@@ -1,120 +1,145 @@
 """The groups of acks that are sent in a quiet stretch, and what each of them does to the cursor.
 
-Rules: acks go in the order in which the application made them: those that waited when the stretch began, that of the message that
-was in hand, then those of the stretch's messages. A group is part of a stretch while nothing but rows and a cursor follows from it:
-where a snapshot can be used, a ledger may go, or the cursor is written for the first time, the stretch ends before it.
+Rules: each consumer's acks go in the order in which the application made them: those that waited when the stretch began, then those of
+the stretch. A group is part of a stretch while nothing but rows and a cursor follows from it: where a snapshot can be used, a ledger
+may go, or the cursor is written for the first time, the stretch ends before it. It also ends where an ack is made at the very instant
+at which a group is sent, and the calendar would have to say which comes first.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from simulator.pulsar.acknowledging import ACK_GROUP_SIZE_MAX
+from simulator.pulsar.quiet.work import ACKNOWLEDGED, NEVER
 from simulator.pulsar.upkeep import switches_ledger
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
+    from simulator.log.cursors import Cursor
     from simulator.pulsar.acknowledging import Ack
-    from simulator.pulsar.session import Session
+    from simulator.pulsar.quiet.work import Work
 
 REASON = "acknowledgement"
-NEVER = 1 << 62
-"""No index and no instant."""
 
 
 class Group(NamedTuple):
-    """Acks up to `last` (excluded) are registered at `at_us`. `persisted`, if the cursor is written: its position and entries deleted one by
-    one; `moved`, if the mark-delete moves: its positions before and after."""
+    """The acks `acks` of a consumer are registered at `at_us`, by a timer that was in the calendar or not (`timed`). `persisted`, if the cursor is
+    written: its position and entries deleted one by one; `moved`, if the mark-delete moves: its positions before and after."""
 
     at_us: int
-    last: int
-    persisted: tuple[int, int, int] | None
-    moved: tuple[int, int, int, int] | None
+    rank: int
+    turn: int
+    timed: bool
+    acks: np.ndarray
+    persisted: tuple[int, int, int] | None = None
+    moved: tuple[int, int, int, int] | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows it writes."""
+        return len(self.acks) + (self.persisted is not None) + (self.moved is not None)
 
 
 class Groups:
-    """Groups in order, `sent`; `waiting` are the acks of the first that were made before the stretch. `sent_us` says of every ack when it goes,
-    `cursor` how the cursor stands after the last group, `flush_us` when it is written at the latest, if that is asked for in the stretch."""
+    """Groups in order, `sent`. An ack is known by its place: first those that waited (`waiting`), then those of `work.acts`, then (`arrivals_from`) those of arrivals;
+    `made` are a consumer's acks that did not wait, in order, `made_us` when they are made. `cursor` is how the cursor stands after
+    the last group, `flush_us` when it is written at the latest, if that is asked for in the stretch."""
 
-    __slots__ = ("session", "waiting", "sent", "sent_us", "cursor", "flush_us", "_first_us", "_acks_us", "_indices", "_breaks", "_usable_from")
+    __slots__ = ("work", "waiting", "acts_from", "arrivals_from", "made", "made_us", "sent", "cursor", "flush_us", "_usable_from", "_indices")
 
-    def __init__(self, session: Session, timer_us: int | None, acks_us: np.ndarray) -> None:
-        """`timer_us`: when the acks that wait now are sent, if any do; `acks_us`: when others come, that of the message in hand first."""
-        self.session = session
-        self.waiting: list[Ack] = []
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        subscription, topic = work.lane.subscription, work.lane.topic
+        self.waiting: list[list[Ack]] = [list(session.consumer.ack_pending.values()) for session in work.lane.sessions]
+        self.made: list[np.ndarray] = []
+        self.made_us: list[np.ndarray] = []
         self.sent: list[Group] = []
-        self.sent_us = acks_us[:0]
-        self.cursor = session.subscription.cursor
+        self.cursor: Cursor = subscription.cursor
         self.flush_us: int | None = None
-        self._first_us = session.consumer.group_ends_us(int(acks_us[0])) if timer_us is None else timer_us
-        self._acks_us = acks_us
-
-    def _gather(self) -> None:
-        """All acks, and when each is sent."""
-        consumer, topic, cache, first_us = self.session.consumer, self.session.topic, self.session.subscription.cache, self._first_us
-        self.waiting = list(consumer.ack_pending.values())
-        sent_us = np.where(self._acks_us < first_us, first_us, consumer.group_ends_us(self._acks_us))
-        self.sent_us = np.concatenate((np.full(len(self.waiting), first_us), sent_us))
-        before = [ack[0] for ack in self.waiting] + ([consumer.current[0][1]] if consumer.current is not None else [])
-        self._indices = np.concatenate((np.array(before, dtype=np.int64), topic.log.length + np.arange(len(self.sent_us) - len(before))))
-        self._breaks = [at for at, (left, right) in enumerate(pairwise(self._indices[: len(before) + 1].tolist()), 1) if right != left + 1]
-        self._usable_from = NEVER if cache is None else min((snapshot.index for snapshot in cache.snapshots), default=NEVER)
-
-    @property
-    def next_us(self) -> int:
-        """When the acks that are left are sent."""
-        return int(self.sent_us[self.registered]) if self.sent else self._first_us
-
-    @property
-    def registered(self) -> int:
-        """How many acks are sent."""
-        return self.sent[-1].last if self.sent else 0
-
-    @property
-    def persisted_us(self) -> np.ndarray:
-        """When the cursor is written."""
-        return np.array([group.at_us for group in self.sent if group.persisted], dtype=np.int64)
-
-    @property
-    def moved_us(self) -> np.ndarray:
-        """When the mark-delete moves."""
-        return np.array([group.at_us for group in self.sent if group.moved], dtype=np.int64)
+        self._usable_from = NEVER if subscription.cache is None else min((snapshot.index for snapshot in subscription.cache.snapshots), default=NEVER)
+        self.acts_from = sum(len(acks) for acks in self.waiting)
+        self.arrivals_from = self.acts_from + len(work.acts)
 
     def foresee(self, horizon_us: int) -> int:
         """Find the groups that are sent before `horizon_us`; returns the first instant, at most that, at which more follows than they say."""
-        if self._first_us >= horizon_us and len(self.session.consumer.ack_pending) + len(self._acks_us) < ACK_GROUP_SIZE_MAX:
-            return horizon_us
-        self._gather()
-        first, plain = 0, self._plain()
-        edges = (self.sent_us[1:] != self.sent_us[:-1]).nonzero()[0] + 1
-        for last in (*edges.tolist(), len(self.sent_us)):
-            at_us = int(self.sent_us[first])
-            if last - first >= ACK_GROUP_SIZE_MAX:  # it does not wait for its time
-                horizon_us = min(horizon_us, int(self._acks_us[first + ACK_GROUP_SIZE_MAX - 1 - len(self.waiting)]))
+        groups: list[Group] = []
+        for turn in range(len(self.work.lane.sessions)):
+            horizon_us = self._gather(turn, horizon_us, groups)
+        groups = sorted((group for group in groups if group.at_us < horizon_us), key=lambda group: group[:2])
+        if groups and not self._plain():
+            return groups[0].at_us
+        if groups:
+            before = [ack[0] for acks in self.waiting for ack in acks] + [act.handed[2][1] for act in self.work.acts]
+            self._indices = np.concatenate((np.array(before, dtype=np.int64), self.work.indices))
+        for at_us, together in groupby(groups, key=lambda group: group.at_us):
             if at_us >= horizon_us:
                 break
-            if not plain or not self._send(at_us, first, last):
+            before, self.cursor = (self.cursor, self.flush_us, len(self.sent)), self.cursor.copy()
+            if not all(map(self._send, together)):
+                self.cursor, self.flush_us, count = before
+                del self.sent[count:]
                 return at_us
             horizon_us = min(horizon_us, self.flush_us or horizon_us)
-            first = last
+        return horizon_us
+
+    def _gather(self, turn: int, horizon_us: int, groups: list[Group]) -> int:
+        """Adds a consumer's groups that may be sent before `horizon_us`; returns the first instant, at most that, where it is not as simple."""
+        work, consumer, timer_us = self.work, self.work.lane.sessions[turn].consumer, self.work.survey.timer_us[turn]
+        begun_us, done_us = (instants_us[work.places(turn)] for instants_us in (work.begun_us, work.done_us))
+        acks, acks_us = np.arange(self.arrivals_from + turn, self.arrivals_from + len(work), len(work.lane.sessions)), done_us
+        if consumer.special is not None:
+            acknowledged = work.kinds[work.places(turn)] == ACKNOWLEDGED
+            acks, acks_us = acks[acknowledged], acks_us[acknowledged]
+        acts = [(self.acts_from + place, act.at_us) for place, act in enumerate(work.acts) if act.turn == turn and act.kind == ACKNOWLEDGED]
+        for _place, at_us in acts:
+            if at_us == timer_us or consumer.group_ends_us(at_us - 1) == at_us:
+                horizon_us = min(horizon_us, at_us)
+        if acts:
+            made, made_us = (np.concatenate((several, all_others)) for several, all_others in zip(np.array(acts).T, (acks, acks_us)))
+            order = made_us.argsort(kind="stable")
+            acks, acks_us = made[order], made_us[order]
+        self.made.append(acks)
+        self.made_us.append(acks_us)
+        waiting, first = len(self.waiting[turn]), sum(len(acks) for acks in self.waiting[:turn])
+        count = waiting + len(acks)
+        if not count or ((consumer.group_ends_us(int(acks_us[0])) if timer_us is None else timer_us) >= horizon_us and count < ACK_GROUP_SIZE_MAX):
+            return horizon_us
+        ends_us = consumer.group_ends_us(acks_us)
+        if timer_us is not None:
+            ends_us = np.concatenate((np.full(waiting, timer_us), np.where(acks_us < timer_us, timer_us, ends_us)))
+            acks, acks_us = np.concatenate((np.arange(first, first + waiting), acks)), np.concatenate((np.full(waiting, -1), acks_us))
+        for begin, end in pairwise((0, *((ends_us[1:] != ends_us[:-1]).nonzero()[0] + 1).tolist(), count)):
+            at_us = int(ends_us[begin])
+            if end - begin >= ACK_GROUP_SIZE_MAX:  # it does not wait for its time
+                horizon_us = min(horizon_us, int(acks_us[begin + ACK_GROUP_SIZE_MAX - 1]))
+            timed, place = at_us == timer_us, int(done_us.searchsorted(at_us))
+            if not timed and place < len(done_us) and done_us[place] == at_us and begun_us[place] <= acks_us[begin]:
+                horizon_us = min(horizon_us, at_us)  # the end of that work was asked for before the group's timer
+            if at_us >= horizon_us:
+                break
+            groups.append(Group(at_us, consumer.rank, turn, timed, acks[begin:end]))
         return horizon_us
 
     def _plain(self) -> bool:
         """Whether the acks that wait are of single messages that the broker counts as sent, and the cursor has a ledger to be written to."""
-        session, waiting = self.session, self.session.consumer.ack_pending
-        alike = all(place == session.topic.place and batch_index == NULL for place, _index, batch_index in waiting)
-        counted = session.subscription.dispatcher.unacked >= len(waiting) + (session.consumer.current is not None)
-        return alike and counted and self.cursor.last_persist_us >= 0 and session.runtime.trace.number(REASON) is not None
+        lane = self.work.lane
+        alike = all(place == lane.topic.place and batch_index == NULL for session in lane.sessions for place, _index, batch_index in session.consumer.ack_pending)
+        counted = lane.dispatcher.unacked >= self.arrivals_from
+        return alike and counted and self.cursor.last_persist_us >= 0 and lane.producer.runtime.trace.number(REASON) is not None
 
-    def _send(self, at_us: int, first: int, last: int) -> bool:
-        """Register acks `first` to `last - 1`, as `Subscription.acknowledge` does; False, and nothing changed, when more follows."""
-        subscription, topic, cursor = self.session.subscription, self.session.topic, self.cursor.copy()
-        before, persisted, flush_us = cursor.mark_delete, None, self.flush_us
-        for begin, end in pairwise((first, *(at for at in self._breaks if first < at < last), last)):  # runs of indices that follow each other
-            cursor.acknowledge_range(int(self._indices[begin]), int(self._indices[end - 1]))
+    def _send(self, group: Group) -> bool:
+        """Register its acks, as `Subscription.acknowledge` does; False when more follows."""
+        subscription, topic, cursor, at_us = self.work.lane.subscription, self.work.lane.topic, self.cursor, group.at_us
+        before, persisted, indices = cursor.mark_delete, None, self._indices[group.acks]
+        for begin, end in pairwise((0, *((indices[1:] != indices[:-1] + 1).nonzero()[0] + 1).tolist(), len(indices))):  # runs that follow each other
+            if end - begin == 1:
+                cursor.acknowledge(int(indices[begin]))
+            else:
+                cursor.acknowledge_range(int(indices[begin]), int(indices[end - 1]))
         after = cursor.mark_delete
         if after >= self._usable_from or switches_ledger(topic, self._position(before)[0], after):
             return False
@@ -123,30 +148,36 @@ class Groups:
                 return False
             cursor.persist(at_us)
             persisted = (*self._position(after), cursor.deleted_count)
-        elif cursor.dirty and flush_us is None and not subscription.flush_due:
-            flush_us = subscription.flush_due_us(at_us, cursor)
-            if flush_us <= at_us:
+        elif cursor.dirty and self.flush_us is None and not subscription.flush_due:
+            self.flush_us = subscription.flush_due_us(at_us, cursor)
+            if self.flush_us <= at_us:
                 return False
-        self.cursor, self.flush_us = cursor, flush_us
-        self.sent.append(Group(at_us, last, persisted, (*self._position(before), *self._position(after)) if after != before else None))
+        moved = (*self._position(before), *self._position(after)) if after != before else None
+        self.sent.append(group._replace(persisted=persisted, moved=moved))
         return True
 
     def _position(self, index: int) -> tuple[int, int]:
         """The position of a mark-delete, which may be on an entry that is yet to be appended."""
-        log = self.session.topic.log
+        log = self.work.lane.topic.log
         if index < log.length:
-            return self.session.subscription.position_of(index)
+            return self.work.lane.subscription.position_of(index)
         return log.current.id, index - log.current.first_index
 
     # --- what comes of them
 
+    def left(self, turn: int, horizon_us: int) -> tuple[np.ndarray, np.ndarray]:
+        """A consumer's acks that are made before `horizon_us` and wait for their group then, those that waited before aside; and when they are made."""
+        waited, sent = len(self.waiting[turn]), sum(len(group.acks) for group in self.sent if group.turn == turn)
+        left = slice(max(sent - waited, 0), int(self.made_us[turn].searchsorted(horizon_us)))
+        return self.made[turn][left], self.made_us[turn][left]
+
     def settle(self) -> list[tuple]:
         """The groups have been sent: the broker's side of it; returns the timer of the cursor's write, if it begins."""
-        subscription, events = self.session.subscription, []
+        subscription, lane, events = self.work.lane.subscription, self.work.lane, []
         if not self.sent:
             return events
         subscription.cursor.restore(self.cursor.capture())
-        subscription.dispatcher.unacked -= self.registered
+        lane.dispatcher.released_many(self._indices[np.concatenate([group.acks for group in self.sent])])
         if any(group.persisted for group in self.sent):
             subscription.persisted_rolled_to = subscription.rolled_to
         if self.flush_us is not None:

@@ -1,8 +1,8 @@
 """One producer's traffic: who takes part in it, whether it runs evenly now, and how long at most it will.
 
-Rules: a lane is a producer, the log that it publishes to, the one consumer that reads there, if one does, and the replicators
-with the logs that they fill. It is quiet when each of its messages takes the plain way: published one by one, stored, sent to
-every peer, read by nobody there, handed out and acknowledged in turn. Whoever is in doubt says no: then the event engine runs.
+Rules: a lane is a producer, the log that it publishes to, the consumers of the one subscription that is read there, if one is, and the
+replicators with the logs that they fill. It is quiet when each of its messages takes the plain way: published one by one, stored, sent to
+every peer, read by nobody there, handed out in turn and dealt with by whom it was handed to. Whoever is in doubt says no: then the event engine runs.
 """
 
 from __future__ import annotations
@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simulator.kernel.random import Shares
 from simulator.pulsar.consumer import RUNNING as TAKING
-from simulator.pulsar.dispatch import SingleActiveDispatcher
-from simulator.pulsar.quiet.groups import NEVER, Groups
+from simulator.pulsar.quiet.groups import Groups
+from simulator.pulsar.quiet.work import Work
 from simulator.pulsar.replicator import STARTED
+from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.pulsar.consumer import Consumer
+    from simulator.pulsar.dispatch import Dispatcher
     from simulator.pulsar.producer import Producer
+    from simulator.pulsar.quiet.survey import Survey
     from simulator.pulsar.replicator import Replicator
     from simulator.pulsar.session import Session
+    from simulator.pulsar.subscription import Subscription
     from simulator.pulsar.topic import Topic
 
 MESSAGES_AT_ONCE = 1024
@@ -28,30 +32,37 @@ MESSAGES_AT_ONCE = 1024
 
 
 class Lane:
-    """A quiet lane. `foresee` says what comes: instants of the next publishes and of the application's work on them."""
+    """A quiet lane. `sessions` are those of its consumers, the one whose turn is next first. `foresee` says what comes: instants of the next publishes,
+    the consumers' work on them, and the groups of their acks."""
 
-    __slots__ = ("producer", "topic", "session", "replicators", "published_us", "begun_us", "done_us", "groups")
+    __slots__ = ("producer", "topic", "sessions", "replicators", "published_us", "work", "groups")
 
-    def __init__(self, producer: Producer, topic: Topic, session: Session | None) -> None:
+    def __init__(self, producer: Producer, topic: Topic, sessions: list[Session]) -> None:
         self.producer = producer
         self.topic = topic
-        self.session = session  # of the consumer that reads here
+        self.sessions = sessions
         self.replicators: list[tuple[Replicator, Topic]] = [
             (replicator, producer.runtime.clusters[peer].topics[topic.name]) for peer, replicator in topic.replicators.items()
         ]
-        self.published_us = self.begun_us = self.done_us = np.empty(0, dtype=np.int64)
-        self.groups: Groups | None = None  # of the consumer's acks
+        self.published_us = np.empty(0, dtype=np.int64)
+        self.work: Work | None = None  # of the consumers, if there are any
+        self.groups: Groups | None = None  # of their acks
 
     @property
-    def consumer(self) -> Consumer | None:
-        return None if self.session is None else self.session.consumer
+    def subscription(self) -> Subscription:
+        """That of the consumers."""
+        return self.sessions[0].subscription
 
-    def foresee(self, first_us: int, busy_us: int | None, timer_us: int | None, horizon_us: int) -> int:
-        """From the publish at `first_us` on, with a consumer that is busy until `busy_us` (None: idle) and whose acks that wait are sent at
-        `timer_us`; returns the first instant, at most `horizon_us`, at which something else happens."""
-        producer = self.producer
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """Whose turns the sessions follow."""
+        return self.subscription.dispatcher
+
+    def foresee(self, survey: Survey) -> int:
+        """From the publish that is due now on; returns the first instant, at most the survey's horizon, at which something else happens."""
+        producer, first_us, horizon_us = self.producer, self.producer.runtime.now_us, survey.horizon_us
         due = (horizon_us - first_us) // producer.every_us + 1  # at random instants it is a guess, and a stretch may be shorter than it could
-        room, horizon_us = self._room(first_us, horizon_us)
+        room, horizon_us = self._room(first_us, horizon_us, len(survey.own))
         count = min(MESSAGES_AT_ONCE, due, room)
         if count <= 0:
             return first_us
@@ -64,19 +75,27 @@ class Lane:
             count = int(twice[0]) if len(twice) else count  # two publishes at one instant are left to the event engine
         if producer.spec.stop_us is not None:  # the publish after the stretch is still one of the plan
             count = min(count, int(self.published_us.searchsorted(producer.spec.stop_us)) - 1)
-        horizon_us = min(horizon_us, int(self.published_us[count])) if count > 0 else first_us
-        if self.session is not None:
-            horizon_us = self._foresee_work(busy_us, timer_us, horizon_us)
+        if count <= 0:
+            return first_us
+        horizon_us = min(horizon_us, int(self.published_us[count]))
+        if self.sessions:
+            self.work = Work(self, survey, self.published_us)
+            horizon_us = self.work.foresee(horizon_us)
+        if self.sessions and horizon_us > first_us:
+            self.groups = Groups(self.work)
+            horizon_us = self.groups.foresee(horizon_us)
         return horizon_us
 
-    def _room(self, now_us: int, horizon_us: int) -> tuple[int, int]:
+    def _room(self, now_us: int, horizon_us: int, own: int) -> tuple[int, int]:
         """Messages that fit everywhere, and the first instant, at most `horizon_us`, at which that may change; the last message of the plan is
-        left to the event engine."""
+        left to the event engine. So many of the consumers' own events may hand out messages, too."""
         producer, size_bytes = self.producer, self.producer.spec.size_bytes
         messages, values = producer.runtime.messages, self.topic.log.records.values
         room, until_us = self.topic.room(now_us, size_bytes)
         if producer.planned is not None:
             room = min(room, producer.planned - producer.scheduled - 1)
+        if self.sessions:
+            room = min(room, self.dispatcher.room - own)
         for replicator, peer in self.replicators:
             replicator.settle()
             coming = [record for index, _sent_us, _due_us in replicator.wire if (record := values[index]) >= 0]
@@ -84,29 +103,6 @@ class Lane:
             room = min(room, self.topic.hot.replicator_queue_entries - replicator.in_flight, there - len(coming))
             until_us = min(until_us, until_there_us)
         return room, min(horizon_us, until_us)
-
-    def _foresee_work(self, busy_us: int | None, timer_us: int | None, horizon_us: int) -> int:
-        """When the application begins and ends its work on each message, and when its acks are sent; returns when something else happens."""
-        consumer, arrived_us = self.session.consumer, self.published_us
-        spans_us = consumer.processing.several(consumer.runtime.message_count + np.arange(len(arrived_us)))
-        if not spans_us.all():
-            return int(arrived_us[0])  # without processing time all happens at once
-        worked_us = spans_us.cumsum()
-        before_us = worked_us - spans_us
-        free_us = arrived_us[0] if busy_us is None else busy_us
-        self.begun_us = before_us + np.maximum.accumulate(np.maximum(arrived_us, free_us) - before_us)
-        self.done_us = self.begun_us + spans_us
-        self.groups = Groups(self.session, timer_us, self.done_us if busy_us is None else np.concatenate(([busy_us], self.done_us)))
-        return self.groups.foresee(min(horizon_us, self._permitted_us()))
-
-    def _permitted_us(self) -> int:
-        """Up to when the consumer has permits, which come back as it takes messages."""
-        session, pushed = self.session, len(self.published_us)
-        if pushed < session.permits:
-            return NEVER
-        taken = session.taken + self.begun_us.searchsorted(self.published_us)  # before each publish
-        short = (session.permits + taken // session.flow_at * session.flow_at - np.arange(pushed) <= 1).nonzero()[0]
-        return int(self.published_us[short[0]]) if len(short) else NEVER
 
 
 def lane_of(producer: Producer) -> Lane | None:
@@ -118,10 +114,13 @@ def lane_of(producer: Producer) -> Lane | None:
     topic = cluster.topics.get(producer.spec.topic)
     if topic is None or not cluster.up or not _stores_only(topic) or not all(_sends_only(replicator) for replicator in topic.replicators.values()):
         return None
-    sessions = [session for subscription in topic.subscriptions.values() for session in subscription.dispatcher.sessions]
-    if len(sessions) > 1 or not all(_takes_in_turn(session) for session in sessions):
+    read = [subscription for subscription in topic.subscriptions.values() if subscription.dispatcher.sessions]
+    if not read:
+        return Lane(producer, topic, [])
+    sessions = read[0].dispatcher.in_turn()
+    if len(read) > 1 or not sessions or not _hands_out_evenly(read[0]) or not all(_takes_in_turn(session) for session in sessions):
         return None
-    return Lane(producer, topic, sessions[0] if sessions else None)
+    return Lane(producer, topic, sessions)
 
 
 def _publishes_evenly(producer: Producer) -> bool:
@@ -148,13 +147,18 @@ def _sends_only(replicator: Replicator) -> bool:
     return caught_up and replicator.read_index == replicator.topic.log.length and replicator.link.bandwidth_bytes_per_s is None
 
 
+def _hands_out_evenly(subscription: Subscription) -> bool:
+    """Whether everything has been read, and no filter of messages that a peer says are acknowledged looks at what comes."""
+    dispatcher = subscription.dispatcher
+    return not dispatcher.busy and dispatcher.read_index == subscription.topic.log.length and not subscription.synced
+
+
 def _takes_in_turn(session: Session) -> bool:
-    """Whether it is the one active consumer, has read everything, and acknowledges each message when it has worked on it."""
-    dispatcher, consumer = session.subscription.dispatcher, session.consumer
-    if not isinstance(dispatcher, SingleActiveDispatcher) or dispatcher.active is not session or dispatcher.waiting or dispatcher.busy:
-        return False
-    spec = consumer.spec
-    acks_each = spec.acknowledge == "individual" and consumer.special is None and spec.acknowledgment_group_time_us > 0 and not spec.ack_timeout_us
+    """Whether it takes what is handed out at once, works on one message after the other, and deals with each by its own draw when it has worked on it."""
+    consumer, dispatcher = session.consumer, session.subscription.dispatcher
+    spec, current = consumer.spec, consumer.current
+    by_draw = consumer.special is None or (isinstance(consumer.special, Shares) and (dispatcher.postpones or not consumer.negatives))
+    acks_each = spec.acknowledge == "individual" and by_draw and spec.acknowledgment_group_time_us > 0 and not spec.ack_timeout_us
+    single = current is None or (current[2][0] == session.topic.place and current[2][2] == NULL and current[2] not in consumer.ack_pending)
     idle = consumer.state == TAKING and not consumer.queue and not consumer.taking and len(consumer.sessions) == 1 and spec.receiver_queue_size > 0
-    acks_in_time = consumer.flush_due == bool(consumer.ack_pending)
-    return acks_each and acks_in_time and idle and dispatcher.read_index == session.topic.log.length and not session.subscription.synced
+    return acks_each and single and idle and consumer.flush_due == bool(consumer.ack_pending)

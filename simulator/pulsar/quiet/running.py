@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.pulsar.quiet.lane import Lane, lane_of
+from simulator.pulsar.quiet.consuming import consume
+from simulator.pulsar.quiet.lane import MESSAGES_AT_ONCE, Lane, lane_of
+from simulator.pulsar.quiet.rows import Consumed, rows_of
 from simulator.pulsar.quiet.stretch import Stretch
+from simulator.pulsar.quiet.survey import Survey
 from simulator.pulsar.quiet.wire import Wire
-from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.pulsar.producer import Producer
 
 MESSAGES_BETWEEN_LOOKS_MAX = 64
 """Messages published one by one between two looks for a stretch, where there never is one."""
-MESSAGES_MIN = 16
-"""A shorter stretch costs more in columns than event by event."""
+MESSAGES_MIN, MESSAGES_MIN_PER_CONSUMER = 40, 8
+"""A shorter stretch costs more in columns than event by event; so many, and so many for each consumer."""
 ROWS_PER_EVENT = 16
 """About how many rows in columns take the time of an event of the queue."""
 
@@ -51,51 +53,39 @@ def run_quietly(producer: Producer) -> int | None:
     if lane is None:
         producer.quiet.missed(producer.scheduled, runtime.now_us)
         return None
-    busy_us, timer_us, horizon_us, sent = _survey(lane)
-    if producer.intervals is not None or runtime.now_us + (MESSAGES_MIN - 1) * producer.every_us < horizon_us:
-        horizon_us = lane.foresee(runtime.now_us, busy_us, timer_us, horizon_us)
-    if len(lane.published_us) <= MESSAGES_MIN or lane.published_us[MESSAGES_MIN - 1] >= horizon_us:
+    worth = MESSAGES_MIN + MESSAGES_MIN_PER_CONSUMER * len(lane.sessions)
+    near_us, far_us = runtime.now_us, runtime.limit_us + 1
+    if producer.intervals is None:
+        near_us, far_us = runtime.now_us + (worth - 1) * producer.every_us, runtime.now_us + MESSAGES_AT_ONCE * producer.every_us
+    survey = Survey(lane, near_us, far_us)
+    horizon_us = survey.horizon_us if survey.horizon_us <= near_us else lane.foresee(survey)
+    if len(lane.published_us) <= worth or lane.published_us[worth - 1] >= horizon_us:
         producer.quiet.missed(producer.scheduled, horizon_us)
         return None
     producer.quiet.misses = 0
-    wires = [Wire(replicator, peer, sent[replicator.rank], horizon_us) for replicator, peer in lane.replicators]
+    stretch = Stretch(lane, survey, _wires(lane, survey, horizon_us), horizon_us)
+    if runtime.rows_max is not None and runtime.seq + stretch.row_count >= runtime.rows_max:
+        return None
+    consumed = Consumed(stretch) if lane.sessions else None
+    _publish(stretch)
+    written = rows_of(stretch, consumed) if runtime.writes(stretch.row_count) else (np.empty(stretch.row_count), {})  # else they are there already
+    runtime.emit_rows(*written)
+    _store(stretch)
+    events = [event for wire in stretch.wires for event in _carry(stretch, wire)]
+    if consumed is not None:
+        events += consume(stretch, consumed)
+    _set_calendar(stretch, events)
+    return stretch.row_count // ROWS_PER_EVENT
+
+
+def _wires(lane: Lane, survey: Survey, horizon_us: int) -> list[Wire]:
+    """What the replicators carry, with what is sent before `horizon_us`."""
+    wires = [Wire(replicator, peer, survey.sent[replicator.rank], horizon_us) for replicator, peer in lane.replicators]
     count = int(lane.published_us.searchsorted(horizon_us))
-    indices, messages = lane.topic.log.length + np.arange(count), runtime.message_count + np.arange(count)
+    indices, messages = lane.topic.log.length + np.arange(count), lane.producer.runtime.message_count + np.arange(count)
     for wire in wires:
         wire.send(indices, messages, lane.published_us[:count], horizon_us)
-    stretch = Stretch(lane, wires, busy_us, horizon_us)
-    if runtime.rows_max is not None and runtime.seq + len(stretch.codes) >= runtime.rows_max:
-        return None
-    _publish(stretch)
-    runtime.emit_rows(stretch.codes, stretch.rows() if runtime.writes(len(stretch.codes)) else {})
-    _store(stretch)
-    events = [event for wire in wires for event in _carry(stretch, wire)]
-    if lane.consumer is not None:
-        events += _consume(stretch)
-    _set_calendar(stretch, events)
-    return len(stretch.codes) // ROWS_PER_EVENT
-
-
-def _survey(lane: Lane) -> tuple[int | None, int | None, int, dict[int, dict[int, int]]]:
-    """Until when the consumer is busy, when the acks that wait are sent, the first instant with an event of anything else, and by replicator's
-    rank and index the rows that sent what is on the wires."""
-    runtime, records = lane.producer.runtime, lane.topic.log.records.values
-    horizon_us, consumer = runtime.limit_us + 1, lane.consumer
-    own: dict[str, tuple[int, int]] = {}  # (instant, order) of the consumer's events
-    replicators = {replicator.rank: replicator for replicator, _peer in lane.replicators}
-    sent: dict[int, dict[int, int]] = {rank: {} for rank in replicators}
-    for at_us, rank, order, target, method, argument in runtime.events():
-        if target is consumer and argument == consumer.epoch and (method == "flush_timer" or (method == "processed" and consumer.current is not None)):
-            own[method] = (at_us, order)
-        elif method == "arrive" and target is replicators.get(rank) and (argument[0] != target.connection or records[argument[1]] >= 0):
-            if argument[0] == target.connection:
-                sent[rank][argument[1]] = argument[2]
-        elif at_us < horizon_us and (target is not consumer or method != "processed"):
-            horizon_us = at_us
-    (busy_us, begun), (timer_us, asked) = own.get("processed", (None, 0)), own.get("flush_timer", (None, 0))
-    if busy_us == timer_us and begun < asked:
-        horizon_us = min(horizon_us, timer_us)  # acks that a person released: the group would go after the work is done
-    return busy_us, timer_us, horizon_us, sent
+    return wires
 
 
 def _publish(stretch: Stretch) -> None:
@@ -138,53 +128,6 @@ def _carry(stretch: Stretch, wire: Wire) -> list[tuple]:
         replicator.take_receipts(wire.indices[:arrived], wire.arrivals_us, stretch.last_us)
     seqs = wire.seqs[wire.before + fresh :].tolist()
     return [(at_us, replicator.rank, replicator, "arrive", (replicator.connection, index, seq)) for at_us, index, seq in zip(due_us, indices, seqs)]
-
-
-def _consume(stretch: Stretch) -> list[tuple]:
-    """The client's and the dispatcher's side; returns the timers of the acks' group and the cursor's write, if they begin, and the end of the
-    work under way."""
-    lane, consumer, session = stretch.lane, stretch.lane.consumer, stretch.lane.session
-    runtime, name, count = consumer.runtime, session.subscription.name, len(stretch.published_us)
-    first = int(stretch.messages[0])
-    runtime.acknowledged[name].add_range(first, first + stretch.done)
-    runtime.delivered[name].add_range(first, first + stretch.begun)
-    session.push_many(count, count * lane.producer.spec.size_bytes)
-    session.take_many(stretch.begun)
-    session.subscription.dispatcher.sent_many(count)
-    consumer.last_seq = max([consumer.last_seq, *stretch.delivered[-1:].tolist(), *stretch.acknowledged[-1:].tolist()])
-    events = _acknowledge(stretch) + lane.groups.settle()
-    for at, (index, message, about) in enumerate(stretch.handed(stretch.done), stretch.done):
-        item = (session, index, message, NULL, 0, int(stretch.stored[at]))
-        if at >= stretch.begun:
-            consumer.queue.append(item)
-        else:
-            key = (lane.topic.place, index, NULL)
-            consumer.current = consumer.in_hand[key] = (item, int(stretch.delivered[at]), key, about)
-            events.append((int(lane.done_us[at]), consumer.rank, consumer, "processed", consumer.epoch))
-    return events
-
-
-def _acknowledge(stretch: Stretch) -> list[tuple]:
-    """The acks that wait for their group; returns its timer, if it begins."""
-    consumer, place, groups, timed = stretch.lane.consumer, stretch.lane.topic.place, stretch.lane.groups, stretch.lane.consumer.flush_due
-    if groups.sent:
-        consumer.ack_pending.clear()
-    first = max(groups.registered - len(groups.waiting), 0)  # of the stretch's acks, the first that waits
-    seqs = stretch.acknowledged[first:].tolist()
-    if stretch.current is not None:
-        (_session, index, message, _batch_index, _redelivery, _cause), _seq, key, about = stretch.current
-        consumer.current = None
-        del consumer.in_hand[key]
-        consumer.runtime.acknowledged[stretch.lane.session.subscription.name].add(message)
-        if first == 0:
-            consumer.ack_pending[key] = (index, NULL, seqs.pop(0), message, about)
-        first = max(first - 1, 0)
-    handed = stretch.handed(first) if seqs else ()
-    consumer.ack_pending.update(((place, index, NULL), (index, NULL, seq, message, about)) for seq, (index, message, about) in zip(seqs, handed))
-    consumer.flush_due = bool(consumer.ack_pending)
-    if not consumer.flush_due or (timed and not groups.sent):
-        return []
-    return [(groups.next_us, consumer.rank, consumer, "flush_timer", consumer.epoch)]
 
 
 def _set_calendar(stretch: Stretch, events: list[tuple]) -> None:
