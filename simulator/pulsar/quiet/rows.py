@@ -26,11 +26,12 @@ def rows_of(stretch: Stretch, consumed: Consumed | None) -> tuple[np.ndarray, di
     """All rows of a stretch: their type codes in order, and of each type the rows in order."""
     parts = [*_publishing(stretch), *_arriving(stretch), *([] if consumed is None else consumed.parts())]
     by_type: dict[int, list[Part]] = {}
-    parts = [part for part in parts if len(part[0])]
-    for seqs, rows in parts:
-        by_type.setdefault(int(rows[0, 0]), []).append((seqs, rows))
     codes = np.empty(stretch.row_count, dtype=np.uint8)
-    codes[np.concatenate([seqs for seqs, _rows in parts]) - stretch.first_seq] = np.concatenate([rows[:, 0] for _seqs, rows in parts])
+    for seqs, rows in parts:
+        if len(seqs):
+            code = int(rows[0, 0])
+            codes[seqs - stretch.first_seq] = code
+            by_type.setdefault(code, []).append((seqs, rows))
     return codes, {code: _in_order(several) for code, several in by_type.items()}
 
 

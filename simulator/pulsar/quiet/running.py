@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MESSAGES_BETWEEN_LOOKS_MAX = 64
 """Messages published one by one between two looks for a stretch, where there never is one."""
-MESSAGES_MIN, MESSAGES_MIN_PER_CONSUMER = 40, 8
+MESSAGES_MIN, MESSAGES_MIN_PER_CONSUMER = 8, 8
 """A shorter stretch costs more in columns than event by event; so many, and so many for each consumer."""
 ROWS_PER_EVENT = 16
 """About how many rows in columns take the time of an event of the queue."""
