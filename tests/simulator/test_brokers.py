@@ -6,7 +6,7 @@ Every instant below is derived by hand: a dispatch takes the longer of `dispatch
 import pytest
 
 from simulator import ScenarioError, World, load_scenario_text
-from simulator.checks import Checks
+from tests.simulator.checked import violations_of
 from tests.simulator.engine_runs import HEAD, MS, at_ms, do, numbers, open_world, rows, run
 
 ONE = """
@@ -183,9 +183,7 @@ def test_every_message_comes_once_whatever_the_subscription(type_, queue):
     world = run(text)
     assert sorted(numbers(rows(world, "message.delivered"))) == list(range(200))
     assert world.summary()["subscriptions"]["s"]["a"]["backlog"] == 0
-    checks = Checks(world.scenario)
-    checks.read(world.trace)
-    assert checks.violations == []
+    assert violations_of(world) == []
 
 
 # --- determinism

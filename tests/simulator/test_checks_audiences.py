@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from simulator.checks import CLAIMS, Checks
+from simulator.checks import CLAIMS
 from simulator.pulsar.broadcast import rows as fan_out_rows
 from simulator.pulsar.broadcast.audience import Audience
 from simulator.pulsar.broadcast.broker import Broker
 from simulator.pulsar.broadcast.runs import Run
 from tests.simulator.audience_runs import ran
+from tests.simulator.checked import claims_broken_in
 
 (SERVED,) = [claim for claim in CLAIMS if claim.startswith("Every member of an audience")]
 (LIMITS,) = [claim for claim in CLAIMS if claim.startswith("A broker serves one dispatch")]
@@ -27,10 +28,7 @@ commands: [{at: 700ms, do: topic.unload, cluster: a, topic: t}]
 
 
 def broken_claims():
-    world = ran(BROADCAST)
-    checks = Checks(world.scenario)
-    checks.read(world.trace)
-    return {violation.claim for violation in checks.violations}
+    return claims_broken_in(ran(BROADCAST))
 
 
 def test_without_a_mutation_nothing_breaks():

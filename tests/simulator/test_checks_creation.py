@@ -5,7 +5,7 @@ from simulator.checks.schema_first import SchemaFirst
 from simulator.pulsar import replication_order
 from simulator.pulsar.creation import auto_creation, catalogue, replicated_schemas, replicator_start
 from simulator.pulsar.creation.start_check import CREATE, START, Verdict
-from tests.simulator.test_checks_mutations import broken_claims
+from tests.simulator.checked import broken_claims
 
 SAME_SHAPE, SCHEMA_FIRST = SameShape.claim, SchemaFirst.claim
 

@@ -3,7 +3,6 @@
 import pytest
 
 from simulator import World, load_scenario_text
-from simulator.checks import Checks
 from simulator.checks.blue_green import LeftEmpty
 from simulator.checks.deletions import DeletedUnused, Terminated
 from simulator.checks.lookups import AnsweredWhenAble, StateAsSent
@@ -24,6 +23,7 @@ from simulator.pulsar.subscription import Subscription
 from simulator.pulsar.topic import Topic
 from simulator.trace.registry import NULL
 from tests.simulator import test_checks_mutations
+from tests.simulator.checked import broken_claims_in_pieces as broken_claims, claims_broken_in
 from tests.simulator.test_blue_green import AUTO, CHECKED, GREEN, MARK, blue_green
 from tests.simulator.test_checks_migrations import broken_claims as migrate
 from tests.simulator.test_checks_mutations import SYNC
@@ -62,21 +62,6 @@ commands:
   - {at: 1400ms, do: producer.send, producer: nobody}
   - {at: 1500ms, do: producer.send, producer: shade, position: "9:9", partition: 0}
 """
-
-
-PIECE_ROWS = 83
-
-
-def broken_claims(text):
-    world = World.from_scenario(load_scenario_text(text))
-    world.run()
-    checks, in_pieces = Checks(world.scenario), Checks(world.scenario)
-    checks.read(world.trace)
-    for upto in range(0, len(world.trace) + PIECE_ROWS, PIECE_ROWS):
-        in_pieces = in_pieces.copy()
-        in_pieces.read(world.trace, upto)
-    assert in_pieces.violations == checks.violations
-    return {violation.claim for violation in checks.violations}
 
 
 def allow(monkeypatch, *modules, says=lambda *given: None):
@@ -281,9 +266,7 @@ SPREAD = ["at: 1500ms, do: link.cut, link: blue -> red", MARK, "at: 5s, do: link
 def migrated(commands, clusters="[blue]"):
     world = blue_green(AUTO, clusters=clusters, commands=commands)
     world.run()
-    checks = Checks(world.scenario)
-    checks.read(world.trace)
-    return {violation.claim for violation in checks.violations}
+    return claims_broken_in(world)
 
 
 def test_blue_that_is_left_empty_breaks_nothing():

@@ -2,7 +2,6 @@
 
 import pytest
 
-from simulator.checks import Checks
 from simulator.checks import moves_in_order
 from simulator.checks.migrations import CopiedBeforeDeleted, SentWhereTold, ToldBeforeDeleted
 from simulator.checks.moves_in_order import DrainedBeforeSentOn, StepsInOrder
@@ -15,6 +14,7 @@ from simulator.pulsar.migration.data import TopicData
 from simulator.pulsar.migration.metadata import Metadata
 from simulator.pulsar.migration.progress import AcknowledgementSync
 from simulator.pulsar.migration.switching import Switching
+from tests.simulator.checked import claims_broken_in
 from tests.simulator.test_blue_green import CHECKED, GREEN
 from tests.simulator.test_migration import BACK, BASE, CLEAN_UP, PARTS, START, SWITCH, run
 
@@ -26,10 +26,7 @@ SOON = CLEAN_UP.replace("9s", "5500ms")
 
 def broken_claims(*commands, **more):
     """Claims that a run breaks."""
-    world = run(*commands, **more)
-    checks = Checks(world.scenario)
-    checks.read(world.trace)
-    return {violation.claim for violation in checks.violations}
+    return claims_broken_in(run(*commands, **more))
 
 
 @pytest.mark.parametrize("commands, base", [

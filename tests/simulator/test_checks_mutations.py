@@ -19,6 +19,7 @@ from simulator.pulsar.session import Session
 from simulator.pulsar.snapshot_cache import SnapshotCache
 from simulator.pulsar.topic import Topic
 from simulator.trace.registry import NULL
+from tests.simulator.checked import broken_claims
 
 SAFE_UPDATE, MARK_DELETE, MARKERS, ORDER, ONE_HOP, NOTHING_GONE, FILTERED, BROKER_LIMITS, SAME_SHAPE, SCHEMA_FIRST = CLAIMS[:10]
 CAUSES = CLAIMS[-1]
@@ -61,15 +62,6 @@ SMALL_LEDGERS = TWO.replace(
 )  # fmt: skip
 BEHIND = SMALL_LEDGERS.replace("processing: 1ms", "processing: 50ms")
 LINK_CUT = SMALL_LEDGERS + "commands: [{at: 1s, do: link.cut, link: a -> b}]\n"
-
-
-def broken_claims(text):
-    """Claims that a run of this scenario breaks."""
-    world = World.from_scenario(load_scenario_text(text))
-    world.run()
-    checks = Checks(world.scenario)
-    checks.read(world.trace)
-    return {violation.claim for violation in checks.violations}
 
 
 @pytest.mark.parametrize(

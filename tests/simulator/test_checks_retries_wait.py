@@ -2,12 +2,11 @@
 
 import pytest
 
-from simulator import World, load_scenario_text
 from simulator.checks import Checks
 from simulator.checks.retries_wait import RetriesWait
 from simulator.pulsar import replicator
 from simulator.pulsar.replicator import Replicator
-from tests.simulator.test_checks_mutations import broken_claims
+from tests.simulator.checked import broken_claims
 from tests.simulator.written_trace import WrittenTrace, scenario
 
 CLAIM = RetriesWait.claim
@@ -91,17 +90,8 @@ def test_retries_before_their_time(monkeypatch):
 def test_what_is_broken_does_not_depend_on_how_the_trace_is_cut(monkeypatch):
     again = Replicator.retry_now
     monkeypatch.setattr(Replicator, "retry_now", lambda self, connection: again(self, connection) if self.failed_starts < 3 else None)
-    world = World.from_scenario(load_scenario_text(written([CRASHED], until="70s")))
-    world.run()
-    whole = Checks(world.scenario)
-    whole.read(world.trace)
-    for step in (1, 5):
-        pieces = Checks(world.scenario)
-        for upto in range(0, len(world.trace), step):
-            pieces.read(world.trace, upto)
-            pieces = pieces.copy()
-        pieces.read(world.trace)
-        assert pieces.violations == whole.violations != []
+    assert broken_claims(written([CRASHED], until="70s"), 1, 5)
+
 
 
 # --- rows by hand

@@ -8,7 +8,7 @@ from simulator.pulsar.creation import clients, schema_registry
 from simulator.scenarios.model import SchemaSpec
 from simulator.schemas import compatibility
 from tests.simulator.creation_runs import NAMESPACE, SCHEMAS
-from tests.simulator.test_checks_mutations import broken_claims
+from tests.simulator.checked import broken_claims
 
 BY_RULE, SCHEMA_FIRST = SchemasByRule.claim, SchemaFirst.claim
 

@@ -3,7 +3,6 @@
 import pytest
 
 from simulator import World, load_scenario_text
-from simulator.checks import Checks
 from simulator.checks.shadow_bookies import ShadowKnowsFromBookies
 from simulator.checks.shadow_feeding import ShadowFed, ShadowHears
 from simulator.checks.shadow_shape import ShadowShape
@@ -13,6 +12,7 @@ from simulator.pulsar.creation import catalogue
 from simulator.pulsar.shadow.replicator import STARTED, ShadowReplicator
 from simulator.pulsar.shadow.source import ShadowSource
 from simulator.pulsar.shadow.topic import ShadowTopic
+from tests.simulator.checked import broken_claims_in_pieces as broken_claims
 
 FED, TOLD, BOOKIES, HEARS, SHAPE = (check.claim for check in (ShadowFed, ShadowToldAll, ShadowKnowsFromBookies, ShadowHears, ShadowShape))
 
@@ -50,21 +50,6 @@ EXPIRING = RUN.replace("settings: {", "settings: {ttlDurationDefaultInSeconds: 1
 PARTS = RUN.replace("orders: {clusters: [eu, us]}", "orders: {clusters: [eu, us], partitions: 2}")
 
 
-PIECE_ROWS = 83
-
-
-def broken_claims(text=RUN):
-    world = World.from_scenario(load_scenario_text(text))
-    world.run()
-    checks, in_pieces = Checks(world.scenario), Checks(world.scenario)
-    checks.read(world.trace)
-    for upto in range(0, len(world.trace) + PIECE_ROWS, PIECE_ROWS):
-        in_pieces = in_pieces.copy()
-        in_pieces.read(world.trace, upto)
-    assert in_pieces.violations == checks.violations
-    return {violation.claim for violation in checks.violations}
-
-
 SHARED = RUN.replace("topics: {", "topics: {other: {clusters: [eu]}, ").replace("producers:\n", "producers:\n  o: {topic: other, cluster: eu, every: 30ms}\n") + (
     "  - {at: 2500ms, do: shadow.set, cluster: eu, topic: other, shadows: [audit]}\n  - {at: 5s, do: shadow.set, cluster: eu, topic: other, shadows: [other]}\n"
 )
@@ -91,7 +76,7 @@ def test_the_runs_have_what_the_claims_speak_of(text):
 def test_a_source_that_feeds_a_shadow_that_is_on_no_list(monkeypatch):
     honest = ShadowSource.listed
     monkeypatch.setattr(ShadowSource, "listed", property(lambda source: tuple(dict.fromkeys((*honest.fget(source), *(("audit", "dark") if source.topic.base == "orders" else ()))))))
-    assert FED in broken_claims()
+    assert FED in broken_claims(RUN)
 
 
 def test_a_shadow_that_is_fed_after_it_left_the_list(monkeypatch):
@@ -99,24 +84,24 @@ def test_a_shadow_that_is_fed_after_it_left_the_list(monkeypatch):
         source.replicators.setdefault(name, ShadowReplicator(source.topic, name, cause)).start(cause, at_once=first)
         for name in map(source.partition_of, source.listed) if name not in source.replicators
     ])  # fmt: skip
-    assert broken_claims() == {FED}
+    assert broken_claims(RUN) == {FED}
 
 
 def test_a_list_that_nobody_heeds(monkeypatch):
     honest = ShadowSource.check_replication
     monkeypatch.setattr(ShadowSource, "check_replication", lambda source, cause, first=False: honest(source, cause, first) if first else None)
-    assert broken_claims() == {FED}
+    assert broken_claims(RUN) == {FED}
 
 
 def test_a_start_that_failed_and_is_not_made_good(monkeypatch):
     monkeypatch.setattr(ShadowSource, "policy_timer", lambda source, epoch: None)
-    assert broken_claims() == {FED}
+    assert broken_claims(RUN) == {FED}
 
 
 def test_a_list_that_forgets_a_name(monkeypatch):
     honest = commands.ShadowList
     monkeypatch.setattr(commands, "ShadowList", lambda names, busy_until_us: honest(names[:1], busy_until_us))
-    assert broken_claims() == {FED}
+    assert broken_claims(RUN) == {FED}
 
 
 # --- what a shadow is told
@@ -141,7 +126,7 @@ def skipping(which):
 ], ids=["markers", "replicated"])  # fmt: skip
 def test_a_source_that_does_not_tell_of_all(monkeypatch, which):
     monkeypatch.setattr(ShadowReplicator, "_send", skipping(which))
-    assert broken_claims() == {TOLD}
+    assert broken_claims(RUN) == {TOLD}
 
 
 def test_a_replicator_that_goes_on_where_it_had_read_to(monkeypatch):
@@ -164,7 +149,7 @@ def test_a_cursor_that_opens_at_the_earliest_entry(monkeypatch):
         topic.log.length = length
 
     monkeypatch.setattr(ShadowReplicator, "__init__", earliest)
-    assert broken_claims() == {TOLD}
+    assert broken_claims(RUN) == {TOLD}
 
 
 def test_two_entries_that_overtake_each_other(monkeypatch):
@@ -177,7 +162,7 @@ def test_two_entries_that_overtake_each_other(monkeypatch):
 
     monkeypatch.setattr(ShadowReplicator, "_send", send)
     monkeypatch.setattr(ShadowReplicator, "read", _late(ShadowReplicator.read))
-    assert TOLD in broken_claims()
+    assert TOLD in broken_claims(RUN)
 
 
 def _late(honest):
@@ -219,13 +204,13 @@ def test_a_crash_that_closes_the_ledger(monkeypatch):
 
 def test_a_shadow_that_does_not_watch_its_source(monkeypatch):
     monkeypatch.setattr(ShadowSource, "ledgers_changed", lambda source, cause: None)
-    assert broken_claims() == {HEARS}
+    assert broken_claims(RUN) == {HEARS}
 
 
 def test_a_shadow_that_hears_late(monkeypatch):
     monkeypatch.setattr(ShadowTopic, "hear_of_ledgers", lambda topic, argument: topic.runtime.schedule(topic.runtime.now_us + 50_000, topic.rank, topic, "really_hear", argument))
     monkeypatch.setattr(ShadowTopic, "really_hear", _HEAR, raising=False)
-    assert broken_claims() == {HEARS}
+    assert broken_claims(RUN) == {HEARS}
 
 
 _HEAR = ShadowTopic.hear_of_ledgers

@@ -3,7 +3,6 @@
 import pytest
 
 from simulator import World, load_scenario_text
-from simulator.checks import Checks
 from simulator.checks.checks import SHADOW_CHECKS
 from simulator.checks.shadow_bookies import ShadowKnowsFromBookies
 from simulator.pulsar.shadow import losses, topic as shadow_topic
@@ -12,6 +11,7 @@ from simulator.pulsar.shadow.source import ShadowSource
 from simulator.pulsar.shadow.topic import ShadowTopic
 from simulator.pulsar.dispatch import Dispatcher
 from simulator.trace.registry import NULL
+from tests.simulator.checked import broken_claims
 
 WRITES, DELIVERS, WITHIN, ALOUD = (check.claim for check in SHADOW_CHECKS)
 
@@ -43,14 +43,6 @@ FORGED = RUN.replace("producers:\n", "producers:\n  forger: {topic: audit, clust
 UNFED = RUN.replace("shadowOf: orders", "shadowOf: orders, shadowReplication: false")
 
 
-def broken_claims(text=RUN):
-    world = World.from_scenario(load_scenario_text(text))
-    world.run()
-    checks = Checks(world.scenario)
-    checks.read(world.trace)
-    return {violation.claim for violation in checks.violations}
-
-
 @pytest.mark.parametrize("text", [RUN, FORGED, UNFED], ids=["run", "forged", "unfed"])
 def test_without_a_mutation_nothing_breaks(text):
     assert broken_claims(text) == set()
@@ -75,7 +67,7 @@ def test_a_shadow_that_takes_a_producers_message(monkeypatch):
 def test_a_view_that_is_one_entry_off(monkeypatch):
     honest = ShadowLog.position
     monkeypatch.setattr(ShadowLog, "position", lambda log, index: honest(log, max(index - 1, 0)))
-    assert DELIVERS in broken_claims()
+    assert DELIVERS in broken_claims(RUN)
 
 
 def test_a_shadow_that_lets_markers_through(monkeypatch):
@@ -92,13 +84,13 @@ def test_a_shadow_that_lets_markers_through(monkeypatch):
         return honest(dispatcher, cause)
 
     monkeypatch.setattr(Dispatcher, "next_deliverable", leaks)
-    assert DELIVERS in broken_claims()
+    assert DELIVERS in broken_claims(RUN)
 
 
 def test_positions_that_run_ahead_of_the_entries(monkeypatch):
     honest = ShadowTopic.add
     monkeypatch.setattr(ShadowTopic, "add", lambda topic, position, cause, who=None: honest(topic, (position[0], position[1] + 1), cause, who))
-    assert WITHIN in broken_claims()
+    assert WITHIN in broken_claims(RUN)
 
 
 def test_a_reader_that_does_not_stop_at_the_last_confirmed_entry(monkeypatch):
@@ -114,16 +106,16 @@ def test_a_reader_that_does_not_stop_at_the_last_confirmed_entry(monkeypatch):
 
 def test_a_push_that_says_nothing(monkeypatch):
     monkeypatch.setattr(losses, "_note_lost", lambda *_ignored: None)
-    assert broken_claims() == {ALOUD}
+    assert broken_claims(RUN) == {ALOUD}
 
 
 def test_a_push_over_ledgers_that_are_still_there(monkeypatch):
     honest = losses.push_cursors
     monkeypatch.setattr(shadow_topic.losses, "push_cursors", lambda topic, index, cause: honest(topic, topic.source.log.length, cause))
-    assert ALOUD in broken_claims()
+    assert ALOUD in broken_claims(RUN)
 
 
 def test_a_source_that_says_too_much_of_its_open_ledger(monkeypatch):
     """No break of these four: the entries are there. What the bookies may know is another claim."""
     monkeypatch.setattr(ShadowSource, "entries_confirmed", lambda source: source.topic.log.ledgers[-1].entries)
-    assert broken_claims() == {ShadowKnowsFromBookies.claim}
+    assert broken_claims(RUN) == {ShadowKnowsFromBookies.claim}

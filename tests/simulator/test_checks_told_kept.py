@@ -7,7 +7,8 @@ from simulator.pulsar import acknowledgement_sync
 from simulator.pulsar.acknowledgement_sync import AcknowledgedState, AcknowledgementSender
 from simulator.pulsar.subscription import Subscription
 from simulator.pulsar.topic import Topic
-from tests.simulator.test_checks_mutations import SYNC, broken_claims
+from tests.simulator.checked import broken_claims
+from tests.simulator.test_checks_mutations import SYNC
 
 TOLD = ToldKept.claim
 BATCHES = SYNC.replace("every: 5ms", "every: 5ms, batch: 3")

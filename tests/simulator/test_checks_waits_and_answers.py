@@ -20,7 +20,7 @@ from simulator.pulsar.shadow.replicator import ShadowReplicator
 from simulator.pulsar.shadow.storage import Storage
 from simulator.scenarios.builtin import builtin_text
 from simulator.scenarios.commands import CommandError
-from tests.simulator.test_checks_deletions_and_moves import broken_claims
+from tests.simulator.checked import broken_claims_in_pieces as broken_claims
 from tests.simulator.test_migration import BASE, SWITCH, START
 
 EXPIRED, IN_TIME, ASKED, READ, SENSIBLE, COPIED, UNUSED, BY_RULE = (

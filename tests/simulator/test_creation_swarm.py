@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from simulator import World, load_scenario_text
-from simulator.checks import Checks
 from simulator.trace.registry import NULL
+from tests.simulator.checked import violations_of
 from tests.simulator.creation_scenarios import END_MS, creation_scenarios
 
 ASKED = os.environ.get("SWARM_EXAMPLES")
@@ -38,9 +38,7 @@ def run(scenario):
 @given(creation_scenarios())
 def test_no_claim_breaks_and_every_refusal_says_why(scenario):
     world = run(scenario)
-    checks = Checks(world.scenario)
-    checks.read(world.trace)
-    assert checks.violations == []
+    assert violations_of(world) == []
     for command in world.summary()["commands"]:
         assert command["ok"] or (command["code"] and command["error"]), command
 
