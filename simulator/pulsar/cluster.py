@@ -115,6 +115,8 @@ class Cluster:
                     link.drop_waiting()
             for topic in self.topics.values():
                 topic.unload("crash", seq, clean=False)
+                for audience in topic.audiences.values():
+                    audience.region_down()
         self.state = state
         for other in self.runtime.clusters.values():
             for topic in other.topics.values():

@@ -1,7 +1,7 @@
 """How consumers find and lose their brokers: subscribe, leave, try again.
 
 Rules: a subscription that does not exist is created at the consumer's initial position; subscribing with
-replicateSubscriptionState turns replication on, never off (fact sheet section 13). Retries wait 100 ms, doubled up to 60 s.
+replicateSubscriptionState turns replication on, never off (fact sheet section 13). Retries wait 100 ms, doubled up to 60 s (`backoff`).
 A declared broker with a time to connect takes one client after another.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simulator.pulsar import backoff
 from simulator.pulsar.creation import clients
 from simulator.pulsar.migration.blue_green import sent_on
 from simulator.pulsar.session import Session
@@ -16,8 +17,6 @@ from simulator.pulsar.session import Session
 if TYPE_CHECKING:
     from simulator.pulsar.consumer import Consumer
     from simulator.pulsar.topic import Topic
-
-BACKOFF_FIRST_US, BACKOFF_MAX_US = 100_000, 60_000_000
 
 
 def connect(consumer: Consumer, cause: int) -> None:
@@ -57,20 +56,26 @@ def _ask(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
     if broker is None or not broker.spec.connect_us or not topic.loaded:
         return _subscribe(consumer, topic, spec, cause)
     if topic.name not in consumer.asking:
-        consumer.asking[topic.name] = True
+        consumer.asking[topic.name] = broker
         broker.connect(consumer, topic)
     return True
 
 
-def admitted(consumer: Consumer, topic: Topic, epoch: int) -> None:
-    """The client's turn at the broker is over; where the topic was loaded anew meanwhile (`epoch`), the client tries again."""
-    consumer.asking.pop(topic.name, None)
+def admitted(consumer: Consumer, topic: Topic) -> None:
+    """The client's turn at the broker is over."""
+    consumer.asking.pop(topic.name)
     spec = topic.runtime.subscriptions[consumer.spec.subscription]
-    if topic.epoch != epoch or not _subscribe(consumer, topic, spec, consumer.last_seq):
+    if not _subscribe(consumer, topic, spec, consumer.last_seq):
         retry(consumer)
     elif not consumer.asking:
         consumer.retries = 0
         consumer.flush_acks()
+
+
+def sent_away(consumer: Consumer, topic: Topic) -> None:
+    """The topic left its broker before the client's turn came: like those that were connected it tries again."""
+    consumer.asking.pop(topic.name)
+    retry(consumer)
 
 
 def _subscribe(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
@@ -128,6 +133,5 @@ def note_disconnected(session: Session, reason: str, cause: int) -> int:
 def retry(consumer: Consumer) -> None:
     """Try to subscribe again after the backoff."""
     runtime = consumer.runtime
-    wait_us = min(BACKOFF_FIRST_US << min(consumer.retries, 20), BACKOFF_MAX_US)
+    runtime.schedule(runtime.now_us + backoff.wait_us(consumer.retries), consumer.rank, consumer, "reconnect", consumer.epoch)
     consumer.retries += 1
-    runtime.schedule(runtime.now_us + wait_us, consumer.rank, consumer, "reconnect", consumer.epoch)

@@ -23,6 +23,7 @@ from simulator.pulsar.shadow.authorisation import CONSUME, refusal
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
+    from simulator.pulsar.broadcast.broker import Broker
     from simulator.pulsar.runtime import Runtime
     from simulator.scenarios.model import ConsumerSpec
 
@@ -49,7 +50,7 @@ class Consumer(Acknowledger):
         self.state = WAITING
         self.forbidden = refusal(runtime.scenario, spec.role, CONSUME, runtime.subscriptions[spec.subscription].topic)  # why its role may not consume there, if so
         self.sessions: dict[tuple[str, str], Session] = {}  # by place: (cluster, topic)
-        self.asking: dict[str, bool] = {}  # topics whose broker has not come to this client yet
+        self.asking: dict[str, Broker] = {}  # by topic the broker that has not come to this client yet
         self.queue: deque[Item] = deque()
         self.current: Handed | None = None
         self.taking = False
@@ -75,6 +76,8 @@ class Consumer(Acknowledger):
         """The scenario's `stop`: finish and close."""
         if self.state in ALIVE:
             self.close_when_done(None)
+        elif self.state == DOWN:  # it does not come back with its region
+            self.close(NULL)
 
     def pause(self, cause: int) -> None:
         """The application takes no further message; the client stays connected."""
@@ -127,6 +130,8 @@ class Consumer(Acknowledger):
     def _drop_client_state(self) -> None:
         self.epoch += 1
         self.queue.clear()
+        for broker in self.asking.values():
+            broker.forget_client(self)
         self.asking.clear()
         self.current = None
         self.drop_acks()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from simulator.kernel.random import draw, stream_key
 from simulator.log.cursors import Cursor
-from simulator.pulsar import replication_order
+from simulator.pulsar import backoff, replication_order
 from simulator.pulsar.creation import replicated_schemas, replicator_start
 from simulator.pulsar.creation.replicated_schemas import ReplicatedSchemas
 from simulator.pulsar.ranks import REPLICATOR, rank
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _REPLICATED = CODE["message.replicated"]
 DISCONNECTED, STARTING, STARTED = "disconnected", "starting", "started"
-BACKOFF_FIRST_US, BACKOFF_MAX_US, JITTER_PERCENT = 100_000, 60_000_000, 5
 PASSED_AT_ONCE = 1024
 """Entries from other clusters that one step passes over at most: what it looks at does not grow with the backlog."""
 
@@ -109,9 +108,7 @@ class Replicator(ReceiptTaker):
         return self.topic.loaded and self.link.up and remote.up and (self.topic.name not in remote.topics or remote.topics[self.topic.name].loaded)
 
     def _retry(self) -> int:
-        wait_us = min(BACKOFF_FIRST_US << min(self.retries, 20), BACKOFF_MAX_US)
-        spread = 2 * wait_us * JITTER_PERCENT // 100
-        wait_us += draw(self.stream, self.runtime.now_us) % (spread + 1) - spread // 2
+        wait_us = backoff.jittered_wait_us(self.retries, draw(self.stream, self.runtime.now_us))
         self.retries += 1
         self.failed_starts += 1
         self.next_try_us = self.runtime.now_us + wait_us

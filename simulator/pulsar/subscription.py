@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.log.cursors import Cursor
+from simulator.log.ledgers import first_place
 from simulator.pulsar import upkeep
 from simulator.pulsar.acknowledgement_sync import AcknowledgedState, origin_of, sender_for
 from simulator.pulsar.dispatch import dispatcher_for
@@ -42,7 +43,7 @@ class Subscription:
         self.last_update_us: int | None = None
         self.last_applied_us: int | None = None
         self.flush_due = False
-        self.rolled_to = self._first_place(mark_delete)  # (mark-delete index, ledger): it stands before that ledger's first entry
+        self.rolled_to = first_place(self.topic.log, mark_delete)  # (mark-delete index, ledger): it stands before that ledger's first entry
         self.persisted_rolled_to = self.rolled_to  # as it was when the cursor was persisted
         self.cursor_ledger = -1  # the cursor's own ledger, -1 before its first write
         self.sent_before = (0, 0)  # messages and bytes sent to sessions that have ended since the load
@@ -237,16 +238,6 @@ class Subscription:
         return self.runtime.note("cursor.moved", cause, self.topic.cluster.number, self.topic.number, self.number,
                                  *self.position_of(before), *self.position_of(self.cursor.mark_delete), reason)  # fmt: skip
 
-    def _first_place(self, mark_delete: int) -> tuple[int, int] | None:
-        """A cursor that is put before the first entry kept stands at that ledger's `:-1`, not in a ledger that was trimmed.
-
-        Where no entry is kept it stands at the last confirmed one, as there (ManagedLedgerImpl: getFirstPosition, getLastPosition).
-        """
-        log = self.topic.log
-        if not 0 < log.first_kept == mark_delete + 1 or not log.ledgers or (log.first_kept == log.length and log.last_confirmed[1] >= 0):
-            return None
-        return mark_delete, log.ledgers[0].id
-
     def ledger_opened(self, cause: int) -> None:
         """A new ledger was opened: a cursor at the end of a closed one, or before an empty one that a load dropped, moves to the next (#25087)."""
         log, mark_delete = self.topic.log, self.cursor.mark_delete
@@ -267,7 +258,7 @@ class Subscription:
         """A person's seek or reset: ranges and batch sets are cleared; no Update follows (fact sheet section 9)."""
         before = self.cursor.mark_delete
         self.cursor.reset(mark_delete)
-        self.rolled_to = self._first_place(mark_delete)
+        self.rolled_to = first_place(self.topic.log, mark_delete)
         seq = self.note_moved(before, reason, cause)
         if self.sender is not None:
             self.sender.reset_by(seq)

@@ -70,7 +70,6 @@ class Topic(TopicTimers):
         self.data_timestamp_ms = 0
         self.loaded = False
         self.audiences: dict[str, Audience] = {}
-        self.unloaded_by = ""  # the reason of the last unload
         self.broker: Broker | None = None  # where the cluster declares brokers: the one that serves the topic
         self.migrating = False  # marked migrated (PIP-188): its producers wait to be sent on
         self.migrated_to: str | None = None  # the cluster that its clients are sent to
@@ -116,6 +115,8 @@ class Topic(TopicTimers):
                 subscription.ledger_opened(seq)
             for replicator in self.replicators.values():
                 replicator.ledger_opened()
+            for audience in self.audiences.values():
+                audience.ledger_opened()
         self.start_timers()
         self.evaluate_controller(seq)
         self.shadows.loaded(seq, first)
@@ -137,9 +138,8 @@ class Topic(TopicTimers):
         seq = self.runtime.note("topic.unloaded", cause, self.cluster.number, self.number, reason)
         if self.broker is not None:
             self.broker.forget_topic(self)
-        self.unloaded_by = reason
         for audience in self.audiences.values():
-            audience.disconnect(reason, seq)
+            audience.topic_unloaded(reason, seq)
         for subscription in self.subscriptions.values():
             subscription.unload(seq, clean)
         for replicator in self.replicators.values():

@@ -64,4 +64,6 @@ class TopicTimers:
                 subscription.ledger_opened(cause)
             for replicator in self.replicators.values():
                 replicator.ledger_opened()
+            for audience in self.audiences.values():
+                audience.ledger_opened()
             upkeep.trim(self, cause)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from simulator import World, load_scenario_text
 from simulator.checks import Checks, Violation
 
+
 def violations_of(world: World, *pieces_rows: int) -> list[Violation]:
     """Everything that a run breaks."""
     whole = Checks(world.scenario)

@@ -5,8 +5,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator import ScenarioError, World, load_scenario_text
-from simulator.checks import Checks
 from tests.simulator.audience_runs import HEAD, agree, ran, told
+from tests.simulator.checked import violations_of
 from tests.simulator.engine_runs import MS, SECOND, at_ms, do, rows
 
 TOPIC = "clusters: {a: {settings: {managedLedgerDefaultMarkDeleteRateLimit: 0}}}\ntopics: {t: {clusters: [a]}}\n"
@@ -110,31 +110,40 @@ def test_what_the_source_deletes_is_lost_to_those_who_are_away():
     assert left["delivered"] - left["repeated"] + left["lost_to_retention"] == 5 * 40
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.data())
-def test_small_broadcasts_of_any_shape(data):
-    """Sizes, limits, instants and unloads at random: the same rows as the ordinary engine's, and nothing broken."""
-    draw = data.draw
+EVENTS = st.one_of(
+    st.tuples(st.just("do: topic.unload, cluster: a"), st.sampled_from([f", topic: {topic}{broker}" for topic in "tu" for broker in ("", ", broker: x", ", broker: y")])),
+    st.tuples(st.just("do: topic.crash, cluster: a"), st.sampled_from([f", topic: {topic}, downtime: {downtime}ms" for topic in "tu" for downtime in (0, 10, 90, 250, 900)])),
+    st.tuples(st.just("do: cluster.crash, cluster: a"), st.sampled_from([1, 30, 150, 700])),  # and how long it is down, ms
+)
+
+
+@st.composite
+def broadcasts(draw):
+    """A body with two topics at two brokers, things that happen to them, and an audience of each."""
     x = f"dispatchTime: {draw(st.integers(1, 3000))}us, connectTime: {draw(st.integers(0, 20))}ms" + draw(st.sampled_from(["", ", bandwidth: 1MB/s"]))
-    body = (
-        f"clusters: {{a: {{settings: {{managedLedgerDefaultMarkDeleteRateLimit: 0, managedLedgerMaxEntriesPerLedger: {draw(st.sampled_from([5, 50000]))}, managedLedgerMinLedgerRolloverTimeMinutes: 0}}}}}}\n"
-        f"topics: {{t: {{clusters: [a]}}, u: {{clusters: [a]}}}}\nbrokers: {{x: {{cluster: a, {x}}}, y: {{cluster: a, dispatchTime: 1ms}}}}\n"
-        "producers:\n" + "".join(
-            f"  {name}: {{topic: {topic}, cluster: a, start: {draw(st.integers(100, 600))}ms, every: {draw(st.integers(3, 60))}ms, count: {draw(st.integers(1, 25))}, batch: {draw(st.sampled_from([1, 1, 3]))}}}\n"
-            for name, topic in (("p", "t"), ("q", "u"))
-        )
-    )  # fmt: skip
-    unloads = draw(st.lists(st.tuples(st.integers(601, 1500), st.sampled_from(["t", "u"]), st.sampled_from(["", ", broker: x", ", broker: y"])), max_size=2, unique_by=lambda one: one[0] // 400))
-    if unloads:
-        body += "commands:\n" + "".join(f"  - {{at: {at * 1000 + 137}us, do: topic.unload, cluster: a, topic: {topic}{broker}}}\n" for at, topic, broker in sorted(unloads))
-    audiences = {
-        name: {"topic": topic, "subscriptions": draw(st.integers(1, 12)), "initialPosition": draw(st.sampled_from(["Latest", "Earliest"]))}
-        for name, topic in (("readers", "t"), ("viewers", "u"))
-    }
-    world = agree(body, audiences)
-    checks = Checks(world.scenario)
-    checks.read(world.trace)
-    assert checks.violations == []
+    small = f"managedLedgerMaxEntriesPerLedger: {draw(st.sampled_from([5, 50000]))}, managedLedgerMinLedgerRolloverTimeMinutes: 0"
+    body = f"clusters: {{a: {{settings: {{managedLedgerDefaultMarkDeleteRateLimit: 0, {small}}}}}}}\ntopics: {{t: {{clusters: [a]}}, u: {{clusters: [a]}}}}\n"
+    body += f"brokers: {{x: {{cluster: a, {x}}}, y: {{cluster: a, dispatchTime: 1ms, connectTime: {draw(st.sampled_from([0, 0, 5]))}ms}}}}\nproducers:\n" + "".join(
+        f"  {name}: {{topic: {topic}, cluster: a, start: {draw(st.integers(100, 600))}ms, every: {draw(st.integers(3, 60))}ms, count: {draw(st.integers(1, 25))}, batch: {draw(st.sampled_from([1, 1, 3]))}}}\n"
+        for name, topic in (("p", "t"), ("q", "u"))
+    )
+    at_ms, commands = 601, []
+    for gap_ms, (what, more) in draw(st.lists(st.tuples(st.integers(1, 400), EVENTS), max_size=4)):
+        at_ms += gap_ms
+        commands.append(f"  - {{at: {at_ms}137us, {what}{more if isinstance(more, str) else ''}}}\n")
+        if not isinstance(more, str):
+            at_ms += more
+            commands.append(f"  - {{at: {at_ms}137us, do: cluster.restart, cluster: a}}\n")
+    keys = {"start": st.integers(0, 900).map("{}ms".format), "stop": st.integers(901, 1900).map("{}ms".format)}
+    one = st.fixed_dictionaries({"subscriptions": st.integers(1, 12), "initialPosition": st.sampled_from(["Latest", "Earliest"])}, optional=keys)
+    return body + ("commands:\n" + "".join(commands) if commands else ""), {"readers": {"topic": "t", **draw(one)}, "viewers": {"topic": "u", **draw(one)}}
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(broadcasts())
+def test_small_broadcasts_of_any_shape(broadcast):
+    """Sizes, limits, instants, unloads and crashes at random: the same rows as the ordinary engine's, and nothing broken."""
+    assert violations_of(agree(*broadcast)) == []
 
 
 # --- by hand
@@ -211,7 +220,7 @@ def test_sought_cut_stepped_forked_replayed():
         assert world.summary()["audiences"] == whole.summary()["audiences"]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.integers(0, 3_000_000), min_size=1, max_size=12), st.integers(1, 50))
 def test_cut_anywhere(instants, events):
     world = World.from_scenario(busy())

@@ -160,8 +160,27 @@ def test_a_topic_that_is_unloaded_while_clients_wait_takes_them_later():
     world.run(40 * MS)
     do(world, "topic.unload", cluster="a", topic="t")
     world.run()
-    # s1 tries again at 140 ms, s2 hears at 60 ms that its turn was with the old load and tries again at 160 ms.
-    assert at_ms(rows(world, "consumer.connected")) == [30, 170, 200]
+    assert at_ms(rows(world, "consumer.connected")) == [30, 170, 200]  # both hear of it at once, and try again at 140 ms
+
+
+def test_who_waits_when_a_region_goes_down_holds_nobody_up_when_it_is_back():
+    world = open_world(ONE + "brokers: {x: {cluster: a, connectTime: 300ms}}\n" + subscribers("s1", "s2", "s3"))
+    world.run(100 * MS)
+    do(world, "cluster.crash", cluster="a")
+    world.run(200 * MS)
+    do(world, "cluster.restart", cluster="a")
+    world.run(2000 * MS)
+    assert at_ms(rows(world, "consumer.connected")) == [500, 800, 1100]
+
+
+def test_who_closes_while_it_waits_leaves_its_turn_unused_and_the_queue_shorter():
+    world = open_world(ONE + "brokers: {x: {cluster: a, connectTime: 30ms}}\n" + subscribers("s1", "s2", "s3"))
+    world.run(10 * MS)
+    do(world, "client.kill", client="s1-1")
+    do(world, "client.kill", client="s3-1")
+    do(world, "consumer.start", consumer="s3-1")
+    world.run(1000 * MS)
+    assert [(row["client"], row["at_us"] // MS) for row in rows(world, "consumer.connected")] == [("s2-1", 60), ("s3-1", 90)]
 
 
 def test_a_client_that_dies_while_it_waits_is_not_connected():

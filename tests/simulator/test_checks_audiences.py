@@ -64,13 +64,13 @@ def test_catching_up_from_one_too_early(monkeypatch):
 
 
 def test_an_unload_that_forgets_where_cursors_stood(monkeypatch):
-    disconnect = Audience.disconnect
+    unloaded = Audience.topic_unloaded
 
     def forgetful(self, reason, cause):
-        disconnect(self, reason, cause)
+        unloaded(self, reason, cause)
         self.opened = 0  # as if everybody were new, at Latest
 
-    monkeypatch.setattr(Audience, "disconnect", forgetful)
+    monkeypatch.setattr(Audience, "topic_unloaded", forgetful)
     assert broken_claims() == {SERVED}
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from simulator.checks import Checks
 from simulator.checks.retries_wait import RetriesWait
-from simulator.pulsar import replicator
+from simulator.pulsar import backoff
 from simulator.pulsar.replicator import Replicator
 from tests.simulator.checked import broken_claims
 from tests.simulator.written_trace import WrittenTrace, scenario
@@ -39,9 +39,9 @@ def test_without_a_mutation_retries_break_nothing(text):
     assert broken_claims(text) == set()
 
 
-@pytest.mark.parametrize("name, value, until", [("BACKOFF_FIRST_US", 200_000, "8s"), ("BACKOFF_FIRST_US", 0, "150ms"), ("BACKOFF_MAX_US", 1_000_000, "8s"), ("BACKOFF_MAX_US", 90_000_000, "200s"), ("JITTER_PERCENT", 60, "8s")])
+@pytest.mark.parametrize("name, value, until", [("FIRST_US", 200_000, "8s"), ("FIRST_US", 0, "150ms"), ("MAX_US", 1_000_000, "8s"), ("MAX_US", 90_000_000, "200s"), ("JITTER_PERCENT", 60, "8s")])
 def test_other_waits(name, value, until, monkeypatch):
-    monkeypatch.setattr(replicator, name, value)
+    monkeypatch.setattr(backoff, name, value)
     assert broken_claims(written(until=until)) == {CLAIM}
 
 

@@ -11,7 +11,7 @@ from simulator.checks.read_where_it_is import ReadWhereItIs
 from simulator.checks.requests_copied import RequestsCopied
 from simulator.checks.schemas_by_rule import SchemasByRule
 from simulator.checks.states_in_time import StatesInTime
-from simulator.pulsar import connecting, replication_order, system, upkeep
+from simulator.pulsar import backoff, connecting, replication_order, system, upkeep
 from simulator.pulsar.acknowledgement_sync import AcknowledgementSender
 from simulator.pulsar.creation import clients, schema_registry
 from simulator.pulsar.creation.remote_admin import RemoteAdmin
@@ -126,7 +126,7 @@ def test_clients_that_ask_again_break_nothing(text):
 
 
 @pytest.mark.parametrize("place, name, rule", [
-    (producing, "BACKOFF_FIRST_US", 200_000), (connecting, "BACKOFF_FIRST_US", 50_000), (connecting, "BACKOFF_MAX_US", 100_000),
+    (backoff, "FIRST_US", 200_000), (backoff, "FIRST_US", 50_000), (backoff, "MAX_US", 100_000),
     (producing.Brokers, "again", lambda self, _argument: None), (connecting, "retry", lambda consumer: None),
 ])  # fmt: skip
 def test_clients_that_ask_out_of_their_time(place, name, rule, monkeypatch):

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simulator.log.ledgers import first_place
+from simulator.pulsar import backoff
 from simulator.pulsar.broadcast.runs import UNKNOWN, Run
 from simulator.pulsar.ranks import CONSUMER, rank
 from simulator.trace.registry import CODE, NULL
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
 WAITING, RUNNING, STOPPED = "waiting", "running", "stopped"
 _AFTER_CONSUMERS = 10_000
 """Ordinal among the consumers: a scenario has fewer."""
-RECONNECT_US = 100_000
-"""After an unload clients wait for the first step of Pulsar's backoff."""
 
 
 class Audience:
@@ -41,9 +41,12 @@ class Audience:
         self.first_client = runtime.name(member_name(spec.name, 0))
         self.rank = rank(CONSUMER, _AFTER_CONSUMERS + sorted(runtime.scenario.audiences).index(spec.name), topic.partition + 1)
         self.state = WAITING
-        self.epoch = 0  # counts disconnections: a timer of before is stale
+        self.epoch = 0  # counts ends of its region: a timer of before is stale
+        self.asks_again = False  # its clients will, now or when they have waited
+        self.retries = 0  # how often they have asked in vain
         self.opened = self.connected = 0  # members that have a cursor, that are connected
         self.handed = 0
+        self.rolled_to: tuple[int, int] | None = None  # (mark-delete index, ledger): whoever is slowest stands before that ledger's first entry
         self.last_data = -1  # the last entry below `handed` that is no marker
         self.marks = np.full(self.size, -1, dtype=np.int64)
         self.connected_seqs = np.full(self.size, UNKNOWN, dtype=np.int64)
@@ -63,26 +66,51 @@ class Audience:
     def stop(self, _argument: None) -> None:
         """The scenario's `stop`: every client closes."""
         self.state = STOPPED
-        self.disconnect("closed", NULL)
+        self._cut_off("closed", NULL)
         if self.topic.broker is not None:
             self.topic.broker.forget_audience(self)
 
     def ask(self, epoch: int) -> None:
         """Ask the topic's broker to connect everybody."""
-        if epoch == self.epoch and self.state == RUNNING and self.topic.loaded:
+        if epoch != self.epoch or self.state != RUNNING:
+            return
+        self.asks_again = False
+        if self.topic.loaded:
+            self.retries = 0
             self.asked_us = self.runtime.now_us
             self.topic.broker.connect_all(self)
+        else:
+            self._back_off()
+
+    def _back_off(self) -> None:
+        """Everybody asks again later; who does so already goes on waiting."""
+        if self.state == RUNNING and not self.asks_again:
+            self._ask_at(self.runtime.now_us + backoff.wait_us(self.retries))
+            self.retries += 1
+
+    def _ask_at(self, at_us: int) -> None:
+        self.asks_again = True
+        self.runtime.schedule(at_us, self.rank, self, "ask", self.epoch)
 
     def topic_loaded(self) -> None:
-        """The topic is there again: clients come back with their region at once, after an unload when they have waited.
+        """The topic is there again: clients come with their region, those who lost only the topic when they have waited.
 
         No cursor stands ahead of the last entry that the topic knows of (only a shadow can know of fewer than before): what was
         acknowledged beyond is delivered again.
         """
         self._set_back(self.topic.log.length)
-        if self.state == RUNNING:
-            wait_us = 0 if self.topic.unloaded_by == "crash" else RECONNECT_US
-            self.runtime.schedule(self.runtime.now_us + wait_us, self.rank, self, "ask", self.epoch)
+        if self.state == RUNNING and not self.asks_again:
+            self._ask_at(self.runtime.now_us)
+
+    def topic_unloaded(self, reason: str, cause: int) -> None:
+        """The topic has left its broker: whoever was connected, or waited for that, tries again."""
+        self._cut_off(reason, cause)
+        self._back_off()
+
+    def region_down(self) -> None:
+        """The clients are down with their region: none waits to ask again."""
+        self.epoch += 1
+        self.asks_again, self.retries = False, 0
 
     def topic_deleted(self) -> None:
         """Every subscription went with the topic: whoever comes when it is there again begins anew."""
@@ -98,10 +126,9 @@ class Audience:
         while self.last_data >= self.handed or (self.last_data >= 0 and self.topic.log.records[self.last_data] < 0):
             self.last_data -= 1
 
-    def disconnect(self, reason: str, cause: int) -> None:
-        """Everybody is cut off; a row for each."""
+    def _cut_off(self, reason: str, cause: int) -> None:
+        """Everybody is disconnected; a row for each."""
         count, self.connected = self.connected, 0
-        self.epoch += 1
         if count:
             code = CODE["consumer.disconnected"]
             row = (code, self.runtime.now_us, cause, self.topic.cluster.number, self.topic.number, self.number, 0, self.runtime.name(reason))
@@ -148,8 +175,9 @@ class Audience:
         self.read(NULL)
         first, last, log = self.connected, self.connected + count, self.topic.log
         if last > self.opened:
-            self.marks[max(first, self.opened) : last] = self.handed - 1 if self.spec.initial_position == "Latest" else log.first_kept - 1
-            self.opened = last
+            begin = self.handed - 1 if self.spec.initial_position == "Latest" else log.first_kept - 1
+            self.marks[max(first, self.opened) : last] = begin
+            self.opened, self.rolled_to = last, first_place(log, begin) or self.rolled_to
         self.connected = last
         if last == self.size:
             self.connected_all_us = int(instants[-1]) - self.asked_us
@@ -178,6 +206,20 @@ class Audience:
         away = slice(self.connected, self.opened)
         self.marks[away] = np.maximum(self.marks[away], first_index - 1)
         self.handed = max(self.handed, first_index)
+        self.rolled_to = (first_index - 1, self.topic.log.ledgers[0].id)
+
+    def ledger_opened(self) -> None:
+        """A new ledger was opened: cursors at the end of a closed one move to the next one's `:-1`, as a subscription's does."""
+        slowest = self.slowest()
+        ledger = None if slowest is None else self.topic.log.ledger_after(slowest)
+        if ledger is not None:
+            self.rolled_to = (slowest, ledger)
+
+    def ledger_of(self, mark_delete: int) -> int:
+        """The ledger in which the slowest cursor stands, at this index."""
+        if self.rolled_to is not None and self.rolled_to[0] == mark_delete:
+            return self.rolled_to[1]
+        return self.topic.log.position(mark_delete)[0]
 
     def _messages(self, first: int, last: int) -> int:
         """Messages of the entries `first` to `last - 1`."""

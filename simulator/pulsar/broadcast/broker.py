@@ -4,7 +4,7 @@ Rules: a dispatch is one entry for one consumer. It takes `dispatchTime`, or as 
 whichever is longer: the two overlap, so the broker is one server and neither limit is ever exceeded. Dispatches are served
 in the order in which dispatchers hand them over, whatever topic they belong to; an entry is with the client when it has left.
 Connecting has a queue of its own. What is called back (its session is gone, its topic unloaded, its reading begun anew)
-takes no time any more, and what waits behind moves up. A cluster that declares no brokers has no such limits.
+takes no time any more, and what waits behind moves up (clients that wait keep their turns). A cluster that declares no brokers has no such limits.
 Dispatches of audiences stand in the same queue as runs (`runs.py`); `fan_out.py` sees to it that they leave in time.
 """
 
@@ -58,6 +58,14 @@ class Dispatch(NamedTuple):
         return self._replace(leaves_us=at_us + self.service_us)
 
 
+class Ask(NamedTuple):
+    """A client that waits to be subscribed: its turn is over at `end_us`."""
+
+    client: Consumer
+    topic: Topic
+    end_us: int
+
+
 class Broker:
     """One declared broker. `free_us` is when all it has taken on will have left, `connect_free_us` the same for clients."""
 
@@ -71,9 +79,10 @@ class Broker:
         self.waiting: deque[Dispatch] = deque()
         self.runs: deque[Run] = deque()  # of audiences; together with `waiting`, by instants, the one queue
         self.connecting: deque[ConnectingBlock] = deque()
-        self.handed_over = 0
+        self.asks: dict[int, Ask] = {}  # by the order in which they came; together with `connecting` the one queue of who waits
+        self.handed_over = self.asked = 0
         self.epoch = 0  # counts changes of the queue: the event of an earlier head is stale
-        self.free_us = self.connect_free_us = self.asked_until_us = 0
+        self.free_us = self.connect_free_us = 0
         self.dispatches = self.bytes_out = self.busy_us = 0  # of what has left
         self.queued_us_max = 0
 
@@ -120,12 +129,13 @@ class Broker:
         return recalled
 
     def forget_topic(self, topic: Topic) -> None:
-        """The topic leaves: what waits for its consumers goes with it."""
+        """The topic leaves: what waits for its consumers goes with it, and clients that wait for it hear so."""
         for dispatch in self.waiting:
             if dispatch.session.topic is topic:
                 dispatch.session.in_broker = 0
         self._keep(lambda item: item.topic is not topic)
-        self._keep_blocks(lambda block: block.audience.topic is not topic)
+        for ask in self._keep_waiting(lambda one: one.topic is not topic):
+            connecting.sent_away(ask.client, topic)
 
     def _keep(self, wanted: Callable[[Dispatch | Run], bool]) -> None:
         """Drop the others from the queue; what is left moves up, except what is being served."""
@@ -182,33 +192,42 @@ class Broker:
     def connected_some(self, count: int) -> None:
         """The next members of the first block are connected."""
         self.connecting[0].done += count
-        if self.connecting[0].done == self.connecting[0].audience.size:
+        if self.connecting[0].done == self.connecting[0].client.size:
             self.connecting.popleft()
 
     def forget_audience(self, audience: Audience) -> None:
         """Its clients have closed."""
         self._keep(lambda item: not isinstance(item, Run) or item.audience is not audience)
-        self._keep_blocks(lambda block: block.audience is not audience)
-
-    def _keep_blocks(self, wanted: Callable[[ConnectingBlock], bool]) -> None:
-        kept = deque(block for block in self.connecting if wanted(block))
-        if len(kept) < len(self.connecting):
-            self.connecting = kept
-            self.connect_free_us = max([self.runtime.now_us, self.asked_until_us, *(block.end_us for block in kept)])
+        self.forget_client(audience)
 
     # --- clients
 
     def connect(self, consumer: Consumer, topic: Topic) -> None:
         """A client asks to subscribe; its turn comes after those who asked before."""
-        self.connect_free_us = self.asked_until_us = max(self.runtime.now_us, self.connect_free_us) + self.spec.connect_us
-        argument = (consumer, consumer.epoch, topic, topic.epoch)
-        self.runtime.schedule(self.connect_free_us, self.rank, self, "connected", argument)
+        self.asked += 1
+        self.connect_free_us = max(self.runtime.now_us, self.connect_free_us) + self.spec.connect_us
+        self.asks[self.asked] = Ask(consumer, topic, self.connect_free_us)
+        self.runtime.schedule(self.connect_free_us, self.rank, self, "connected", self.asked)
 
-    def connected(self, argument: tuple[Consumer, int, Topic, int]) -> None:
-        """The client's turn is over: it is subscribed, unless it or the topic has gone through a new life meanwhile."""
-        consumer, epoch, topic, topic_epoch = argument
-        if epoch == consumer.epoch:
-            connecting.admitted(consumer, topic, topic_epoch)
+    def connected(self, number: int) -> None:
+        """The turn of a client is over: it is subscribed, unless it does not wait any more."""
+        ask = self.asks.pop(number, None)
+        if ask is not None:
+            connecting.admitted(ask.client, ask.topic)
+
+    def forget_client(self, client: Consumer | Audience) -> None:
+        """It does not wait any more."""
+        self._keep_waiting(lambda one: one.client is not client)
+
+    def _keep_waiting(self, wanted: Callable[[Ask | ConnectingBlock], bool]) -> list[Ask]:
+        """Let the others go and return those that asked one by one. Who still waits keeps its turn; who comes later need not wait for those who went."""
+        gone = {number: ask for number, ask in self.asks.items() if not wanted(ask)}
+        blocks = deque(block for block in self.connecting if wanted(block))
+        if gone or len(blocks) < len(self.connecting):
+            self.asks = {number: ask for number, ask in self.asks.items() if number not in gone}
+            self.connecting = blocks
+            self.connect_free_us = max([self.runtime.now_us, *(one.end_us for one in (*blocks, *self.asks.values()))])
+        return list(gone.values())
 
     # --- looking
 

@@ -7,6 +7,7 @@ order and writes their rows. So a window is never longer than nothing but audien
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from simulator.pulsar.ranks import FAN_OUT, rank
 if TYPE_CHECKING:
     from simulator.pulsar.broadcast.audience import Audience
     from simulator.pulsar.broadcast.broker import Broker
+    from simulator.pulsar.broadcast.runs import Run
     from simulator.pulsar.runtime import Runtime
 
 ROWS_AT_ONCE = 4_096
@@ -61,15 +63,15 @@ class FanOut:
             return None
         self.due_us, self.flowing = None, True
         horizon_us = self._horizon_us()
-        bordering = [(audience, audience.slowest()) for audience in self.audiences if len(audience.topic.log.ledgers) > 1]
+        slowest = [(audience, audience.slowest()) for audience in self.audiences if len(audience.topic.log.ledgers) > 1]
+        bordering = [(audience, before, audience.ledger_of(before)) for audience, before in slowest if before is not None]
         parts = self._take(horizon_us)
         if parts:
             items = np.concatenate(parts)
             rows.write(self.runtime, items, self.audiences)
             self.runtime.now_us = int(items[:, rows.AT].max())
-            for audience, before in bordering:
-                if before is not None:
-                    upkeep.trim_if_switched(audience.topic, audience.topic.log.position(before)[0], before, audience.slowest(), self.runtime.seq - 1)
+            for audience, before, ledger in bordering:
+                upkeep.trim_if_switched(audience.topic, ledger, before, audience.slowest(), self.runtime.seq - 1)
         self.flowing = False
         self.wake()
         return sum(len(part) for part in parts) // _DISPATCHES_PER_EVENT or 1
@@ -123,20 +125,19 @@ class FanOut:
                 count = block.leaving(horizon_us)
                 if not count:
                     break
-                needy = block.audience.first_needy(block.done, count)
+                needy = block.client.first_needy(block.done, count)
                 if needy is not None:
                     horizon_us = min(horizon_us, block.start_us + (needy + 1) * block.step_us + 1)
         return horizon_us
 
     def _first_border_us(self, horizon_us: int) -> int:
-        """Just after the first run that ends with the last entry of a ledger: then the ledger may be deleted."""
+        """Just after the first entry that takes those who get it into another ledger: then the one before may be deleted."""
         for broker in self.brokers:
             for run in broker.runs:
                 if not run.leaving(horizon_us):
                     break
-                ledgers = run.topic.log.ledgers
-                if len(ledgers) > 1 and any(ledger.first_index + ledger.entries - 1 in run.entries for ledger in ledgers[:-1]):
-                    horizon_us = min(horizon_us, run.end_us + 1)
+                crossing_us = [over_us for place in _crossings(run) if (over_us := run.over_us(place)) >= run.next_us]
+                horizon_us = min([horizon_us, *(over_us + 1 for over_us in crossing_us)])
         return horizon_us
 
     # --- taking
@@ -148,8 +149,8 @@ class FanOut:
             while broker.connecting and (count := broker.connecting[0].leaving(horizon_us)):
                 block = broker.connecting[0]
                 instants = block.instants(count)
-                parts.append(rows.connection_items(block.audience, number, block.done, instants))
-                block.audience.connect(count, instants)
+                parts.append(rows.connection_items(block.client, number, block.done, instants))
+                block.client.connect(count, instants)
                 broker.connected_some(count)
             while broker.runs and (count := broker.runs[0].leaving(horizon_us)):
                 run = broker.runs[0]
@@ -162,3 +163,14 @@ class FanOut:
 
 _DISPATCHES_PER_EVENT = 16
 """A dispatch in columns takes about a sixteenth of the time of an event of the queue."""
+
+
+def _crossings(run: Run) -> list[int]:
+    """Places in a run's entries whose entry is the first with data in its ledger, the first kept ledger's apart."""
+    entries, log = run.entries, run.topic.log
+    borders = [ledger.first_index for ledger in log.ledgers[1:]]
+    entered = bisect_right(borders, entries[0])  # how many of these ledgers begin at or before the run
+    places = [place for border in borders[entered:] if (place := bisect_left(entries, border)) < len(entries)]
+    if entered and not (log.records.view(borders[entered - 1], entries[0]) >= 0).any():
+        places.insert(0, 0)
+    return places

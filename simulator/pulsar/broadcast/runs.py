@@ -63,6 +63,10 @@ class Run:
     def end_us(self) -> int:
         return self.start_us + self.offset_us(self.total)
 
+    def over_us(self, place: int) -> int:
+        """When all who get the entry at this place have it."""
+        return self.end_us if self._offsets_us is None else self.start_us + self.offset_us(place + 1)
+
     def leaving(self, before_us: int) -> int:
         """How many more dispatches leave before an instant."""
         left_us = before_us - 1 - self.start_us
@@ -87,13 +91,17 @@ class Run:
 class ConnectingBlock:
     """The members of an audience, connected one after another, `step_us` (more than nought) each, from `start_us` on."""
 
-    __slots__ = ("audience", "start_us", "step_us", "done")
+    __slots__ = ("client", "start_us", "step_us", "done")
 
-    def __init__(self, audience: Audience, start_us: int, step_us: int) -> None:
-        self.audience = audience
+    def __init__(self, client: Audience, start_us: int, step_us: int) -> None:
+        self.client = client
         self.start_us = start_us
         self.step_us = step_us
         self.done = 0
+
+    @property
+    def topic(self) -> Topic:
+        return self.client.topic
 
     @property
     def next_us(self) -> int:
@@ -102,14 +110,14 @@ class ConnectingBlock:
 
     @property
     def end_us(self) -> int:
-        return self.start_us + self.audience.size * self.step_us
+        return self.start_us + self.client.size * self.step_us
 
     def leaving(self, before_us: int) -> int:
         """How many more members are connected before an instant."""
         left_us = before_us - 1 - self.start_us
         if left_us < 0:
             return 0
-        return max(0, min(self.audience.size, left_us // self.step_us) - self.done)
+        return max(0, min(self.client.size, left_us // self.step_us) - self.done)
 
     def instants(self, count: int) -> np.ndarray:
         """When each of the next `count` members is connected, us."""

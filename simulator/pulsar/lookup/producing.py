@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simulator.pulsar import backoff
 from simulator.pulsar.creation import clients
 from simulator.pulsar.lookup.resolving import resolver_for
 from simulator.trace.registry import NULL
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from simulator.pulsar.cluster import Cluster
     from simulator.pulsar.producer import Producer
     from simulator.pulsar.topic import Topic
-
-BACKOFF_FIRST_US, BACKOFF_MAX_US = 100_000, 60_000_000
 
 
 class Brokers:
@@ -78,9 +77,8 @@ class Brokers:
         """Ask again after the backoff."""
         if not self.due:
             self.due = True
-            wait_us = min(BACKOFF_FIRST_US << min(self.retries, 20), BACKOFF_MAX_US)
+            self.runtime.schedule(self.runtime.now_us + backoff.wait_us(self.retries), self.rank, self, "again")
             self.retries += 1
-            self.runtime.schedule(self.runtime.now_us + wait_us, self.rank, self, "again")
 
     def again(self, _argument: None) -> None:
         """The backoff is over."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from simulator.kernel.random import draw, stream_key
 from simulator.log.cursors import Cursor
-from simulator.pulsar import upkeep
+from simulator.pulsar import backoff, upkeep
 from simulator.pulsar.ranks import SHADOW, rank
 from simulator.pulsar.shadow.reads import entry_bytes
 from simulator.trace.registry import NULL
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from simulator.pulsar.topic import Topic
 
 DISCONNECTED, STARTING, STARTED, TERMINATED = "disconnected", "starting", "started", "terminated"
-BACKOFF_FIRST_US, BACKOFF_MAX_US, JITTER_PERCENT = 100_000, 60_000_000, 5
 REFUSED_WAIT_US = 1_000_000
 """A send that the other topic refuses is read again after this: Pulsar's first wait after a failed read."""
 
@@ -94,9 +93,7 @@ class ShadowReplicator:
 
     def _retry(self) -> None:
         """Try again with backoff; the very first start that fails is the last, as shipped."""
-        wait_us = min(BACKOFF_FIRST_US << min(self.retries, 20), BACKOFF_MAX_US)
-        spread = 2 * wait_us * JITTER_PERCENT // 100
-        wait_us += draw(self.stream, self.runtime.now_us) % (spread + 1) - spread // 2
+        wait_us = backoff.jittered_wait_us(self.retries, draw(self.stream, self.runtime.now_us))
         self.retries += 1
         self._after(wait_us, "retry_now")
 
