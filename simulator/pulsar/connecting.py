@@ -38,6 +38,7 @@ def connect_there(consumer: Consumer, cause: int) -> None:
     complete = cluster.up
     if cluster.up:
         if consumer.resolver is None:
+            cluster = runtime.blue_green.instead(cluster, consumer, spec.topic, cause)
             clients.find_topic(consumer, cluster, spec.topic, cause)
         complete = cluster.shape(spec.topic) is not None
     for topic in (cluster.client_parts(spec.topic) if cluster.up else ()):

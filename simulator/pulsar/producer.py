@@ -166,8 +166,8 @@ class Producer:
         self.next_sequence_id = sequence_id + 1
         self.published += 1
         key = sequence_id % spec.keys if spec.keys else NULL
-        cluster, size_bytes = runtime.clusters[self.cluster_name], spec.size_bytes
         partitions = self.brokers.partitions(cause)
+        cluster, size_bytes = runtime.clusters[self.cluster_name], spec.size_bytes
         topic = chosen or (self._partition_name(key, sequence_id, partitions) if partitions else spec.topic)
         deliver_at_us = self._deliver_at_us(sequence_id) if spec.delay is not None else 0
         batched = spec.batch > 1 and not deliver_at_us
@@ -188,10 +188,9 @@ class Producer:
 
     def connect(self, _argument: None = None) -> None:
         """The client opens its producer: a topic that is missing is created or refused, and so is its schema."""
-        cluster = self.runtime.clusters[self.cluster_name]
-        if self.state in (RUNNING, PAUSED) and cluster.up:
+        if self.state in (RUNNING, PAUSED) and self.runtime.clusters[self.cluster_name].up:
             self.brokers.partitions(NULL)
-            clients.use_schema(self, cluster, self.schema, NULL)
+            clients.use_schema(self, self.runtime.clusters[self.cluster_name], self.schema, NULL)
 
     def _rerouted(self) -> Topic | None:
         """Where the first waiting entry goes when the topic that it was meant for is not there: as the topic is now."""
@@ -199,8 +198,8 @@ class Producer:
         cluster = self.runtime.clusters[self.cluster_name]
         if not cluster.up or name in cluster.topics or self.brokers.resolver is not None:
             return None
-        partitions = clients.find_topic(self, cluster, self.spec.topic, NULL)
-        if cluster.shape(self.spec.topic) is None:
+        partitions = self.brokers.partitions(NULL)
+        if self.brokers.shape() is None:
             return None
         messages = self.runtime.messages
         name = self._partition_name(messages.key[first], messages.sequence_id[first], partitions) if partitions else self.spec.topic

@@ -219,6 +219,8 @@ class Subscription:
         seq = self.note_moved(before, reason, cause)
         if reason in ("acknowledgement", "update"):
             self.look_up_snapshot(seq)
+            if self.topic.migrated_to is not None and not self.backlog:
+                self.runtime.blue_green.drained_by_ack(self, seq)
         upkeep.trim_if_switched(self.topic, self.position_of(before)[0], before, after, seq)
 
     def position_of(self, mark_delete: int) -> tuple[int, int]:

@@ -11,10 +11,10 @@ def test_blue_green_drains_blue_and_nothing_comes_twice_or_out_of_order():
     world = run(*GREEN, base=CHECKED)
     assert [one["state"] for one in migration(world)["steps"]] == ["done", "skipped", "skipped", "done", "done"]
     assert rows(world, "message.replicated") == [], "nothing is copied"
-    # Checked at every second: at 3 s the producer is redirected; web/50 is held until 4.6 s: the consumer stays until the check of 5 s.
-    assert [(row["client"], row["at_us"] // MS) for row in rows(world, "client.redirected")] == [("web", 3000), ("billing-1", 5000), ("billing-1", 5102)]
+    # Checked at every second: at 3 s the producer is redirected; web/50 is held until 4.601 s, when its ack drains the subscription.
+    assert [(row["client"], row["at_us"] // MS) for row in rows(world, "client.redirected")] == [("web", 3000), ("billing-1", 4601), ("billing-1", 4703)]
     failover = world.summary()["failovers"][0]
-    assert (failover["mode"], failover["at_us"], failover["duplicates"], failover["lost"], failover["reordered"]) == ("blue-green", 5_000_000, 0, 0, 0)
+    assert (failover["mode"], failover["at_us"], failover["duplicates"], failover["lost"], failover["reordered"]) == ("blue-green", 4_601_000, 0, 0, 0)
     assert world.summary()["lookup"] == {"acme": "green"} and "orders" not in world.topics["blue"]
     everything_arrived(world)
 
@@ -50,9 +50,9 @@ def test_with_auto_creation_the_check_makes_topic_and_subscriptions_at_earliest_
     made = rows(world, "subscription.created", cluster="green")
     assert [(row["subscription"], row["entry"], row["reason"]) for row in made] == [("s", -1, "migration"), ("slow", -1, "migration")]
     sent_on = {row["client"]: row["at_us"] // MS for row in reversed(rows(world, "client.redirected", cluster="blue"))}
-    # Checked every second. 200 messages by 2 s, when p is redirected; s has acknowledged them by then, but tells so in groups of
-    # 100 ms, so it is drained at the next check; slow (15 ms each) acknowledges the last one after 3 s, and is drained at 4 s.
-    assert sent_on == {"p": 2000, "c": 3000, "d": 4000}
+    # Checked every second. p/0 to p/200 are in blue at 2 s, when p is redirected. s works on the last one until 2.001 s, slow (15 ms each)
+    # until 3.015 s; both tell so with their next group of 100 ms, and that ack sends them on.
+    assert sent_on == {"p": 2000, "c": 2100, "d": 3100}
     assert [row["subscription"] for row in rows(world, "subscription.deleted", cluster="blue")] == ["s", "slow"]
     assert len(rows(world, "message.delivered", subscription="slow")) == 600 == len(rows(world, "message.delivered", subscription="s"))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from simulator.pulsar import backoff
 from simulator.pulsar.creation import clients
 from simulator.pulsar.lookup.resolving import resolver_for
+from simulator.pulsar.migration.blue_green import in_green
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -45,10 +46,16 @@ class Brokers:
         if self.resolver is None:
             cluster = self.runtime.clusters[self.producer.cluster_name]
             found = cluster.partitioned.get(self.base, 0)
-            return found if found or self.base in cluster.topics else clients.find_topic(self.producer, cluster, self.base, cause)
+            return found if found or self.base in cluster.topics else self._ask_for(cluster, cause)
         shape = self.shape()
         self.known = self.known if shape is None else shape
         return self.known
+
+    def _ask_for(self, cluster: Cluster, cause: int) -> int:
+        """The topic is not there: it is created or refused, in green where the cluster is migrated."""
+        instead = self.runtime.blue_green.instead(cluster, self.producer, self.base, cause)
+        self.producer.cluster_name = instead.name
+        return clients.find_topic(self.producer, instead, self.base, cause)
 
     # --- as the resolver sees it
 
@@ -115,8 +122,7 @@ class Brokers:
 
     def beyond(self, topic: Topic) -> Topic | None:
         """Where a topic that is marked migrated sends its producers: the same topic in green, once clients are redirected and it is there."""
-        green = None if topic.migrated_to is None else self.runtime.clusters[topic.migrated_to]
-        there = green.topics.get(topic.name) if green is not None and green.up else None
+        there = None if topic.migrated_to is None else in_green(topic, self.producer, NULL)
         if there is None or not there.loaded:
             return None
         self.redirect(topic, there, NULL)

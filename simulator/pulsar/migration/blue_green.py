@@ -3,8 +3,10 @@
 Rules: nothing is copied. The flag stands in blue's cluster policies with green's address, or on a namespace, which uses that
 address. A check of every topic, each clusterMigrationCheckDurationSeconds (0: never), does per topic: no flag, nothing; replication
 backlog left, terminated and no more; else, with auto-creation, tenant, namespace, topic and subscriptions at earliest in green,
-then terminated and migrated: producers are redirected at once, consumers once their subscription has no backlog, drained
-replicators end, subscriptions without backlog and consumers go.
+then terminated and migrated: producers are redirected at once, consumers whose subscription has no backlog too, drained
+replicators end, subscriptions without backlog and consumers go. Between checks the ack that drains a subscription sends its
+consumers on (`PersistentSubscription.acknowledgeMessage`), and who asks blue for a topic that is not there is sent to green
+instead of creating it (`BrokerService.checkTopicAlreadyMigrated`). In green a client is a client: it may create what is missing.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.pulsar import upkeep
-from simulator.pulsar.creation import catalogue
+from simulator.pulsar.creation import catalogue, clients
 from simulator.pulsar.migration.resources import NAMESPACE, TENANT, delete_subscription
 from simulator.pulsar.ranks import MIGRATION, rank
 from simulator.trace.registry import NULL
@@ -20,6 +22,7 @@ from simulator.trace.registry import NULL
 if TYPE_CHECKING:
     from simulator.pulsar.cluster import Cluster
     from simulator.pulsar.consumer import Consumer
+    from simulator.pulsar.producer import Producer
     from simulator.pulsar.runtime import Runtime
     from simulator.pulsar.session import Session
     from simulator.pulsar.subscription import Subscription
@@ -55,10 +58,19 @@ class BlueGreen:
 
     def address(self, topic: Topic) -> str | None:
         """Where the topic's clients belong: green's address when the flag is on; None otherwise."""
-        blue = topic.cluster.name
-        namespace = self.runtime.scenario.topics[topic.base].namespace
-        marked = self.clusters.get(blue) or self.namespaces.get((blue, namespace))
+        return self._marked(topic.cluster.name, topic.base)
+
+    def _marked(self, blue: str, base: str) -> str | None:
+        marked = self.clusters.get(blue) or self.namespaces.get((blue, self.runtime.scenario.topics[base].namespace))
         return self.green.get(blue) if marked else None
+
+    def instead(self, cluster: Cluster, client: Producer | Consumer, base: str, cause: int) -> Cluster:
+        """Where a client that asks a cluster for a topic belongs: green, when the topic is not there and would be migrated if it were."""
+        green = self._marked(cluster.name, base) if cluster.up and cluster.shape(base) is None else None
+        if green is None or green == cluster.name or not self.runtime.clusters[green].up:
+            return cluster
+        self.runtime.note("client.redirected", cause, cluster.number, green, base, client.number)
+        return self.runtime.clusters[green]
 
     # --- the checker
 
@@ -126,16 +138,31 @@ class BlueGreen:
     # --- redirecting
 
     def _redirect(self, topic: Topic, cause: int) -> None:
-        there = self.runtime.clusters[topic.migrated_to].topics.get(topic.name)
-        if there is not None and there.loaded:
-            for producer in self.runtime.producers.values():
-                if producer.spec.topic == topic.base and producer.alive and producer.brokers.connected_to(topic):
+        for producer in self.runtime.producers.values():
+            here = producer.is_open or producer.pending or producer.brokers.resolver is not None
+            if here and producer.spec.topic == topic.base and producer.alive and producer.brokers.connected_to(topic):
+                there = in_green(topic, producer, cause)
+                if there is not None and there.loaded:
                     producer.brokers.redirect(topic, there, cause)
                     producer.retry(None)
         for subscription in tuple(topic.subscriptions.values()):
             if drained(subscription):
                 for session in tuple(subscription.dispatcher.sessions):
                     self._send_on(session, cause)
+
+    def drained_by_ack(self, subscription: Subscription, cause: int) -> None:
+        """An ack left nothing in blue: its consumers are sent on when the group that the ack came in is dealt with."""
+        topic = subscription.topic
+        self.runtime.schedule(self.runtime.now_us, topic.rank, self, "send_on_drained", (topic.cluster.name, topic.name, subscription.name, cause))
+
+    def send_on_drained(self, argument: tuple[str, str, str, int]) -> None:
+        """Send a subscription's consumers on, if it is as it was."""
+        cluster, name, subscription_name, cause = argument
+        topic = self.runtime.clusters[cluster].topics.get(name)
+        subscription = None if topic is None or not topic.loaded or topic.migrated_to is None else topic.subscriptions.get(subscription_name)
+        if subscription is not None and drained(subscription):
+            for session in tuple(subscription.dispatcher.sessions):
+                self._send_on(session, cause)
 
     def _send_on(self, session: Session, cause: int) -> None:
         """A consumer whose subscription is drained leaves; it will find the topic in green."""
@@ -151,11 +178,19 @@ def drained(subscription: Subscription | None) -> bool:
     return subscription is None or not subscription.backlog
 
 
+def in_green(topic: Topic, client: Producer | Consumer, cause: int) -> Topic | None:
+    """A migrated topic in green, where the client may create it as anywhere; None while green does not have it."""
+    green = topic.runtime.clusters[topic.migrated_to]
+    if green.up:
+        clients.find_topic(client, green, topic.base, cause)
+    return green.topics.get(topic.name) if green.up else None
+
+
 def sent_on(consumer: Consumer, topic: Topic, cause: int) -> tuple[Topic | None, int]:
     """Where a consumer that asks for a migrated topic belongs, and the row that says so: the topic itself until its
     subscription is drained, then green's; None while green does not have it."""
     if not drained(topic.subscriptions.get(consumer.spec.subscription)):
         return topic, cause
     green = topic.runtime.clusters[topic.migrated_to]
-    there = green.topics.get(topic.name) if green.up else None
+    there = in_green(topic, consumer, cause)
     return there, topic.runtime.note("client.redirected", cause, topic.cluster.number, green.number, topic.number, consumer.number)
