@@ -18,6 +18,7 @@ from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.expectations import broken_expectations
 from simulator.scenarios.loader import load_scenario, parse_overrides
 from simulator.scenarios.problems import Problem, ScenarioError, Wrong
+from simulator.scenarios.remarks import remarks
 from simulator.scenarios.units import parse_duration
 from simulator.trace.files import SUFFIXES, write_trace
 from simulator.world import ENGINE_VERSION, World
@@ -42,6 +43,8 @@ def simulate(
     except ScenarioError as error:
         err.write(f"{error}\n")
         return EXIT_BAD_INPUT
+    if not as_json:
+        err.writelines(f"{loaded.name}: {remark}\n" for remark in remarks(loaded))
     world = World.from_scenario(loaded, rows_max=ROWS_MAX)
     _run(world, loaded.until_us, _Bar(err) if progress else None)
     summary = world.summary()

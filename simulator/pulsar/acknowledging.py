@@ -1,7 +1,8 @@
 """What a consumer does with a message it has processed: acknowledge, hold, negatively acknowledge; and how acks travel.
 
-Rules: acks are grouped for `acknowledgmentGroupTime` on a grid that starts when the client connects (at 1,000 waiting acks
-at once); acks not yet sent die with the client. A cumulative ack is one row per message that it covers.
+Rules: acks are grouped for `acknowledgmentGroupTime` on a grid that starts when the client connects (at 1,000 entries acknowledged
+one by one at once); acks not yet sent die with the client, and without grouping an ack without a connection fails. A cumulative ack is
+one row per message that it covers; the client itself drops what comes again at or below its last one (PersistentAcknowledgmentsGroupingTracker).
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 _ACKNOWLEDGED = CODE["message.acknowledged"]
 _HELD, _NEGATIVE = CODE["message.held"], CODE["message.negatively-acknowledged"]
-ACK_GROUP_SIZE_MAX = 1000  # the Java client's maxAcknowledgmentGroupSize
+ACK_GROUP_SIZE_MAX = 1000  # entries: the Java client's maxAcknowledgmentGroupSize
+_WHOLE_ENTRY = 1 << 62  # after every batch index
 
 Place = tuple[str, str]
 """(cluster, topic): a client that looks up its broker may hold messages of one topic from two clusters."""
@@ -59,6 +61,10 @@ class Acknowledger:
         self.in_hand: dict[Key, Handed] = {}
         self.given_back: dict[Key, Handed] = {}  # asked for again and not yet here: what a cumulative ack covers all the same
         self.ack_pending: dict[Key, Ack] = {}
+        self.batches_waiting: dict[tuple[Place, int], bool] = {}  # entries of several messages in it
+        self.batched_waiting = 0  # messages of these in it
+        self.acknowledged_to: dict[Place, tuple[int, int]] = {}  # the last cumulative ack: (index, batch_index or _WHOLE_ENTRY)
+        self.dropped: dict[Key, Item] = {}  # what came again below it, and the next one tells the broker of
         self.whole_entries: dict[tuple[Place, int], dict[Key, Ack]] = {}  # acks that wait for the rest of their batch
         self.flush_due = False
         self.special: Shares | range | None = None  # the messages that a selection may take, for one look-up each; None: no selection
@@ -94,7 +100,9 @@ class Acknowledger:
         """The process died."""
         self.in_hand.clear()
         self.given_back.clear()
-        self.ack_pending.clear()
+        self._forget_pending()
+        self.acknowledged_to.clear()
+        self.dropped.clear()
         self.whole_entries.clear()
         self.held.clear()
         self.flush_due = False
@@ -176,7 +184,7 @@ class Acknowledger:
         seq = self.last_seq = runtime.emit((_NEGATIVE, runtime.now_us, cause, *about))
         self.negatively_acknowledged.add(item[2])
         self._give_back(key)
-        due_us = runtime.now_us + self.spec.negative_ack_redelivery_delay_us
+        due_us = runtime.now_us + self.spec.redelivery_delay_us
         runtime.schedule(due_us, self.rank, self, "nack_over", (self.epoch, handed, seq))
 
     def nack_over(self, argument: tuple[int, Handed, int]) -> None:
@@ -206,10 +214,49 @@ class Acknowledger:
             had = {**self.in_hand, **self.given_back} if self.given_back else self.in_hand
             for key in sorted(key for key in had if key[0] == upto[0] and key <= upto):
                 self._acknowledge_one(had[key], self.kinds["cumulative"])
+            if self.spec.acknowledgment_group_time_us:
+                self._note_cumulative(handed)
+            if self.dropped:
+                self._tell_of_dropped(handed[2], self.last_seq)
         else:
             self._acknowledge_one(handed, self.kinds["individual"])
         if not self.flush_due or len(self.ack_pending) >= ACK_GROUP_SIZE_MAX:
             self._send_or_wait()
+
+    def _note_cumulative(self, handed: Handed) -> None:
+        """What comes again up to here is a duplicate for the client; without batch-index acks of its own, up to the entry before."""
+        place, index, batch_index = handed[2]
+        whole = batch_index == NULL or (place, index) not in self.whole_entries
+        upto = (index, _WHOLE_ENTRY if batch_index == NULL else batch_index) if whole or self.spec.batch_index_acknowledgment else (index - 1, _WHOLE_ENTRY)
+        self.acknowledged_to[place] = max(upto, self.acknowledged_to.get(place, upto))
+
+    def drops(self, item: Item) -> bool:
+        """Whether the client drops this message when it comes: its ack waits to be sent, or a cumulative ack covered it (isDuplicate)."""
+        session, index, _message, batch_index, _redelivery, _cause = item
+        key = (session.topic.place, index, batch_index)
+        if key in self.ack_pending:
+            return True
+        upto = self.acknowledged_to.get(key[0])
+        if upto is None or (index, _WHOLE_ENTRY if batch_index == NULL else batch_index) > upto:
+            return False
+        self.dropped[key] = item
+        return True
+
+    def _tell_of_dropped(self, upto: Key, seq: int) -> None:
+        """The cumulative ack of row `seq` is a position: it covers what was dropped below it."""
+        for key in sorted(key for key in self.dropped if key[0] == upto[0] and key <= upto):
+            item = self.dropped.pop(key)
+            self._wait_to_be_sent(key, item[0], (item[1], item[3], seq, item[2], item[0].about(item)))
+
+    def forget_cumulative(self, place: Place) -> None:
+        """A seek: what was acknowledged comes again."""
+        self.acknowledged_to.pop(place, None)
+        self.forget_dropped(place)
+
+    def forget_dropped(self, place: Place) -> None:
+        """The broker reads again there: what was dropped comes once more."""
+        if self.dropped:
+            self.dropped = {key: item for key, item in self.dropped.items() if key[0] != place}
 
     def _acknowledge_one(self, handed: Handed, kind: int) -> None:
         runtime, ((session, index, message, batch_index, _redelivery, _cause), delivered_seq, key, about) = self.runtime, handed
@@ -223,9 +270,14 @@ class Acknowledger:
         runtime.acknowledged[name].add(message)
         if runtime.windows and name in runtime.windows:
             runtime.windows[name].acknowledged(message)
-        ack = (index, batch_index, seq, message, about)
-        if batch_index == NULL or self._acks_in_batches(session):
+        self._wait_to_be_sent(key, session, (index, batch_index, seq, message, about))
+
+    def _wait_to_be_sent(self, key: Key, session: Session, ack: Ack) -> None:
+        batch_index = key[2]
+        if batch_index == NULL:
             self.ack_pending[key] = ack
+        elif self._acks_in_batches(session):
+            self._add_of_batch(key, ack)
         else:
             self._wait_for_entry(key, ack)
 
@@ -239,7 +291,17 @@ class Acknowledger:
         waiting[key] = ack
         _index, batch_index, _seq, message, _about = ack
         if len(waiting) == self.runtime.messages.batch[message - batch_index]:
-            self.ack_pending.update(self.whole_entries.pop(key[:2]))
+            for part, waited in self.whole_entries.pop(key[:2]).items():
+                self._add_of_batch(part, waited)
+
+    def _add_of_batch(self, key: Key, ack: Ack) -> None:
+        self.batched_waiting += key not in self.ack_pending
+        self.batches_waiting[key[:2]] = True
+        self.ack_pending[key] = ack
+
+    def _forget_pending(self) -> None:
+        self.ack_pending = {}
+        self.batches_waiting, self.batched_waiting = {}, 0
 
     def forget_whole_entry(self, item: Item) -> None:
         """The entry comes anew: acks of its earlier delivery were for that one."""
@@ -248,11 +310,17 @@ class Acknowledger:
 
     def _send_or_wait(self) -> None:
         waiting, group_us = len(self.ack_pending), self.spec.acknowledgment_group_time_us
-        if waiting >= ACK_GROUP_SIZE_MAX or group_us == 0:
+        if group_us == 0 or (waiting >= ACK_GROUP_SIZE_MAX and self._group_is_full()):
             self.flush_acks()
         elif waiting and not self.flush_due:
             self.flush_due = True
             self.runtime.schedule(self.group_ends_us(self.runtime.now_us), self.rank, self, "flush_timer", self.epoch)
+
+    def _group_is_full(self) -> bool:
+        """Whether a thousand entries wait; a cumulative ack is one position, however much it covers, and always waits for its time."""
+        if self.spec.acknowledge == "cumulative":
+            return False
+        return len(self.ack_pending) - self.batched_waiting + len(self.batches_waiting) >= ACK_GROUP_SIZE_MAX
 
     def group_ends_us(self, at_us: int) -> int:
         """When the acks that begin to wait at an instant are sent."""
@@ -266,8 +334,8 @@ class Acknowledger:
             self.flush_acks()
 
     def flush_acks(self) -> None:
-        """Send the acks that wait, one group per topic; those of a topic that is not connected go on waiting, unless it is now
-        connected in another cluster: positions there are others, so the client drops them."""
+        """Send the acks that wait, one group per topic; those of a topic that is not connected go on waiting, unless nothing is grouped
+        (such an ack fails), or it is now connected in another cluster: positions there are others, so the client drops them."""
         if not self.ack_pending:
             return
         groups: dict[Place, list[Ack]] = {}
@@ -278,8 +346,13 @@ class Acknowledger:
                 groups[place].append(ack)
             elif place in self.sessions:
                 groups[place] = [ack]
-            elif not self.connected_to(place[1]):
+            elif self.spec.acknowledgment_group_time_us and not self.connected_to(place[1]):
                 waiting[key] = ack
-        self.ack_pending = waiting
+        self._forget_pending()
+        for key, ack in waiting.items():
+            if key[2] == NULL:
+                self.ack_pending[key] = ack
+            else:
+                self._add_of_batch(key, ack)
         for place, acks in groups.items():
             self.sessions[place].subscription.acknowledge(acks)

@@ -160,8 +160,11 @@ class Consumer(Acknowledger):
 
     def receive(self, item: Item) -> None:
         """A message arrived in the receiver queue."""
-        if self.ack_pending and (item[0].topic.place, item[1], item[3]) in self.ack_pending:
-            item[0].take(1, item[5])  # the client itself drops what it has acknowledged but not yet told
+        if (self.ack_pending or self.acknowledged_to) and self.drops(item):
+            item[0].take(1, item[5])
+            return
+        if item[3] != NULL and item[0].size == 0:
+            self._refuse_batch(item[5])
             return
         if item[3] == 0:
             self.forget_whole_entry(item)
@@ -169,10 +172,21 @@ class Consumer(Acknowledger):
         if self.current is None and not self.taking:
             self.work(item[5])
 
+    def _refuse_batch(self, cause: int) -> None:
+        """Without a receiver queue a client takes no batches: it closes when it is sent one (ZeroQueueConsumerImpl)."""
+        self.last_seq = max(self.last_seq, cause)
+        self.runtime.schedule(self.runtime.now_us, self.rank, self, "close_for_batch", self.epoch)
+
+    def close_for_batch(self, epoch: int) -> None:
+        """The client closes itself; its application learns why."""
+        if epoch == self.epoch and self.state in ALIVE:
+            self.close(self._note(self.last_seq, "refused-batch"))
+
     def forget(self, session: Session) -> None:
         """The broker rewinds: queued messages of the session are dropped and their permits granted anew, what has not left
         the broker stays there. What the application holds will come again, and its later ack still counts."""
         session.recall()
+        self.forget_dropped(session.topic.place)
         kept = deque(item for item in self.queue if item[0] is not session)
         dropped = len(self.queue) - len(kept)
         self.queue = kept
@@ -228,9 +242,7 @@ class Consumer(Acknowledger):
     def _deliver(self, item: Item) -> Handed:
         session, index, message, batch_index, redelivery, cause = item
         runtime, topic, subscription = self.runtime, session.topic, session.subscription
-        messages = runtime.messages
-        about = (topic.cluster.number, topic.number, subscription.number, self.number, messages.producer[message],
-                 messages.sequence_id[message], *topic.log.position(index), batch_index)  # fmt: skip
+        about = session.about(item)
         seq = runtime.emit((_DELIVERED, runtime.now_us, cause if cause > self.last_seq else self.last_seq, *about, redelivery, topic.stored_seqs.values[index]))
         self.last_seq = seq
         if runtime.windows:

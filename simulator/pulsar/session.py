@@ -13,7 +13,8 @@ from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
     from simulator.pulsar.broadcast.broker import Dispatch
-    from simulator.pulsar.consumer import Consumer
+    from simulator.pulsar.acknowledging import About
+    from simulator.pulsar.consumer import Consumer, Item
     from simulator.pulsar.subscription import Subscription
 
 _DISPATCHED = CODE["message.dispatched"]
@@ -50,6 +51,13 @@ class Session:
         """Messages of the entry that are not acknowledged."""
         count = self.runtime.messages.batch[self.topic.log.records[index]]
         return 1 if count == 1 else self.subscription.cursor.batch_remaining(index, count).bit_count()
+
+    def about(self, item: Item) -> About:
+        """What every row about the delivery of this message says."""
+        _session, index, message, batch_index, *_rest = item
+        topic, messages = self.topic, self.runtime.messages
+        return (topic.cluster.number, topic.number, self.subscription.number, self.consumer.number, messages.producer[message],
+                messages.sequence_id[message], *topic.log.position(index), batch_index)  # fmt: skip
 
     def push(self, index: int, redelivery: int, cause: int) -> int:
         """The broker sends an entry; returns how many messages that was."""

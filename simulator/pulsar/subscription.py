@@ -265,6 +265,8 @@ class Subscription:
         if self.sender is not None:
             self.sender.reset_by(seq)
         self.persist(seq)
+        for session in self.dispatcher.sessions:
+            session.consumer.forget_cumulative(self.topic.place)
         self.dispatcher.restart_reading(seq)
 
     # --- persistence

@@ -221,6 +221,8 @@ def _consumer_of(check: _Check, here: tuple[str, str], consumer: ConsumerSpec) -
     if consumer.acknowledge == "cumulative" and subscription.type in ("Shared", "Key_Shared"):
         right = "acknowledge individually, or choose Exclusive or Failover"
         check.fail((*here, "acknowledge"), f"{subscription.type} subscriptions refuse cumulative acks", right)
+    if consumer.receiver_queue_size == 0 and subscription.topic in check.scenario.topics and check.partitions(subscription.topic):
+        check.fail((*here, "receiverQueueSize"), f"is 0, and {subscription.topic} has partitions: Pulsar's client refuses that", "at least 1, or a topic without partitions")
     _messages(check, (*here, "hold"), consumer.hold, subscription.topic)
     _messages(check, (*here, "negativeAcknowledge"), consumer.negative_acknowledge, subscription.topic)
 

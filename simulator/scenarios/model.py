@@ -14,6 +14,7 @@ from typing import Any
 from simulator.scenarios.families import PROTOCOL_OF
 
 FORMAT_VERSION = 1
+SHORTEST_REDELIVERY_DELAY_US = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +248,11 @@ class ConsumerSpec:
     paused: bool = False
     schema: str | None = None
     role: str | None = None
+
+    @property
+    def redelivery_delay_us(self) -> int:
+        """From a negative ack to the request: the Java client waits 100 ms at least (NegativeAcksTracker.MIN_NACK_DELAY)."""
+        return max(self.negative_ack_redelivery_delay_us, SHORTEST_REDELIVERY_DELAY_US)
 
 
 @dataclass(frozen=True, slots=True)

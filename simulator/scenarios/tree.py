@@ -1,7 +1,8 @@
 """A scenario's text as a tree of values that know their line and column.
 
 Rules: only plain YAML 1.2 (mappings, lists, text, whole numbers, decimals, true, false, nothing); no anchors, merges,
-tags or repeated keys, so that what is written is what is read and a small file cannot unfold into a large one.
+tags or repeated keys, so that what is written is what is read and a small file cannot unfold into a large one. An anchor is one
+problem, however often it is used: what it stands for is read all the same, so that nothing else seems to be missing.
 Overrides (`--set a.b.c=value`) change the tree before anything is checked.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -88,7 +89,7 @@ def read_tree(text: str, source: str) -> tuple[Node, list[Problem]]:
     if root is None:
         raise _no_tree(source, None, "the text is empty", "a scenario begins with `format: 1`")
     problems: list[Problem] = []
-    return _convert(root, source, "", [], problems), problems
+    return _convert(root, source, "", _Converting([], problems, {}, [])), problems
 
 
 def apply_overrides(root: Node, overrides: Sequence[tuple[str, str]]) -> list[Problem]:
@@ -115,39 +116,60 @@ def _no_tree(source: str, mark: Any, what: str, right: str) -> ScenarioError:
     return ScenarioError([Problem(source, line, column, "", what, right)])
 
 
-def _convert(node: Any, source: str, path: str, above: list[Any], problems: list[Problem]) -> Node:
+class _Converting(NamedTuple):
+    """What every node under way shares: the nodes around it, the problems so far, the anchors that are told already, how many nodes there were."""
+
+    above: list[Any]
+    problems: list[Problem]
+    told: dict[str, bool]
+    nodes: list[bool]
+
+    def inside(self, node: Any) -> _Converting:
+        return self._replace(above=[*self.above, node])
+
+
+def _convert(node: Any, source: str, path: str, under_way: _Converting) -> Node:
     made = Node(None, source, node.start_mark.line + 1, node.start_mark.column + 1)
-    if len(above) >= DEEPEST_NESTING:
-        problems.append(made.problem(path, "nested too deeply", f"at most {DEEPEST_NESTING} levels are read"))
-    elif node.anchor is not None:
-        problems.append(made.problem(path, f"anchor &{node.anchor}", "write the value out where it is needed"))
+    under_way.nodes.append(True)
+    if len(under_way.nodes) > LARGEST_TEXT_CHARACTERS // 2:
+        raise _no_tree(source, node.start_mark, "aliases unfold into too much", "write plain YAML, without anchors")
+    if node.anchor is not None and node.anchor not in under_way.told:
+        under_way.told[node.anchor] = True
+        under_way.problems.append(made.problem(path, f"anchor &{node.anchor}", "write the value out where it is needed"))
+    if len(under_way.above) >= DEEPEST_NESTING:
+        if node.anchor is None:
+            under_way.problems.append(made.problem(path, "nested too deeply", f"at most {DEEPEST_NESTING} levels are read"))
     elif node.id == "mapping":
-        made.value = _convert_mapping(node, source, path, above, problems)
+        made.value = _convert_mapping(node, source, path, under_way)
     elif node.id == "sequence":
-        made.value = [
-            _convert(item, source, f"{path}[{index}]", [*above, node], problems) for index, item in enumerate(node.value)
-        ]
+        made.value = [_convert(item, source, f"{path}[{index}]", under_way.inside(node)) for index, item in enumerate(node.value)]
     else:
         made.text = node.value
-        made.value = _convert_scalar(node, made, path, problems)
+        made.value = _convert_scalar(node, made, path, under_way.problems)
     return made
 
 
-def _convert_mapping(node: Any, source: str, path: str, above: list[Any], problems: list[Problem]) -> dict[str, Node]:
+def _convert_mapping(node: Any, source: str, path: str, under_way: _Converting) -> dict[str, Node]:
     members: dict[str, Node] = {}
+    merged: list[Any] = []
     for key_node, value_node in node.value:
         line, column = key_node.start_mark.line + 1, key_node.start_mark.column + 1
         key = key_node.value if key_node.id == "scalar" else None
         inner = f"{path}.{key}" if path else str(key)
         if key is None or key == "<<":
-            problems.append(Problem(source, line, column, path, "a key is plain text", "write each key out"))
+            under_way.problems.append(Problem(source, line, column, path, "a key is plain text", "write each key out"))
+            merged += [] if key is None else value_node.value if value_node.id == "sequence" else [value_node]
             continue
         if key in members:
-            problems.append(Problem(source, line, column, inner, "stands twice", "keep one of them"))
+            under_way.problems.append(Problem(source, line, column, inner, "stands twice", "keep one of them"))
             continue
-        member = _convert(value_node, source, inner, [*above, node], problems)
+        member = _convert(value_node, source, inner, under_way.inside(node))
         member.key_line, member.key_column = line, column
         members[key] = member
+    for other in merged:
+        found = _convert(other, source, path, under_way.inside(node)).value
+        for key, member in found.items() if isinstance(found, dict) else ():
+            members.setdefault(key, member)
     return members
 
 

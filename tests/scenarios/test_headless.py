@@ -35,6 +35,16 @@ def test_json_is_the_contracts_object_and_nothing_else():
     assert summary["scenario"] == "figure-4" and summary["simulated_us"] == 3_000_000
 
 
+def test_messages_that_nobody_is_planned_to_publish_are_remarked_on():
+    code, _, err = simulate("figure-4", sets=["producers.shop.count=6"])
+    assert code == 0 and err.splitlines() == [
+        f"figure-4: consumers.{consumer}.hold.messages: shop/{number} does not come; shop is planned to publish 6 messages, shop/0 to shop/5"
+        for consumer in ("billing-1", "billing-2") for number in (7, 8)
+    ]
+    assert simulate("figure-4", sets=["producers.shop.count=6"], as_json=True)[2] == ""
+    assert simulate("figure-4", sets=["producers.shop.count=6", "commands=[{at: 1s, do: producer.publish, producer: shop}]"])[2] == ""
+
+
 def test_the_readable_summary_says_what_happened():
     code, out, err = simulate("region-down")
     assert code == 0 and err == ""

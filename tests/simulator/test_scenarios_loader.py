@@ -228,6 +228,13 @@ def test_single_mistakes(old, new, path, words):
     assert found and words in found[0].what, [str(problem) for problem in problems]
 
 
+def test_a_consumer_of_partitions_needs_a_receiver_queue():
+    text = small("cluster: a}", "cluster: a, receiverQueueSize: 0}")
+    assert load_scenario_text(text).consumers["c"].receiver_queue_size == 0
+    (problem,) = problems_of(text.replace("[a, b]}", "[a, b], partitions: 1}"))
+    assert problem.path == "consumers.c.receiverQueueSize" and "t has partitions" in problem.what
+
+
 def test_a_topic_has_a_namespace_and_its_tenant():
     plain = load_scenario_text(SMALL).topics["t"]
     assert (plain.namespace, plain.tenant) == ("public/default", "public")

@@ -61,9 +61,19 @@ def test_without_a_tree_there_is_one_problem(text, words):
     assert words in caught.value.problems[0].what
 
 
-def test_an_alias_cannot_unfold():
-    _, problems = read_tree("a: &x [1]\nb: [*x, *x]\n", "t.yaml")
-    assert all("anchor" in problem.what for problem in problems) and problems
+def test_an_anchor_is_one_problem_and_what_it_stands_for_is_there():
+    root, problems = read_tree("a: &x {c: 1}\nb: [*x, *x]\nd: {<<: *x, e: 2}\n", "t.yaml")
+    assert [(problem.line, problem.what) for problem in problems] == [(1, "anchor &x"), (3, "a key is plain text")]
+    assert root.plain() == {"a": {"c": 1}, "b": [{"c": 1}, {"c": 1}], "d": {"c": 1, "e": 2}}
+
+
+@pytest.mark.parametrize("text", [
+    "a0: &a0 [1,1,1,1,1,1,1,1]\n" + "".join(f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 8)}]\n" for n in range(1, 9)), "a: &x [*x, *x, *x, *x]\n",
+])
+def test_an_alias_cannot_unfold(text):
+    with pytest.raises(ScenarioError) as caught:
+        read_tree(text, "t.yaml")
+    assert ["unfold" in problem.what for problem in caught.value.problems] == [True]
 
 
 def test_overrides_make_way_and_replace():

@@ -136,5 +136,5 @@ class Work:
     def until_us(self, turn: int, at_us: int, kind: int, held_us: int) -> int:
         """Until when a message waits that a consumer holds or gives back at an instant; NEVER when nobody knows."""
         if kind == NEGATIVE:
-            return at_us + self.lane.sessions[turn].consumer.spec.negative_ack_redelivery_delay_us
+            return at_us + self.lane.sessions[turn].consumer.spec.redelivery_delay_us
         return NEVER if held_us == NULL else at_us + held_us
