@@ -1,7 +1,7 @@
 """What each cluster's admin service has at a row: topics and their shapes, namespaces with their policies, settings, replication lists, who is up.
 
-Everything is told by rows: the scenario's beginning, `topic.*`, `namespace.created`, `policy.changed`, `setting.changed`, clusters and links. Where
-rows do not tell it, nothing is claimed: a migration copies namespaces whole, and two commands change a topic's lists of all clusters at once.
+Everything is told by rows: the scenario's beginning, `topic.*`, `namespace.created`, `resource.*` of migrations, `policy.changed`, `setting.changed`, clusters and
+links. Where rows do not tell it, nothing is claimed: two commands change a topic's lists of all clusters at once.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from simulator.scenarios.settings import OPTIONS, SETTINGS
 from simulator.trace.registry import CODE, NULL
 
 FOLLOWED = (
-    "topic.created", "topic.partitions-changed", "topic.deleted", "topic.loaded", "namespace.created", "policy.changed", "setting.changed", "command.applied",
-    "cluster.crashed", "cluster.lost", "cluster.restarted", "cluster.migration-marked", "link.cut", "link.healed",
+    "topic.created", "topic.partitions-changed", "topic.deleted", "topic.loaded", "namespace.created", "resource.created", "resource.deleted", "policy.changed", "setting.changed", "command.applied",
+    "cluster.crashed", "cluster.lost", "cluster.restarted", "link.cut", "link.healed",
 )  # fmt: skip
 _NAMES = {code: name for name, code in CODE.items()}
 _READ = ("at_us", "type", "cluster", "peer", "topic", "subscription", "client", "producer", "count", "sequence_id", "batch_index", "reason", "detail")
@@ -63,7 +63,6 @@ class Administration:
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.rule = scenario.options.get("replicationTopicCreation", OPTIONS["replicationTopicCreation"].default)
-        self.knows_policies = not scenario.tenants
         self.policies = _policies(scenario)
         self.lists = _declared_lists(scenario)
         self.lists_unknown: dict[str, None] = {}
@@ -79,7 +78,7 @@ class Administration:
     def copy(self) -> Administration:
         """Independent, of the same rows."""
         copy = object.__new__(Administration)
-        copy.scenario, copy.rule, copy.knows_policies = self.scenario, self.rule, self.knows_policies
+        copy.scenario, copy.rule = self.scenario, self.rule
         for name in ("policies", "lists", "lists_unknown", "settings", "down", "cut", "shapes", "had", "logs", "creates_remotely", "created_remotely"):
             setattr(copy, name, dict(getattr(self, name)))
         return copy
@@ -141,6 +140,8 @@ class Administration:
             self._follow_topic(row)
         elif kind == "namespace.created":
             self.policies[cluster, row.detail] = _pulsar_names(NamespaceSpec(row.detail), {})
+        elif kind in ("resource.created", "resource.deleted"):
+            self._follow_migration(row)
         elif kind == "policy.changed":
             self._follow_policy(row)
         elif kind == "setting.changed":
@@ -153,8 +154,6 @@ class Administration:
             self.down.pop(cluster, None)
             self.creates_remotely[cluster] = self.setting(cluster, _CREATES_REMOTELY)
             self.created_remotely[cluster] |= self.creates_remotely[cluster]
-        elif kind == "cluster.migration-marked":
-            self.knows_policies = False
         elif kind == "link.cut":
             self.cut[cluster, row.peer] = None
         elif kind == "link.healed":
@@ -172,6 +171,12 @@ class Administration:
             self.shapes[place] = row.count
             if row.count not in self.had.get(place, ()):
                 self.had[place] = (*self.had.get(place, ()), row.count)
+
+    def _follow_migration(self, row: Row) -> None:
+        if row.reason == "namespace" and row.kind == "resource.created":  # as it is there, but for the list, which speaks of those around it
+            self.policies[row.cluster, row.detail] = {**self.policies[row.peer, row.detail], "replicationClusters": None}
+        elif row.reason == "namespace":
+            self.policies.pop((row.cluster, row.detail), None)
 
     def _follow_policy(self, row: Row) -> None:
         whose, _, value = row.detail.partition(": ")
@@ -233,11 +238,15 @@ def declared_shapes(scenario: Scenario) -> dict[Place, int]:
 
 
 def _policies(scenario: Scenario) -> dict[tuple[str, str], dict[str, Any]]:
-    """By (cluster, namespace) what the scenario says; a namespace that it does not declare exists everywhere."""
+    """By (cluster, namespace) what the scenario says; a namespace that it does not declare exists everywhere, a mapped tenant's where it has topics."""
+    homes = {(cluster, topic.namespace) for topic in scenario.topics.values() for cluster in topic.clusters}
     found = {}
     for name in sorted({topic.namespace for topic in scenario.topics.values()} | set(scenario.namespaces)):
         spec = scenario.namespaces.get(name, NamespaceSpec(name))
+        mapped = name.partition("/")[0] in scenario.tenants and name not in scenario.namespaces
         for cluster in scenario.clusters if spec.clusters is None else spec.clusters:
+            if mapped and (cluster, name) not in homes:
+                continue
             found[cluster, name] = _pulsar_names(spec, spec.overrides.get(cluster, {}))
     return found
 

@@ -39,8 +39,6 @@ class ListsAgreed(Administered):
 
     def judge(self, row: Row) -> Iterable[str]:
         """Commands that the rules answer otherwise."""
-        if not self.has.knows_policies:
-            return []
         if row.kind == "policy.changed" and self.given is not None and row.topic is not None:
             (cluster, topic, listed), self.given = self.given, None
             return self._lacking(cluster, topic, listed)

@@ -34,7 +34,7 @@ class PoliciesSensible(Administered):
 
     def judge(self, row: Row) -> Iterable[str]:
         """Requests that are answered otherwise."""
-        if row.kind not in ("command.applied", "command.refused") or row.reason not in _JUDGED or not self.has.knows_policies:
+        if row.kind not in ("command.applied", "command.refused") or row.reason not in _JUDGED:
             return []
         accepted = row.kind == "command.applied"
         given = row.arguments() if accepted else self.planned.get((row.at_us, row.reason))

@@ -65,7 +65,7 @@ class RequestsCopied(Administered):
     def _sent(self, row: Row) -> None:
         has, given = self.has, row.arguments()
         cluster, base, partitions = given["cluster"], given["topic"], given["partitions"]
-        if base in has.lists_unknown or not has.knows_policies:
+        if base in has.lists_unknown:
             return
         if row.reason == "topic.create" and (not partitions or given["createLocalTopicOnly"] or has.rule == "proposal" or not has.creates_remotely[cluster]):
             return

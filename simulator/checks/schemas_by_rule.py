@@ -79,14 +79,14 @@ class SchemasByRule(Administered):
             self.used[row.producer] = (*self.used.get(row.producer, ()), (row.sequence_id, row.detail))
         elif row.kind == "message.stored":
             return self._stored(row)
-        elif row.kind == "schema.refused" and row.reason == "none-given" and self.has.knows_policies:
+        elif row.kind == "schema.refused" and row.reason == "none-given":
             return [] if self._enforced(row) else [f"{row.client} was refused without a schema by {row.topic} in {row.cluster}, which takes messages without"]
         elif row.kind == "schema.registered":
             new, place = self.has.scenario.schemas[row.detail], (row.cluster, row.topic)
             wrong = self._registered(row, new)
             self.versions[place] = (*self.versions.get(place, ()), new)
             return wrong
-        elif row.kind == "schema.refused" and row.reason in ("not-allowed", "incompatible") and self.has.knows_policies:
+        elif row.kind == "schema.refused" and row.reason in ("not-allowed", "incompatible"):
             return self._refused(row)
         return []
 
@@ -114,8 +114,6 @@ class SchemasByRule(Administered):
         said = f"{row.topic} in {row.cluster} took {new.name} as version {row.count}"
         if row.count != len(versions) or any(_same(new, old) for old in versions):
             return [f"{said}, and has {', '.join(old.name for old in versions) or 'none'}"]
-        if not self.has.knows_policies:
-            return []
         if row.reason != "command" and not self._allowed(place, row.reason == "replicator"):
             return [f"{said} from a {row.reason}, which may bring none"]
         return [] if may_follow(strategy, new, versions) else [f"{said}, which may not follow {versions[-1].name} under {strategy}"]
@@ -143,12 +141,12 @@ class SchemasByRule(Administered):
         """A batch is sent with what was in force when it began: only single messages are judged."""
         spec = self.has.scenario.producers.get(row.producer)
         schemas = [spec.schema if spec else None, *(schema for first, schema in self.used.get(row.producer, ()) if first <= row.sequence_id)]
-        bare = row.peer is None and row.batch_index < 0 and schemas[-1] is None and self.has.knows_policies
+        bare = row.peer is None and row.batch_index < 0 and schemas[-1] is None
         return [f"{row.producer}/{row.sequence_id} has no schema, and {row.topic} in {row.cluster} stored it"] if bare and self._enforced(row) else []
 
     def _subscribed(self, row: Row) -> list[str]:
         spec, place = self.has.scenario.consumers.get(row.client), self._place(row.cluster, row.topic)
-        if spec is None or spec.schema is None or not self.has.knows_policies:
+        if spec is None or spec.schema is None:
             return []
         schema, versions, strategy = self.has.scenario.schemas[spec.schema], self.versions.get(place, ()), self._strategy(place)
         if versions and may_subscribe(strategy, schema, versions):

@@ -18,7 +18,7 @@ class CreatedWhereItMay(Administered):
 
     def judge(self, row: Row) -> Iterable[str]:
         """Topics that should not be there, or not so."""
-        if row.kind == "topic.created" and row.reason != "migration" and self.has.knows_policies:
+        if row.kind == "topic.created" and row.reason != "migration":
             return [f"{row.topic} was created in {row.cluster}, {why}" for why in self._created(row)]
         if row.kind == "topic.partitions-changed" and row.reason in ("command", "copied-request"):
             return self._grown(row, row.cluster, row.topic, row.count, 1)
@@ -57,7 +57,7 @@ class AutoCreated(Administered):
 
     def judge(self, row: Row) -> Iterable[str]:
         """Topics and refusals that the policies do not give."""
-        if not self.has.knows_policies or row.topic in self.has.lists_unknown:
+        if row.topic in self.has.lists_unknown:
             return []
         if row.kind == "topic.created" and row.reason == "client":
             return self._created(row)

@@ -209,7 +209,7 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ("migration.step-undone", ("tenant", "cluster", "peer", "reason"), "control", "what step reason did is taken back"),
     ("migration.changed", ("tenant", "cluster", "peer", "reason"), "control", "reason: pause, resume, roll-back, undo of the step in hand, or forced: a person cleans up what somebody still needs"),
     ("migration.ended", ("tenant", "cluster", "peer", "reason"), "control", "nothing more to do (reason: finished, rolled-back)"),
-    ("resource.created", ("tenant", "cluster", "topic", "subscription", "reason", "detail"), "control", "made in cluster by a migration; reason is its kind, detail its name"),
+    ("resource.created", ("tenant", "cluster", "peer", "topic", "subscription", "reason", "detail"), "control", "made in cluster by a migration, as peer has it; reason is its kind, detail its name"),
     ("resource.deleted", ("tenant", "cluster", "topic", "subscription", "reason", "detail"), "control", "deleted in cluster by a migration; reason is its kind, detail its name"),
     ("cluster.migration-marked", ("cluster", "peer", "detail", "count"), "control", "cluster, or only the namespace detail, is marked migrated to peer (count 1) or not (0): PIP-188"),
     ("topic.migrated", ("cluster", "peer", "topic"), "control", "cluster's broker sends its clients on to peer as their subscriptions are drained"),

@@ -11,9 +11,10 @@ from simulator.checks.read_where_it_is import ReadWhereItIs
 from simulator.checks.requests_copied import RequestsCopied
 from simulator.checks.schemas_by_rule import SchemasByRule
 from simulator.checks.states_in_time import StatesInTime
+from simulator.checks.topics_created import AutoCreated
 from simulator.pulsar import backoff, connecting, replication_order, system, upkeep
 from simulator.pulsar.acknowledgement_sync import AcknowledgementSender
-from simulator.pulsar.creation import clients, schema_registry
+from simulator.pulsar.creation import clients, policies, schema_registry
 from simulator.pulsar.creation.remote_admin import RemoteAdmin
 from simulator.pulsar.lookup import producing
 from simulator.pulsar.shadow.replicator import ShadowReplicator
@@ -21,10 +22,10 @@ from simulator.pulsar.shadow.storage import Storage
 from simulator.scenarios.builtin import builtin_text
 from simulator.scenarios.commands import CommandError
 from tests.simulator.checked import broken_claims_in_pieces as broken_claims
-from tests.simulator.test_migration import BASE, SWITCH, START
+from tests.simulator.test_migration import BASE, CLEAN_UP, START, SWITCH
 
-EXPIRED, IN_TIME, ASKED, READ, SENSIBLE, COPIED, UNUSED, BY_RULE = (
-    check.claim for check in (ExpiredRightly, StatesInTime, AskedAgain, ReadWhereItIs, PoliciesSensible, RequestsCopied, DeletedUnused, SchemasByRule)
+EXPIRED, IN_TIME, ASKED, READ, SENSIBLE, COPIED, UNUSED, BY_RULE, AUTOMATIC = (
+    check.claim for check in (ExpiredRightly, StatesInTime, AskedAgain, ReadWhereItIs, PoliciesSensible, RequestsCopied, DeletedUnused, SchemasByRule, AutoCreated)
 )
 HEAD = "format: 1\nname: mutation\ntitle: Mutation\nfamily: tenant-migration\nclusters: {a: {}, b: {}}\nlinks: {default: {latency: 20ms}}\n"
 
@@ -114,6 +115,23 @@ def test_states_told_out_of_time(text, rule, monkeypatch):
     assert broken_claims(text) == {IN_TIME}
 
 
+STEADY = BASE.replace(", hold: {messages: [web/50], for: 20s}", "")  # its mark-delete moves all the time
+MOVED = STEADY + f"commands: [{{{START}}}, {{{SWITCH}}}, {{{CLEAN_UP}}}]\n"
+TAKEN_BACK = STEADY + f"commands: [{{{START}}}, {{{SWITCH}}}, {{at: 6s, do: migration.roll-back, tenant: acme}}]\n"
+OF_ITS_OWN = MOVED.replace("billing: {topic: orders", "billing: {topic: orders, acknowledgementSync: once")
+
+
+@pytest.mark.parametrize("text", [MOVED, TAKEN_BACK, OF_ITS_OWN], ids=["moved", "taken-back", "once"])
+def test_states_that_a_migration_tells_break_nothing(text):
+    assert broken_claims(text) == set()
+
+
+@pytest.mark.parametrize("rule", [slower, hasty, lambda *given: None], ids=["slower", "hasty", "never"])
+def test_states_that_a_migration_tells_out_of_time(rule, monkeypatch):
+    monkeypatch.setattr(AcknowledgementSender, "_tick_later", rule)
+    assert broken_claims(MOVED) == {IN_TIME}
+
+
 # --- clients that the LookupService refuses
 
 REFUSED = BASE + "commands: [{at: 2s, do: lookup.stop}, {at: 2100ms, do: topic.unload, cluster: blue, topic: orders}, {at: 9s, do: lookup.start}]\n"
@@ -199,6 +217,26 @@ def test_requests_that_are_not_copied(monkeypatch):
         assert COPIED in broken_claims(ADMIN), kept
     monkeypatch.setattr(RemoteAdmin, "send", lambda self, method, source, target, *more: honest(self, method, source, target, *more) if target == "b" else None)
     assert COPIED in broken_claims(ADMIN)
+
+
+MOVING = (
+    "format: 1\nname: mutation\ntitle: Mutation\nfamily: tenant-migration\nuntil: 9s\nclusters: {blue: {}, green: {}}\nlinks: {default: {latency: 20ms}}\n"
+    "tenants: {acme: {cluster: blue}}\nnamespaces: {acme/shop: {clusters: [blue], allowAutoTopicCreationType: partitioned, defaultNumPartitions: 3}}\n"
+    "topics: {orders: {clusters: [blue], namespace: acme/shop, exists: {blue: 2}}, later: {clusters: [blue, green], namespace: acme/shop, exists: {}}}\n"
+    "producers: {web: {topic: orders, every: 50ms, stop: 6s}, late: {topic: later, cluster: green, start: 7s, every: 100ms, stop: 8s}}\n"
+    "commands: [{at: 1s, do: migration.start, tenant: acme, to: green}, {at: 4s, do: topic.update-partitions, cluster: blue, topic: orders, partitions: 4}]\n"
+)
+
+
+def test_what_a_migration_copies_is_what_counts_there_then(monkeypatch):
+    """The claims about policies, lists and copied requests follow a namespace that a migration brings."""
+    assert broken_claims(MOVING) == set()
+    honest = RemoteAdmin.send
+    monkeypatch.setattr(RemoteAdmin, "send", lambda *given: None)
+    assert COPIED in broken_claims(MOVING)
+    monkeypatch.setattr(RemoteAdmin, "send", honest)
+    monkeypatch.setattr(policies, "copy_namespace", lambda runtime, source, target, namespace: runtime.policies.add_namespace(target, namespace))
+    assert AUTOMATIC in broken_claims(MOVING), "green was to make three partitions, and made a plain topic"
 
 
 def refuses(runtime, arguments, begin):

@@ -152,6 +152,11 @@ def change(runtime: Runtime, cluster: str, namespace: str, cause: int, **values:
     return seq
 
 
+def copy_namespace(runtime: Runtime, source: str, target: str, namespace: str) -> None:
+    """The namespace is in another cluster as it is in one, but for its replication list, which speaks of those around the first."""
+    runtime.policies.namespaces[target, namespace] = {**runtime.policies.namespaces[source, namespace], "replication_clusters": None}
+
+
 def change_list(runtime: Runtime, cluster: str, base: str, scope: str, listed: tuple[str, ...] | None, cause: int) -> int:
     """Set or remove a topic's own list in one cluster; returns the row's seq."""
     lists = runtime.policies.lists

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.pulsar import upkeep
-from simulator.pulsar.creation import catalogue, clients
+from simulator.pulsar.creation import catalogue, clients, policies
 from simulator.pulsar.migration.resources import NAMESPACE, TENANT, delete_subscription
 from simulator.pulsar.ranks import MIGRATION, rank
 from simulator.trace.registry import NULL
@@ -120,16 +120,16 @@ class BlueGreen:
         return NULL if topic.terminated else topic.terminate(NULL)
 
     def _create_in_green(self, topic: Topic, green: Cluster, cause: int) -> None:
-        runtime, spec = self.runtime, self.runtime.scenario.topics[topic.base]
-        directory, book = runtime.directory[green.name], runtime.policies.namespaces
+        runtime, spec, blue = self.runtime, self.runtime.scenario.topics[topic.base], topic.cluster.name
+        directory = runtime.directory[green.name]
         if (TENANT, spec.tenant) not in directory:
             directory[TENANT, spec.tenant] = None
-            cause = runtime.note("resource.created", cause, spec.tenant, green.name, None, None, TENANT, spec.tenant)
-        if (green.name, spec.namespace) not in book:
-            book[green.name, spec.namespace] = dict(book[topic.cluster.name, spec.namespace])
-            cause = runtime.note("resource.created", cause, spec.tenant, green.name, None, None, NAMESPACE, spec.namespace)
+            cause = runtime.note("resource.created", cause, spec.tenant, green.name, blue, None, None, TENANT, spec.tenant)
+        if policies.of_namespace(runtime, green.name, spec.namespace) is None:
+            policies.copy_namespace(runtime, blue, green.name, spec.namespace)
+            cause = runtime.note("resource.created", cause, spec.tenant, green.name, blue, None, None, NAMESPACE, spec.namespace)
         if green.shape(topic.base) is None:
-            catalogue.create(green, topic.base, topic.cluster.shape(topic.base), "migration", cause, topic.cluster.name)
+            catalogue.create(green, topic.base, topic.cluster.shape(topic.base), "migration", cause, blue)
         there = green.topics[topic.name]
         for name, subscription in topic.subscriptions.items():
             if name not in there.subscriptions:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.pulsar import upkeep
-from simulator.pulsar.creation import catalogue
+from simulator.pulsar.creation import catalogue, policies
 
 if TYPE_CHECKING:
     from simulator.pulsar.cluster import Cluster
@@ -91,9 +91,9 @@ def create(work: Work, resource: Resource, cause: int) -> int:
     """Create it in the target as the source has it; returns the row's seq."""
     runtime, source, target = work.runtime, work.source, work.target
     kind, name, topic, subscription = resource
-    seq = runtime.note("resource.created", cause, work.run.tenant, target.name, topic, subscription, kind, name)
+    seq = runtime.note("resource.created", cause, work.run.tenant, target.name, source.name, topic, subscription, kind, name)
     if kind == NAMESPACE:
-        runtime.policies.namespaces[target.name, name] = {**runtime.policies.namespaces[source.name, name], "replication_clusters": None}
+        policies.copy_namespace(runtime, source.name, target.name, name)
     elif topic is None:
         runtime.directory[target.name][kind, name] = None
     elif subscription is None:
