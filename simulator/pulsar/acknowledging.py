@@ -118,6 +118,7 @@ class Acknowledger:
         held = self.in_hand.get(key)
         if epoch == self.epoch and held is not None and held[1] == seq:
             self._ask_again(held, seq)
+            self.close_if_done()
 
     # --- after processing
 

@@ -61,6 +61,7 @@ class Consumer(Acknowledger):
         self.processing = Sampler(spec.processing, stream_key(runtime.seed, f"processing/{spec.name}"))
         self.refusal: str | None = None  # why its topic could not be created when it asked last
         self.on_closed = None  # the failover that waits for the close
+        self.leaves_held = False  # while closing: without waiting for what it holds
         self.init_acknowledging()
 
     # --- life
@@ -70,12 +71,14 @@ class Consumer(Acknowledger):
         if self.state not in ALIVE:
             self.state = PAUSED if self.spec.paused and self.state == WAITING else RUNNING
             self.epoch += 1
+            self.leaves_held = False
             connecting.connect(self, NULL)
 
     def stop_as_planned(self, _argument: None) -> None:
-        """The scenario's `stop`: finish and close."""
+        """The scenario's `stop`: finish the message at work and close; what is held goes back."""
         if self.state in ALIVE:
-            self.close_when_done(None)
+            self.leaves_held = True
+            self.close_when_done(self.on_closed)
         elif self.state == DOWN:  # it does not come back with its region
             self.close(NULL)
 
@@ -123,8 +126,8 @@ class Consumer(Acknowledger):
         self.close_if_done()
 
     def close_if_done(self) -> None:
-        """Close once nothing is in the application's hands."""
-        if self.state == CLOSING and self.current is None and not self.in_hand:
+        """Close once nothing is in the application's hands, or nothing that it waits for."""
+        if self.state == CLOSING and self.current is None and (self.leaves_held or not self.in_hand):
             self.close(self.last_seq)
 
     def _drop_client_state(self) -> None:

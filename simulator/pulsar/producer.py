@@ -96,7 +96,7 @@ class Producer:
         if planned is not None and self.scheduled >= planned:
             self.flush_batches(NULL)
         elif self.spec.at_us:
-            self._schedule(self.spec.at_us[self.scheduled])
+            self._schedule(max(self.spec.at_us[self.scheduled], self.runtime.now_us))  # what it missed while it did not run goes at once
         else:
             gap_us = self.every_us if self.intervals is None else self.intervals.at(self.scheduled)
             self._schedule(self.runtime.now_us + gap_us)

@@ -87,8 +87,8 @@ class Replicator(ReceiptTaker):
         self.start_seq = cause
         if cause != NULL:
             self.asked_seq = cause
-        if not self._way_open():
-            self.fail_start(f"no connection to {self.peer}")
+        if (obstacle := self._obstacle()) is not None:
+            self.fail_start(obstacle)
             return
         self.state = STARTING
         if at_once and replicator_start.passes_at_once(self):
@@ -102,10 +102,13 @@ class Replicator(ReceiptTaker):
         remote = self.runtime.clusters[self.peer]
         return self.topic.loaded and self.link.up and remote.up and self.topic.name in remote.topics and remote.topics[self.topic.name].loaded
 
-    def _way_open(self) -> bool:
-        """The link is up, and if a broker there should serve the topic, it does."""
+    def _obstacle(self) -> str | None:
+        """Why it cannot connect now, None if it can: the link is up, and if a broker there should serve the topic, it does, and takes messages."""
         remote = self.runtime.clusters[self.peer]
-        return self.topic.loaded and self.link.up and remote.up and (self.topic.name not in remote.topics or remote.topics[self.topic.name].loaded)
+        there = remote.topics.get(self.topic.name)
+        if not (self.topic.loaded and self.link.up and remote.up and (there is None or there.loaded)):
+            return f"no connection to {self.peer}"
+        return f"Topic was already terminated in {self.peer}" if there is not None and there.terminated else None
 
     def _retry(self) -> int:
         wait_us = backoff.jittered_wait_us(self.retries, draw(self.stream, self.runtime.now_us))
@@ -149,8 +152,8 @@ class Replicator(ReceiptTaker):
         """The round trip of connecting is over."""
         if connection != self.connection or self.state != STARTING:
             return
-        if not self._way_open():
-            self.fail_start(f"no connection to {self.peer}")
+        if (obstacle := self._obstacle()) is not None:
+            self.fail_start(obstacle)
         elif replicator_start.passes(self):
             self._started(NULL)
 

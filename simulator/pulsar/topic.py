@@ -152,11 +152,15 @@ class Topic(TopicTimers):
         if self.controller is not None:
             self.controller.close("unloaded", seq)
             self.controller = None
+        self._disconnect_inbound(reason, seq)
+
+    def _disconnect_inbound(self, reason: str, cause: int) -> None:
+        """The replicators of other clusters lose their producers here."""
         for other in self.runtime.clusters.values():
             topic = other.topics.get(self.name)
             inbound = topic.replicators.get(self.cluster.name) if topic is not None else None
             if inbound is not None:
-                inbound.disconnect("remote-" + reason, seq)
+                inbound.disconnect("remote-" + reason, cause)
 
     def take_broker(self, broker: Broker | None) -> None:
         """Which broker serves it from the next load on."""
@@ -189,6 +193,7 @@ class Topic(TopicTimers):
         self.runtime.note("ledger.closed", cause, self.cluster.number, self.number, ledger.id, ledger.entries)
         seq = self.runtime.note("topic.terminated", cause, self.cluster.number, self.number, *self.log.last_confirmed)
         self.shadows.ledgers_changed(seq)
+        self._disconnect_inbound("terminated", seq)
         return seq
 
     def _open_ledger(self, cause: int) -> None:

@@ -183,6 +183,7 @@ def negatively_acknowledge(runtime, arguments, begin) -> None:
     for handed in chosen:
         consumer.held.pop(handed[2], None)
         consumer.negatively_acknowledge(handed, cause)
+    consumer.close_if_done()
 
 
 def identity(runtime: Runtime, message: int) -> tuple[str, int]:
