@@ -11,6 +11,7 @@ from typing import Any
 
 from simulator.checks.asked_again import AskedAgain
 from simulator.checks.audiences_served import AudiencesServed
+from simulator.checks.back_in_time import BackInTime
 from simulator.checks.blue_green import LeftEmpty
 from simulator.checks.broker_limits import BrokerLimits
 from simulator.checks.causes_add_up import CLAIM as CAUSES_ADD_UP
@@ -59,7 +60,7 @@ SHADOW_CHECKS = (ShadowWritesNothing, ShadowDeliversSource, ShadowWithinSource, 
 FEEDING_CHECKS = (ShadowFed, ShadowToldAll, ShadowKnowsFromBookies, ShadowHears, ShadowShape)
 ADMINISTRATION_CHECKS = (DeletedUnused, Terminated, Permitted, AnsweredWhenAble, StateAsSent, BroughtWhole, LeftEmpty)
 CREATION_CHECKS = (ListsAgreed, CreatedWhereItMay, AutoCreated, SchemasByRule, RetriesWait)
-LATER_CHECKS = (ExpiredRightly, StatesInTime, AskedAgain, ReadWhereItIs, PoliciesSensible, RequestsCopied)
+LATER_CHECKS = (ExpiredRightly, StatesInTime, AskedAgain, ReadWhereItIs, PoliciesSensible, RequestsCopied, BackInTime)
 ROW_CHECKS: tuple[type[Check], ...] = (
     SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly, BrokerLimits, SameShape, SchemaFirst, *SHADOW_CHECKS, AudiencesServed, *MIGRATION_CHECKS, StepsInOrder, DrainedBeforeSentOn, ToldKept,
     *FEEDING_CHECKS, *ADMINISTRATION_CHECKS, *CREATION_CHECKS, *LATER_CHECKS,

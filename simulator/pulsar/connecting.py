@@ -132,7 +132,10 @@ def note_disconnected(session: Session, reason: str, cause: int) -> int:
 
 
 def retry(consumer: Consumer) -> None:
-    """Try to subscribe again after the backoff."""
+    """Try to subscribe again after the backoff, to every partition that is missing then; who waits for that already goes on waiting."""
     runtime = consumer.runtime
+    if consumer.retry_due_in == consumer.epoch:
+        return
+    consumer.retry_due_in = consumer.epoch
     runtime.schedule(runtime.now_us + backoff.wait_us(consumer.retries), consumer.rank, consumer, "reconnect", consumer.epoch)
     consumer.retries += 1

@@ -56,6 +56,7 @@ class Consumer(Acknowledger):
         self.taking = False
         self.epoch = 0
         self.retries = 0
+        self.retry_due_in = -1  # the life in which it waits to try again
         self.last_seq = NULL
         self.connected_us = 0
         self.processing = Sampler(spec.processing, stream_key(runtime.seed, f"processing/{spec.name}"))
@@ -132,6 +133,7 @@ class Consumer(Acknowledger):
 
     def _drop_client_state(self) -> None:
         self.epoch += 1
+        self.retries = 0
         self.queue.clear()
         for broker in self.asking.values():
             broker.forget_client(self)
@@ -206,8 +208,10 @@ class Consumer(Acknowledger):
 
     def reconnect(self, epoch: int) -> None:
         """The timer of `connecting.retry`."""
-        if epoch == self.epoch and self.state in ALIVE:
-            connecting.connect(self, NULL)
+        if epoch == self.epoch:
+            self.retry_due_in = -1
+            if self.state in ALIVE:
+                connecting.connect(self, NULL)
 
     # --- the application
 

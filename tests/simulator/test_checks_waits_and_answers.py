@@ -4,6 +4,7 @@ and enforced schemas: each rule broken on purpose is noticed, and what is right 
 import pytest
 
 from simulator.checks.asked_again import AskedAgain
+from simulator.checks.back_in_time import BackInTime
 from simulator.checks.deletions import DeletedUnused
 from simulator.checks.expired_rightly import ExpiredRightly
 from simulator.checks.policies_sensible import PoliciesSensible
@@ -24,8 +25,8 @@ from simulator.scenarios.commands import CommandError
 from tests.simulator.checked import broken_claims_in_pieces as broken_claims
 from tests.simulator.test_migration import BASE, CLEAN_UP, START, SWITCH
 
-EXPIRED, IN_TIME, ASKED, READ, SENSIBLE, COPIED, UNUSED, BY_RULE, AUTOMATIC = (
-    check.claim for check in (ExpiredRightly, StatesInTime, AskedAgain, ReadWhereItIs, PoliciesSensible, RequestsCopied, DeletedUnused, SchemasByRule, AutoCreated)
+EXPIRED, IN_TIME, ASKED, READ, SENSIBLE, COPIED, UNUSED, BY_RULE, AUTOMATIC, BACK = (
+    check.claim for check in (ExpiredRightly, StatesInTime, AskedAgain, ReadWhereItIs, PoliciesSensible, RequestsCopied, DeletedUnused, SchemasByRule, AutoCreated, BackInTime)
 )
 HEAD = "format: 1\nname: mutation\ntitle: Mutation\nfamily: tenant-migration\nclusters: {a: {}, b: {}}\nlinks: {default: {latency: 20ms}}\n"
 
@@ -155,6 +156,34 @@ def test_clients_that_ask_out_of_their_time(place, name, rule, monkeypatch):
     else:
         monkeypatch.setattr(place, name, rule)
     assert broken_claims(text) == {ASKED}
+
+
+# --- consumers that lost their broker
+
+LOST = (
+    "format: 1\nname: mutation\ntitle: Mutation\nfamily: replicated-subscriptions\nuntil: 160s\nclusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 3}}\n"
+    "producers: {p: {topic: t, cluster: a, every: 500ms}}\nsubscriptions: {s: {topic: t, type: Shared}, f: {topic: t, type: Failover}}\n"
+    "consumers: {one: {subscription: s, cluster: a}, two: {subscription: f, cluster: a, acknowledgmentGroupTime: 0s}, gone: {subscription: s, cluster: a, stop: 2s}}\n"
+    "commands: [{at: 1s, do: cluster.crash, cluster: a, clients: false}, {at: 11s, do: cluster.restart, cluster: a}, {at: 20s, do: topic.unload, cluster: a, topic: t},\n"
+    "  {at: 25s, do: topic.crash, cluster: a, topic: t-partition-1, downtime: 120s}, {at: 26s, do: client.kill, client: two}, {at: 30s, do: consumer.start, consumer: two}]\n"
+)
+
+
+def test_consumers_that_come_back_break_nothing():
+    assert broken_claims(LOST) == set()
+
+
+def each_on_its_own(consumer):
+    consumer.runtime.schedule(consumer.runtime.now_us + backoff.wait_us(consumer.retries), consumer.rank, consumer, "reconnect", consumer.epoch)
+    consumer.retries += 1
+
+
+@pytest.mark.parametrize("place, name, rule", [
+    (backoff, "FIRST_US", 200_000), (backoff, "MAX_US", 1_000_000), (connecting, "retry", lambda consumer: None), (connecting, "retry", each_on_its_own),
+], ids=["first", "most", "never", "each-on-its-own"])  # fmt: skip
+def test_consumers_that_come_back_out_of_their_time(place, name, rule, monkeypatch):
+    monkeypatch.setattr(place, name, rule)
+    assert broken_claims(LOST) == {BACK}
 
 
 # --- offloaded ledgers

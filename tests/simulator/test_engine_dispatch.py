@@ -339,6 +339,16 @@ def test_paused_consumer_is_connected_and_takes_nothing():
     assert numbers(delivered(world)) == list(range(10))
 
 
+def test_a_consumer_of_partitions_comes_back_at_the_waits_of_one():
+    """Pulsar's client, Backoff: 100 ms, doubled with each try. Down from 1 s to 11 s it tries at 1.1, 1.3, 1.7, 2.5, 4.1, 7.3 and 13.7 s, however many partitions it lost."""
+    world = open_world(
+        "clusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 4}}\nsubscriptions: {s: {topic: t, type: Shared}}\nconsumers: {c: {subscription: s, cluster: a}}\n"
+        "commands: [{at: 1s, do: cluster.crash, cluster: a, clients: false}, {at: 11s, do: cluster.restart, cluster: a}]\n", until="20s",
+    )  # fmt: skip
+    world.run()
+    assert at_ms(rows(world, "consumer.connected"))[4:] == [13_700] * 4
+
+
 def test_initial_position_latest_and_earliest():
     # Issue, Engine 3: Latest is the default.
     latest = body(consumers=["c1: {start: 55ms}"], subscription="")
