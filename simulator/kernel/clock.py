@@ -50,6 +50,11 @@ class Clock:
         """Instant of the next event, None when nothing waits."""
         return self._queue[0][0] if self._queue else None
 
+    @property
+    def asked(self) -> int:
+        """How many events have been asked for; each has its number in that order."""
+        return self._order
+
     def events(self) -> Iterable[tuple[int, int, int, Any, str, Any]]:
         """What waits, in no order."""
         return self._queue

@@ -145,6 +145,13 @@ class Sampler:
             return distribution.value_us
         return None
 
+    @property
+    def least_us(self) -> int:
+        """No draw is shorter."""
+        if self.constant is not None:
+            return self.constant
+        return self._low_us if self._table is None else int(self._table[0]) + (1 << (_SUB_BITS - 1)) >> _SUB_BITS
+
     def at(self, index: int) -> int:
         """Draw `index` in microseconds, 0 or more."""
         if index >> _BLOCK_BITS == self._block_number:

@@ -36,6 +36,16 @@ class Link:
         self.free_at_us = 0
         self._constant_us = sampler.constant
 
+    @property
+    def least_us(self) -> int:
+        """No latency is shorter now."""
+        return self.sampler.least_us if self.slow_us is None else self.slow_us
+
+    @property
+    def constant_us(self) -> int | None:
+        """The latency now, where it does not vary."""
+        return self._constant_us if self.slow_us is None else self.slow_us
+
     def latency_us(self, draw_index: int) -> int:
         """The latency of what owns draw `draw_index`, bandwidth aside."""
         if self.slow_us is not None:

@@ -31,7 +31,7 @@ class Handlers(dict):
 class System(Clock):
     """Clock, trace writer, options and links of a simulated system. `handlers` is put here by who builds it."""
 
-    __slots__ = ("scenario", "seed", "trace", "emit", "_counted", "options", "links", "command_count", "command_results", "handlers", "rows_max")
+    __slots__ = ("scenario", "seed", "trace", "emit", "_counted", "_aside", "options", "links", "command_count", "command_results", "handlers", "rows_max")
 
     failovers: Sequence[Any] = ()
     """Failovers so far, in a protocol that has them."""
@@ -88,6 +88,7 @@ class System(Clock):
         behind = seq < trace.length
         self.trace = trace
         self._counted = seq if behind else None
+        self._aside = False
         self.emit: Callable[[tuple[int, ...]], int] = self._count if behind else trace.append
 
     @property
@@ -104,9 +105,26 @@ class System(Clock):
 
     def emit_rows(self, codes: np.ndarray, by_type: dict[int, np.ndarray]) -> None:
         """Write many rows at once, as `Trace.append_rows` takes them."""
+        assert not self._aside, "rows that are put aside are written one by one"
         seq = self.seq
         self.trace.append_rows(codes, by_type, first=self.trace.length - seq)
         self.write_to(self.trace, seq + len(codes))
+
+    def aside(self, seq: int, act: Callable[[], object]) -> list[tuple[int, ...]]:
+        """The rows that `act` writes, numbered from `seq` on, where they belong: ahead of what is written by now. It is for the caller to write them."""
+        trace, before, rows = self.trace, (self._counted, self.emit, self.trace.length), []
+
+        def put_aside(row: tuple[int, ...]) -> int:
+            rows.append(row)
+            self._counted += 1
+            trace.length = max(before[2], self._counted)  # new names are known from the row on that is written next
+            return self._counted - 1
+
+        self._counted, self.emit, trace.length, self._aside = seq, put_aside, max(before[2], seq), True
+        act()
+        self._counted, self.emit, trace.length = before
+        self._aside = False
+        return rows
 
     def writes(self, count: int) -> bool:
         """Whether any of the next rows, so many, is not there already."""

@@ -46,12 +46,13 @@ class _Integers:
 class OpenRows:
     """`codes[i]` is the type of row i; the integers of the rows of a type stand one after another in `packed`, then in `recent`."""
 
-    __slots__ = ("codes", "packed", "recent")
+    __slots__ = ("codes", "packed", "recent", "_turned")
 
     def __init__(self) -> None:
         self.codes = bytearray()
         self.packed: tuple[_Integers, ...] = tuple(_Integers() for _ in EVENT_TYPES)
         self.recent: tuple[list[int], ...] = tuple([] for _ in EVENT_TYPES)
+        self._turned = np.empty(0, dtype=np.int64)  # memory for `by_field`
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -113,12 +114,18 @@ class OpenRows:
         return copy
 
     def by_field(self, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """For each type among rows `first` to `last - 1`: its code, where its rows are (from `first`), and their values, one field a line."""
+        """For each type among rows `first` to `last - 1`: its code, where its rows are (from `first`), and their values, one field a line, which
+        last until the next type is asked for: all use the same memory."""
         codes = np.frombuffer(bytes(self.codes[first:last]), dtype=np.uint8)
         for code in np.flatnonzero(np.bincount(codes)).tolist():
             where, width = np.flatnonzero(codes == code), _WIDTH[code]
             start = self.codes.count(code, 0, first) * width
-            yield code, where, self._integers(code, start, start + len(where) * width).reshape(-1, width).T.copy()
+            values = self._integers(code, start, start + len(where) * width)
+            if len(values) > len(self._turned):
+                self._turned = np.empty(len(values) * 5 // 4, dtype=np.int64)
+            turned = self._turned[: len(values)].reshape(width, -1)
+            turned[:] = values.reshape(-1, width).T
+            yield code, where, turned
 
     def columns(self, first: int = 0, last: int | None = None) -> dict[str, np.ndarray]:
         """Rows `first` to `last - 1` as int64 columns, NULL where a type has no such field; those null throughout are left out."""

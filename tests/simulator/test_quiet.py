@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simulator import World
 from simulator.pulsar import dispatch_shared, producer
-from simulator.pulsar.quiet import groups, running, survey, work
+from simulator.pulsar.quiet import groups, passing, running, survey, work
 
 UNTIL_US = 1_500_000
 
@@ -157,6 +157,12 @@ def test_what_four_consumers_hold_and_give_back_ends_no_stretch(monkeypatch):
     assert max(published) > 400, "in 400 messages are 20 to hold and 9 to give back, and as many come back"
 
 
+def test_markers_at_a_peer_end_no_stretch(monkeypatch):
+    """A second of the plain mix has a request, a response and an Update arrive at b, and a tick there; only the snapshot's way through a ends stretches."""
+    published = quiet_messages(monkeypatch, PLAIN)
+    assert sum(1 for count in published if count) <= 4 * 3, "in three seconds"
+
+
 def test_a_full_lab_pauses_at_the_same_instant(monkeypatch):
     full = World.open(PLAIN, rows_max=9_000)
     full.run()
@@ -188,6 +194,13 @@ def forget_snapshots(monkeypatch):
     monkeypatch.setattr(groups.Groups, "_gather", forgetting)
 
 
+def forget_answers(monkeypatch):
+    """A stretch goes on over the answer to a request that passed in it."""
+    before = passing.Passings.before
+    monkeypatch.setattr(passing.Passings, "before", lambda one, horizon_us: (before(one, horizon_us)[0], horizon_us))
+    monkeypatch.setattr(running, "pass_by", lambda one: passing.pass_by(one) and one.horizon_us)
+
+
 def forget_what_is_held(monkeypatch):
     """A stretch goes on when what was put aside in it is due."""
     monkeypatch.setattr(work.Work, "_later_us", lambda _one: [])
@@ -198,7 +211,7 @@ def forget_turns(monkeypatch):
     monkeypatch.setattr(dispatch_shared.SharedDispatcher, "in_turn", lambda one: one.sessions)
 
 
-@pytest.mark.parametrize(("mistake", "text"), [(survey_late, PLAIN), (forget_snapshots, PLAIN), (forget_what_is_held, HELD_SHORTLY), (forget_turns, SHARED)])
+@pytest.mark.parametrize(("mistake", "text"), [(survey_late, PLAIN), (forget_snapshots, PLAIN), (forget_answers, PLAIN), (forget_what_is_held, HELD_SHORTLY), (forget_turns, SHARED)])
 def test_a_stretch_that_passes_over_something_else_is_found_out(monkeypatch, mistake, text):
     """The comparison notices what it is there for."""
     with monkeypatch.context() as patch:

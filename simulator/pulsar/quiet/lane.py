@@ -14,6 +14,7 @@ import numpy as np
 from simulator.kernel.random import Shares
 from simulator.pulsar.consumer import RUNNING as TAKING
 from simulator.pulsar.quiet.groups import Groups
+from simulator.pulsar.quiet.passing import ENTRIES_MAX, ENTRY_BYTES_MAX
 from simulator.pulsar.quiet.work import Work
 from simulator.pulsar.replicator import STARTED
 from simulator.trace.registry import NULL
@@ -99,8 +100,9 @@ class Lane:
         for replicator, peer in self.replicators:
             replicator.settle()
             coming = [record for index, _sent_us, _due_us in replicator.wire if (record := values[index]) >= 0]
-            there, until_there_us = peer.room(now_us, size_bytes, sum(messages.size_bytes[record] for record in coming))
-            room = min(room, self.topic.hot.replicator_queue_entries - replicator.in_flight, there - len(coming))
+            more = ENTRIES_MAX * (len(replicator.wire) - len(coming) + 1)  # by markers that arrive, and a tick
+            there, until_there_us = peer.room(now_us, size_bytes, sum(messages.size_bytes[record] for record in coming) + more * ENTRY_BYTES_MAX)
+            room = min(room, self.topic.hot.replicator_queue_entries - replicator.in_flight, there - len(coming) - more)
             until_us = min(until_us, until_there_us)
         return room, min(horizon_us, until_us)
 

@@ -25,6 +25,7 @@ Part = tuple[np.ndarray, np.ndarray]
 def rows_of(stretch: Stretch, consumed: Consumed | None) -> tuple[np.ndarray, dict[int, np.ndarray]]:
     """All rows of a stretch: their type codes in order, and of each type the rows in order."""
     parts = [*_publishing(stretch), *_arriving(stretch), *([] if consumed is None else consumed.parts())]
+    parts += _single([(seq, row) for one in stretch.passing for seq, row in enumerate(one.rows, one.seq)])
     by_type: dict[int, list[Part]] = {}
     codes = np.empty(stretch.row_count, dtype=np.uint8)
     for seqs, rows in parts:
@@ -52,11 +53,11 @@ def _publishing(stretch: Stretch) -> list[Part]:
 def _arriving(stretch: Stretch) -> list[Part]:
     parts = []
     for wire, seqs in zip(stretch.wires, stretch.arrived, strict=True):
-        messages, peer, log = stretch.lane.producer.runtime.messages, wire.peer, wire.peer.log.current
-        records, count = wire.records[: len(seqs)], len(seqs)
+        messages, peer, arrived = stretch.lane.producer.runtime.messages, wire.peer, wire.messages
+        records, causes, at_us = wire.records[arrived], wire.seqs[arrived], wire.arrivals_us[arrived]
         who = (messages.values("producer", records), messages.values("sequence_id", records))
-        where = (log.id, log.entries + np.arange(count), NULL, messages.values("size_bytes", records))
-        parts.append((seqs, _rows(STORED, wire.arrivals_us, wire.seqs[:count], peer.cluster.number, stretch.lane.topic.cluster.number, peer.number, *who, *where)))
+        where = (peer.log.current.id, wire.entries[arrived], NULL, messages.values("size_bytes", records))
+        parts.append((seqs[arrived], _rows(STORED, at_us, causes, peer.cluster.number, stretch.lane.topic.cluster.number, peer.number, *who, *where)))
     return parts
 
 

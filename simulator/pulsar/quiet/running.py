@@ -12,6 +12,7 @@ import numpy as np
 
 from simulator.pulsar.quiet.consuming import consume
 from simulator.pulsar.quiet.lane import MESSAGES_AT_ONCE, Lane, lane_of
+from simulator.pulsar.quiet.passing import ROWS_MAX, pass_by
 from simulator.pulsar.quiet.rows import Consumed, rows_of
 from simulator.pulsar.quiet.stretch import Stretch
 from simulator.pulsar.quiet.survey import Survey
@@ -64,13 +65,17 @@ def run_quietly(producer: Producer) -> int | None:
         return None
     producer.quiet.misses = 0
     stretch = Stretch(lane, survey, _wires(lane, survey, horizon_us), horizon_us)
-    if runtime.rows_max is not None and runtime.seq + stretch.row_count >= runtime.rows_max:
+    if runtime.rows_max is not None and runtime.seq + stretch.row_count + ROWS_MAX * len(stretch.passing) >= runtime.rows_max:
         return None
+    horizon_us = pass_by(stretch)
+    if horizon_us < stretch.horizon_us:
+        stretch = stretch.until(horizon_us)
+    stretch.number()
     consumed = Consumed(stretch) if lane.sessions else None
     _publish(stretch)
+    _store(stretch)
     written = rows_of(stretch, consumed) if runtime.writes(stretch.row_count) else (np.empty(stretch.row_count), {})  # else they are there already
     runtime.emit_rows(*written)
-    _store(stretch)
     events = [event for wire in stretch.wires for event in _carry(stretch, wire)]
     if consumed is not None:
         events += consume(stretch, consumed)
@@ -106,26 +111,21 @@ def _store(stretch: Stretch) -> None:
     lane, count = stretch.lane, len(stretch.published_us)
     lane.topic.append_many(stretch.messages, stretch.stored, count * lane.producer.spec.size_bytes, int(stretch.published_us[-1]))
     for wire, seqs in zip(stretch.wires, stretch.arrived, strict=True):
-        if len(seqs):
-            records = wire.records[: len(seqs)]
-            size_bytes = int(lane.producer.runtime.messages.values("size_bytes", records).sum())
-            wire.peer.append_many(records, seqs, size_bytes, int(wire.arrivals_us[-1]))
+        rest = slice(wire.stored, len(seqs))
+        size_bytes = int(lane.producer.runtime.messages.values("size_bytes", wire.records[rest]).sum())
+        wire.store(len(seqs), seqs[rest], size_bytes, stretch.last_us)
 
 
 def _carry(stretch: Stretch, wire: Wire) -> list[tuple]:
-    """The replicator's side of what was sent and what arrived; returns the arrivals that are still to come."""
-    replicator, count, arrived = wire.replicator, len(stretch.published_us), len(wire.arrivals_us)
-    for _ in range(wire.before):
-        replicator.wire.popleft()
-    fresh = max(arrived - wire.before, 0)
+    """The replicator's side of what was sent; returns the arrivals that are still to come."""
+    replicator, count = wire.replicator, len(stretch.published_us)
+    fresh = max(len(wire.arrivals_us) - wire.before, 0)
     indices, due_us = wire.indices[wire.before + fresh :].tolist(), wire.due_us[wire.before + fresh :].tolist()
     replicator.wire.extend(zip(indices, stretch.published_us[fresh:].tolist(), due_us))
     replicator.last_arrival_us = int(wire.due_us[-1])
     replicator.read_index = replicator.read_to = replicator.read_index + count
     replicator.sent_entries += count
     replicator.sent_bytes += count * stretch.lane.producer.spec.size_bytes
-    if arrived:
-        replicator.take_receipts(wire.indices[:arrived], wire.arrivals_us, stretch.last_us)
     seqs = wire.seqs[wire.before + fresh :].tolist()
     return [(at_us, replicator.rank, replicator, "arrive", (replicator.connection, index, seq)) for at_us, index, seq in zip(due_us, indices, seqs)]
 

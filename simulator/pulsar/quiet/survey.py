@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.pulsar.dispatch_shared import SharedDispatcher
+from simulator.pulsar.quiet.passing import Passing, Passings
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -33,11 +34,11 @@ class Own(NamedTuple):
 
 
 class Survey:
-    """`horizon_us`: the first instant with an event of anything else. `own`: events of the lane's consumers before it, in order. By consumer:
+    """`horizon_us`: the first instant with an event of anything else. Before it, in order, `own`: events of the lane's consumers, and `passing`: of its peers. By consumer:
     until when it is busy (`busy_us`, None: idle), and when its acks that wait are sent (`timer_us`, None: none wait). `sent`: by
     replicator's rank and index the rows that sent what is on the wires."""
 
-    __slots__ = ("horizon_us", "own", "busy_us", "timer_us", "sent")
+    __slots__ = ("horizon_us", "own", "passing", "busy_us", "timer_us", "sent")
 
     def __init__(self, lane: Lane, near_us: int, far_us: int) -> None:
         """Looks for what happens before `far_us`, and no further once something else is found to happen by `near_us`."""
@@ -49,13 +50,17 @@ class Survey:
         self.busy_us: list[int | None] = [None] * len(turns)
         self.timer_us: list[int | None] = [None] * len(turns)
         own: list[Own] = []
+        passings = Passings(lane)
         for event in runtime.events():
             at_us, rank, order, target, method, argument = event
             if at_us >= horizon_us and method not in _STANDING:
                 continue
-            if rank in replicators and method == "arrive" and target is replicators[rank] and (argument[0] != target.connection or records[argument[1]] >= 0):
+            if rank in replicators and method == "arrive" and target is replicators[rank]:
                 if argument[0] == target.connection:
                     self.sent[rank][argument[1]] = argument[2]
+                if argument[0] != target.connection or records[argument[1]] >= 0 or passings.take_marker(event):
+                    continue
+            elif method == "tick" and passings.take_tick(event):
                 continue
             if rank in turns and method in _OWN and target is lane.sessions[turns[rank]].consumer:
                 turn = turns[rank]
@@ -68,6 +73,7 @@ class Survey:
                 self.horizon_us = horizon_us = at_us
                 if at_us <= near_us:
                     break
+        self.passing, self.horizon_us = passings.before(self.horizon_us)
         self._sort(own)
 
     def _sort(self, own: list[Own]) -> None:
