@@ -1,4 +1,4 @@
-"""What a consumer does with a message it has processed: acknowledge, hold, negatively acknowledge; and how acks travel.
+"""What a consumer does with a message it has processed: acknowledge, hold or give it back (`giving_back`); and how acks travel.
 
 Rules: acks are grouped for `acknowledgmentGroupTime` on a grid that starts when the client connects (at 1,000 entries acknowledged
 one by one at once); acks not yet sent die with the client, and without grouping an ack without a connection fails. A cumulative ack is
@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from pyroaring import BitMap
-
 from simulator.kernel.random import Shares, stream_key
+from simulator.pulsar.giving_back import GivesBack
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class Selected(NamedTuple):
     for_us: int | None
 
 
-class Acknowledger:
+class Acknowledger(GivesBack):
     """The acking half of a Consumer."""
 
     def init_acknowledging(self) -> None:
@@ -59,7 +58,6 @@ class Acknowledger:
         spec = self.spec
         self.kinds = {kind: self.runtime.name(kind) for kind in ("individual", "cumulative")}
         self.in_hand: dict[Key, Handed] = {}
-        self.given_back: dict[Key, Handed] = {}  # asked for again and not yet here: what a cumulative ack covers all the same
         self.ack_pending: dict[Key, Ack] = {}
         self.batches_waiting: dict[tuple[Place, int], bool] = {}  # entries of several messages in it
         self.batched_waiting = 0  # messages of these in it
@@ -76,7 +74,7 @@ class Acknowledger:
             chosen, key = spec.negative_acknowledge, stream_key(self.runtime.seed, f"negative/{spec.subscription}")
             self.negatives.append(Selected(frozenset(chosen.messages), Shares((key, chosen.share_millionths)), None))
             self._note_selections()
-        self.negatively_acknowledged = BitMap()
+        self.init_giving_back()
         self.held: dict[Key, int] = {}  # key -> serial of the hold
         self.hold_count = 0
 
@@ -99,26 +97,13 @@ class Acknowledger:
     def drop_acks(self) -> None:
         """The process died."""
         self.in_hand.clear()
-        self.given_back.clear()
         self._forget_pending()
         self.acknowledged_to.clear()
         self.dropped.clear()
         self.whole_entries.clear()
+        self.drop_given_back()
         self.held.clear()
         self.flush_due = False
-
-    def expect_ack(self, key: Key, seq: int) -> None:
-        """The application was handed the message by row `seq`: see whether it acknowledges in time."""
-        due_us = self.runtime.now_us + self.spec.ack_timeout_us
-        self.runtime.schedule(due_us, self.rank, self, "ack_timed_out", (self.epoch, key, seq))
-
-    def ack_timed_out(self, argument: tuple[int, Key, int]) -> None:
-        """ackTimeout passed: the broker is asked to send it again, if it is still unacknowledged."""
-        epoch, key, seq = argument
-        held = self.in_hand.get(key)
-        if epoch == self.epoch and held is not None and held[1] == seq:
-            self._ask_again(held, seq)
-            self.close_if_done()
 
     # --- after processing
 
@@ -178,33 +163,6 @@ class Acknowledger:
         del self.held[key]
         if key in self.in_hand:
             self.acknowledge(self.in_hand[key])
-
-    def negatively_acknowledge(self, handed: Handed, cause: int) -> None:
-        """The application gives it back; the client asks for it again after negativeAckRedeliveryDelay."""
-        runtime, (item, _delivered_seq, key, about) = self.runtime, handed
-        seq = self.last_seq = runtime.emit((_NEGATIVE, runtime.now_us, cause, *about))
-        self.negatively_acknowledged.add(item[2])
-        self._give_back(key)
-        due_us = runtime.now_us + self.spec.redelivery_delay_us
-        runtime.schedule(due_us, self.rank, self, "nack_over", (self.epoch, handed, seq))
-
-    def nack_over(self, argument: tuple[int, Handed, int]) -> None:
-        """Ask the broker for a negatively acknowledged message."""
-        epoch, handed, seq = argument
-        if epoch == self.epoch:
-            self._ask_again(handed, seq)
-
-    def _give_back(self, key: Key) -> None:
-        handed = self.in_hand.pop(key, None)
-        if handed is not None and self.spec.acknowledge == "cumulative":
-            self.given_back[key] = handed
-
-    def _ask_again(self, handed: Handed, cause: int) -> None:
-        key = handed[2]
-        session = self.sessions.get(key[0])
-        if session is not None:
-            self._give_back(key)
-            session.subscription.dispatcher.redeliver(session, [key[1]], cause)
 
     # --- acks
 
