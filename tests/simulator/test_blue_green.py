@@ -75,6 +75,22 @@ def test_marked_without_an_address_is_400_and_unmarked_nothing_happens():
     assert rows(world, "topic.terminated") == [], "an address alone moves nobody"
 
 
+def test_partitions_that_green_does_not_have_wait_until_somebody_creates_their_topic():
+    """A client that is sent on asks for its partition by name: without the topic it is denied (PIP-414), and nothing is lost meanwhile."""
+    body = (
+        "settings: {clusterMigrationCheckDurationSeconds: 1}\nclusters: {blue: {}, green: {}}\ntopics: {t: {clusters: [blue, green], namespace: acme/shop, exists: {blue: 2}, replication: []}}\n"
+        "producers: {p: {topic: t, cluster: blue, every: 100ms, stop: 4s}}\nsubscriptions: {s: {topic: t, type: Shared, initialPosition: Earliest}}\nconsumers: {c: {subscription: s, cluster: blue}}\n"
+        "commands: [{at: 1500ms, do: cluster.migrate, cluster: blue, to: green}, {at: 6s, do: topic.create, cluster: green, topic: t, partitions: 2}]\n"
+    )
+    world = open_world(body, until="12s", family="tenant-migration")
+    world.run()
+    assert [(row["cluster"], row["reason"]) for row in rows(world, "topic.created")] == [("green", "command")]
+    stored = rows(world, "message.stored", producer="p")
+    assert {row["cluster"] for row in stored if row["at_us"] < 2_000_000} == {"blue"} and min(row["at_us"] for row in stored if row["cluster"] == "green") >= 6_000_000
+    delivered = [row["sequence_id"] for row in rows(world, "message.delivered", client="c")]
+    assert sorted(delivered) == list(range(40)) and world.summary()["violations"] == []
+
+
 def test_one_digest_over_seeks_and_forks():
     world = run(*GREEN, base=CHECKED)
     digest = world.digest()

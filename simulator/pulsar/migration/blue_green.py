@@ -6,7 +6,7 @@ backlog left, terminated and no more; else, with auto-creation, tenant, namespac
 then terminated and migrated: producers are redirected at once, consumers whose subscription has no backlog too, drained
 replicators end, subscriptions without backlog and consumers go. Between checks the ack that drains a subscription sends its
 consumers on (`PersistentSubscription.acknowledgeMessage`), and who asks blue for a topic that is not there is sent to green
-instead of creating it (`BrokerService.checkTopicAlreadyMigrated`). In green a client is a client: it may create what is missing.
+instead of creating it (`BrokerService.checkTopicAlreadyMigrated`). In green a client is a client: it may create a plain topic that is missing.
 """
 
 from __future__ import annotations
@@ -179,9 +179,12 @@ def drained(subscription: Subscription | None) -> bool:
 
 
 def in_green(topic: Topic, client: Producer | Consumer, cause: int) -> Topic | None:
-    """A migrated topic in green, where the client may create it as anywhere; None while green does not have it."""
+    """A migrated topic in green, where the client may create a plain one as anywhere; None while green does not have it.
+
+    A partition is asked for by its own name, and without its topic it is denied (PIP-414).
+    """
     green = topic.runtime.clusters[topic.migrated_to]
-    if green.up:
+    if green.up and topic.partition < 0:
         clients.find_topic(client, green, topic.base, cause)
     return green.topics.get(topic.name) if green.up else None
 
