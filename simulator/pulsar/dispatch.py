@@ -182,13 +182,16 @@ class SingleActiveDispatcher(Dispatcher):
         self.busy = False
 
     def redeliver(self, session: Session, indices: list[int], cause: int) -> None:
-        """Single messages cannot be asked for again: everything unacknowledged is read again."""
-        if session is self.active:
-            self.restart_reading(cause)
+        """Single messages cannot be asked for again: the client drops what it has queued, and for the active one everything unacknowledged is read again."""
+        session.consumer.forget(session)
+        if session is self.active and not self.waiting:
+            self.unacked = 0
+            self.rewind()
+            self.dispatch(cause)
 
     def restart_reading(self, cause: int) -> None:
-        for session in self.sessions:
-            session.consumer.forget(session)
+        if self.active is not None:  # a displaced consumer finishes what it was sent
+            self.active.consumer.forget(self.active)
         self.unacked = 0
         super().restart_reading(cause)
 
