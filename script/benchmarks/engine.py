@@ -8,6 +8,7 @@ is one run and prints one JSON object.
 from __future__ import annotations
 
 import cProfile
+import gc
 import json
 import pstats
 import subprocess
@@ -31,6 +32,7 @@ PLACES_SHOWN = 8
 def run_once(mix: str, messages: int) -> dict[str, float]:
     """One run to its end; raises AssertionError when it did not do all of its work."""
     world = _world(mix, messages)
+    gc.freeze()  # as the server does when it has started
     processor_before = time.process_time()
     elapsed = seconds_of(lambda: world.run(until_us=_end_us(messages)))
     processor = time.process_time() - processor_before

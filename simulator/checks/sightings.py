@@ -22,13 +22,42 @@ def _bitmap(sequence_ids: np.ndarray) -> BitMap:
     return BitMap(array("I", sequence_ids.astype(np.uint32).tobytes()), copy_on_write=True, optimize=False)
 
 
+_NEVER = np.iinfo(np.int64).max
+SPARSE = 8
+"""Ids of a stretch mostly follow each other: a table of them is kept while it has at most so many places for each."""
+
+
+class _Firsts:
+    """With which seq each of some sequence ids came first."""
+
+    def __init__(self, ids: np.ndarray, seqs: np.ndarray) -> None:
+        latest_first = seqs.argsort()[::-1]  # of several with one id the last that is written stays
+        ids, seqs = ids[latest_first], seqs[latest_first]
+        self._low, span = int(ids.min()), int(ids.max() - ids.min()) + 1
+        self._known = None if span <= SPARSE * len(ids) else np.unique(ids)
+        self._seqs = np.full((span if self._known is None else len(self._known)) + 1, _NEVER)
+        self._seqs[self._places(ids)] = seqs
+
+    def _places(self, ids: np.ndarray) -> np.ndarray:
+        """Where their seqs stand; those that are not known at the end, in a place of nobody."""
+        if self._known is None:
+            places = ids - self._low
+            return np.where((places < 0) | (places >= len(self._seqs)), len(self._seqs) - 1, places)
+        places = self._known.searchsorted(ids)
+        return np.where(self._known[np.minimum(places, len(self._known) - 1)] == ids, places, len(self._known))
+
+    def of(self, ids: np.ndarray) -> np.ndarray:
+        """The seqs; for those that are not known one that never comes."""
+        return self._seqs[self._places(ids)]
+
+
 class Sightings:
     """Sets of messages by key, growing only."""
 
     def __init__(self) -> None:
         self._seen: dict[Key, BitMap] = {}
         self._fresh: dict[Key, list[Rows]] = {}  # rows of the stretch being read, not yet in `_seen`
-        self._first: dict[Key, tuple[np.ndarray, np.ndarray]] = {}  # of those: sorted ids and the seq each came first
+        self._first: dict[Key, _Firsts] = {}  # of those
 
     def copy(self) -> "Sightings":
         """An independent copy; to be taken between stretches."""
@@ -70,11 +99,5 @@ class Sightings:
     def _shown_in_stretch(self, key: Key, sequence_ids: np.ndarray, before_seq: int | np.ndarray) -> np.ndarray:
         if key not in self._first:
             groups = self._fresh[key]
-            ids = np.concatenate([group["sequence_id"] for group in groups])
-            seqs = np.concatenate([group.seqs for group in groups])
-            order = np.lexsort((seqs, ids))
-            known, first = np.unique(ids[order], return_index=True)
-            self._first[key] = known, seqs[order][first]
-        known, seqs = self._first[key]
-        index = np.minimum(np.searchsorted(known, sequence_ids), len(known) - 1)
-        return (known[index] == sequence_ids) & (seqs[index] < before_seq)
+            self._first[key] = _Firsts(np.concatenate([group["sequence_id"] for group in groups]), np.concatenate([group.seqs for group in groups]))
+        return self._first[key].of(sequence_ids) < before_seq
