@@ -35,13 +35,13 @@ TELLING = ("subscription.fail-over", "cluster.crash", "link.cut")
 
 OUTCOME = ("duplicates", "redeliveries", "lost", "stranded")
 
-FORMAT = 4
+FORMAT = 5
 """Raised when the picture's content changes, so that kept ones are computed again."""
 
 
 def picture_of(scenario: Any) -> dict[str, Any]:
-    """{at_us, subject, lanes: [{cluster, topic, state, length, cells, subscriptions}], threads: [{of, ends}]} of a scenario:
-    `subject` is the cluster that consumers left last, None before that."""
+    """{at_us, subject, lanes: [{cluster, number, topic, state, length, cells, subscriptions}], threads: [{of, ends}]} of a scenario:
+    lanes stand in the scenario file's order, `number` is a cluster's place among the sorted names; `subject` is the cluster that consumers left last, None before that."""
     return _kept("", scenario, _computed)
 
 
@@ -108,14 +108,17 @@ def _telling_instant(scenario: Any) -> int:
 def _lanes(world: World) -> list[dict[str, Any]]:
     """One lane per cluster, with its first topic."""
     lanes = []
-    for cluster, content in world.view()["clusters"].items():
+    view = world.view()["clusters"]
+    numbers = {cluster: number for number, cluster in enumerate(view)}
+    for cluster in world.scenario.clusters:
+        content = view[cluster]
         for topic, shown in list(content["topics"].items())[:1]:
             cells = world.cells(cluster, topic, max(0, shown["length"] - CELLS), CELLS)
             subscriptions = {
                 name: {"mark_delete_index": subscription["mark_delete_index"], "read_index": subscription["read_index"], "ranges": subscription["ranges"][-20:]}
                 for name, subscription in shown["subscriptions"].items()
             }
-            lanes.append({"cluster": cluster, "topic": topic, "state": content["state"], "length": shown["length"], "cells": cells, "subscriptions": subscriptions})
+            lanes.append({"cluster": cluster, "number": numbers[cluster], "topic": topic, "state": content["state"], "length": shown["length"], "cells": cells, "subscriptions": subscriptions})
     return lanes
 
 
@@ -123,8 +126,8 @@ def _threads(world: World, lanes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What the newest snapshots tie together: `of` the cluster that took it, `ends` {cluster: index in its log}."""
     clusters = world.view()["clusters"]
     found = []
-    for place, lane in enumerate(lanes):
-        own = 1000 * (place + 1) + SNAPSHOT_KIND
+    for lane in lanes:
+        own = 1000 * (lane["number"] + 1) + SNAPSHOT_KIND
         cells = lane["cells"]
         numbers = [number for kind, number in zip(cells["kind"], cells["number"], strict=True) if kind == own]
         for number in numbers[-THREADS:]:

@@ -27,6 +27,7 @@ def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:
         "engine_version": ENGINE_VERSION,
         "made_with": lab.engine_version,
         "until_us": scenario.until_us,
+        "lanes": list(scenario.clusters),
         "names": {
             "clusters": sorted(scenario.clusters),
             "topics": sorted(scenario.topics),

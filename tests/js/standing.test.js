@@ -132,7 +132,7 @@ test("a page that jumped over the failover finds the same marks from the dead re
 
 test("watched: a wish holds while it exists, else the lab decides; the subject is where the consumers are", () => {
   const state = lab();
-  assert.deepEqual(whatIsWatched(state, { topic: "nothing", target: "nowhere" }), { topic: "orders", subscription: "billing", subject: "a", target: "b", clusters: ["a", "b"], peers: ["b"] });
+  assert.deepEqual(whatIsWatched(state, { topic: "nothing", target: "nowhere" }), { topic: "orders", subscription: "billing", subject: "a", target: "b", clusters: ["a", "b"], lanes: ["a", "b"], peers: ["b"] });
   assert.equal(whatIsWatched(emptyLab(), {}), null);
 });
 

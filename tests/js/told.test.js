@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { toldOf } from "../../static/js/model/told.js";
 
-const watched = { topic: "orders", subscription: "billing", clusters: ["blue", "green"] };
+const watched = { topic: "orders", subscription: "billing", lanes: ["blue", "green"] };
 const told = (acknowledged, entries, more = {}) => ({ acknowledged, every_us: 1_000_000, next_us: 5_700_000, peers: { green: { entries, at_us: 4_740_000, on_the_wire: 0, ...more } } });
 
 function lab(subscription, { family = "tenant-migration", controller = null, link = "up" } = {}) {

@@ -49,7 +49,7 @@ test("a crash says who dies with it and what a failover would then cost, by the 
       forecast: { billing: { from: "a", to: { b: { duplicates: 7, stranded: 1, lost: 0 } } } },
     },
   };
-  const watched = { clusters: ["a", "b"], topic: "orders", subscription: "billing", target: "b" };
+  const watched = { clusters: ["a", "b"], lanes: ["a", "b"], topic: "orders", subscription: "billing", target: "b" };
   const words = consequencesOf({ do: "cluster.crash", cluster: "a" }, state, watched);
   assert.match(words, /billing-1 dies with it, 5 messages in its hands/);
   assert.match(words, /If billing then moved to b: 7 messages twice, 1 stranded, 0 lost/);

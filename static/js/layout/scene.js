@@ -46,8 +46,8 @@ const LOOKED_BACK = ENTRIES_HELD;
  * @returns {Scene}
  */
 export function makeScene(state, watched, { width, room, scale, window }) {
-  const names = watched.clusters.filter((cluster) => topicView(state, cluster, watched.topic));
-  const plane = makePlane({ width, scale, names: names.length ? names : watched.clusters, room });
+  const names = watched.lanes.filter((cluster) => topicView(state, cluster, watched.topic));
+  const plane = makePlane({ width, scale, names: names.length ? names : watched.lanes, room });
   const units = (cluster) => unitsOf(state, watched, cluster);
   const needed = Math.max(0, ...names.map((cluster) => neededUnits(state, watched, cluster, units(cluster))));
   const shown = fitted(window, needed, plane.a1 - plane.a0, plane.turned ? 0.7 : scale);

@@ -22,7 +22,7 @@ export function mirrorOf(state, watched) {
   if (isGroupLab(state)) return [head, ...groupMirror(state, watched), { title: "Links", lines: linesOfLinks(state) }];
   return [
     head,
-    ...watched.clusters.map((cluster) => ({ title: cluster, lines: linesOfCluster(state, watched, cluster) })),
+    ...watched.lanes.map((cluster) => ({ title: cluster, lines: linesOfCluster(state, watched, cluster) })),
     { title: "Links", lines: linesOfLinks(state) },
     { title: "Snapshots", lines: linesOfSnapshots(state, watched) },
   ];

@@ -72,6 +72,12 @@ export function clustersOf(state) {
   return named.length ? named : Object.keys(state.view?.clusters ?? {});
 }
 
+/**
+ * Clusters in the order in which they are shown: the scenario file's, so that its author says which region a story begins with. A failover
+ * changes nothing in it: a lane that leapt to another place would be looked for instead of read.
+ */
+export const lanesOf = (state) => state.welcome?.lanes ?? clustersOf(state);
+
 /** @returns {object | undefined} the view of one topic in one cluster */
 export const topicView = (state, cluster, topic) => state.view?.clusters?.[cluster]?.topics?.[topic];
 

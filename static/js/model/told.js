@@ -11,7 +11,7 @@ import { topicView } from "./state.js";
 export function toldOf(state, watched) {
   const rows = [];
   let every_us;
-  for (const from of watched.clusters) {
+  for (const from of watched.lanes) {
     const topic = topicView(state, from, watched.topic);
     const told = topic?.subscriptions?.[watched.subscription]?.told;
     if (!told) continue;

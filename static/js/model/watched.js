@@ -4,17 +4,18 @@
  */
 
 import { isGroupLab } from "./groups.js";
-import { clustersOf, subscriptionsOf, topicsOf, topicView } from "./state.js";
+import { clustersOf, lanesOf, subscriptionsOf, topicsOf, topicView } from "./state.js";
 
 /**
  * @param {import("./state.js").LabState} state
  * @param {{topic?: string, subscription?: string, target?: string, group?: string}} wish what the viewer chose
- * @returns {{topic: string, subscription: string, subject: string, target: string | null, clusters: string[], peers: string[], group?: string | null} | null}
+ * `clusters` are sorted (the number of a cell's origin is a place among them), `lanes` the same in the order in which they are shown.
+ * @returns {{topic: string, subscription: string, subject: string, target: string | null, clusters: string[], lanes: string[], peers: string[], group?: string | null} | null}
  */
 export function whatIsWatched(state, wish) {
   if (!state.view) return null;
   if (isGroupLab(state)) return watchedOfGroups(state, wish);
-  const clusters = clustersOf(state);
+  const [clusters, lanes] = [clustersOf(state), lanesOf(state)];
   const topics = topicsOf(state);
   const subscription_wish = wish.subscription ?? state.view.sentence?.subscription;
   const topic = topics.includes(wish.topic) ? wish.topic : (topics.find((name) => subscriptionsOf(state, name).includes(subscription_wish)) ?? topics[0]);
@@ -22,15 +23,15 @@ export function whatIsWatched(state, wish) {
   const subscription = subscriptions.includes(subscription_wish) ? subscription_wish : subscriptions[0];
   const subject = subjectOf(state, topic, subscription, clusters);
   const forecast = state.view.forecast?.[subscription];
-  const peers = Object.keys(forecast?.to ?? {});
+  const peers = lanes.filter((cluster) => forecast?.to?.[cluster]);
   const target = [wish.target, plannedTarget(state, subscription), state.view.sentence?.to, peers[0]].find((name) => name && name !== subject && clusters.includes(name)) ?? null;
-  return { topic, subscription, subject, target, clusters, peers };
+  return { topic, subscription, subject, target, clusters, lanes, peers };
 }
 
 /** A lab of groups has one to look at, and nodes instead of clusters with logs. */
 function watchedOfGroups(state, { group }) {
   const names = Object.keys(state.view.groups);
-  return { group: names.includes(group) ? group : (names[0] ?? null), clusters: clustersOf(state), peers: [], topic: undefined, subscription: undefined, subject: undefined, target: null };
+  return { group: names.includes(group) ? group : (names[0] ?? null), clusters: clustersOf(state), lanes: lanesOf(state), peers: [], topic: undefined, subscription: undefined, subject: undefined, target: null };
 }
 
 /** Where the scenario itself will move the subscription next: what it is about. */

@@ -126,7 +126,7 @@ function make(section, { document, window, requests, base, getState, say, wake }
   return {
     copy,
     update(state, watched) {
-      offerClusters(watched.clusters);
+      offerClusters(watched.lanes);
       if (!watched.clusters.includes(wish.cluster)) wish = { ...wish, cluster: watched.subject };
       cluster_choice.press(wish.cluster);
       const key = [state.view.branch, state.at_us, state.view.seq, wish.tool, wish.cluster, watched.topic].join("|");

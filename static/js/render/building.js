@@ -55,7 +55,7 @@ function wordsOf(pending, watched) {
 }
 
 function paint(canvas, state, watched, pending, theme, ratio, width) {
-  const peers = watched.clusters.filter((cluster) => cluster !== watched.subject && topicView(state, cluster, watched.topic));
+  const peers = watched.lanes.filter((cluster) => cluster !== watched.subject && topicView(state, cluster, watched.topic));
   const height = peers.length * ROW_PX * theme.scale + 4;
   const context = prepared(canvas, width, height, ratio);
   const x0 = 92 * theme.scale;

@@ -59,7 +59,7 @@ export function makeInspector(document, root, { getMarker, onSeek, onFollow }) {
     const producer = state.names.list[store.columns.producer[at]];
     const number = store.columns.number[at];
     const size = store.columns.size[at];
-    const lines = watched.clusters.map((name) => lineOfCluster(document, state, watched, name, identity));
+    const lines = watched.lanes.map((name) => lineOfCluster(document, state, watched, name, identity));
     open(`${producer}/${number}`, [
       element(document, "p", { text: `From ${watched.clusters[originOf(store.columns.kind[at])] ?? "?"}${size > 1 ? `, a batch of ${size} messages in one entry` : ""}.` }),
       element(document, "table.places", {}, lines),

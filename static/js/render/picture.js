@@ -34,7 +34,7 @@ export function paintPicture(canvas, picture, theme, { ratio, width, height }) {
   const cell = Math.min(22, pitch * 0.5);
   const left = lanes.findIndex((lane) => lane.cluster === picture.subject);
   const subject = left < 0 ? subjectOf(lanes, subscription) : left;
-  const ours = ownMarkers(lanes, subject);
+  const ours = ownMarkers(lanes, lanes[subject].number);
   const units = Math.max(1, ...lanes.map((lane) => lane.cells.kind.reduce((sum, kind, at) => sum + unitsOf(lane.cells, at, ours), 0)));
   const unit_px = Math.max(NARROWEST_PX, Math.min(WIDEST_PX * (height / 112), width / units));
   const head = Math.min(width - 5, units * unit_px + 2);
@@ -96,15 +96,15 @@ function subjectOf(lanes, subscription) {
   return lanes.reduce((best, lane, at) => (share(lane) > share(lanes[best]) ? at : best), 0);
 }
 
-/** @returns {(cells: object, at: number) => boolean} whether a marker belongs to the subject's own questions */
-function ownMarkers(lanes, subject) {
+/** @returns {(cells: object, at: number) => boolean} whether a marker belongs to the questions of the cluster of this number */
+function ownMarkers(lanes, number) {
   const owners = new Map();
   for (const { cells } of lanes) {
     cells.kind.forEach((kind, at) => {
       if (markerKind(kind) === 110 || markerKind(kind) === 112) owners.set(cells.snapshot[at], originOf(kind));
     });
   }
-  return (cells, at) => (owners.get(cells.snapshot[at]) ?? originOf(cells.kind[at])) === subject;
+  return (cells, at) => (owners.get(cells.snapshot[at]) ?? originOf(cells.kind[at])) === number;
 }
 
 function paintLane(context, lane, theme, { base, cell, unit_px, width, cursor, acknowledged, ours }) {

@@ -45,7 +45,7 @@ export function makeRisk(document, root) {
 }
 
 function forecastTable(document, forecast, watched) {
-  const peers = Object.keys(forecast.to);
+  const { peers } = watched;
   const head = element(document, "tr", {}, [
     element(document, "th", { text: `If ${forecast.from} failed now`, scope: "col" }),
     ...peers.map((peer) => element(document, `th${peer === watched.target ? ".on" : ""}`, { text: peer, scope: "col" })),

@@ -71,7 +71,7 @@ export function makeTimeSection(root, on, plotly, passages) {
     /** @returns {boolean} whether a drawing of the curve is owed */
     update(state, watched, theme, { now_us: shown_us, plane, ratio, wall_ms, spare, lit, landmarks }) {
       now_us = shown_us;
-      const lanes = watched.clusters;
+      const { lanes } = watched;
       const width = section.clientWidth;
       const narrow = plane.turned;
       const x0 = narrow ? 72 : plane.a0;

@@ -4,7 +4,7 @@ import { element, required } from "../render/dom.js";
 import { COMMANDS, commandOf } from "../model/commands.js";
 import { consequencesOf } from "../model/consequences.js";
 import { capitalised } from "../model/format.js";
-import { clustersOf, topicsOf, subscriptionsOf } from "../model/state.js";
+import { lanesOf, topicsOf, subscriptionsOf } from "../model/state.js";
 
 const HINTS = {
   duration: "such as 300ms or 2s",
@@ -78,7 +78,7 @@ export function makeCommandForm(document, dialog, { getState, getWatched, onComm
     const state = getState();
     const watched = getWatched();
     const names = state.welcome?.names ?? {};
-    const clusters = clustersOf(state);
+    const clusters = lanesOf(state);
     switch (argument.kind) {
       case "choice":
         return argument.choices;

@@ -1,7 +1,7 @@
 /** The failover dialog: from, to, mode, with the producers; beside it what the forecast says of the choice. */
 
 import { element, required } from "../render/dom.js";
-import { clustersOf } from "../model/state.js";
+import { lanesOf } from "../model/state.js";
 import { counted } from "../model/format.js";
 
 const MODES = {
@@ -60,7 +60,7 @@ export function makeFailoverDialog(document, dialog, { getState, getWatched, onC
   return {
     show() {
       const watched = getWatched();
-      const options = (chosen) => clustersOf(getState()).map((name) => element(document, "option", { text: name, value: name, selected: name === chosen }));
+      const options = (chosen) => lanesOf(getState()).map((name) => element(document, "option", { text: name, value: name, selected: name === chosen }));
       field("from").replaceChildren(...options(watched.subject));
       field("to").replaceChildren(...options(watched.target));
       required(dialog, "[data-part=failover-title]").textContent = `Fail ${watched.subscription} over`;

@@ -108,9 +108,9 @@ export function flightMenu(flight) {
 
 /** The menu of "Break…": the same things without a pointer, and every other command. */
 export function breakMenu(state, watched) {
-  const up = watched.clusters.filter((cluster) => state.view.clusters[cluster]?.state === "up");
-  const down = watched.clusters.filter((cluster) => state.view.clusters[cluster]?.state === "down");
-  const pairs = watched.clusters.flatMap((a, at) => watched.clusters.slice(at + 1).map((b) => [a, b]));
+  const up = watched.lanes.filter((cluster) => state.view.clusters[cluster]?.state === "up");
+  const down = watched.lanes.filter((cluster) => state.view.clusters[cluster]?.state === "down");
+  const pairs = watched.lanes.flatMap((a, at) => watched.lanes.slice(at + 1).map((b) => [a, b]));
   const links = pairs.filter(([a, b]) => state.view.links[`${a} -> ${b}`] || state.view.links[`${b} -> ${a}`]);
   const over = watched.clusters.length > 1 ? [{ says: "Fail over…", key: "O", harm: true, act: "failOver" }] : [];
   return [
