@@ -85,6 +85,12 @@ test("a subscription that is missing in the other region: everything acknowledge
   assert.deepEqual(having(bitsOf(missing, "b"), TWICE), [], "at Latest nothing comes again");
 });
 
+test("what a cursor passed over without an ack is neither done nor twice where the engine says that nothing would come twice", () => {
+  const bits = bitsOf(lab({ more: { forecast: forecast(0) } }), "b");
+  assert.deepEqual(having(bits, TWICE), []);
+  assert.deepEqual(having(bits, DONE), [0, 1], "the rest comes, once");
+});
+
 test("markers are ours when the subject asked, also those that others wrote in answer", () => {
   const state = lab({ log: "aQRSU" });
   assert.deepEqual(having(bitsOf(state, "a", 5), OURS), [1, 2, 3, 4]);

@@ -88,7 +88,10 @@ export function makeStanding(state, watched) {
     const all_delivered = noneQueued(cursor);
     const begin = state.begins[beginKey(cluster, topic, subscription)] ?? -1;
     // where the subscription is missing it would be created: the engine's forecast says whether at the beginning
-    const would_come = cluster !== subject && (cursor !== undefined || forecast?.to?.[cluster]?.duplicates > 0);
+    const counted = forecast?.from === subject ? forecast.to?.[cluster]?.duplicates : undefined;
+    const would_come = cluster !== subject && (cursor !== undefined || counted > 0);
+    // where the engine says that nothing would come twice, what some cursor passed over without an ack (a skip, an unsafe snapshot) still comes, once
+    const comes_once = counted === 0 && cursor !== undefined;
     for (let index = Math.max(from, store.first); index < Math.min(to, store.first + store.count); index++) {
       const at = index - store.first;
       const here = isAcknowledged(cursor, index);
@@ -99,7 +102,8 @@ export function makeStanding(state, watched) {
         continue;
       }
       const identity = identityOf(store.columns, at);
-      if (!here && anywhere.has(identity)) bit |= (would_come || (moved?.to === cluster && !held.has(index))) && !inRanges(cursor?.said ?? [], index) ? DONE | TWICE : DONE;
+      const filtered = inRanges(cursor?.said ?? [], index);
+      if (!here && anywhere.has(identity) && (filtered || !comes_once)) bit |= (would_come || (moved?.to === cluster && !held.has(index))) && !filtered ? DONE | TWICE : DONE;
       if (then && moved.to === cluster && cameTwice(moved, then, identity, index, bit, all_delivered)) bit = (bit & ~TWICE) | CAME_TWICE;
       if (cluster === failed && reached && !reached.has(identity)) bit |= STRANDED;
       if (moved?.to === cluster && index <= begin && owed.has(identity) && !anywhere.has(identity)) bit = (bit & ~DONE) | LOST;

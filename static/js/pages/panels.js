@@ -76,7 +76,7 @@ export function makePanels(root, panels, parts, onShow) {
     const named = { ...welcome.names, peers: welcome.names.clusters.slice(1) };
     const serves = ({ needs }) => !needs || [needs].flat().some((kind) => named[kind].length > 0);
     for (const panel of panels) held.get(panel.name).tab.hidden = !serves(panel) && panel.name !== asked;
-    time.tab.hidden = welcome.names.clusters.length === 0; // its diagram is of clusters' logs
+    time.tab.hidden = named.peers.length === 0; // it shows what travels between clusters, and what a failover would cost: one alone has neither
     const own = panels.find((panel) => panel.family === welcome.family && serves(panel));
     if (own && !decided) choose(own.name);
     else if (held.get(shown).tab.hidden && names().length > 0) choose(names()[0]);

@@ -77,6 +77,7 @@ function fill(document, made, scene, state, lane) {
   const names = Object.keys(held.cursor?.consumers ?? {});
   const reads = names.length > 0;
   setText(made.role, roleOf(scene, state.view, lane.name, reads));
+  made.role.hidden = !made.role.textContent;
   setText(made.consumers.firstChild, names.length === 1 ? names[0] : `${names.length} consumers`);
   made.consumers.hidden = !reads;
   setText(made.trouble, troubleOf(held, names, scene.plane.turned, state.view.clusters));
@@ -84,8 +85,9 @@ function fill(document, made, scene, state, lane) {
   made.box.classList.toggle("target", lane.name === watched.target);
 }
 
-/** What the watched subscription does in a cluster; a turned lane has no room for its name. */
+/** What the watched subscription does in a cluster, nothing in one that is down; a turned lane has no room for its name. */
 function roleOf({ plane, lanes, watched }, view, cluster, reads) {
+  if (lanes[cluster].state !== "up") return "";
   if (reads) return plane.turned ? "reads here" : `${watched.subscription} reads here`;
   if (lanes[cluster].cursor) return "standby";
   return audienceWords(view, cluster, watched.topic) ?? (plane.turned ? "none here" : `no ${watched.subscription ?? "subscription"} here`);

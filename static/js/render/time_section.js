@@ -12,7 +12,7 @@ import { listenToTime } from "./time_gestures.js";
 const LOWEST_CURVE_PX = 58;
 const HIGHEST_CURVE_PX = 200;
 /** A line for the curve's words, where they cannot stand beside it. */
-const CAPTION_PX = 26;
+const CAPTION_PX = 32;
 /** How near a click must be to a mark, px. */
 const NEAR_PX = 12;
 /** A key pans by this part of the window. */
@@ -29,6 +29,7 @@ export function makeTimeSection(root, on, plotly, passages) {
   const canvas = required(section, "[data-part=spacetime]");
   const chart = required(section, "[data-part=curve]");
   const caption = required(section, "[data-part=curve-caption]");
+  const others = required(section, "[data-part=curve-others]");
   const note = required(section, "[data-part=time-note]");
   const curve = makeCurve(chart, plotly);
   let window = null;
@@ -88,7 +89,7 @@ export function makeTimeSection(root, on, plotly, passages) {
         drawn = key;
         section.style.height = `${height + 8}px`;
         chart.style.top = `${strip_px + 8}px`;
-        caption.style.top = `${narrow ? strip_px - caption_px + 8 : strip_px + 16}px`;
+        caption.style.top = `${narrow ? strip_px - caption_px + 14 : strip_px + 4}px`;
         caption.style.width = narrow ? "auto" : `${x0 - 40}px`;
         places = paintSpacetime(canvas, state, watched, theme, {
           width,
@@ -106,6 +107,8 @@ export function makeTimeSection(root, on, plotly, passages) {
         });
         setText(note, shown.bins ? `${shown.count ? whole(shown.count) : "Many"} events of markers: drawn as how many; magnify to see each.` : shown.waiting ? "Fetching this stretch…" : "");
       }
+      const beside = narrow ? [] : watched.peers.filter((peer) => peer !== watched.target);
+      setText(others, beside.length > 1 ? "the others" : (beside[0] ?? ""));
       caption.hidden = chart.hidden = state.forecast.length > 0 && watched.peers.length === 0;
       return curve.update(state, watched, theme, { window, x0, x1, width, height: curve_px }, wall_ms);
     },
