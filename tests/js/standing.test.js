@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { reduce } from "../../static/js/model/reduce.js";
 import { emptyLab } from "../../static/js/model/state.js";
-import { CAME_TWICE, DONE, HELD, HERE, makeStanding, OURS, STRANDED, TWICE } from "../../static/js/model/standing.js";
+import { CAME_TWICE, DONE, HELD, HERE, LOST, makeStanding, OURS, STRANDED, TWICE } from "../../static/js/model/standing.js";
 import { stretchesOf } from "../../static/js/model/causes.js";
 import { whatIsWatched } from "../../static/js/model/watched.js";
 import { plainSentence, sentenceOf } from "../../static/js/model/sentence.js";
@@ -167,4 +167,12 @@ test("a thing under the pointer in words", () => {
   assert.equal(wordsOfThing(state, watched, { cluster: "b", index: 0 }), "web/0, from a, 3:0, let go here");
   assert.equal(wordsOfThing(state, watched, { cluster: "b", index: 2 }), "request of S1, written in a, 3:2");
   assert.equal(wordsOfThing(state, watched, { cluster: "b", index: 99 }), "");
+});
+
+test("what a cursor covers and nobody acknowledged is lost there, where it is as many as the engine counts", () => {
+  const figures = (lost) => ({ billing: { from: "a", to: { b: { duplicates: 4, redeliveries: 0, lost, stranded: 0, stranded_unprocessed: 0 } } } });
+  const seen = (lost) => bitsOf(lab({ b: cursor({ mark: 1, ranges: [[4, 4]] }), more: { forecast: figures(lost) } }), "b");
+  assert.deepEqual(having(seen(1), LOST), [4], "a's consumer still holds it");
+  assert.deepEqual(having(seen(1), DONE), [0, 1, 2, 3, 5, 7]);
+  assert.deepEqual(having(seen(2), LOST), [], "not as many: nothing is claimed");
 });

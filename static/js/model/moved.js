@@ -26,6 +26,7 @@ export function standingAtFailover(before, rows, frame) {
     mark_delete_index: cursor?.mark_delete_index ?? -1,
     ranges: cursor?.ranges ?? [],
     acknowledged: acknowledgedIdentities(before, topic, row.subscription, clustersOf(before)),
+    elsewhere: acknowledgedIdentities(before, topic, row.subscription, clustersOf(before).filter((cluster) => cluster !== row.peer)),
   };
 }
 

@@ -6,6 +6,7 @@
 import { identityOf, originOf, markerKind } from "./cells.js";
 import { beginKey } from "./begins.js";
 import { inRanges, isAcknowledged } from "./acknowledged.js";
+import { passedOver } from "./passed_over.js";
 import { topicView } from "./state.js";
 
 export const DONE = 1; // acknowledged here or anywhere else
@@ -16,7 +17,7 @@ export const CAME_TWICE = 16; // has been delivered here again
 export const STRANDED = 32; // only in the cluster that failed
 export const OURS = 64; // a marker of the subject cluster's own questions
 const READ = 128; // read by the dispatcher
-export const LOST = 256; // owed to the consumers that moved here, and before the place where the cursor here began
+export const LOST = 256; // owed to the consumers here, and before the place where the cursor here began, or passed over by it
 
 /** Entries looked at per cluster when asking what was acknowledged anywhere; twice the widest window. */
 const LOOKED_AT = 12_000;
@@ -68,6 +69,9 @@ export function makeStanding(state, watched) {
   const { topic, subscription, subject, clusters } = watched;
   const anywhere = acknowledgedIdentities(state, topic, subscription, clusters);
   const moved = state.moved && state.moved.topic === topic && state.moved.subscription === subscription ? state.moved : null;
+  const others = (cluster) => acknowledgedIdentities(state, topic, subscription, clusters.filter((one) => one !== cluster));
+  const passed = new Map(clusters.map((cluster) => [cluster, passedOver(state, watched, cluster, moved, others)]));
+  for (const identities of passed.values()) for (const identity of identities) anywhere.delete(identity);
   const failed = moved && state.view.clusters[moved.from]?.state !== "up" ? moved.from : null;
   const target_store = failed ? state.cells[`${moved.to}/${topic}`] : undefined;
   const reached = target_store ? identitiesIn(target_store) : null;
@@ -106,6 +110,7 @@ export function makeStanding(state, watched) {
       if (!here && anywhere.has(identity) && (filtered || !comes_once)) bit |= (would_come || (moved?.to === cluster && !held.has(index))) && !filtered ? DONE | TWICE : DONE;
       if (then && moved.to === cluster && cameTwice(moved, then, identity, index, bit, all_delivered)) bit = (bit & ~TWICE) | CAME_TWICE;
       if (cluster === failed && reached && !reached.has(identity)) bit |= STRANDED;
+      if (passed.get(cluster).has(identity)) bit = (bit & ~DONE) | LOST;
       if (moved?.to === cluster && index <= begin && owed.has(identity) && !anywhere.has(identity)) bit = (bit & ~DONE) | LOST;
       bits[index - from] = bit;
     }

@@ -9,7 +9,8 @@ import { caseChooser, chosenCase } from "../render/case_chooser.js";
 
 const PAGE = 60;
 const EVERY_MS = 3000;
-const KIND_ORDER = ["duplicates", "redeliveries", "stranded", "lost"];
+/** The worst first: what is lost is seldom much, and must not hide below a long list of duplicates. */
+const KIND_ORDER = ["lost", "duplicates", "redeliveries", "stranded"];
 
 /** @type {import("./panel_list.js").Panel} */
 export const WHY_TWICE = { name: "why-twice", title: "Why twice?", needs: ["peers", "groups"], make };
@@ -58,7 +59,9 @@ function make(section, { document, requests, base, getState, getWatched, say, wa
 
   function headline(failover) {
     const twice = failover.duplicates ? `${counted(failover.duplicates, "message")} came twice` : "nothing came twice";
-    return element(document, "p.lead-in", {}, [`${failover.subscription} moved from ${failover.from} to ${failover.to} at ${seconds(failover.at_us)} s, and `, element(document, failover.duplicates ? "b.harm-text" : "b", { text: twice }), ". Choose a message to be told its story."]);
+    const lost = failover.groups.filter(({ kind }) => kind === "lost").reduce((sum, { count }) => sum + count, 0);
+    const losses = lost ? [", ", element(document, "b.harm-text", { text: `${counted(lost, "message")} ${lost === 1 ? "is" : "are"} lost` })] : [];
+    return element(document, "p.lead-in", {}, [`${failover.subscription} moved from ${failover.from} to ${failover.to} at ${seconds(failover.at_us)} s, and `, element(document, failover.duplicates ? "b.harm-text" : "b", { text: twice }), ...losses, ". Choose a message to be told its story."]);
   }
 
   function sharedHeadline(group) {

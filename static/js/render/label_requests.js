@@ -10,6 +10,7 @@ import { WORDS_PX, xOf, yOf } from "../layout/plane.js";
 import { gapsOf } from "../model/acknowledged.js";
 import { CAUSE_WORDS } from "../model/causes.js";
 import { span, whole } from "../model/format.js";
+import { beginKey } from "../model/begins.js";
 import { HELD, LOST, STRANDED } from "../model/standing.js";
 import { subscriptionsOf, topicsOf } from "../model/state.js";
 import { bordersOf } from "./ledgers.js";
@@ -42,7 +43,7 @@ export function labelRequests(scene, state, measure, line) {
     askCursor(scene, lane, ask);
     askHoles(scene, state, lane, ask);
     askCauses(scene, state, lane, ask);
-    askStranded(scene, lane, ask);
+    askStranded(scene, state, lane, ask);
     askLedgers(scene, lane, ask);
   });
   for (const thread of scene.threads) askThread(scene, thread, ask);
@@ -179,21 +180,27 @@ function firstHoleName(scene, state) {
   return at >= 0 && at < store.count && store.columns.kind[at] < 100 ? nameOfMessage(state, store, at) : null;
 }
 
-function askStranded(scene, lane, ask) {
+function askStranded(scene, state, lane, ask) {
   const { plane } = scene;
   const { strip, bits } = scene.lanes[lane.name];
   for (const [bit, word, reason] of [
     [STRANDED, "stranded", `: never left ${lane.name}`],
-    [LOST, "lost", ": the subscription began after them"],
+    [LOST, "lost", ""],
   ]) {
     const first = bits.findIndex((one) => one & bit);
     if (first < 0) continue;
     const last = bits.findLastIndex((one) => one & bit);
     const count = harmRun(`${whole(bits.reduce((sum, one) => sum + (one & bit ? 1 : 0), 0))} ${word}`, 650);
+    const why = bit === LOST ? lostBecause(scene, state, lane, strip.from + first) : reason;
     const middle = (nearEdge(strip, strip.from + first) + nearEdge(strip, strip.from + last)) / 2;
     const anchor = { ...anchorAt(plane, lane, middle, plane.cell + (plane.turned ? 19 : WORDS_PX * plane.scale)), end: plane.a1 };
-    ask(PRIORITY.harm, plane.turned ? [count] : [count, harmRun(reason)], anchor, plane.turned ? ["left"] : ["below"], [[count]]);
+    ask(PRIORITY.harm, plane.turned ? [count] : [count, harmRun(why)], anchor, plane.turned ? ["left"] : ["below"], [[count]]);
   }
+}
+
+function lostBecause({ watched }, state, lane, index) {
+  const begin = state.begins[beginKey(lane.name, watched.topic, watched.subscription)] ?? -1;
+  return index <= begin ? ": the subscription began after them" : ": the cursor passed over, nobody read";
 }
 
 function askThread(scene, thread, ask) {
