@@ -2,11 +2,15 @@
 
 import { isGroupLab } from "../model/groups.js";
 import { latestFailover } from "../model/sentence.js";
-import { required } from "../render/dom.js";
+import { required, setText } from "../render/dom.js";
+
+/** Whoever reads that something was lost asks that first. */
+const questionOf = (over) => (over?.lost ? `Why lost${over.duplicates ? ", why twice" : ""}?` : "Why twice?");
 
 /** @param {HTMLElement} root @param {ReturnType<import("./panels.js").makePanels>} panels */
 export function makeAsks(root, panels) {
   const line = required(root, "[data-part=asks]");
+  const why = required(line, "[data-act=why-twice]");
   for (const [act, name] of Object.entries({ "why-twice": "why-twice", "what-helps": "what-if" })) {
     required(line, `[data-act=${act}]`).addEventListener("click", () => {
       panels.show(name);
@@ -17,7 +21,9 @@ export function makeAsks(root, panels) {
   }
   return {
     update(state, watched) {
-      const hidden = isGroupLab(state) ? !state.view.groups[watched.group]?.figures?.duplicates : !latestFailover(state, watched.subscription);
+      const over = isGroupLab(state) ? null : latestFailover(state, watched.subscription);
+      setText(why, questionOf(over));
+      const hidden = isGroupLab(state) ? !state.view.groups[watched.group]?.figures?.duplicates : !over;
       if (line.hidden !== hidden) line.hidden = hidden;
     },
   };
