@@ -55,28 +55,51 @@ function ends(edges, edge) {
   return { from: spread(edge.from), to: spread(edge.to) };
 }
 
+/** How far along the row and how far across it, as x and y. */
+const pointsOf = (turned) => (along, across) => (turned ? [across, along] : [along, across]);
+
 function wayOf(edge, nodes, place, spread, k, turned) {
   const [a, b] = [nodes[place.get(edge.from)], nodes[place.get(edge.to)]];
+  return sideOf(edge) === 0 ? straightWay(a, b, turned) : arcWay(edge, a, b, spread, k, turned);
+}
+
+function straightWay(a, b, turned) {
+  const point = pointsOf(turned);
+  const middle = turned ? a.x + a.width / 2 : a.y + a.height / 2;
+  const [from, to] = turned ? [a.y + a.height, b.y] : [a.x + a.width, b.x];
+  const head = point(to, middle);
+  return { path: `M${point(from, middle).join(" ")}L${head.join(" ")}`, head, angle: turned ? 90 : 0, middle: point((from + to) / 2, middle) };
+}
+
+function arcWay(edge, a, b, spread, k, turned) {
   const side = sideOf(edge);
-  if (side === 0) {
-    const middle = turned ? a.x + a.width / 2 : a.y + a.height / 2;
-    const [from, to] = turned ? [a.y + a.height, b.y] : [a.x + a.width, b.x];
-    const points = turned ? [middle, from, middle, to] : [from, middle, to, middle];
-    return { path: `M${points[0]} ${points[1]}L${points[2]} ${points[3]}`, head: points.slice(2), angle: turned ? 90 : 0, middle: [(points[0] + points[2]) / 2, (points[1] + points[3]) / 2] };
-  }
+  const before = side < 0;
+  const point = pointsOf(turned);
   const centre = (node) => (turned ? node.y + node.height / 2 : node.x + node.width / 2);
-  const edge_of = (node) => (turned ? (side < 0 ? node.x : node.x + node.width) : side < 0 ? node.y : node.y + node.height);
+  const nearSide = (node) => (turned ? node.x : node.y);
+  const depth = (node) => (turned ? node.width : node.height);
+  const rim = (node) => (before ? nearSide(node) : nearSide(node) + depth(node));
   const landing = (turned ? 9 : LANDING) * k;
   const [from, to] = [centre(a) + spread.from * landing, centre(b) + spread.to * landing];
-  const [out_a, out_b] = [edge_of(a), edge_of(b)];
-  const furthest = (side < 0 ? Math.min(out_a, out_b) : Math.max(out_a, out_b)) + side * outOf(edge) * k;
-  const point = (one, out) => (turned ? `${out} ${one}` : `${one} ${out}`);
+  const [rim_a, rim_b] = [rim(a), rim(b)];
+  const furthest = (before ? Math.min(rim_a, rim_b) : Math.max(rim_a, rim_b)) + side * outOf(edge) * k;
   const corner = Math.min(8 * k, Math.abs(to - from) / 2) * Math.sign(to - from);
-  const bend = side * Math.min(8 * k, Math.abs(furthest - out_a));
+  const bend = side * Math.min(8 * k, Math.abs(furthest - rim_a));
+  const [m, l, q1, q2, l2, q3, q4, end] = [
+    [from, rim_a],
+    [from, furthest - bend],
+    [from, furthest],
+    [from + corner, furthest],
+    [to - corner, furthest],
+    [to, furthest],
+    [to, furthest - bend],
+    [to, rim_b],
+  ].map(([along, across]) => point(along, across).join(" "));
+  const [into_before, into_after] = turned ? [0, 180] : [90, 270];
   return {
-    path: `M${point(from, out_a)}L${point(from, furthest - bend)}Q${point(from, furthest)} ${point(from + corner, furthest)}L${point(to - corner, furthest)}Q${point(to, furthest)} ${point(to, furthest - bend)}L${point(to, out_b)}`,
-    head: turned ? [out_b, to] : [to, out_b],
-    angle: turned ? (side < 0 ? 0 : 180) : side < 0 ? 90 : 270,
-    middle: turned ? [furthest, (from + to) / 2] : [(from + to) / 2, furthest],
+    path: `M${m}L${l}Q${q1} ${q2}L${l2}Q${q3} ${q4}L${end}`,
+    head: point(to, rim_b),
+    angle: before ? into_before : into_after,
+    middle: point((from + to) / 2, furthest),
   };
 }
