@@ -47,13 +47,13 @@ class Looking:
         self._listener = listener
         self._playback = playback
         self._epoch = first_epoch
-        self._replicated: list[str] = []  # subscriptions that the risk curve is about
+        self._movable: list[str] = []  # subscriptions that the risk curve is about: replicated or not, they could go to another cluster
         self._snapshot_wanted = False
         self._making: Iterator[None] | None = None  # a frame, or a point of the curve
 
     def begin(self, world: Any, scenario: Any) -> None:
         """There is a world to look at."""
-        self._replicated = [name for name, spec in sorted(scenario.subscriptions.items()) if spec.replicate_subscription_state]
+        self._movable = [name for name, spec in sorted(scenario.subscriptions.items()) if len(scenario.topics[spec.topic].clusters) > 1]
         self.frames = FrameMaker(world)
 
     def new_epoch(self) -> None:
@@ -130,7 +130,7 @@ class Looking:
         """A point of the risk curve, one subscription in a slice."""
         assert self.frames is not None
         world, forecasts = self.frames.world, {}
-        for name in self._replicated if self._listener.watched() else ():
+        for name in self._movable if self._listener.watched() else ():
             yield None
             forecasts[name] = {"to": world.forecast(name), "lag_us": world.sync_lag(name)}
         if forecasts:

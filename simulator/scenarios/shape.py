@@ -76,7 +76,7 @@ HEAD = (
     Key("options", "options", "the lab's own switches for version-dependent or hypothetical behaviour"),
 )
 
-CLUSTERS = Section("clusters", "cluster", model.ClusterSpec, "the clusters, by name", (
+CLUSTERS = Section("clusters", "cluster", model.ClusterSpec, "the clusters, by name; the page shows them in this order", (
     Key("settings", "settings", "broker settings that differ from the scenario's"),
     Key("firstLedger", "integer", "number of the first ledger opened here; without it the lab chooses", attribute="first_ledger", minimum=0, maximum=1_000_000_000),
     Key("peerClusters", "clusters", "clusters that may not stand beside it in a namespace's replication list", attribute="peer_clusters"),

@@ -140,6 +140,8 @@ test("watched: a wish holds while it exists, else the lab decides; the subject i
   const state = lab();
   assert.deepEqual(whatIsWatched(state, { topic: "nothing", target: "nowhere" }), { topic: "orders", subscription: "billing", subject: "a", target: "b", clusters: ["a", "b"], lanes: ["a", "b"], peers: ["b"] });
   assert.equal(whatIsWatched(emptyLab(), {}), null);
+  const ordered = whatIsWatched({ ...state, welcome: { ...state.welcome, lanes: ["b", "a"] } }, {});
+  assert.deepEqual([ordered.lanes, ordered.clusters], [["b", "a"], ["a", "b"]], "shown in the scenario file's order, numbered in that of names");
 });
 
 test("the sentence says the engine's figures and names harm only when there is some", () => {

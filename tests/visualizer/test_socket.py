@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from asgiref.sync import sync_to_async
 from labsite.asgi import application
-from tests.visualizer.pages import Page, Socket
+from tests.visualizer.pages import Page, SCENARIO, Socket
 from visualizer.models import Lab, LabCommand
 
 
@@ -80,6 +81,18 @@ async def test_seeking_begins_an_epoch_with_a_snapshot(owner):
     back = await owner.seek(1_000_000)
     assert back["epoch"] > frame["epoch"]
     assert back["view"]["furthest_us"] == 4_000_000
+
+
+async def test_the_risk_curve_of_a_stretch_that_was_run_comes_for_a_local_subscription_too(hub):
+    from visualizer.definitions import new_lab
+
+    local = await sync_to_async(new_lab)({"yaml": SCENARIO.replace("replicateSubscriptionState: true, ", "")})
+    page = Page(local.lab.pk, local.token)
+    await page.open()
+    frame = await page.seek(1_000_000)
+    assert [at_us for at_us, _ in frame["forecast"] if at_us] == list(range(100_000, 1_000_001, 100_000))
+    assert frame["forecast"][-1][1]["billing"]["b"] == frame["view"]["forecast"]["billing"]["to"]["b"]["duplicates"] > 0
+    await page.close()
 
 
 async def test_seeking_to_a_row_stands_at_its_instant(owner):

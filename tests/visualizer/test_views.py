@@ -7,9 +7,10 @@ import json
 import pytest
 from django.test import Client
 
-from simulator import scenario_names
+from simulator import World, load_scenario, scenario_names
 from tests.visualizer.pages import SCENARIO
 from visualizer.models import Lab, ScenarioPicture
+from visualizer.pictures import picture_at
 
 pytestmark = pytest.mark.django_db
 
@@ -153,3 +154,11 @@ def test_a_lab_that_is_not_there_is_a_page_of_its_own(client):
     for path in ("/labs/nosuchlab/", "/labs/nosuchlab/replay/"):
         answer = client.get(path)
         assert answer.status_code == 404 and b"<html" in answer.content
+
+
+def test_a_picture_shows_the_regions_in_the_files_order():
+    scenario = load_scenario("region-down")
+    world = World.from_scenario(scenario)
+    world.run(2_000_000)
+    lanes = picture_at(world)["lanes"]
+    assert [(lane["cluster"], lane["number"]) for lane in lanes] == [("us-west", 2), ("us-east", 1), ("eu-central", 0)]
