@@ -78,13 +78,21 @@ class Groups:
         for at_us, together in groupby(groups, key=lambda group: group.at_us):
             if at_us >= horizon_us:
                 break
-            before, self.cursor = (self.cursor, self.flush_us, len(self.sent)), self.cursor.copy()
+            count = len(self.sent)
+            if not count:
+                self.cursor = self.cursor.copy()
             if not all(map(self._send, together)):
-                self.cursor, self.flush_us, count = before
-                del self.sent[count:]
+                self._send_only(groups[:count])
                 return at_us
             horizon_us = min(horizon_us, self.flush_us or horizon_us)
         return horizon_us
+
+    def _send_only(self, groups: list[Group]) -> None:
+        """These, from the beginning: what came after them has moved the cursor already."""
+        cursor = self.work.lane.subscription.cursor
+        self.sent, self.flush_us, self.cursor = [], None, cursor.copy() if groups else cursor
+        for group in groups:
+            self._send(group)
 
     def _gather(self, turn: int, horizon_us: int, groups: list[Group]) -> int:
         """Adds a consumer's groups that may be sent before `horizon_us`; returns the first instant, at most that, where it is not as simple."""

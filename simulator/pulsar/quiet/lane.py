@@ -15,7 +15,7 @@ from simulator.kernel.random import Shares
 from simulator.pulsar.consumer import RUNNING as TAKING
 from simulator.pulsar.quiet.groups import Groups
 from simulator.pulsar.quiet.passing import ENTRIES_MAX, ENTRY_BYTES_MAX
-from simulator.pulsar.quiet.work import Work
+from simulator.pulsar.quiet.work import NEVER, Work
 from simulator.pulsar.replicator import STARTED
 from simulator.trace.registry import NULL
 
@@ -61,7 +61,7 @@ class Lane:
 
     def foresee(self, survey: Survey) -> int:
         """From the publish that is due now on; returns the first instant, at most the survey's horizon, at which something else happens."""
-        producer, first_us, horizon_us = self.producer, self.producer.runtime.now_us, survey.horizon_us
+        producer, first_us, horizon_us = self.producer, self.producer.runtime.now_us, min(survey.horizon_us, self._update_us(survey))
         due = (horizon_us - first_us) // producer.every_us + 1  # at random instants it is a guess, and a stretch may be shorter than it could
         room, horizon_us = self._room(first_us, horizon_us, len(survey.own))
         count = min(MESSAGES_AT_ONCE, due, room)
@@ -86,6 +86,15 @@ class Lane:
             self.groups = Groups(self.work)
             horizon_us = self.groups.foresee(horizon_us)
         return horizon_us
+
+    def _update_us(self, survey: Survey) -> int:
+        """When the acks that wait now are sent, if an Update follows from it as good as surely; else never. To look further would be for nothing."""
+        if len(self.sessions) != 1 or self.subscription.cache is None or not self.subscription.cache.snapshots:
+            return NEVER
+        consumer, timer_us = self.sessions[0].consumer, survey.timer_us[0]
+        if consumer.special is not None or self.subscription.cursor.deleted_count:
+            return NEVER
+        return consumer.group_ends_us(self.producer.runtime.now_us) if timer_us is None else timer_us
 
     def _room(self, now_us: int, horizon_us: int, own: int) -> tuple[int, int]:
         """Messages that fit everywhere, and the first instant, at most `horizon_us`, at which that may change; the last message of the plan is
