@@ -77,10 +77,10 @@ class Rows:
         if not len(self):
             return
         columns = [self[name] for name in names]
-        combined = _combined(columns)
-        if (combined == combined[0]).all():
+        if all((column == column[0]).all() for column in columns):
             yield tuple(int(column[0]) for column in columns), self
             return
+        combined = _combined(columns)
         order = np.argsort(combined, kind="stable")
         edges = np.flatnonzero(np.diff(combined[order])) + 1
         for members in np.split(order, edges):

@@ -8,6 +8,7 @@ change. The persisted side is what a recovery after a crash finds; a clean close
 
 from __future__ import annotations
 
+import numpy as np
 from pyroaring import BitMap
 
 from simulator.log.ledgers import TopicLog
@@ -78,9 +79,23 @@ class Cursor:
         elif last >= first:
             before = len(self._deleted)
             self._deleted.add_range(first, last + 1)
-            self._deleted_count += len(self._deleted) - before
-            self._ranges_total = -1
-            self.dirty = True
+            if added := len(self._deleted) - before:
+                self._deleted_count += added
+                self._ranges_total = -1
+                self.dirty = True
+
+    def acknowledge_many(self, indices: np.ndarray) -> None:
+        """Acknowledges entries, each run of them in one step."""
+        if self._batches:
+            for index in indices.tolist():
+                self.acknowledge(index)
+            return
+        firsts = [0, *((indices[1:] != indices[:-1] + 1).nonzero()[0] + 1).tolist()]
+        for first, last in zip(indices[firsts].tolist(), indices[[*(first - 1 for first in firsts[1:]), -1]].tolist()):
+            if first == last:
+                self.acknowledge(first)
+            else:
+                self.acknowledge_range(first, last)
 
     def copy(self) -> Cursor:
         """An equal cursor of its own; bitmaps are shared until written."""

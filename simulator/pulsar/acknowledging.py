@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.kernel.random import Shares, stream_key
 from simulator.pulsar.giving_back import GivesBack
+from simulator.pulsar.waiting_acks import WaitingAcks
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Acknowledger(GivesBack):
         spec = self.spec
         self.kinds = {kind: self.runtime.name(kind) for kind in ("individual", "cumulative")}
         self.in_hand: dict[Key, Handed] = {}
-        self.ack_pending: dict[Key, Ack] = {}
+        self.ack_pending = WaitingAcks()
         self.batches_waiting: dict[tuple[Place, int], bool] = {}  # entries of several messages in it
         self.batched_waiting = 0  # messages of these in it
         self.acknowledged_to: dict[Place, tuple[int, int]] = {}  # the last cumulative ack: (index, batch_index or _WHOLE_ENTRY)
@@ -234,7 +235,7 @@ class Acknowledger(GivesBack):
     def _wait_to_be_sent(self, key: Key, session: Session, ack: Ack) -> None:
         batch_index = key[2]
         if batch_index == NULL:
-            self.ack_pending[key] = ack
+            self.ack_pending.put(key, ack)
         elif self._acks_in_batches(session):
             self._add_of_batch(key, ack)
         else:
@@ -256,10 +257,10 @@ class Acknowledger(GivesBack):
     def _add_of_batch(self, key: Key, ack: Ack) -> None:
         self.batched_waiting += key not in self.ack_pending
         self.batches_waiting[key[:2]] = True
-        self.ack_pending[key] = ack
+        self.ack_pending.put(key, ack)
 
     def _forget_pending(self) -> None:
-        self.ack_pending = {}
+        self.ack_pending.clear()
         self.batches_waiting, self.batched_waiting = {}, 0
 
     def forget_whole_entry(self, item: Item) -> None:
@@ -297,9 +298,15 @@ class Acknowledger(GivesBack):
         (such an ack fails), or it is now connected in another cluster: positions there are others, so the client drops them."""
         if not self.ack_pending:
             return
+        place = self.ack_pending.mostly_of
+        if place in self.sessions and self.ack_pending.all_of(place):
+            acks = self.ack_pending.columns()
+            self._forget_pending()
+            self.sessions[place].subscription.acknowledge_columns(acks)
+            return
         groups: dict[Place, list[Ack]] = {}
         waiting: dict[Key, Ack] = {}
-        for key, ack in self.ack_pending.items():
+        for key, ack in self.ack_pending.by_key().items():
             place = key[0]
             if place in groups:
                 groups[place].append(ack)
@@ -310,7 +317,7 @@ class Acknowledger(GivesBack):
         self._forget_pending()
         for key, ack in waiting.items():
             if key[2] == NULL:
-                self.ack_pending[key] = ack
+                self.ack_pending.put(key, ack)
             else:
                 self._add_of_batch(key, ack)
         for place, acks in groups.items():

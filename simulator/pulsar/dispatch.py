@@ -7,6 +7,7 @@ ack wakes it): its loop goes on anyway.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from simulator.pulsar.hash_ring import chosen_on_ring
@@ -15,7 +16,6 @@ from simulator.trace.registry import NULL
 if TYPE_CHECKING:
     import numpy as np
 
-    from simulator.pulsar.acknowledging import Ack
     from simulator.pulsar.session import Session
     from simulator.pulsar.subscription import Subscription
 
@@ -85,8 +85,8 @@ class Dispatcher:
         """Whether the entry is not to be sent now; asked only of a dispatcher that postpones."""
         return False
 
-    def release(self, acks: list[Ack], released: list[int], cause: int) -> None:
-        """Acks were registered: what they occupied is free."""
+    def release(self, acked: Sequence[int], released: Sequence[int], cause: int) -> None:
+        """Acks were registered, of these entries one each: what they occupied is free. Of `released` every message is acknowledged."""
 
     def let_go_up_to(self, index: int) -> None:
         """The mark-delete is about to be moved here over the consumers' heads: what they hold of it is not awaited any more."""
@@ -195,8 +195,8 @@ class SingleActiveDispatcher(Dispatcher):
         self.unacked = 0
         super().restart_reading(cause)
 
-    def release(self, acks: list[Ack], released: list[int], cause: int) -> None:
-        self.unacked = max(0, self.unacked - len(acks))
+    def release(self, acked: Sequence[int], released: Sequence[int], cause: int) -> None:
+        self.unacked = max(0, self.unacked - len(acked))
 
     # --- quiet stretches
 

@@ -8,6 +8,7 @@ until a consumer is down to half or asks for something again, a subscription bel
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,6 @@ from simulator.trace.registry import NULL
 if TYPE_CHECKING:
     import numpy as np
 
-    from simulator.pulsar.acknowledging import Ack
     from simulator.pulsar.session import Session
     from simulator.pulsar.subscription import Subscription
 
@@ -175,9 +175,9 @@ class SharedDispatcher(Dispatcher):
         self._unblock(cause, asking=session)
         self.dispatch(cause)
 
-    def release(self, acks: list[Ack], released: list[int], cause: int) -> None:
+    def release(self, acked: Sequence[int], released: Sequence[int], cause: int) -> None:
         pending, redeliveries = self.pending, self.redeliveries
-        for index, _batch_index, _seq, _message, _about in acks:
+        for index in acked:
             session = pending.get(index)
             if session is not None:
                 session.unacked -= 1
@@ -347,12 +347,12 @@ class KeySharedDispatcher(SharedDispatcher):
             limits = [hot.unacked_per_consumer * consumers, hot.unacked_per_subscription]
         return min((limit for limit in limits if limit), default=_ANY_NUMBER)
 
-    def release(self, acks: list[Ack], released: list[int], cause: int) -> None:
+    def release(self, acked: Sequence[int], released: Sequence[int], cause: int) -> None:
         freed = False
-        for index, _batch_index, _seq, _message, _about in acks:
+        for index in acked:
             if index in self.pending:
                 freed = self._let_go(self._sticky_key(index), 1) or freed
-        super().release(acks, released, cause)
+        super().release(acked, released, cause)
         if freed and self.replay:
             self.dispatch(cause)
 

@@ -63,11 +63,15 @@ class MessageTable:
         """`put` for messages `first`…, each an entry of its own: of every column one value each, or one for all."""
         missing, known = max(0, first - len(self.producer)), min(count, max(0, len(self.producer) - first))
         for name in _COLUMNS:
-            column, unsaid, values = getattr(self, name), _UNSAID.get(name), _array(columns[name], count)
-            column.extend([unsaid or 0] * missing)
-            if unsaid is None:
-                column[first : first + known] = values[:known]
-            column.extend(values[known:])
+            column, unsaid, values = getattr(self, name), _UNSAID.get(name), columns[name]
+            if missing:
+                column.extend([unsaid or 0] * missing)
+            if known and unsaid is None:
+                column[first : first + known] = _array(values, count)[:known]
+            if isinstance(values, int):
+                column.extend(_array(values, count - known))
+            else:
+                column.frombytes(values[known:].tobytes())
 
     def values(self, name: str, numbers: np.ndarray) -> np.ndarray:
         """A column of these messages, a copy."""

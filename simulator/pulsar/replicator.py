@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from simulator.kernel.random import draw, stream_key
 from simulator.log.cursors import Cursor
 from simulator.pulsar import backoff, replication_order
@@ -262,11 +264,10 @@ class Replicator(ReceiptTaker):
         was due. Only when nothing after it was read before."""
         if self.read_to > index + 1:
             return
-        log, origins, origin_index, last = self.topic.log, self.runtime.messages.origin, self.origin_index, index
-        for record in log.records.values[index + 1 : min(log.length, index + 1 + PASSED_AT_ONCE)]:
-            if record < 0 or origins[record] == origin_index:
-                break
-            last += 1
+        log = self.topic.log
+        records = log.records.view(index + 1, min(log.length, index + 1 + PASSED_AT_ONCE))
+        ours = (records < 0) | (self.runtime.messages.values("origin", np.maximum(records, 0)) == self.origin_index)
+        last = index + (int(ours.argmax()) if ours.any() else len(records))
         self.cursor.acknowledge_range(index + 1, last)
         self.read_index = last + 1
 

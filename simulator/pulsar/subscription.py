@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from simulator.log.cursors import Cursor
 from simulator.log.ledgers import first_place
 from simulator.pulsar import upkeep
@@ -15,12 +17,14 @@ from simulator.pulsar.acknowledgement_sync import AcknowledgedState, origin_of, 
 from simulator.pulsar.dispatch import dispatcher_for
 from simulator.pulsar.markers import Marker
 from simulator.pulsar.snapshot_cache import OLDEST_FIRST, CachedSnapshot, SnapshotCache
+from simulator.trace.row_columns import RowColumns
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
     from simulator.pulsar.acknowledging import Ack
     from simulator.pulsar.session import Session
     from simulator.pulsar.topic import Topic
+    from simulator.pulsar.waiting_acks import AckColumns
 
 _REGISTERED = CODE["message.registered"]
 _SECOND_US = 1_000_000
@@ -124,7 +128,7 @@ class Subscription:
         """Register individual acks: one group, one lookup."""
         emit, now_us, cursor = self.runtime.emit, self.runtime.now_us, self.cursor
         before, seq = cursor.mark_delete, NULL
-        released = []
+        acked, released = [ack[0] for ack in acks], []
         for index, batch_index, ack_seq, message, about in acks:
             if batch_index == NULL:
                 cursor.acknowledge(index)
@@ -133,7 +137,16 @@ class Subscription:
                 released.append(index)
             seq = emit((_REGISTERED, now_us, ack_seq, *about))
         self.after_acknowledgement(before, "acknowledgement", seq)
-        self.dispatcher.release(acks, released, seq)
+        self.dispatcher.release(acked, released, seq)
+
+    def acknowledge_columns(self, acks: AckColumns) -> None:
+        """`acknowledge` for acks by column."""
+        runtime, before, indices = self.runtime, self.cursor.mark_delete, acks.indices.tolist()
+        seqs = runtime.seq + np.arange(len(indices))
+        self.cursor.acknowledge_many(acks.indices)
+        runtime.emit_rows(len(indices), [RowColumns(_REGISTERED, seqs, (runtime.now_us, acks.seqs, *acks.about))])
+        self.after_acknowledgement(before, "acknowledgement", int(seqs[-1]))
+        self.dispatcher.release(indices, indices, int(seqs[-1]))
 
     def _acknowledge_in_batch(self, index: int, batch_index: int, message: int) -> bool:
         """One message of a batched entry; True when that removed the entry."""

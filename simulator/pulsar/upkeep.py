@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simulator.trace.row_columns import RowColumns
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
@@ -142,14 +143,11 @@ def _note_removed(topic: Topic, first: int, last: int, cause: int) -> None:
     counts = messages.values("batch", records)
     places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)  # of each message in its entry
     numbers = np.repeat(records, counts) + places
-    columns = (
-        _REMOVED, runtime.now_us, cause, topic.cluster.number, topic.number, messages.values("producer", numbers), messages.values("sequence_id", numbers),
+    fields = (
+        runtime.now_us, cause, topic.cluster.number, topic.number, messages.values("producer", numbers), messages.values("sequence_id", numbers),
         ledger, first_entry + np.repeat(entries, counts), np.where(np.repeat(counts, counts) == 1, NULL, places),
     )  # fmt: skip
-    rows = np.empty((len(numbers), len(columns)), dtype=np.int64)
-    for place, column in enumerate(columns):
-        rows[:, place] = column
-    runtime.emit_rows(np.full(len(numbers), _REMOVED, dtype=np.uint8), {_REMOVED: rows})
+    runtime.emit_rows(len(numbers), [RowColumns(_REMOVED, runtime.seq + np.arange(len(numbers)), fields)])
 
 
 def messages_between(topic: Topic, first: int, last: int):

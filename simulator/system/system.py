@@ -6,14 +6,13 @@ branch counts rows without writing them again. What only ever grows is named by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from simulator.kernel.clock import Clock
 from simulator.kernel.random import draw, stream_key
 from simulator.scenarios.settings import OPTIONS
+from simulator.trace.row_columns import RowColumns
 from simulator.trace.registry import CODE, NULL
 from simulator.trace.trace import Trace
 
@@ -103,12 +102,12 @@ class System(Clock):
         self.write_to(self.trace, seq + 1)
         return seq
 
-    def emit_rows(self, codes: np.ndarray, by_type: dict[int, np.ndarray]) -> None:
-        """Write many rows at once, as `Trace.append_rows` takes them."""
+    def emit_rows(self, count: int, parts: Iterable[RowColumns]) -> None:
+        """Write so many rows at once, as `Trace.append_rows` takes them."""
         assert not self._aside, "rows that are put aside are written one by one"
         seq = self.seq
-        self.trace.append_rows(codes, by_type, first=self.trace.length - seq)
-        self.write_to(self.trace, seq + len(codes))
+        self.trace.append_rows(count, parts, first=self.trace.length - seq)
+        self.write_to(self.trace, seq + count)
 
     def aside(self, seq: int, act: Callable[[], object]) -> list[tuple[int, ...]]:
         """The rows that `act` writes, numbered from `seq` on, where they belong: ahead of what is written by now. It is for the caller to write them."""

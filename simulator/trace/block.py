@@ -15,6 +15,8 @@ from simulator.trace.registry import COLUMNS, FIRST_COLUMNS, NULL
 COLUMN_NAMES: tuple[str, ...] = tuple(COLUMNS)
 _WIDTHS = (np.dtype("<i1"), np.dtype("<i2"), np.dtype("<i4"), np.dtype("<i8"))
 _BOUNDS = tuple((width, 1 << 8 * width.itemsize - 1) for width in _WIDTHS[:-1])
+_MISSING = {width: int(np.iinfo(width).min) for width in _WIDTHS[:-1]} | {_WIDTHS[-1]: NULL}
+"""By width what stands for NULL."""
 
 
 def _width_of(low: int, high: int) -> np.dtype:
@@ -27,13 +29,15 @@ def _width_of(low: int, high: int) -> np.dtype:
 
 def _pack(rows: OpenRows) -> dict[str, np.ndarray]:
     """Columns of all rows. Extremes are looked for and values narrowed type by type, where only the type's own fields are."""
+    codes = rows.types(0, len(rows))
     extremes: dict[str, tuple[int, int]] = {}
     parts: list[tuple[str, np.ndarray, np.ndarray | int]] = []  # (column, where in it, values without NULL or one for all)
     for code, where, fields in rows.by_field():
-        for name, values, low, high in zip(ROW_COLUMNS[code], fields, fields.min(axis=1).tolist(), fields.max(axis=1).tolist()):
+        for name, values in zip(ROW_COLUMNS[code][1:], fields):
+            places, one = where, not isinstance(values, np.ndarray)
+            low, high = (values, values) if one else (int(values.min()), int(values.max()))
             if high == NULL:  # it lies below every value
                 continue
-            places = where
             if low == NULL:
                 known = values != NULL
                 places, values = where[known], values[known]
@@ -41,24 +45,19 @@ def _pack(rows: OpenRows) -> dict[str, np.ndarray]:
             parts.append((name, places, low if low == high else values.astype(_width_of(low, high))))
             least, most = extremes.get(name, (low, high))
             extremes[name] = min(low, least), max(high, most)
-    packed = {}
+    packed = {"type": codes.astype(_width_of(int(codes.min()), int(codes.max())))}
     for name in COLUMN_NAMES:
         if name in extremes:
             width = _width_of(*extremes[name])
-            packed[name] = np.full(len(rows), _missing(width), dtype=width)
+            packed[name] = np.full(len(rows), _MISSING[width], dtype=width)
     for name, places, values in parts:
         packed[name][places] = values
     return packed
 
 
-def _missing(width: np.dtype) -> int:
-    """What stands for NULL in a column of this width."""
-    return NULL if width == _WIDTHS[-1] else np.iinfo(width).min
-
-
 def _unpack(packed: np.ndarray) -> np.ndarray:
     values = packed.astype(np.int64)
-    if packed.dtype != _WIDTHS[-1] and (missing := packed == _missing(packed.dtype)).any():
+    if packed.dtype != _WIDTHS[-1] and (missing := packed == _MISSING[packed.dtype]).any():
         values[missing] = NULL
     return values
 
@@ -90,17 +89,17 @@ class Block:
         if packed is None:
             return NULL
         value = int(packed[row])
-        return NULL if packed.dtype != _WIDTHS[-1] and value == np.iinfo(packed.dtype).min else value
+        return NULL if value == _MISSING[packed.dtype] else value
 
     def row_tuple(self, row: int) -> tuple[int, ...]:
         """The row as the tuple that was emitted."""
         return tuple(self.value(name, row) for name in ROW_COLUMNS[int(self._packed["type"][row])])
 
-    def opened(self, count: int) -> OpenRows:
-        """The first `count` rows as they were before sealing: what a branch needs to go on from inside a block."""
+    def opened(self, first_seq: int, count: int) -> OpenRows:
+        """The first `count` rows as they were before sealing, from that seq on: what a branch needs to go on from inside a block."""
         full = {name: self.column(name)[:count].tolist() for name in self._packed}
         missing = [NULL] * count
-        rows = OpenRows()
+        rows = OpenRows(first_seq)
         for row, code in enumerate(full["type"]):
             rows.append(tuple(full.get(name, missing)[row] for name in ROW_COLUMNS[code]))
         return rows

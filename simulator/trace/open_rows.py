@@ -1,101 +1,112 @@
 """Rows of the trace that are not sealed yet, kept so that writing and sealing them is cheap.
 
-Rules: a row goes, flat, to the list of its type, and its type code to one byte string that keeps the order. Row `i` is then
-the n-th of its type, n the number of equal codes before it. Every thousand rows the lists are folded: packed as 64-bit integers,
-while the processor still has them at hand (0.16 us a row instead of 0.32; a row is then written in 0.2 us instead of 0.3).
+Rules: a row's type code goes to one byte string that keeps the order, the row, flat, to the list of its type. Every thousand rows the lists
+are folded: turned into columns of the type, while the processor still has them at hand. Many rows at once come as
+columns, and are kept as they come.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from struct import pack
 
 import numpy as np
 
 from simulator.trace.registry import COLUMNS, EVENT_TYPES, NULL
+from simulator.trace.row_columns import Column, RowColumns, chosen
 
 ROW_COLUMNS: tuple[tuple[str, ...], ...] = tuple(("type", "at_us", "cause_seq", *event.fields) for event in EVENT_TYPES)
 """By type code: the column of each integer of a row."""
 
 FOLD_ROWS = 1024
-"""Rows between two folds: what is not packed yet takes some 100 KiB, which stays in the processor's cache."""
+"""Rows between two folds: what is not folded yet takes some 100 KiB, which stays in the processor's cache."""
 
 _WIDTH = tuple(len(columns) for columns in ROW_COLUMNS)
 _AT_US = 1
 
 
-class _Integers:
-    """A growing row of 64-bit integers. Emptied, it keeps its memory: fresh memory takes longer to get than a row to write."""
-
-    __slots__ = ("values", "count")
-
-    def __init__(self) -> None:
-        self.values = np.empty(0, dtype=np.int64)
-        self.count = 0
-
-    def extend(self, values: np.ndarray) -> None:
-        count = self.count + len(values)
-        if count > len(self.values):
-            grown = np.empty(count + count // 2, dtype=np.int64)
-            grown[: self.count] = self.values[: self.count]
-            self.values = grown
-        self.values[self.count : count] = values
-        self.count = count
-
-
 class OpenRows:
-    """`codes[i]` is the type of row i; the integers of the rows of a type stand one after another in `packed`, then in `recent`."""
+    """`codes[i]` is the type of row i, whose seq is `first_seq + i`. Rows by column stand in the `parts` of their type, the others, one after another, in
+    `recent`."""
 
-    __slots__ = ("codes", "packed", "recent", "_turned")
+    __slots__ = ("first_seq", "codes", "parts", "recent", "_spans", "_recent_from")
 
-    def __init__(self) -> None:
+    def __init__(self, first_seq: int = 0) -> None:
+        self.first_seq = first_seq
         self.codes = bytearray()
-        self.packed: tuple[_Integers, ...] = tuple(_Integers() for _ in EVENT_TYPES)
+        self.parts: tuple[list[RowColumns], ...] = tuple([] for _ in EVENT_TYPES)
         self.recent: tuple[list[int], ...] = tuple([] for _ in EVENT_TYPES)
-        self._turned = np.empty(0, dtype=np.int64)  # memory for `by_field`
+        self._spans: list[tuple[int, int]] = []  # of places where recent rows stand, and all from there on:
+        self._recent_from = 0
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    @property
+    def recent_count(self) -> int:
+        """Rows that are not by column."""
+        return sum(last - first for first, last in self._recent_spans())
+
+    def _recent_spans(self) -> list[tuple[int, int]]:
+        return [*self._spans, (self._recent_from, len(self.codes))]
 
     def append(self, row: tuple[int, ...]) -> None:
         """Add one row, `(type code, at_us, cause_seq, *fields)`."""
         self.codes.append(row[0])
         self.recent[row[0]].extend(row)
 
-    def fold(self) -> None:
-        """Pack what is not packed yet."""
-        for packed, recent in zip(self.packed, self.recent):
-            if recent:
-                packed.extend(np.frombuffer(pack(f"{len(recent)}q", *recent), dtype=np.int64))
-                recent.clear()
-
-    def clear(self) -> None:
-        """Forget all rows."""
-        self.codes.clear()
-        for packed, recent in zip(self.packed, self.recent):
-            packed.count = 0
-            recent.clear()
-
-    def append_rows(self, codes: np.ndarray, by_type: dict[int, np.ndarray]) -> None:
-        """Add many rows: their codes in order (uint8), and of each type the rows, one a line (int64)."""
-        self.fold()
+    def append_rows(self, count: int, parts: Sequence[RowColumns]) -> None:
+        """Add so many rows, each in one of the parts."""
+        before, codes = len(self.codes), np.empty(count, dtype=np.uint8)
+        parts = [part for part in parts if len(part.seqs)]
+        places = np.concatenate([part.seqs for part in parts]) - (self.first_seq + before)
+        codes[places] = np.repeat(np.array([part.code for part in parts], dtype=np.uint8), [len(part.seqs) for part in parts])
+        for part in parts:
+            self.parts[part.code].append(part)
+        if self._recent_from < before:
+            self._spans.append((self._recent_from, before))
         self.codes += codes.tobytes()
-        for code, rows in by_type.items():
-            self.packed[code].extend(rows.reshape(-1))
+        self._recent_from = len(self.codes)
 
-    def _integers(self, code: int, first: int, last: int) -> np.ndarray:
-        """Integers `first` to `last - 1` of a type's rows, to be copied before the next row is written."""
-        packed, recent = self.packed[code], self.recent[code]
-        found, border = packed.values[first : min(last, packed.count)], packed.count
-        if last <= border:
-            return found
-        return np.concatenate((found[: max(border - first, 0)], np.array(recent[max(first - border, 0) : last - border], dtype=np.int64)))
+    def fold(self) -> None:
+        """Turn into columns what is not yet."""
+        for part in self._recent_parts():
+            self.parts[part.code].append(part)
+            self.recent[part.code].clear()
+        self._spans.clear()
+        self._recent_from = len(self.codes)
+
+    def _recent_parts(self) -> Iterator[RowColumns]:
+        """The rows that are not by column, as they would be."""
+        places = np.concatenate([np.arange(first, last) for first, last in self._recent_spans()])
+        codes = np.frombuffer(bytes(self.codes), dtype=np.uint8)[places]
+        for code in np.flatnonzero(np.bincount(codes)).tolist():
+            recent = self.recent[code]
+            rows = np.ascontiguousarray(np.frombuffer(pack(f"{len(recent)}q", *recent), dtype=np.int64).reshape(-1, _WIDTH[code]).T)
+            yield RowColumns(code, places[codes == code] + self.first_seq, rows[1:])
+
+    def clear(self, first_seq: int) -> None:
+        """Forget all rows; the next one has that seq."""
+        self.first_seq = first_seq
+        self.codes.clear()
+        self._spans.clear()
+        self._recent_from = 0
+        for several in (*self.parts, *self.recent):
+            several.clear()
 
     def row(self, index: int) -> tuple[int, ...]:
         """The row as it was added."""
-        code = self.codes[index]
-        first = self.codes.count(code, 0, index) * _WIDTH[code]
-        return tuple(self._integers(code, first, first + _WIDTH[code]).tolist())
+        code, before = self.codes[index], 0
+        for first, last in self._recent_spans():
+            if first <= index < last:
+                begin = (before + self.codes.count(code, first, index)) * _WIDTH[code]
+                return tuple(self.recent[code][begin : begin + _WIDTH[code]])
+            before += self.codes.count(code, first, last)
+        seq = index + self.first_seq
+        for part in self.parts[code]:
+            if part.seqs[0] <= seq <= part.seqs[-1] and part.seqs[here := int(part.seqs.searchsorted(seq))] == seq:
+                return code, *(int(chosen(field, here)) for field in part.fields)
+        raise AssertionError(f"row {seq} is in no part of its type")
 
     def at_us(self, index: int) -> int:
         """The instant of a row."""
@@ -107,32 +118,39 @@ class OpenRows:
 
     def prefix(self, count: int) -> OpenRows:
         """An independent copy of the first `count` rows."""
-        copy = OpenRows()
+        copy = OpenRows(self.first_seq)
         copy.codes = self.codes[:count]
-        for code, width in enumerate(_WIDTH):
-            copy.packed[code].extend(self._integers(code, 0, copy.codes.count(code) * width))
+        for part in self._parts_between(0, count):
+            copy.parts[part.code].append(part)
+        copy._recent_from = count
         return copy
 
-    def by_field(self, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """For each type among rows `first` to `last - 1`: its code, where its rows are (from `first`), and their values, one field a line, which
-        last until the next type is asked for: all use the same memory."""
-        codes = np.frombuffer(bytes(self.codes[first:last]), dtype=np.uint8)
-        for code in np.flatnonzero(np.bincount(codes)).tolist():
-            where, width = np.flatnonzero(codes == code), _WIDTH[code]
-            start = self.codes.count(code, 0, first) * width
-            values = self._integers(code, start, start + len(where) * width)
-            if len(values) > len(self._turned):
-                self._turned = np.empty(len(values) * 5 // 4, dtype=np.int64)
-            turned = self._turned[: len(values)].reshape(width, -1)
-            turned[:] = values.reshape(-1, width).T
-            yield code, where, turned
+    def _parts_between(self, first: int, last: int) -> Iterator[RowColumns]:
+        """All rows `first` to `last - 1` by column, in order of their types."""
+        recent, whole = {part.code: part for part in self._recent_parts()}, not first and last == len(self.codes)
+        for code, several in enumerate(self.parts):
+            for part in [*several, recent[code]] if code in recent else several:
+                if whole or len((part := part.between(first + self.first_seq, last + self.first_seq)).seqs):
+                    yield part
+
+    def by_field(self, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray, list[Column]]]:
+        """Rows `first` to `last - 1` in lots of one type: its code, where the rows are (from `first`), and by field, without the type, a column. What is alike
+        in all rows of a part is so in its lot."""
+        lots: dict[tuple[int | None, ...], list[RowColumns]] = {}
+        for part in self._parts_between(first, len(self.codes) if last is None else last):
+            alike = (part.code, *(None if isinstance(field, np.ndarray) else field for field in part.fields))
+            lots.setdefault(alike, []).append(part)
+        for (code, *alike), parts in lots.items():
+            where = np.concatenate([part.seqs for part in parts]) - (first + self.first_seq)
+            columns = zip(alike, zip(*(part.fields for part in parts)))
+            yield code, where, [np.concatenate(several) if one is None else one for one, several in columns]
 
     def columns(self, first: int = 0, last: int | None = None) -> dict[str, np.ndarray]:
         """Rows `first` to `last - 1` as int64 columns, NULL where a type has no such field; those null throughout are left out."""
         last = len(self.codes) if last is None else last
-        columns: dict[str, np.ndarray] = {}
+        columns: dict[str, np.ndarray] = {"type": self.types(first, last)}
         for code, where, fields in self.by_field(first, last):
-            for name, values in zip(ROW_COLUMNS[code], fields):
+            for name, values in zip(ROW_COLUMNS[code][1:], fields):
                 if name not in columns:
                     columns[name] = np.full(last - first, NULL, dtype=np.int64)
                 columns[name][where] = values

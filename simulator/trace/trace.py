@@ -15,6 +15,7 @@ import numpy as np
 from simulator.trace.block import COLUMN_NAMES, Block
 from simulator.trace.open_rows import FOLD_ROWS, OpenRows
 from simulator.trace.registry import CODE, EVENT_TYPES, NAME_COLUMNS, NULL
+from simulator.trace.row_columns import RowColumns
 
 BLOCK_ROWS = 65_536
 """Rows per sealed block: what the digest is taken over, and what a branch shares."""
@@ -78,31 +79,23 @@ class Trace:
 
     def _wait(self) -> None:
         """See that the rows are folded, or sealed, after the row that completes a lot."""
-        self._folds_after = min(self._sealed_rows + BLOCK_ROWS, self.length + FOLD_ROWS) - 1
+        self._folds_after = min(self._sealed_rows + BLOCK_ROWS, self.length + FOLD_ROWS - self._open.recent_count) - 1
 
-    def append_rows(self, codes: np.ndarray, by_type: dict[int, np.ndarray], first: int = 0) -> None:
-        """Add many rows, the same as `append` for each of them.
-
-        `codes` are their type codes in order (uint8); `by_type[code]` the rows of each type in order, one `(type code, at_us,
-        cause_seq, *fields)` a line (int64). The rows before `first` are there already and are passed over.
-        """
-        if not first and len(codes) < BLOCK_ROWS - (self.length - self._sealed_rows):  # as nearly always, at once
-            self._open.append_rows(codes, by_type)
-            self.length += len(codes)
+    def append_rows(self, count: int, parts: Iterable[RowColumns], first: int = 0) -> None:
+        """Add so many rows, the same as `append` for each of them. Each is in one of the parts. The rows before `first` are there already and
+        are passed over."""
+        last_seq = self.length - first + count
+        if not count:
+            return
+        if not first and last_seq < self._sealed_rows + BLOCK_ROWS:  # as nearly always, at once
+            self._open.append_rows(count, parts)
+            self.length = last_seq
             self._wait()
             return
-        taken = {code: int(np.count_nonzero(codes[:first] == code)) for code in by_type}
-        while first < len(codes):
-            last = min(len(codes), first + BLOCK_ROWS - (self.length - self._sealed_rows))
-            part = codes[first:last]
-            chosen = {}
-            for code, rows in by_type.items():
-                count = int(np.count_nonzero(part == code))
-                chosen[code] = rows[taken[code] : taken[code] + count]
-                taken[code] += count
-            self._open.append_rows(part, chosen)
-            self.length += last - first
-            first = last
+        while self.length < last_seq:
+            until = min(last_seq, self._sealed_rows + BLOCK_ROWS)
+            self._open.append_rows(until - self.length, [part.between(self.length, until) for part in parts])
+            self.length = until
             self._fold()
 
     def _seal(self) -> None:
@@ -112,7 +105,7 @@ class Trace:
         self._digests.append(self._digests[-1].copy())
         block.feed(self._digests[-1])
         self._sealed_rows += BLOCK_ROWS
-        self._open.clear()
+        self._open.clear(self._sealed_rows)
         self._wait()
 
     def prefix(self, seq: int) -> "Trace":
@@ -128,7 +121,7 @@ class Trace:
         copy._digests = self._digests[: whole + 1]
         rest = seq - copy._sealed_rows
         copy.length = seq
-        copy._write_to(self._blocks[whole].opened(rest) if whole < len(self._blocks) else self._open.prefix(rest))
+        copy._write_to(self._blocks[whole].opened(copy._sealed_rows, rest) if whole < len(self._blocks) else self._open.prefix(rest))
         return copy
 
     # --- reading

@@ -2,6 +2,7 @@
 
 import pickle
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ indices = st.integers(0, LENGTH - 1)
 acts = st.one_of(
     st.tuples(st.just("acknowledge"), indices),
     st.tuples(st.just("acknowledge"), indices),
+    st.tuples(st.just("acknowledge_many"), st.lists(st.tuples(indices, st.integers(1, 9)), min_size=1, max_size=4)),
     st.tuples(st.just("mark_delete_to"), indices),
     st.tuples(st.just("acknowledge_batch"), indices, st.integers(0, BATCH - 1)),
     st.tuples(st.just("acknowledge_batch_to"), indices, st.integers(0, BATCH - 1)),
@@ -35,6 +37,11 @@ def make_log():
 
 
 LOG = make_log()
+
+
+def entries_of(runs):
+    """Entries of runs (first, length), in their order."""
+    return [index for first, length in runs for index in range(first, min(first + length, LENGTH))]
 
 
 class Model:
@@ -64,6 +71,10 @@ class Model:
 
     def acknowledge(self, index):
         return not self.whole(index) and self.add({(index, batch) for batch in range(BATCH)})
+
+    def acknowledge_many(self, runs):
+        for index in entries_of(runs):
+            self.acknowledge(index)
 
     def mark_delete_to(self, index):
         if index <= self.mark_delete:
@@ -134,6 +145,8 @@ def play(cursor, act):
     name, *arguments = act
     if name.startswith("acknowledge_batch"):
         arguments.append(BATCH)
+    elif name == "acknowledge_many":
+        arguments = [np.array(entries_of(*arguments))]
     elif name == "persist":
         arguments = [0, 200_000, LOG]
     return getattr(cursor, name)(*arguments)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simulator import World
 from simulator.pulsar import dispatch_shared, producer
-from simulator.pulsar.quiet import groups, passing, running, survey, work
+from simulator.pulsar.quiet import groups, lane, passing, running, survey, work
 
 UNTIL_US = 1_500_000
 
@@ -192,6 +192,7 @@ def forget_snapshots(monkeypatch):
         return gather(one, *more)
 
     monkeypatch.setattr(groups.Groups, "_gather", forgetting)
+    monkeypatch.setattr(lane.Lane, "_update_us", lambda _one, _survey: work.NEVER)
 
 
 def forget_answers(monkeypatch):

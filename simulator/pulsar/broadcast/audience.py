@@ -16,6 +16,7 @@ from simulator.log.ledgers import first_place
 from simulator.pulsar import backoff
 from simulator.pulsar.broadcast.runs import UNKNOWN, Run
 from simulator.pulsar.ranks import CONSUMER, rank
+from simulator.trace.row_columns import RowColumns
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
@@ -131,10 +132,9 @@ class Audience:
         count, self.connected = self.connected, 0
         if count:
             code = CODE["consumer.disconnected"]
-            row = (code, self.runtime.now_us, cause, self.topic.cluster.number, self.topic.number, self.number, 0, self.runtime.name(reason))
-            rows = np.tile(np.array(row, dtype=np.int64), (count, 1))
-            rows[:, 6] = self.first_client + np.arange(count)
-            self.runtime.emit_rows(np.full(count, code, dtype=np.uint8), {code: rows})
+            ordinals, members = np.arange(count), (self.topic.cluster.number, self.topic.number, self.number)
+            fields = (self.runtime.now_us, cause, *members, self.first_client + ordinals, self.runtime.name(reason))
+            self.runtime.emit_rows(count, [RowColumns(code, self.runtime.seq + ordinals, fields)])
 
     # --- reading
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.pulsar.broadcast.runs import UNKNOWN
+from simulator.trace.row_columns import RowColumns
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
@@ -95,20 +96,16 @@ def write(runtime: Runtime, items: np.ndarray, audiences: list[Audience]) -> Non
     made = items[:, BATCH] > 0
     widths = np.where(made, ROWS_EACH, 1)
     starts = np.cumsum(widths) - widths + runtime.seq
-    codes = np.empty(int(widths.sum()), dtype=np.uint8)
-    by_type: dict[int, np.ndarray] = {}
+    parts: list[RowColumns] = []
     joined, sent = items[~made], items[made]
     if len(joined):
         _remember(joined, starts[~made], audiences)
-        by_type[CONNECTED] = _rows(CONNECTED, joined, NULL, SUBSCRIPTION, CLIENT)
-        codes[starts[~made] - runtime.seq] = CONNECTED
+        parts.append(_rows(CONNECTED, starts[~made], joined, NULL, (SUBSCRIPTION, CLIENT)))
     if len(sent):
-        dispatched, delivered = places = _places(sent, starts[made])
+        places = _places(sent, starts[made])
         _fill_in_causes(sent, audiences)
-        by_type |= _message_rows(runtime, sent, places)
-        for code, seqs in zip(MESSAGE_ROWS, (dispatched, delivered, delivered + 1, delivered + 2), strict=True):
-            codes[seqs - runtime.seq] = code
-    runtime.emit_rows(codes, by_type)
+        parts += _message_rows(runtime, sent, *places)
+    runtime.emit_rows(int(widths.sum()), parts)
 
 
 def _places(sent: np.ndarray, begins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -117,34 +114,22 @@ def _places(sent: np.ndarray, begins: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return entry + sent[:, PLACE], entry + sent[:, BATCH] + 3 * sent[:, PLACE]
 
 
-def _message_rows(runtime: Runtime, sent: np.ndarray, places: tuple[np.ndarray, np.ndarray]) -> dict[int, np.ndarray]:
-    dispatched, delivered = places
+def _message_rows(runtime: Runtime, sent: np.ndarray, dispatched: np.ndarray, delivered: np.ndarray) -> list[RowColumns]:
     first = sent[:, PLACE] == 0
     batch_index = np.where(sent[:, BATCH] == 1, NULL, sent[:, PLACE])
     who = (SUBSCRIPTION, CLIENT, PRODUCER, SEQUENCE, LEDGER, ENTRY)
     before = np.where(first, dispatched, delivered - 2)  # the second message of an entry waits until the first is acknowledged
-    rows = {
-        DISPATCHED: _rows(DISPATCHED, sent, sent[:, CAUSE], *who),
-        DELIVERED: _rows(DELIVERED, sent, before, *who),
-        ACKNOWLEDGED: _rows(ACKNOWLEDGED, sent, delivered, *who),
-        REGISTERED: _rows(REGISTERED, sent, delivered + 1, *who),
-    }
-    more: dict[int, tuple[np.ndarray, ...]] = {
-        DISPATCHED: (batch_index, sent[:, SIZE], sent[:, SERVICE]),
-        DELIVERED: (batch_index, np.zeros(len(sent), dtype=np.int64), sent[:, STORED]),
-        ACKNOWLEDGED: (batch_index, np.full(len(sent), runtime.name("individual"), dtype=np.int64)),
-        REGISTERED: (batch_index,),
-    }
-    return {code: np.column_stack((rows[code], *more[code])) for code in rows}
+    return [
+        _rows(DISPATCHED, dispatched, sent, sent[:, CAUSE], who, batch_index, sent[:, SIZE], sent[:, SERVICE]),
+        _rows(DELIVERED, delivered, sent, before, who, batch_index, 0, sent[:, STORED]),
+        _rows(ACKNOWLEDGED, delivered + 1, sent, delivered, who, batch_index, runtime.name("individual")),
+        _rows(REGISTERED, delivered + 2, sent, delivered + 1, who, batch_index),
+    ]
 
 
-def _rows(code: int, items: np.ndarray, cause: np.ndarray | int, *fields: int) -> np.ndarray:
-    """(type, at_us, cause_seq, cluster, topic, *fields) of each item."""
-    head = np.empty((len(items), 5 + len(fields)), dtype=np.int64)
-    head[:, 0], head[:, 1], head[:, 2] = code, items[:, AT], cause
-    head[:, 3:5] = items[:, CLUSTER : TOPIC + 1]
-    head[:, 5:] = items[:, fields]
-    return head
+def _rows(code: int, seqs: np.ndarray, items: np.ndarray, cause: np.ndarray | int, columns: tuple[int, ...], *more: np.ndarray | int) -> RowColumns:
+    """(at_us, cause_seq, cluster, topic, *columns, *more) of each item."""
+    return RowColumns(code, seqs, (items[:, AT], cause, items[:, CLUSTER], items[:, TOPIC], *(items[:, column] for column in columns), *more))
 
 
 def _of(audience: Audience, items: np.ndarray) -> np.ndarray:

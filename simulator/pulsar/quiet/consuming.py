@@ -98,23 +98,19 @@ def _keep_in_hand(consumer: Consumer, stretch: Stretch, consumed: Consumed, turn
 
 def _keep_acks(consumer: Consumer, stretch: Stretch, consumed: Consumed, turn: int, asked: Asked) -> None:
     """The acks that wait for their group, and its timer, if it begins."""
-    groups, work, timed = stretch.lane.groups, stretch.lane.work, consumer.flush_due
-    sent = any(group.turn == turn for group in groups.sent)
+    groups, timed, sent = stretch.lane.groups, consumer.flush_due, any(group.turn == turn for group in stretch.lane.groups.sent)
     if sent:
         consumer.ack_pending.clear()
     left, left_us = groups.left(turn, stretch.horizon_us)
-    early = left < groups.arrivals_from
-    acks = consumed.acks(left[~early] - groups.arrivals_from)
-    for place in (left[early] - groups.acts_from).tolist():
-        (_session, index, message, *_rest), _seq, key, about = work.acts[place].handed
-        acks.append((key, (index, NULL, int(stretch.acted[place]), message, about)))
-    if early.any():
-        acks.sort(key=lambda ack: ack[1][2])
-    consumer.ack_pending.update(acks)
+    if len(left):
+        acks = consumed.acks(left)
+        if stretch.acts:
+            acks = acks.chosen(acks.seqs.argsort())
+        consumer.ack_pending.add(stretch.lane.topic.place, acks)
+        if sent or not timed:
+            end_us, seq = consumer.group_ends_us(int(left_us[0])), int(acks.seqs[0])
+            asked.append((seq, (end_us, consumer.rank, consumer, "flush_timer", consumer.epoch)))
     consumer.flush_due = bool(consumer.ack_pending)
-    if acks and (sent or not timed):
-        end_us, seq = consumer.group_ends_us(int(left_us[0])), acks[0][1][2]
-        asked.append((seq, (end_us, consumer.rank, consumer, "flush_timer", consumer.epoch)))
 
 
 def _add(messages: BitMap, numbers: np.ndarray) -> None:

@@ -20,8 +20,8 @@ from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.log.cursors import Cursor
-    from simulator.pulsar.acknowledging import Ack
     from simulator.pulsar.quiet.work import Work
+    from simulator.pulsar.waiting_acks import AckColumns
 
 REASON = "acknowledgement"
 
@@ -45,23 +45,24 @@ class Group(NamedTuple):
 
 
 class Groups:
-    """Groups in order, `sent`. An ack is known by its place: first those that waited (`waiting`), then those of `work.acts`, then (`arrivals_from`) those of arrivals;
+    """Groups in order, `sent`. An ack is known by its place: first those that waited (`counts`, by consumer; where a group is sent, `waiting`), then (`acts_from`) those of `work.acts`, then (`arrivals_from`) those of arrivals;
     `made` are a consumer's acks that did not wait, in order, `made_us` when they are made. `cursor` is how the cursor stands after
     the last group, `flush_us` when it is written at the latest, if that is asked for in the stretch."""
 
-    __slots__ = ("work", "waiting", "acts_from", "arrivals_from", "made", "made_us", "sent", "cursor", "flush_us", "_usable_from", "_indices")
+    __slots__ = ("work", "counts", "waiting", "acts_from", "arrivals_from", "made", "made_us", "sent", "cursor", "flush_us", "_usable_from", "_indices")
 
     def __init__(self, work: Work) -> None:
         self.work = work
         subscription, topic = work.lane.subscription, work.lane.topic
-        self.waiting: list[list[Ack]] = [list(session.consumer.ack_pending.values()) for session in work.lane.sessions]
+        self.counts = [len(session.consumer.ack_pending) for session in work.lane.sessions]
+        self.waiting: list[AckColumns] = []
         self.made: list[np.ndarray] = []
         self.made_us: list[np.ndarray] = []
         self.sent: list[Group] = []
         self.cursor: Cursor = subscription.cursor
         self.flush_us: int | None = None
         self._usable_from = NEVER if subscription.cache is None else min((snapshot.index for snapshot in subscription.cache.snapshots), default=NEVER)
-        self.acts_from = sum(len(acks) for acks in self.waiting)
+        self.acts_from = sum(self.counts)
         self.arrivals_from = self.acts_from + len(work.acts)
 
     def foresee(self, horizon_us: int) -> int:
@@ -73,8 +74,9 @@ class Groups:
         if groups and not self._plain():
             return groups[0].at_us
         if groups:
-            before = [ack[0] for acks in self.waiting for ack in acks] + [act.handed[2][1] for act in self.work.acts]
-            self._indices = np.concatenate((np.array(before, dtype=np.int64), self.work.indices))
+            self.waiting = [session.consumer.ack_pending.columns() for session in self.work.lane.sessions]
+            acted = np.array([act.handed[2][1] for act in self.work.acts], dtype=np.int64)
+            self._indices = np.concatenate((*(acks.indices for acks in self.waiting), acted, self.work.indices))
         for at_us, together in groupby(groups, key=lambda group: group.at_us):
             if at_us >= horizon_us:
                 break
@@ -112,7 +114,7 @@ class Groups:
             acks, acks_us = made[order], made_us[order]
         self.made.append(acks)
         self.made_us.append(acks_us)
-        waiting, first = len(self.waiting[turn]), sum(len(acks) for acks in self.waiting[:turn])
+        waiting, first = self.counts[turn], sum(self.counts[:turn])
         count = waiting + len(acks)
         if not count or ((consumer.group_ends_us(int(acks_us[0])) if timer_us is None else timer_us) >= horizon_us and count < ACK_GROUP_SIZE_MAX):
             return horizon_us
@@ -135,19 +137,15 @@ class Groups:
     def _plain(self) -> bool:
         """Whether the acks that wait are of single messages that the broker counts as sent, and the cursor has a ledger to be written to."""
         lane = self.work.lane
-        alike = all(place == lane.topic.place and batch_index == NULL for session in lane.sessions for place, _index, batch_index in session.consumer.ack_pending)
+        alike = all(session.consumer.ack_pending.all_of(lane.topic.place) for session in lane.sessions)
         counted = lane.dispatcher.unacked >= self.arrivals_from
         return alike and counted and self.cursor.last_persist_us >= 0 and lane.producer.runtime.trace.number(REASON) is not None
 
     def _send(self, group: Group) -> bool:
         """Register its acks, as `Subscription.acknowledge` does; False when more follows."""
         subscription, topic, cursor, at_us = self.work.lane.subscription, self.work.lane.topic, self.cursor, group.at_us
-        before, persisted, indices = cursor.mark_delete, None, self._indices[group.acks]
-        for begin, end in pairwise((0, *((indices[1:] != indices[:-1] + 1).nonzero()[0] + 1).tolist(), len(indices))):  # runs that follow each other
-            if end - begin == 1:
-                cursor.acknowledge(int(indices[begin]))
-            else:
-                cursor.acknowledge_range(int(indices[begin]), int(indices[end - 1]))
+        before, persisted = cursor.mark_delete, None
+        cursor.acknowledge_many(self._indices[group.acks])
         after = cursor.mark_delete
         if after >= self._usable_from or switches_ledger(topic, self._position(before)[0], after):
             return False
@@ -175,7 +173,7 @@ class Groups:
 
     def left(self, turn: int, horizon_us: int) -> tuple[np.ndarray, np.ndarray]:
         """A consumer's acks that are made before `horizon_us` and wait for their group then, those that waited before aside; and when they are made."""
-        waited, sent = len(self.waiting[turn]), sum(len(group.acks) for group in self.sent if group.turn == turn)
+        waited, sent = self.counts[turn], sum(len(group.acks) for group in self.sent if group.turn == turn)
         left = slice(max(sent - waited, 0), int(self.made_us[turn].searchsorted(horizon_us)))
         return self.made[turn][left], self.made_us[turn][left]
 

@@ -1,7 +1,8 @@
-"""What the rows of a quiet stretch say. A part is rows of one kind with their seqs, a row a line: (type, at_us, cause_seq, *fields)."""
+"""What the rows of a quiet stretch say, by column."""
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,56 +10,48 @@ import numpy as np
 from simulator.pulsar.quiet.groups import REASON
 from simulator.pulsar.quiet.stretch import Stretch
 from simulator.pulsar.quiet.work import ACKNOWLEDGED, HELD, NEGATIVE, Act
+from simulator.pulsar.waiting_acks import AboutColumns, AckColumns
+from simulator.trace.row_columns import RowColumns, alike, rows_by_column
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
-    from simulator.pulsar.acknowledging import Ack, Handed, Key
+    from simulator.pulsar.acknowledging import Handed
     from simulator.pulsar.consumer import Item
 
 PUBLISHED, STORED, RECEIPTED = CODE["message.published"], CODE["message.stored"], CODE["message.receipted"]
 REPLICATED, DELIVERED = CODE["message.replicated"], CODE["message.delivered"]
 REGISTERED, PERSISTED, MOVED = CODE["message.registered"], CODE["cursor.persisted"], CODE["cursor.moved"]
 
-Part = tuple[np.ndarray, np.ndarray]
+
+def rows_of(stretch: Stretch, consumed: Consumed | None) -> list[RowColumns]:
+    """All rows of a stretch."""
+    passing = rows_by_column((seq, row) for one in stretch.passing for seq, row in enumerate(one.rows, one.seq))
+    return [*_publishing(stretch), *_arriving(stretch), *([] if consumed is None else consumed.rows()), *passing]
 
 
-def rows_of(stretch: Stretch, consumed: Consumed | None) -> tuple[np.ndarray, dict[int, np.ndarray]]:
-    """All rows of a stretch: their type codes in order, and of each type the rows in order."""
-    parts = [*_publishing(stretch), *_arriving(stretch), *([] if consumed is None else consumed.parts())]
-    parts += _single([(seq, row) for one in stretch.passing for seq, row in enumerate(one.rows, one.seq)])
-    by_type: dict[int, list[Part]] = {}
-    codes = np.empty(stretch.row_count, dtype=np.uint8)
-    for seqs, rows in parts:
-        if len(seqs):
-            code = int(rows[0, 0])
-            codes[seqs - stretch.first_seq] = code
-            by_type.setdefault(code, []).append((seqs, rows))
-    return codes, {code: _in_order(several) for code, several in by_type.items()}
-
-
-def _publishing(stretch: Stretch) -> list[Part]:
+def _publishing(stretch: Stretch) -> list[RowColumns]:
     producer, topic, at_us = stretch.lane.producer, stretch.lane.topic, stretch.published_us
     cluster, number, size_bytes = topic.cluster.number, topic.number, producer.spec.size_bytes
     who, where = (producer.number, stretch.sequence_ids), (stretch.ledger, stretch.entries, NULL)
-    parts = [
-        (stretch.published, _rows(PUBLISHED, at_us, NULL, cluster, number, *who, stretch.keys, size_bytes)),
-        (stretch.stored, _rows(STORED, at_us, stretch.published, cluster, NULL, number, *who, *where, size_bytes)),
-        (stretch.receipted, _rows(RECEIPTED, at_us, stretch.stored, cluster, number, *who)),
+    rows = [
+        RowColumns(PUBLISHED, stretch.published, (at_us, NULL, cluster, number, *who, stretch.keys, size_bytes)),
+        RowColumns(STORED, stretch.stored, (at_us, stretch.published, cluster, NULL, number, *who, *where, size_bytes)),
+        RowColumns(RECEIPTED, stretch.receipted, (at_us, stretch.stored, cluster, number, *who)),
     ]
     for wire, seqs in zip(stretch.wires, stretch.replicated, strict=True):
-        parts.append((seqs, _rows(REPLICATED, at_us, stretch.stored, cluster, wire.replicator.peer_number, number, *who, *where)))
-    return parts
+        rows.append(RowColumns(REPLICATED, seqs, (at_us, stretch.stored, cluster, wire.replicator.peer_number, number, *who, *where)))
+    return rows
 
 
-def _arriving(stretch: Stretch) -> list[Part]:
-    parts = []
+def _arriving(stretch: Stretch) -> list[RowColumns]:
+    rows = []
     for wire, seqs in zip(stretch.wires, stretch.arrived, strict=True):
         messages, peer, arrived = stretch.lane.producer.runtime.messages, wire.peer, wire.messages
         records, causes, at_us = wire.records[arrived], wire.seqs[arrived], wire.arrivals_us[arrived]
-        who = (messages.values("producer", records), messages.values("sequence_id", records))
-        where = (peer.log.current.id, wire.entries[arrived], NULL, messages.values("size_bytes", records))
-        parts.append((seqs[arrived], _rows(STORED, at_us, causes, peer.cluster.number, stretch.lane.topic.cluster.number, peer.number, *who, *where)))
-    return parts
+        who = (alike(messages.values("producer", records)), messages.values("sequence_id", records))
+        where = (peer.log.current.id, wire.entries[arrived], NULL, alike(messages.values("size_bytes", records)))
+        rows.append(RowColumns(STORED, seqs[arrived], (at_us, causes, peer.cluster.number, stretch.lane.topic.cluster.number, peer.number, *who, *where)))
+    return rows
 
 
 class Consumed:
@@ -72,14 +65,9 @@ class Consumed:
         count = len(stretch.published_us) + len(stretch.again)
         self.causes, self.stored = np.empty((2, count), dtype=np.int64)
         self.causes[stretch.fresh] = self.stored[stretch.fresh] = stretch.stored
-        self.about = np.empty((count, 9), dtype=np.int64)
-        self.about[:] = lane.topic.cluster.number, lane.topic.number, lane.subscription.number, 0, lane.producer.number, 0, stretch.ledger, 0, NULL
-        for turn, session in enumerate(lane.sessions):
-            self.about[work.places(turn), 3] = session.consumer.number
-        self.about[stretch.fresh, 5], self.about[stretch.fresh, 7] = stretch.sequence_ids, stretch.entries
+        self.about = self._about(count)
         for place, event in zip(stretch.again.tolist(), stretch.returned):
-            _epoch, (_item, _delivered, key, about), self.causes[place] = stretch.own[event].argument
-            self.about[place, 4:8] = about[4:8]
+            _epoch, (_item, _delivered, key, _about), self.causes[place] = stretch.own[event].argument
             self.stored[place] = lane.topic.stored_seqs.values[key[1]]
         self.delivered, self.settled = np.full((2, count), NULL)
         self.delivered[stretch.begun] = stretch.delivered
@@ -90,6 +78,23 @@ class Consumed:
             plain = work.kinds[stretch.done] == ACKNOWLEDGED
             self.acknowledged = stretch.done[plain]
             self.acts = sorted([*self.acts, *map(self._aside, stretch.done[~plain].tolist())], key=lambda act: act[0])
+        self._all_acks: tuple[int, AckColumns] | None = None
+
+    def _about(self, count: int) -> AboutColumns:
+        stretch, lane = self.stretch, self.work.lane
+        about = AboutColumns(lane.topic.cluster.number, lane.topic.number, lane.subscription.number, lane.sessions[0].consumer.number,
+                             lane.producer.number, stretch.sequence_ids, stretch.ledger, stretch.entries, NULL)  # fmt: skip
+        if len(lane.sessions) > 1:
+            clients = [session.consumer.number for session in lane.sessions]
+            about = about._replace(client=np.resize(np.array(clients, dtype=np.int64), count))
+        if not stretch.returned:
+            return about
+        known = np.empty((4, count), dtype=np.int64)
+        for column, values in zip(known, about[4:8]):
+            column[stretch.fresh] = values
+        for place, event in zip(stretch.again.tolist(), stretch.returned):
+            known[:, place] = stretch.own[event].argument[1][3][4:8]
+        return AboutColumns(*about[:4], *known, NULL)
 
     def _aside(self, place: int) -> tuple[int, Act]:
         """What became of an arrival that was not acknowledged."""
@@ -98,11 +103,11 @@ class Consumed:
 
     # --- the rows
 
-    def parts(self) -> list[Part]:
+    def rows(self) -> list[RowColumns]:
         """All of its rows."""
         return [self._delivering(), *self._settling(), *(self._registering() if self.stretch.groups else ())]
 
-    def _delivering(self) -> Part:
+    def _delivering(self) -> RowColumns:
         """A message names the row that sent it, or the consumer's last one, if that is later."""
         begun, work, sessions = self.stretch.begun, self.work, self.work.lane.sessions
         before = np.concatenate(([session.consumer.last_seq for session in sessions], self.settled))[: len(self.causes)]
@@ -111,37 +116,32 @@ class Consumed:
                 mine = place % len(sessions)
                 before[place] = max([before[place], *(seq for seq, act in self.acts if act.turn == mine and seq < self.delivered[place])])
         causes = np.maximum(self.causes, before)[begun]
-        return self.stretch.delivered, _rows(DELIVERED, work.begun_us[begun], causes, work.redeliveries[begun], self.stored[begun], about=self.about[begun])
+        redeliveries = work.redeliveries[begun] if len(self.stretch.again) else 0
+        fields = (work.begun_us[begun], causes, *self.about.chosen(begun), redeliveries, self.stored[begun])
+        return RowColumns(DELIVERED, self.stretch.delivered, fields)
 
-    def _settling(self) -> list[Part]:
+    def _settling(self) -> list[RowColumns]:
         """Acknowledged, held or given back: each names the row that handed its message out."""
         work, done, individual = self.work, self.acknowledged, self.work.lane.sessions[0].consumer.kinds["individual"]
         single = []
         for seq, act in self.acts:
             more = {ACKNOWLEDGED: (individual,), HELD: (act.held_us,), NEGATIVE: ()}[act.kind]
             single.append((seq, (act.kind, act.at_us, act.handed[1], *act.handed[3], *more)))
-        return [(self.settled[done], _rows(ACKNOWLEDGED, work.done_us[done], self.delivered[done], individual, about=self.about[done])), *_single(single)]
+        fields = (work.done_us[done], self.delivered[done], *self.about.chosen(done), individual)
+        return [RowColumns(ACKNOWLEDGED, self.settled[done], fields), *rows_by_column(single)]
 
-    def _registering(self) -> list[Part]:
+    def _registering(self) -> list[RowColumns]:
         """What the broker makes of the groups."""
-        stretch, groups, waiting = self.stretch, self.stretch.groups, [ack for acks in self.work.lane.groups.waiting for ack in acks]
-        acks = np.concatenate([group.acks for group in groups])
-        places = acks - self.work.lane.groups.arrivals_from
-        seqs, about = (values[np.maximum(places, 0)] for values in (self.settled, self.about))
-        early = places < 0
-        if early.any():
-            known = [(ack[2], *ack[4]) for ack in waiting] + [(seq, *act.handed[3]) for seq, act in zip(stretch.acted.tolist(), stretch.acts)]
-            before = np.array(known, dtype=np.int64)[acks[early]]
-            seqs[early], about[early] = before[:, 0], before[:, 1:]
+        stretch, groups = self.stretch, self.stretch.groups
+        acks = self.acks(np.concatenate([group.acks for group in groups]))
         counts = [len(group.acks) for group in groups]
         ends = [seq + count for seq, count in zip(stretch.registered, counts)]
         at_us, lasts = (np.repeat(values, counts) for values in ([group.at_us for group in groups], np.array(ends) - np.cumsum(counts)))
-        registered = lasts + np.arange(len(acks))
-        cursor = about[0, :3].tolist()
-        reason = self.work.lane.producer.runtime.name(REASON)
+        registered = lasts + np.arange(len(acks.seqs))
+        cursor, reason = self.about[:3], self.work.lane.producer.runtime.name(REASON)
         single = [(end, (PERSISTED, group.at_us, end - 1, *cursor, *group.persisted)) for end, group in zip(ends, groups) if group.persisted]
         single += [(end + bool(group.persisted), (MOVED, group.at_us, end - 1, *cursor, *group.moved, reason)) for end, group in zip(ends, groups) if group.moved]
-        return [(registered, _rows(REGISTERED, at_us, seqs, about=about)), *_single(single)]
+        return [RowColumns(REGISTERED, registered, (at_us, acks.seqs, *acks.about)), *rows_by_column(single)]
 
     # --- as the engine keeps it
 
@@ -152,41 +152,26 @@ class Consumed:
         index, message, redelivery, cause = (int(values[place]) for values in (work.indices, work.messages, work.redeliveries, self.causes))
         return session, index, message, NULL, redelivery, cause
 
-    def acks(self, places: np.ndarray) -> list[tuple[Key, Ack]]:
-        """The acks of arrivals as they wait for their group."""
-        topic, work = self.work.lane.topic.place, self.work
-        columns = (values[places].tolist() for values in (work.indices, self.settled, work.messages, self.about))
-        return [((topic, index, NULL), (index, NULL, seq, message, tuple(about))) for index, seq, message, about in zip(*columns)]
+    def acks(self, places: np.ndarray) -> AckColumns:
+        """Acks by their places in `groups`, all of them acknowledged."""
+        if self._all_acks is None:
+            self._all_acks = self._acks_in_order()
+        first, acks = self._all_acks
+        begin, end = int(places[0]), int(places[-1]) + 1
+        following = end - begin == len(places) and (len(places) < 3 or bool((places[1:] > places[:-1]).all()))
+        return acks.chosen(slice(begin - first, end - first) if following else places - first)
+
+    def _acks_in_order(self) -> tuple[int, AckColumns]:
+        """The acks, those that waited only where groups are sent, and the place of the first."""
+        stretch, work, groups, count = self.stretch, self.work, self.work.lane.groups, len(self.causes)
+        several = [*groups.waiting, AckColumns(work.indices[:count], self.settled, work.messages[:count], self.about)]
+        if work.acts:
+            seqs = [*stretch.acted.tolist(), *repeat(NULL, len(work.acts) - len(stretch.acts))]
+            acted = [(act.handed[2][1], NULL, seq, act.handed[0][2], act.handed[3]) for seq, act in zip(seqs, work.acts)]
+            several.insert(-1, AckColumns.of(acted))
+        return 0 if groups.waiting else groups.acts_from, AckColumns.joined(several)
 
     def handed(self, place: int) -> Handed:
         """An arrival in the application's hands."""
         item = self.item(place)
-        return item, int(self.delivered[place]), (self.work.lane.topic.place, item[1], NULL), tuple(self.about[place].tolist())
-
-
-def _rows(code: int, at_us: np.ndarray, cause: np.ndarray | int, *fields: np.ndarray | int, about: np.ndarray | None = None) -> np.ndarray:
-    """Rows of one type; what they say `about` their messages stands before the other fields."""
-    first = 3 if about is None else 3 + about.shape[1]
-    rows = np.empty((len(at_us), first + len(fields)), dtype=np.int64)
-    rows[:, 0], rows[:, 1], rows[:, 2] = code, at_us, cause
-    if about is not None:
-        rows[:, 3:first] = about
-    for place, field in enumerate(fields, first):
-        rows[:, place] = field
-    return rows
-
-
-def _single(rows: list[tuple[int, tuple[int, ...]]]) -> list[Part]:
-    """Parts of single rows with their seqs."""
-    by_type: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
-    for seq, row in rows:
-        by_type.setdefault(row[0], []).append((seq, row))
-    return [tuple(map(np.array, zip(*several))) for several in by_type.values()]
-
-
-def _in_order(parts: list[Part]) -> np.ndarray:
-    """Rows of one type from several parts, in order of their seqs."""
-    if len(parts) == 1:
-        return parts[0][1]
-    seqs = np.concatenate([seqs for seqs, _rows in parts])
-    return np.concatenate([rows for _seqs, rows in parts])[seqs.argsort(kind="stable")]
+        return item, int(self.delivered[place]), (self.work.lane.topic.place, item[1], NULL), self.about.one(place)

@@ -74,8 +74,7 @@ def run_quietly(producer: Producer) -> int | None:
     consumed = Consumed(stretch) if lane.sessions else None
     _publish(stretch)
     _store(stretch)
-    written = rows_of(stretch, consumed) if runtime.writes(stretch.row_count) else (np.empty(stretch.row_count), {})  # else they are there already
-    runtime.emit_rows(*written)
+    runtime.emit_rows(stretch.row_count, rows_of(stretch, consumed) if runtime.writes(stretch.row_count) else ())  # else they are there already
     events = [event for wire in stretch.wires for event in _carry(stretch, wire)]
     if consumed is not None:
         events += consume(stretch, consumed)

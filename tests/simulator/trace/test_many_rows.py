@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from simulator.trace import trace as trace_module
 from simulator.trace.open_rows import ROW_COLUMNS
 from simulator.trace.registry import CODE, NULL
+from simulator.trace.row_columns import RowColumns, rows_by_column
 from simulator.trace.trace import BLOCK_ROWS, Trace
 
 TYPES = [CODE[name] for name in ("message.delivered", "message.acknowledged", "topic.loaded", "message.dispatched")]
@@ -21,10 +22,9 @@ def batches(draw):
     return draw(st.lists(st.lists(row, max_size=9), max_size=6))
 
 
-def as_columns(rows):
+def as_columns(rows, first_seq):
     """What `append_rows` takes."""
-    codes = np.array([row[0] for row in rows], dtype=np.uint8)
-    return codes, {code: np.array([row for row in rows if row[0] == code], dtype=np.int64) for code in sorted({row[0] for row in rows})}
+    return len(rows), rows_by_column(enumerate(rows, first_seq))
 
 
 @settings(max_examples=100, deadline=None)
@@ -40,12 +40,17 @@ def test_many_at_once_are_one_after_another(pieces, data):
                 known = data.draw(st.integers(0, min(3, len(rows))))  # a replay finds some of them there
                 for row in rows[:known]:
                     many.append(row)
-                many.append_rows(*as_columns(rows), first=known)
+                many.append_rows(*as_columns(rows, len(many) - known), first=known)
             else:
                 for row in rows:
                     many.append(row)
         assert len(one) == len(many) and one.digest() == many.digest()
         assert [one._tuple(seq) for seq in range(len(one))] == [many._tuple(seq) for seq in range(len(many))]
+        first, last = sorted(data.draw(st.integers(0, len(one))) for _ in range(2))
+        wanted, columns = one.columns(first, last), many.columns(first, last)
+        assert {name: values.tolist() for name, values in wanted.items()} == {name: values.tolist() for name, values in columns.items()}
+        assert one.prefix(last).digest() == many.prefix(last).digest()
+        assert one.seqs(first, last, control_only=True) == many.seqs(first, last, control_only=True)
 
 
 def test_a_batch_larger_than_blocks():
@@ -54,7 +59,7 @@ def test_a_batch_larger_than_blocks():
     one, many = Trace(), Trace()
     for row in rows.tolist():
         one.append(tuple(row))
-    many.append_rows(rows[:, 0].astype(np.uint8), {CODE["topic.loaded"]: rows})
+    many.append_rows(len(rows), [RowColumns(CODE["topic.loaded"], np.arange(len(rows)), (rows[:, 1], 0, 0, 0))])
     assert one.digest() == many.digest() and len(many) == 2 * BLOCK_ROWS + 17
 
 
@@ -64,6 +69,6 @@ def test_nothing_is_written_that_is_there():
     for row in rows:
         trace.append(row)
     before = trace.digest()
-    trace.append_rows(*as_columns(rows), first=2)
-    trace.append_rows(*as_columns(rows), first=7)
+    trace.append_rows(*as_columns(rows, 0), first=2)
+    trace.append_rows(*as_columns(rows, -5), first=7)
     assert (trace.digest(), len(trace)) == (before, 2)
