@@ -137,7 +137,7 @@ class TopicStats:
 
     def _slowest_backlog_bytes(self) -> int:
         topic = self.topic
-        marks = [one.position_of(one.cursor.mark_delete) for one in topic.subscriptions.values()]
+        marks = [one.border.position(one.cursor.mark_delete) for one in topic.subscriptions.values()]
         marks += [topic.log.position(one.settled_mark_delete()) for one in topic.replicators.values()]
         return bytes_after(topic, min(marks)) if marks else 0
 
@@ -179,7 +179,7 @@ class TopicStats:
             "messageAckRate": self.rate("message.registered", subscription=number),
             "chunkedMessageRate": 0.0,
             "msgBacklog": one.backlog,
-            "backlogSize": backlog_bytes(self.topic, one.cursor, one.position_of(one.cursor.mark_delete)),
+            "backlogSize": backlog_bytes(self.topic, one.cursor, one.border.position(one.cursor.mark_delete)),
             "earliestMsgPublishTimeInBacklog": 0,
             "msgBacklogNoDelayed": one.backlog - delayed,
             "blockedSubscriptionOnUnackedMsgs": getattr(one.dispatcher, "blocked", False),

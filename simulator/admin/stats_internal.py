@@ -74,7 +74,7 @@ def _subscription_cursor(stats: TopicStats, one: Subscription) -> dict[str, Any]
     persisted = stats.since("cursor.persisted", subscription=one.number)
     created = stats.since("subscription.created", subscription=one.number)
     return _cursor(
-        topic, one.cursor, one.position_of(one.cursor.mark_delete), dispatcher.read_index,
+        topic, one.cursor, one.border.position(one.cursor.mark_delete), dispatcher.read_index,
         waits=reads and caught_up, active=bool(dispatcher.sessions), ledger=one.cursor_ledger, writes=persisted.rows,
         switched_us=max(topic.loaded_us, created.last_us), replays=bool(getattr(dispatcher, "replay", ())) and not reads,
         properties={"pulsar.replicated.subscription": 1} if one.replicated else {},
@@ -86,7 +86,7 @@ def _replication_cursor(stats: TopicStats, one: Replicator) -> dict[str, Any]:
     read_index = topic.log.length if one.connected and not one.stalled else max(one.read_index, cursor.mark_delete + 1)
     waits = one.connected and read_index >= topic.log.length
     return _cursor(
-        topic, cursor, one.position_of(cursor.mark_delete), read_index, waits=waits, active=one.connected, ledger=-1, writes=0,
+        topic, cursor, one.border.position(cursor.mark_delete), read_index, waits=waits, active=one.connected, ledger=-1, writes=0,
         switched_us=topic.loaded_us, replays=False, properties={},
     )  # fmt: skip
 

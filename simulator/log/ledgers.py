@@ -262,13 +262,3 @@ class TopicLog:
         self.records = other.records
         self._named_ids = other._named_ids
         self._named_firsts = other._named_firsts
-
-
-def first_place(log: TopicLog, mark_delete: int) -> tuple[int, int] | None:
-    """A cursor that is put before the first entry kept stands at that ledger's `:-1`, not in a ledger that was trimmed: (mark-delete, ledger).
-
-    Where no entry is kept it stands at the last confirmed one, as in ManagedLedgerImpl (getFirstPosition, getLastPosition): None, as elsewhere.
-    """
-    if not 0 < log.first_kept == mark_delete + 1 or not log.ledgers or (log.first_kept == log.length and log.last_confirmed[1] >= 0):
-        return None
-    return mark_delete, log.ledgers[0].id

@@ -46,17 +46,11 @@ class ReceiptTaker:
             self.cursor.persist(now_us)
 
     def ledger_opened(self) -> None:
-        """A new ledger was opened: the cursor at the end of a closed one moves to the next one's `:-1`, as a subscription's does."""
+        """A new ledger was opened, to which the cursor moves where it stands at the border."""
         self.catch_up()
-        ledger = self.topic.log.ledger_after(self.cursor.mark_delete)
+        ledger = self.border.next_ledger(self.cursor.mark_delete)
         if ledger is not None:
-            self.rolled_to = (self.cursor.mark_delete, ledger)
-
-    def position_of(self, mark_delete: int) -> tuple[int, int]:
-        """A mark-delete as a position."""
-        if self.rolled_to is not None and self.rolled_to[0] == mark_delete:
-            return self.rolled_to[1], -1
-        return self.topic.log.position(mark_delete)
+            self.border.move(self.cursor.mark_delete, ledger)
 
     def see_border(self, index: int, receipt_us: int) -> None:
         """The first receipt of a ledger, unlike others, is an event: those before it may go then."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.kernel.random import draw, stream_key
+from simulator.log.border import Border
 from simulator.log.cursors import Cursor
 from simulator.pulsar import backoff, replication_order
 from simulator.pulsar.creation import replicated_schemas, replicator_start
@@ -57,7 +58,7 @@ class Replicator(ReceiptTaker):
         self.wire: deque[tuple[int, int, int]] = deque()  # (index, sent_us, due_us), not yet stored at the peer
         self.receipts: deque[tuple[int, int]] = deque()  # (index, instant of the receipt)
         self.last_arrival_us = self.last_receipt_us = 0
-        self.rolled_to: tuple[int, int] | None = None  # (mark-delete index, ledger): the cursor stands before that ledger's first entry
+        self.border = Border(topic.log)
         self.seen_in = NULL  # the ledger that its receipts are from, where another is kept before it
         self.reading = self.stalled = False
         self.removed = False

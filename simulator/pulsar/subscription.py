@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simulator.log.border import Border
 from simulator.log.cursors import Cursor
-from simulator.log.ledgers import first_place
 from simulator.pulsar import upkeep
 from simulator.pulsar.acknowledgement_sync import AcknowledgedState, origin_of, sender_for
 from simulator.pulsar.dispatch import dispatcher_for
@@ -47,8 +47,9 @@ class Subscription:
         self.last_update_us: int | None = None
         self.last_applied_us: int | None = None
         self.flush_due = False
-        self.rolled_to = first_place(self.topic.log, mark_delete)  # (mark-delete index, ledger): it stands before that ledger's first entry
-        self.persisted_rolled_to = self.rolled_to  # as it was when the cursor was persisted
+        self.border = Border(self.topic.log)
+        self.border.put(mark_delete)
+        self.border.persist()
         self.cursor_ledger = -1  # the cursor's own ledger, -1 before its first write
         self.sent_before = (0, 0)  # messages and bytes sent to sessions that have ended since the load
         self.synced: dict[str, AcknowledgedState] = {}  # peer -> what it last said is acknowledged there; survives crashes
@@ -234,46 +235,37 @@ class Subscription:
             self.look_up_snapshot(seq)
             if self.topic.migrated_to is not None and not self.backlog:
                 self.runtime.blue_green.drained_by_ack(self, seq)
-        upkeep.trim_if_switched(self.topic, self.position_of(before)[0], before, after, seq)
-
-    def position_of(self, mark_delete: int) -> tuple[int, int]:
-        """A mark-delete as a position. A cursor that was caught up at a rollover stands at `<new ledger>:-1` (fact sheet B2)."""
-        if self.rolled_to is not None and self.rolled_to[0] == mark_delete:
-            return self.rolled_to[1], -1
-        return self.topic.log.position(mark_delete)
+        upkeep.trim_if_switched(self.topic, self.border.position(before)[0], before, after, seq)
 
     @property
     def mark_delete_text(self) -> str:
         """The mark-delete as Pulsar prints it."""
-        ledger, entry = self.position_of(self.cursor.mark_delete)
+        ledger, entry = self.border.position(self.cursor.mark_delete)
         return f"{ledger}:{entry}"
 
     def note_moved(self, before: int, reason: str, cause: int) -> int:
         """The `cursor.moved` row from `before` to the present mark-delete."""
         return self.runtime.note("cursor.moved", cause, self.topic.cluster.number, self.topic.number, self.number,
-                                 *self.position_of(before), *self.position_of(self.cursor.mark_delete), reason)  # fmt: skip
+                                 *self.border.position(before), *self.border.position(self.cursor.mark_delete), reason)  # fmt: skip
 
     def ledger_opened(self, cause: int) -> None:
-        """A new ledger was opened: a cursor at the end of a closed one, or before an empty one that a load dropped, moves to the next (#25087)."""
-        log, mark_delete = self.topic.log, self.cursor.mark_delete
-        ledger = log.ledger_after(mark_delete)
-        if ledger is None and self.rolled_to is not None and self.rolled_to[0] == mark_delete:
-            ledger = log.kept_from(self.rolled_to[1])
-        if ledger is not None and self.rolled_to != (mark_delete, ledger):
+        """A new ledger was opened, to which the cursor moves where it stands at the border."""
+        ledger = self.border.next_ledger(self.cursor.mark_delete)
+        if ledger is not None:
             self.move_to_ledger(ledger, cause)
 
     def move_to_ledger(self, ledger: int, cause: int) -> None:
         """The cursor stands at `<ledger>:-1` from now on, which is after the same entry."""
         mark_delete = self.cursor.mark_delete
-        before = self.position_of(mark_delete)
-        self.rolled_to = (mark_delete, ledger)
+        before = self.border.position(mark_delete)
+        self.border.move(mark_delete, ledger)
         self.runtime.note("cursor.moved", cause, self.topic.cluster.number, self.topic.number, self.number, *before, ledger, -1, "rollover")
 
     def reset(self, mark_delete: int, reason: str, cause: int) -> None:
         """A person's seek or reset: ranges and batch sets are cleared; no Update follows (fact sheet section 9)."""
         before = self.cursor.mark_delete
         self.cursor.reset(mark_delete)
-        self.rolled_to = first_place(self.topic.log, mark_delete)
+        self.border.put(mark_delete)
         seq = self.note_moved(before, reason, cause)
         if self.sender is not None:
             self.sender.reset_by(seq)
@@ -307,9 +299,9 @@ class Subscription:
             self.cursor_ledger = topic.cluster.take_ledger()  # opened at its first write
         kept = topic.cluster.setting("managedLedgerMaxUnackedRangesToPersist", topic)
         cursor.persist(self.runtime.now_us, kept, topic.log)
-        self.persisted_rolled_to = self.rolled_to
+        self.border.persist()
         self.runtime.note("cursor.persisted", cause, topic.cluster.number, topic.number, self.number,
-                          *self.position_of(cursor.mark_delete), cursor.deleted_count)  # fmt: skip
+                          *self.border.position(cursor.mark_delete), cursor.deleted_count)  # fmt: skip
 
     def flush(self, _argument: None) -> None:
         """The timer that bounds how long a cursor stays dirty."""
@@ -333,15 +325,15 @@ class Subscription:
         Only a shadow can know of fewer than before: what was acknowledged beyond is delivered again.
         """
         topic, before = self.topic, self.cursor.mark_delete
-        stood = self.position_of(before)
+        stood = self.border.position(before)
         self.cursor.recover()
         if self.cursor.mark_delete != before:
-            self.rolled_to = self.persisted_rolled_to
+            self.border.recover()
         seq = self.runtime.note("cursor.recovered", cause, topic.cluster.number, topic.number, self.number,
-                                *self.position_of(self.cursor.mark_delete), self.cursor.deleted_count)  # fmt: skip
+                                *self.border.position(self.cursor.mark_delete), self.cursor.deleted_count)  # fmt: skip
         if self.cursor.mark_delete != before:
             seq = self.runtime.note("cursor.moved", seq, topic.cluster.number, topic.number, self.number,
-                                    *stood, *self.position_of(self.cursor.mark_delete), "recovery")  # fmt: skip
+                                    *stood, *self.border.position(self.cursor.mark_delete), "recovery")  # fmt: skip
         ahead, last = self.cursor.mark_delete, topic.log.length - 1
         if ahead > last:
             self.cursor.set_back(last)

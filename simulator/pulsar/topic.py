@@ -381,7 +381,7 @@ class Topic(TopicTimers):
         self.subscriptions[name] = subscription
         self.subscriptions = {key: self.subscriptions[key] for key in sorted(self.subscriptions)}
         seq = self.runtime.note("subscription.created", cause, self.cluster.number, self.number, name,
-                                *subscription.position_of(mark_delete), reason, int(replicated))  # fmt: skip
+                                *subscription.border.position(mark_delete), reason, int(replicated))  # fmt: skip
         if subscription.sender is not None:
             subscription.sender.opened_by(seq)
             subscription.sender.start()

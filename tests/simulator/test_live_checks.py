@@ -22,7 +22,7 @@ def broken_runs(monkeypatch) -> World:
     def one_back(self, index, reason, cause):
         moved = original(self, index, reason, cause)
         if moved and reason == "update":
-            here, back = self.position_of(self.cursor.mark_delete), self.position_of(self.cursor.mark_delete - 1)
+            here, back = self.border.position(self.cursor.mark_delete), self.border.position(self.cursor.mark_delete - 1)
             topic = self.topic
             self.runtime.note("cursor.moved", cause, topic.cluster.number, topic.number, self.number, *here, *back, "acknowledgement")
         return moved

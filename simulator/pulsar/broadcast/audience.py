@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.log.ledgers import first_place
+from simulator.log.border import Border
 from simulator.pulsar import backoff
 from simulator.pulsar.broadcast.runs import UNKNOWN, Run
 from simulator.pulsar.ranks import CONSUMER, rank
@@ -47,7 +47,7 @@ class Audience:
         self.retries = 0  # how often they have asked in vain
         self.opened = self.connected = 0  # members that have a cursor, that are connected
         self.handed = 0
-        self.rolled_to: tuple[int, int] | None = None  # (mark-delete index, ledger): whoever is slowest stands before that ledger's first entry
+        self.border = Border(topic.log)  # of whoever is slowest
         self.last_data = -1  # the last entry below `handed` that is no marker
         self.marks = np.full(self.size, -1, dtype=np.int64)
         self.connected_seqs = np.full(self.size, UNKNOWN, dtype=np.int64)
@@ -177,7 +177,8 @@ class Audience:
         if last > self.opened:
             begin = self.handed - 1 if self.spec.initial_position == "Latest" else log.first_kept - 1
             self.marks[max(first, self.opened) : last] = begin
-            self.opened, self.rolled_to = last, first_place(log, begin) or self.rolled_to
+            self.opened = last
+            self.border.put_before_first(begin)
         self.connected = last
         if last == self.size:
             self.connected_all_us = int(instants[-1]) - self.asked_us
@@ -206,20 +207,14 @@ class Audience:
         away = slice(self.connected, self.opened)
         self.marks[away] = np.maximum(self.marks[away], first_index - 1)
         self.handed = max(self.handed, first_index)
-        self.rolled_to = (first_index - 1, self.topic.log.ledgers[0].id)
+        self.border.move(first_index - 1, self.topic.log.ledgers[0].id)
 
     def ledger_opened(self) -> None:
-        """A new ledger was opened: cursors at the end of a closed one move to the next one's `:-1`, as a subscription's does."""
+        """A new ledger was opened, to which the slowest cursors move where they stand at the border."""
         slowest = self.slowest()
-        ledger = None if slowest is None else self.topic.log.ledger_after(slowest)
+        ledger = None if slowest is None else self.border.next_ledger(slowest)
         if ledger is not None:
-            self.rolled_to = (slowest, ledger)
-
-    def ledger_of(self, mark_delete: int) -> int:
-        """The ledger in which the slowest cursor stands, at this index."""
-        if self.rolled_to is not None and self.rolled_to[0] == mark_delete:
-            return self.rolled_to[1]
-        return self.topic.log.position(mark_delete)[0]
+            self.border.move(slowest, ledger)
 
     def _messages(self, first: int, last: int) -> int:
         """Messages of the entries `first` to `last - 1`."""

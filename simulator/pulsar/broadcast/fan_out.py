@@ -64,7 +64,7 @@ class FanOut:
         self.due_us, self.flowing = None, True
         horizon_us = self._horizon_us()
         slowest = [(audience, audience.slowest()) for audience in self.audiences if len(audience.topic.log.ledgers) > 1]
-        bordering = [(audience, before, audience.ledger_of(before)) for audience, before in slowest if before is not None]
+        bordering = [(audience, before, audience.border.position(before)[0]) for audience, before in slowest if before is not None]
         parts = self._take(horizon_us)
         if parts:
             items = np.concatenate(parts)

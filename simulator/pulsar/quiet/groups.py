@@ -166,7 +166,7 @@ class Groups:
         """The position of a mark-delete, which may be on an entry that is yet to be appended."""
         log = self.work.lane.topic.log
         if index < log.length:
-            return self.work.lane.subscription.position_of(index)
+            return self.work.lane.subscription.border.position(index)
         return log.current.id, index - log.current.first_index
 
     # --- what comes of them
@@ -185,7 +185,7 @@ class Groups:
         subscription.cursor.restore(self.cursor.capture())
         lane.dispatcher.released_many(self._indices[np.concatenate([group.acks for group in self.sent])])
         if any(group.persisted for group in self.sent):
-            subscription.persisted_rolled_to = subscription.rolled_to
+            subscription.border.persist()
         if self.flush_us is not None:
             subscription.flush_due = True
             events.append((self.flush_us, subscription.topic.rank, subscription, "flush", None))

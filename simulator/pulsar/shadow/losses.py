@@ -30,7 +30,7 @@ def push_cursors(topic: ShadowTopic, first_index: int, cause: int) -> None:
         audience.pushed(first_index)
     for subscription in topic.subscriptions.values():
         if subscription.cursor.mark_delete < first_index - 1:
-            subscription.rolled_to = (first_index - 1, topic.log.ledgers[0].id)  # a cursor that is pushed stands before the first ledger kept
+            subscription.border.move(first_index - 1, topic.log.ledgers[0].id)
         subscription.acknowledge_up_to(first_index - 1, "trim", cause)
     topic.wake_dispatchers(cause)
 

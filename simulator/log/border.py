@@ -1,0 +1,60 @@
+"""Where a cursor stands at the border of two ledgers: after the last entry of one and before the first of the next, `L:-1`.
+
+Rules: both are one place, and one mark-delete index. A cursor that has all of a closed ledger moves to the next one's `L:-1` when that is opened
+(fact sheet B2; Pulsar's `maybeUpdateCursorBeforeTrimmingConsumedLedger`, #25087), and so does one that stood before an empty ledger which a load
+dropped. One that is put, or pushed by trimming, before the first entry kept stands at that ledger's `L:-1`, too. It holds until the mark-delete moves.
+"""
+
+from __future__ import annotations
+
+from simulator.log.ledgers import BEFORE_FIRST, TopicLog
+
+
+class Border:
+    """The ledger before whose first entry one cursor stands, while its mark-delete has the index that it had then."""
+
+    __slots__ = ("_log", "_mark_delete", "_ledger", "_persisted")
+
+    def __init__(self, log: TopicLog) -> None:
+        self._log = log
+        self._mark_delete: int | None = None  # None: at no border that matters
+        self._ledger = BEFORE_FIRST
+        self._persisted: tuple[int | None, int] = (None, BEFORE_FIRST)
+
+    def position(self, mark_delete: int) -> tuple[int, int]:
+        """The position (ledger, entry) of this mark-delete index."""
+        return (self._ledger, BEFORE_FIRST) if mark_delete == self._mark_delete else self._log.position(mark_delete)
+
+    def put(self, mark_delete: int) -> None:
+        """The cursor was created or reset here."""
+        self._mark_delete = None
+        self.put_before_first(mark_delete)
+
+    def put_before_first(self, mark_delete: int) -> None:
+        """If no entry kept lies before this mark-delete, it stands before the first of them, not in a ledger that was trimmed.
+
+        Where none is kept it stands at the last confirmed one, as in ManagedLedgerImpl (getFirstPosition, getLastPosition).
+        """
+        log = self._log
+        if 0 < log.first_kept == mark_delete + 1 and log.ledgers and (log.first_kept != log.length or log.last_confirmed[1] < 0):
+            self.move(mark_delete, log.ledgers[0].id)
+
+    def move(self, mark_delete: int, ledger: int) -> None:
+        """The cursor, at this mark-delete, stands before the first entry of that ledger."""
+        self._mark_delete, self._ledger = mark_delete, ledger
+
+    def next_ledger(self, mark_delete: int) -> int | None:
+        """A ledger was opened: the one before which a cursor at this mark-delete is to stand now, None when it stays where it is."""
+        stands = mark_delete == self._mark_delete
+        ledger = self._log.ledger_after(mark_delete)
+        if ledger is None and stands:
+            ledger = self._log.kept_from(self._ledger)
+        return None if stands and ledger == self._ledger else ledger
+
+    def persist(self) -> None:
+        """The cursor is written."""
+        self._persisted = self._mark_delete, self._ledger
+
+    def recover(self) -> None:
+        """The cursor goes back to where it was written."""
+        self._mark_delete, self._ledger = self._persisted
