@@ -199,7 +199,7 @@ def forget_answers(monkeypatch):
     """A stretch goes on over the answer to a request that passed in it."""
     before = passing.Passings.before
     monkeypatch.setattr(passing.Passings, "before", lambda one, horizon_us: (before(one, horizon_us)[0], horizon_us))
-    monkeypatch.setattr(running, "pass_by", lambda one: passing.pass_by(one) and one.horizon_us)
+    monkeypatch.setattr(running, "pass_by", lambda one: passing.pass_by(one) and one.stretch.horizon_us)
 
 
 def forget_what_is_held(monkeypatch):

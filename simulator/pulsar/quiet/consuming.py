@@ -31,7 +31,7 @@ def consume(stretch: Stretch, consumed: Consumed) -> list[tuple]:
     _put_aside(stretch, consumed, asked)
     for turn, session in enumerate(lane.sessions):
         consumer, mine = session.consumer, lane.work.places(turn)
-        acted = [seq for act, seq in zip(stretch.acts, stretch.acted.tolist()) if act.turn == turn]
+        acted = [seq for act, seq in zip(stretch.acts, consumed.seqs.acted.tolist()) if act.turn == turn]
         consumer.last_seq = max(consumer.last_seq, *(int(seqs[mine].max(initial=NULL)) for seqs in (consumed.delivered, consumed.settled)), *acted)
         _keep_in_hand(consumer, stretch, consumed, turn, asked)
         _keep_acks(consumer, stretch, consumed, turn, asked)
@@ -42,19 +42,20 @@ def _take(stretch: Stretch, consumed: Consumed) -> None:
     """What was sent, taken from the receiver queues, and acknowledged."""
     lane, work, count = stretch.lane, stretch.lane.work, len(consumed.causes)
     runtime, name, turns = lane.producer.runtime, lane.subscription.name, len(lane.sessions)
-    _add(runtime.delivered[name], work.messages[stretch.begun])
+    _add(runtime.delivered[name], work.messages[consumed.seqs.begun])
     _add(runtime.acknowledged[name], work.messages[consumed.acknowledged])
     for _seq, act in consumed.acts:
         if act.kind == ACKNOWLEDGED:
             runtime.acknowledged[name].add(act.handed[0][2])
     lane.dispatcher.sent_many(len(stretch.published_us), work.indices[:count])
     size_bytes, more_bytes = lane.producer.spec.size_bytes, [0] * turns
+    taken = np.bincount(stretch.begun % turns, minlength=turns).tolist()
     for place in stretch.again.tolist():
         more_bytes[place % turns] += runtime.messages.size_bytes[int(work.messages[place])] - size_bytes
     for turn, session in enumerate(lane.sessions):
         sent = len(range(turn, count, turns))
         session.push_many(sent, sent * size_bytes + more_bytes[turn])
-        session.take_many(stretch.taken[turn])
+        session.take_many(taken[turn])
 
 
 def _put_aside(stretch: Stretch, consumed: Consumed, asked: Asked) -> None:

@@ -14,7 +14,7 @@ from simulator.pulsar.markers import REQUEST, UPDATE
 
 if TYPE_CHECKING:
     from simulator.pulsar.quiet.lane import Lane
-    from simulator.pulsar.quiet.stretch import Stretch
+    from simulator.pulsar.quiet.order import Order
     from simulator.pulsar.topic import Topic
 
 ENTRIES_MAX = 8
@@ -98,21 +98,21 @@ def _lets_pass(peer: Topic) -> bool:
     return ticks and len(peer.log.ledgers) == 1 and all(replicator.link.least_us for replicator in peer.replicators.values())
 
 
-def pass_by(stretch: Stretch) -> int:
-    """Have the events done that pass in a stretch whose rows are ordered but not numbered; returns the first instant, at most its
-    horizon, at which something follows from them."""
+def pass_by(order: Order) -> int:
+    """Have the events done that pass in a stretch; returns the first instant, at most its horizon, at which something follows from them."""
+    stretch = order.stretch
     runtime, horizon_us = stretch.lane.producer.runtime, stretch.horizon_us
     now_us = runtime.now_us
     for one in stretch.passing:
         if one.at_us >= horizon_us:
             break
-        stretch.bring(one)
-        one.seq, asked = stretch.seq_of(one), runtime.asked
+        order.bring(one)
+        one.seq, asked = order.seq_of(one), runtime.asked
         runtime.now_us = one.at_us
         one.rows = runtime.aside(one.seq, lambda: getattr(one.target, one.method)(one.argument))
-        follows_us = [at_us for at_us, _rank, order, *_rest in runtime.events() if order > asked and at_us < horizon_us]
+        follows_us = [at_us for at_us, _rank, added, *_rest in runtime.events() if added > asked and at_us < horizon_us]
         horizon_us = min([horizon_us, *follows_us])
         assert horizon_us > one.at_us, f"{one.method} of {one.target} asked for something at its own instant, {one.at_us} us"
-        stretch.passed(one)
+        order.passed(one)
     runtime.now_us = now_us
     return horizon_us

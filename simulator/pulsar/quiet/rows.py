@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.pulsar.quiet.groups import REASON
+from simulator.pulsar.quiet.order import Seqs
 from simulator.pulsar.quiet.stretch import Stretch
 from simulator.pulsar.quiet.work import ACKNOWLEDGED, HELD, NEGATIVE, Act
 from simulator.pulsar.waiting_acks import AboutColumns, AckColumns
@@ -23,34 +24,34 @@ REPLICATED, DELIVERED = CODE["message.replicated"], CODE["message.delivered"]
 REGISTERED, PERSISTED, MOVED = CODE["message.registered"], CODE["cursor.persisted"], CODE["cursor.moved"]
 
 
-def rows_of(stretch: Stretch, consumed: Consumed | None) -> list[RowColumns]:
+def rows_of(stretch: Stretch, seqs: Seqs, consumed: Consumed | None) -> list[RowColumns]:
     """All rows of a stretch."""
     passing = rows_by_column((seq, row) for one in stretch.passing for seq, row in enumerate(one.rows, one.seq))
-    return [*_publishing(stretch), *_arriving(stretch), *([] if consumed is None else consumed.rows()), *passing]
+    return [*_publishing(stretch, seqs), *_arriving(stretch, seqs), *([] if consumed is None else consumed.rows()), *passing]
 
 
-def _publishing(stretch: Stretch) -> list[RowColumns]:
+def _publishing(stretch: Stretch, seqs: Seqs) -> list[RowColumns]:
     producer, topic, at_us = stretch.lane.producer, stretch.lane.topic, stretch.published_us
     cluster, number, size_bytes = topic.cluster.number, topic.number, producer.spec.size_bytes
     who, where = (producer.number, stretch.sequence_ids), (stretch.ledger, stretch.entries, NULL)
     rows = [
-        RowColumns(PUBLISHED, stretch.published, (at_us, NULL, cluster, number, *who, stretch.keys, size_bytes)),
-        RowColumns(STORED, stretch.stored, (at_us, stretch.published, cluster, NULL, number, *who, *where, size_bytes)),
-        RowColumns(RECEIPTED, stretch.receipted, (at_us, stretch.stored, cluster, number, *who)),
+        RowColumns(PUBLISHED, seqs.published, (at_us, NULL, cluster, number, *who, stretch.keys, size_bytes)),
+        RowColumns(STORED, seqs.stored, (at_us, seqs.published, cluster, NULL, number, *who, *where, size_bytes)),
+        RowColumns(RECEIPTED, seqs.receipted, (at_us, seqs.stored, cluster, number, *who)),
     ]
-    for wire, seqs in zip(stretch.wires, stretch.replicated, strict=True):
-        rows.append(RowColumns(REPLICATED, seqs, (at_us, stretch.stored, cluster, wire.replicator.peer_number, number, *who, *where)))
+    for wire, sent in zip(stretch.wires, seqs.replicated, strict=True):
+        rows.append(RowColumns(REPLICATED, sent, (at_us, seqs.stored, cluster, wire.replicator.peer_number, number, *who, *where)))
     return rows
 
 
-def _arriving(stretch: Stretch) -> list[RowColumns]:
+def _arriving(stretch: Stretch, seqs: Seqs) -> list[RowColumns]:
     rows = []
-    for wire, seqs in zip(stretch.wires, stretch.arrived, strict=True):
+    for wire, stored in zip(stretch.wires, seqs.arrived, strict=True):
         messages, peer, arrived = stretch.lane.producer.runtime.messages, wire.peer, wire.messages
         records, causes, at_us = wire.records[arrived], wire.seqs[arrived], wire.arrivals_us[arrived]
         who = (alike(messages.values("producer", records)), messages.values("sequence_id", records))
         where = (peer.log.current.id, wire.entries[arrived], NULL, alike(messages.values("size_bytes", records)))
-        rows.append(RowColumns(STORED, seqs[arrived], (at_us, causes, peer.cluster.number, stretch.lane.topic.cluster.number, peer.number, *who, *where)))
+        rows.append(RowColumns(STORED, stored[arrived], (at_us, causes, peer.cluster.number, stretch.lane.topic.cluster.number, peer.number, *who, *where)))
     return rows
 
 
@@ -58,26 +59,27 @@ class Consumed:
     """What was handed out in a stretch, and what became of it. By arrival: `causes`, the row that sent it; `about`, what its rows say alike; `delivered`, the row
     that handed it out; `settled`, the one that dealt with it. `acknowledged` are the arrivals that were; `acts`, with their seqs, what else was done."""
 
-    def __init__(self, stretch: Stretch) -> None:
+    def __init__(self, stretch: Stretch, seqs: Seqs) -> None:
         lane, work = stretch.lane, stretch.lane.work
         self.stretch = stretch
+        self.seqs = seqs
         self.work = work
         count = len(stretch.published_us) + len(stretch.again)
         self.causes, self.stored = np.empty((2, count), dtype=np.int64)
-        self.causes[stretch.fresh] = self.stored[stretch.fresh] = stretch.stored
+        self.causes[stretch.fresh] = self.stored[stretch.fresh] = seqs.stored
         self.about = self._about(count)
         for place, event in zip(stretch.again.tolist(), stretch.returned):
             _epoch, (_item, _delivered, key, _about), self.causes[place] = stretch.own[event].argument
             self.stored[place] = lane.topic.stored_seqs.values[key[1]]
         self.delivered, self.settled = np.full((2, count), NULL)
-        self.delivered[stretch.begun] = stretch.delivered
-        self.settled[stretch.done] = stretch.settled
-        self.acknowledged = stretch.done
-        self.acts: list[tuple[int, Act]] = list(zip(stretch.acted.tolist(), stretch.acts))
+        self.delivered[seqs.begun] = seqs.delivered
+        self.settled[seqs.done] = seqs.settled
+        self.acknowledged = seqs.done
+        self.acts: list[tuple[int, Act]] = list(zip(seqs.acted.tolist(), stretch.acts))
         if not work.plain:
-            plain = work.kinds[stretch.done] == ACKNOWLEDGED
-            self.acknowledged = stretch.done[plain]
-            self.acts = sorted([*self.acts, *map(self._aside, stretch.done[~plain].tolist())], key=lambda act: act[0])
+            plain = work.kinds[seqs.done] == ACKNOWLEDGED
+            self.acknowledged = seqs.done[plain]
+            self.acts = sorted([*self.acts, *map(self._aside, seqs.done[~plain].tolist())], key=lambda act: act[0])
         self._all_acks: tuple[int, AckColumns] | None = None
 
     def _about(self, count: int) -> AboutColumns:
@@ -109,7 +111,7 @@ class Consumed:
 
     def _delivering(self) -> RowColumns:
         """A message names the row that sent it, or the consumer's last one, if that is later."""
-        begun, work, sessions = self.stretch.begun, self.work, self.work.lane.sessions
+        begun, work, sessions = self.seqs.begun, self.work, self.work.lane.sessions
         before = np.concatenate(([session.consumer.last_seq for session in sessions], self.settled))[: len(self.causes)]
         if self.stretch.acts:  # the last one may be of an event of the calendar, where a consumer was idle then
             for place in (*range(min(len(sessions), len(before))), *self.stretch.again.tolist()):
@@ -118,7 +120,7 @@ class Consumed:
         causes = np.maximum(self.causes, before)[begun]
         redeliveries = work.redeliveries[begun] if len(self.stretch.again) else 0
         fields = (work.begun_us[begun], causes, *self.about.chosen(begun), redeliveries, self.stored[begun])
-        return RowColumns(DELIVERED, self.stretch.delivered, fields)
+        return RowColumns(DELIVERED, self.seqs.delivered, fields)
 
     def _settling(self) -> list[RowColumns]:
         """Acknowledged, held or given back: each names the row that handed its message out."""
@@ -135,7 +137,7 @@ class Consumed:
         stretch, groups = self.stretch, self.stretch.groups
         acks = self.acks(np.concatenate([group.acks for group in groups]))
         counts = [len(group.acks) for group in groups]
-        ends = [seq + count for seq, count in zip(stretch.registered, counts)]
+        ends = [seq + count for seq, count in zip(self.seqs.registered, counts)]
         at_us, lasts = (np.repeat(values, counts) for values in ([group.at_us for group in groups], np.array(ends) - np.cumsum(counts)))
         registered = lasts + np.arange(len(acks.seqs))
         cursor, reason = self.about[:3], self.work.lane.producer.runtime.name(REASON)
@@ -166,7 +168,7 @@ class Consumed:
         stretch, work, groups, count = self.stretch, self.work, self.work.lane.groups, len(self.causes)
         several = [*groups.waiting, AckColumns(work.indices[:count], self.settled, work.messages[:count], self.about)]
         if work.acts:
-            seqs = [*stretch.acted.tolist(), *repeat(NULL, len(work.acts) - len(stretch.acts))]
+            seqs = [*self.seqs.acted.tolist(), *repeat(NULL, len(work.acts) - len(stretch.acts))]
             acted = [(act.handed[2][1], NULL, seq, act.handed[0][2], act.handed[3]) for seq, act in zip(seqs, work.acts)]
             several.insert(-1, AckColumns.of(acted))
         return 0 if groups.waiting else groups.acts_from, AckColumns.joined(several)

@@ -12,6 +12,7 @@ import numpy as np
 
 from simulator.pulsar.quiet.consuming import consume
 from simulator.pulsar.quiet.lane import MESSAGES_AT_ONCE, Lane, lane_of
+from simulator.pulsar.quiet.order import Order, Seqs
 from simulator.pulsar.quiet.passing import ROWS_MAX, pass_by
 from simulator.pulsar.quiet.rows import Consumed, rows_of
 from simulator.pulsar.quiet.stretch import Stretch
@@ -65,21 +66,31 @@ def run_quietly(producer: Producer) -> int | None:
         return None
     producer.quiet.misses = 0
     stretch = Stretch(lane, survey, _wires(lane, survey, horizon_us), horizon_us)
-    if runtime.rows_max is not None and runtime.seq + stretch.row_count + ROWS_MAX * len(stretch.passing) >= runtime.rows_max:
+    order = Order(stretch)
+    if runtime.rows_max is not None and runtime.seq + order.row_count + ROWS_MAX * len(stretch.passing) >= runtime.rows_max:
         return None
-    horizon_us = pass_by(stretch)
+    horizon_us = pass_by(order)
     if horizon_us < stretch.horizon_us:
         stretch = stretch.until(horizon_us)
-    stretch.number()
-    consumed = Consumed(stretch) if lane.sessions else None
+        order = Order(stretch)
+    _take_effect(stretch, order)
+    return order.row_count // ROWS_PER_EVENT
+
+
+def _take_effect(stretch: Stretch, order: Order) -> None:
+    """It has happened: rows, state and calendar."""
+    runtime, seqs, count = stretch.lane.producer.runtime, order.seqs(), order.row_count
+    for wire, sent in zip(stretch.wires, seqs.replicated, strict=True):
+        wire.sent_by(sent)
+    consumed = Consumed(stretch, seqs) if stretch.lane.sessions else None
     _publish(stretch)
-    _store(stretch)
-    runtime.emit_rows(stretch.row_count, rows_of(stretch, consumed) if runtime.writes(stretch.row_count) else ())  # else they are there already
+    _store(stretch, seqs, order.last_us)
+    runtime.emit_rows(count, rows_of(stretch, seqs, consumed) if runtime.writes(count) else ())  # else they are there already
     events = [event for wire in stretch.wires for event in _carry(stretch, wire)]
     if consumed is not None:
         events += consume(stretch, consumed)
-    _set_calendar(stretch, events)
-    return stretch.row_count // ROWS_PER_EVENT
+    next_us, producer = int(stretch.lane.published_us[len(stretch.published_us)]), stretch.lane.producer
+    runtime.pass_to(order.last_us, stretch.horizon_us, [*events, (next_us, producer.rank, producer, "tick", producer.epoch)])
 
 
 def _wires(lane: Lane, survey: Survey, horizon_us: int) -> list[Wire]:
@@ -105,14 +116,14 @@ def _publish(stretch: Stretch) -> None:
     producer.receipted += count
 
 
-def _store(stretch: Stretch) -> None:
+def _store(stretch: Stretch, seqs: Seqs, last_us: int) -> None:
     """The entries in all logs."""
     lane, count = stretch.lane, len(stretch.published_us)
-    lane.topic.append_many(stretch.messages, stretch.stored, count * lane.producer.spec.size_bytes, int(stretch.published_us[-1]))
-    for wire, seqs in zip(stretch.wires, stretch.arrived, strict=True):
-        rest = slice(wire.stored, len(seqs))
+    lane.topic.append_many(stretch.messages, seqs.stored, count * lane.producer.spec.size_bytes, int(stretch.published_us[-1]))
+    for wire, arrived in zip(stretch.wires, seqs.arrived, strict=True):
+        rest = slice(wire.stored, len(arrived))
         size_bytes = int(lane.producer.runtime.messages.values("size_bytes", wire.records[rest]).sum())
-        wire.store(len(seqs), seqs[rest], size_bytes, stretch.last_us)
+        wire.store(len(arrived), arrived[rest], size_bytes, last_us)
 
 
 def _carry(stretch: Stretch, wire: Wire) -> list[tuple]:
@@ -127,11 +138,3 @@ def _carry(stretch: Stretch, wire: Wire) -> list[tuple]:
     replicator.sent_bytes += count * stretch.lane.producer.spec.size_bytes
     seqs = wire.seqs[wire.before + fresh :].tolist()
     return [(at_us, replicator.rank, replicator, "arrive", (replicator.connection, index, seq)) for at_us, index, seq in zip(due_us, indices, seqs)]
-
-
-def _set_calendar(stretch: Stretch, events: list[tuple]) -> None:
-    """What was due in the stretch has been; these are still to come, and the next publish."""
-    lane, runtime = stretch.lane, stretch.lane.producer.runtime
-    producer = lane.producer
-    next_us = int(lane.published_us[len(stretch.published_us)])
-    runtime.pass_to(stretch.last_us, stretch.horizon_us, [*events, (next_us, producer.rank, producer, "tick", producer.epoch)])

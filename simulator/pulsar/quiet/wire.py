@@ -49,6 +49,10 @@ class Wire:
         self.rows = (self.records >= 0).astype(np.int64)
         self._arrive_before(horizon_us)
 
+    def sent_by(self, seqs: np.ndarray) -> None:
+        """The rows with which they are sent."""
+        self.seqs = np.concatenate((self.seqs, seqs))
+
     def _arrive_before(self, horizon_us: int) -> None:
         self.arrivals_us = self.due_us[: int(self.due_us.searchsorted(horizon_us))]
 
