@@ -127,7 +127,7 @@ def _one_topic(subscription: Subscription, counted: SubscriptionCounts | None) -
         "individually_deleted": subscription.cursor.text(log),
         **subscription_summary(counted or SubscriptionCounts()),
         "backlog": subscription.backlog,
-        "cached_snapshots": len(subscription.cache.snapshots) if subscription.cache is not None else 0,
+        "cached_snapshots": len(subscription.snapshots.kept),
     }
 
 

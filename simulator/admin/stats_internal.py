@@ -75,7 +75,7 @@ def _subscription_cursor(stats: TopicStats, one: Subscription) -> dict[str, Any]
     created = stats.since("subscription.created", subscription=one.number)
     return _cursor(
         topic, one.cursor, one.border.position(one.cursor.mark_delete), dispatcher.read_index,
-        waits=reads and caught_up, active=bool(dispatcher.sessions), ledger=one.cursor_ledger, writes=persisted.rows,
+        waits=reads and caught_up, active=bool(dispatcher.sessions), ledger=one.writer.ledger, writes=persisted.rows,
         switched_us=max(topic.loaded_us, created.last_us), replays=bool(getattr(dispatcher, "replay", ())) and not reads,
         properties={"pulsar.replicated.subscription": 1} if one.replicated else {},
     )  # fmt: skip

@@ -73,11 +73,11 @@ def sync_words(one: Subscription) -> str:
     """What the flag does not say: usable snapshots, the last Update, where the remotes stand."""
     if not one.replicated:
         return "Not kept in sync: no snapshot is kept for it."
-    kept, now_us = one.cache.snapshots if one.cache is not None else [], one.runtime.now_us
+    kept, now_us = one.snapshots.kept, one.runtime.now_us
     words = f"The flag only. {some(len(kept), 'snapshot')} kept"
     if kept:
         words += f"; the oldest becomes usable when the mark-delete reaches {one.topic.log.text(kept[0].index)}"
-    words += f". Last Update written {seconds(now_us - one.last_update_us)} ago." if one.last_update_us is not None else ". No Update was ever written here."
+    words += f". Last Update written {seconds(now_us - one.snapshots.last_update_us)} ago." if one.snapshots.last_update_us is not None else ". No Update was ever written here."
     return " ".join([words, *remote_words(one)])
 
 

@@ -240,6 +240,4 @@ def apply(topic: Topic, sender: Subscription, state: AcknowledgedState, known: K
         subscription = topic.add_subscription(name, sender.type, topic.log.first_kept - 1, False, "acknowledgement-sync", cause)
     seq = topic.runtime.note("acknowledgements.applied", cause, topic.cluster.number, peer.number, topic.number, subscription.number,
                              *sender.topic.log.position(known.mark_delete), len(known.deleted), cause)  # fmt: skip
-    before, state = subscription.synced.get(peer.name), state._replace(seq=seq)
-    subscription.synced[peer.name] = state if before is None else before.followed_by(state)
-    subscription.synced_at_us = topic.runtime.now_us
+    subscription.filter.hear(peer.name, state._replace(seq=seq))

@@ -62,7 +62,7 @@ class Dispatcher:
         log, reads = self.topic.log, self.topic.reads
         if self.read_index >= log.length and reads is None:
             return None
-        cursor, synced = self.subscription.cursor, self.subscription.synced
+        cursor, said = self.subscription.cursor, self.subscription.filter.said
         while (index := self.read_index) < log.length:
             self.read_index = index + 1
             if index < self.check_below and cursor.is_acknowledged(index):
@@ -73,7 +73,7 @@ class Dispatcher:
             record = log.records.values[index]
             if record < 0:
                 self.subscription.filter_marker(index, self.runtime.markers[-record - 1], cause)
-            elif synced and self.subscription.filter_acknowledged(index, record, cause):
+            elif said and self.subscription.filter.takes(index, record, cause):
                 continue
             elif not self.postpones or not self.runtime.messages.deliver_at_us[record] or not self.postponed(index, record):
                 return index

@@ -138,7 +138,7 @@ class SharedDispatcher(Dispatcher):
             self.replay.discard(index)
             if self.subscription.cursor.is_acknowledged(index):
                 continue
-            if self.subscription.synced and self.subscription.filter_acknowledged(index, self.topic.log.records[index], cause):
+            if self.subscription.filter.said and self.subscription.filter.takes(index, self.topic.log.records[index], cause):
                 continue
             if self.topic.reads is None or self.topic.reads.take(index):
                 return index

@@ -172,7 +172,7 @@ def _cursor(runtime: Runtime, subscription: Subscription | None, first: int) -> 
     for index, remaining in cursor.partly_acknowledged().items():
         first = log.records[index]
         parts.update(first + offset for offset in range(runtime.messages.batch[first]) if not remaining >> offset & 1)
-    if subscription.synced:
+    if subscription.filter.said:
         parts |= _filtered(runtime, subscription, first)
     return RemoteCursor(cursor.mark_delete, cursor.acknowledged(), parts)
 
@@ -184,7 +184,7 @@ def _filtered(runtime: Runtime, subscription: Subscription, first: int) -> BitMa
         record = topic.log.records[index]
         if record < 0:
             continue
-        remaining = subscription.said_to_remain(index, record)
+        remaining = subscription.filter.remaining(index, record)
         count = runtime.messages.batch[record]
         if remaining != (1 << count) - 1:
             found.update(record + offset for offset in range(count) if not remaining >> offset & 1)
@@ -218,13 +218,13 @@ def _places(name: str, here: Topic, there: Topic, copies: list[Topic], receipted
 
 def _not_said(origin: Topic, subscription: Subscription | None, messages: BitMap) -> BitMap:
     """Those of the origin's own messages that no peer says are acknowledged: the target's filter takes the others."""
-    if subscription is None or not subscription.synced:
+    if subscription is None or not subscription.filter.said:
         return messages
     batch, said = origin.runtime.messages.batch, BitMap()
     for index in range(origin.log.first_kept, origin.log.length):
         record = origin.log.records[index]
         if record >= 0 and record in messages:
-            remaining = subscription.unsaid(origin_of(origin, index), batch[record])
+            remaining = subscription.filter.unsaid(origin_of(origin, index), batch[record])
             said.update(record + offset for offset in range(batch[record]) if not remaining >> offset & 1)
     return messages - said
 

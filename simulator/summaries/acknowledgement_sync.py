@@ -22,12 +22,12 @@ def ack_sync(world: World) -> dict[str, dict[str, dict[str, Any]]]:
     for name in sorted(runtime.subscriptions):
         found = {cluster: [topic.subscriptions[name] for topic in runtime.clusters[cluster].topics.values() if name in topic.subscriptions] for cluster in runtime.cluster_names}
         asked = runtime.subscriptions[name].acknowledgement_sync != NONE
-        if not asked and all(one.sender is None and one.synced_at_us is None for here in found.values() for one in here):
+        if not asked and all(one.sender is None and one.filter.heard_us is None for here in found.values() for one in here):
             continue
         told[name] = {cluster: _here(here) for cluster, here in found.items() if here}
     return told
 
 
 def _here(partitions: list[Subscription]) -> dict[str, Any]:
-    instants = [one.synced_at_us for one in partitions if one.synced_at_us is not None]
-    return {"filtered": sum(one.filtered for one in partitions), "last_sync_us": max(instants, default=None)}
+    instants = [one.filter.heard_us for one in partitions if one.filter.heard_us is not None]
+    return {"filtered": sum(one.filter.filtered for one in partitions), "last_sync_us": max(instants, default=None)}

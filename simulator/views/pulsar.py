@@ -122,7 +122,7 @@ def _replicator(replicator) -> dict[str, Any]:
 
 
 def _subscription(subscription: Subscription) -> dict[str, Any]:
-    cursor, log, cache = subscription.cursor, subscription.topic.log, subscription.cache
+    cursor, log, snapshots = subscription.cursor, subscription.topic.log, subscription.snapshots
     return {
         "type": subscription.type,
         "replicated": subscription.replicated,
@@ -142,9 +142,9 @@ def _subscription(subscription: Subscription) -> dict[str, Any]:
         "cache": [
             {"snapshot": kept.snapshot, "index": kept.index, "position": log.text(kept.index),
              "clusters": {name: f"{ledger}:{entry}" for name, ledger, entry in kept.clusters}}
-            for kept in (cache.snapshots if cache else ())
+            for kept in snapshots.kept
         ],
-        "last_update_us": subscription.last_update_us,
+        "last_update_us": snapshots.last_update_us,
         "last_applied_us": subscription.last_applied_us,
         "consumers": {session.consumer.name: _session(session) for session in subscription.dispatcher.sessions},
     }  # fmt: skip
@@ -164,7 +164,7 @@ def _heard(subscription: Subscription, peer: str) -> dict[str, int | None]:
     topic, cursor = subscription.topic, subscription.cursor
     there = topic.runtime.clusters[peer].topics.get(topic.name)
     found = there.subscriptions.get(subscription.name) if there is not None else None
-    state = found.synced.get(topic.cluster.name) if found is not None else None
+    state = found.filter.said.get(topic.cluster.name) if found is not None else None
     if state is None:
         return {"entries": 0, "at_us": None}
     named = state.whole.get(topic.cluster.index, BitMap())
@@ -177,8 +177,8 @@ def _said(subscription: Subscription) -> list[list[int]]:
     ranges: list[list[int]] = []
     log, cursor = subscription.topic.log, subscription.cursor
     first = cursor.mark_delete + 1
-    for index in range(first, min(log.length, first + SAID_WITHIN)) if subscription.synced else ():
-        if log.records[index] < 0 or cursor.is_acknowledged(index) or subscription.said_to_remain(index, log.records[index]):
+    for index in range(first, min(log.length, first + SAID_WITHIN)) if subscription.filter.said else ():
+        if log.records[index] < 0 or cursor.is_acknowledged(index) or subscription.filter.remaining(index, log.records[index]):
             continue
         if ranges and ranges[-1][1] == index - 1:
             ranges[-1][1] = index

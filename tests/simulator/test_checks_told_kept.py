@@ -4,8 +4,8 @@ import pytest
 
 from simulator.checks.told_kept import ToldKept
 from simulator.pulsar import acknowledgement_sync
+from simulator.pulsar.acknowledgement_filter import AcknowledgementFilter
 from simulator.pulsar.acknowledgement_sync import AcknowledgedState, AcknowledgementSender
-from simulator.pulsar.subscription import Subscription
 from simulator.pulsar.topic import Topic
 from tests.simulator.checked import broken_claims
 from tests.simulator.test_checks_mutations import SYNC
@@ -22,7 +22,7 @@ def test_without_a_mutation_nothing_breaks(text):
 
 
 def test_a_dispatcher_that_does_not_filter(monkeypatch):
-    monkeypatch.setattr(Subscription, "filter_acknowledged", lambda *given: False)
+    monkeypatch.setattr(AcknowledgementFilter, "takes", lambda *given: False)
     assert broken_claims(SYNC) == {TOLD}
 
 
@@ -31,7 +31,7 @@ def test_a_crash_that_forgets_what_was_told(monkeypatch):
 
     def forgetful(topic, *given, **more):
         for one in topic.subscriptions.values():
-            one.synced.clear()
+            one.filter.said.clear()
         return load(topic, *given, **more)
 
     monkeypatch.setattr(Topic, "load", forgetful)

@@ -105,7 +105,7 @@ class AcknowledgementSync(_Telling):
     def _knows_something(self, subscription: Subscription) -> bool:
         """Whether any state has come to the target. It keeps what it was told also when the source loads its topic anew and no longer knows what it sent."""
         there = self.there(subscription)
-        return there is not None and self.run.source in there.synced
+        return there is not None and self.run.source in there.filter.said
 
     def tick(self) -> None:
         """What was lost on the way is sent again at once; after that the period does it."""
@@ -121,7 +121,7 @@ class AcknowledgementSync(_Telling):
             return None if sender is not None else f"{subscription.name} is not told at all"
         if not self._knows_something(subscription):
             return f"{self.run.target} has heard nothing of {subscription.name}"
-        age_us = now_us - there.synced_at_us
+        age_us = now_us - there.filter.heard_us
         latency_us = self.runtime.links[self.run.source, self.run.target].latency_us(0)
         if sender.period_us is None or age_us <= PERIODS_FRESH * sender.period_us + latency_us:
             return None

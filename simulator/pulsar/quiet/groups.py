@@ -61,7 +61,7 @@ class Groups:
         self.sent: list[Group] = []
         self.cursor: Cursor = subscription.cursor
         self.flush_us: int | None = None
-        self._usable_from = NEVER if subscription.cache is None else min((snapshot.index for snapshot in subscription.cache.snapshots), default=NEVER)
+        self._usable_from = min((snapshot.index for snapshot in subscription.snapshots.kept), default=NEVER)
         self.acts_from = sum(self.counts)
         self.arrivals_from = self.acts_from + len(work.acts)
 
@@ -154,8 +154,8 @@ class Groups:
                 return False
             cursor.persist(at_us)
             persisted = (*self._position(after), cursor.deleted_count)
-        elif cursor.dirty and self.flush_us is None and not subscription.flush_due:
-            self.flush_us = subscription.flush_due_us(at_us, cursor)
+        elif cursor.dirty and self.flush_us is None and not subscription.writer.flush_due:
+            self.flush_us = subscription.writer.flush_us(at_us, cursor)
             if self.flush_us <= at_us:
                 return False
         moved = (*self._position(before), *self._position(after)) if after != before else None
@@ -187,6 +187,6 @@ class Groups:
         if any(group.persisted for group in self.sent):
             subscription.border.persist()
         if self.flush_us is not None:
-            subscription.flush_due = True
-            events.append((self.flush_us, subscription.topic.rank, subscription, "flush", None))
+            subscription.writer.flush_due = True
+            events.append((self.flush_us, subscription.topic.rank, subscription.writer, "flush", None))
         return events

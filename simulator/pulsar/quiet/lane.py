@@ -92,7 +92,7 @@ class Lane:
 
     def _update_us(self, survey: Survey) -> int:
         """When the acks that wait now are sent, if an Update follows from it as good as surely; else never. To look further would be for nothing."""
-        if len(self.sessions) != 1 or self.subscription.cache is None or not self.subscription.cache.snapshots:
+        if len(self.sessions) != 1 or not self.subscription.snapshots.kept:
             return NEVER
         consumer, timer_us = self.sessions[0].consumer, survey.timer_us[0]
         if consumer.special is not None or self.subscription.cursor.deleted_count > DELETED_MAX:
@@ -164,7 +164,7 @@ def _sends_only(replicator: Replicator) -> bool:
 def _hands_out_evenly(subscription: Subscription) -> bool:
     """Whether everything has been read, and no filter of messages that a peer says are acknowledged looks at what comes."""
     dispatcher = subscription.dispatcher
-    return not dispatcher.busy and dispatcher.read_index == subscription.topic.log.length and not subscription.synced
+    return not dispatcher.busy and dispatcher.read_index == subscription.topic.log.length and not subscription.filter.said
 
 
 def _takes_in_turn(session: Session) -> bool:
