@@ -11,6 +11,7 @@ import numpy as np
 
 from simulator.trace.open_rows import ROW_COLUMNS, OpenRows
 from simulator.trace.registry import COLUMNS, FIRST_COLUMNS, NULL
+from simulator.trace.row_columns import RowColumns
 
 COLUMN_NAMES: tuple[str, ...] = tuple(COLUMNS)
 _WIDTHS = (np.dtype("<i1"), np.dtype("<i2"), np.dtype("<i4"), np.dtype("<i8"))
@@ -96,12 +97,11 @@ class Block:
         return tuple(self.value(name, row) for name in ROW_COLUMNS[int(self._packed["type"][row])])
 
     def opened(self, first_seq: int, count: int) -> OpenRows:
-        """The first `count` rows as they were before sealing, from that seq on: what a branch needs to go on from inside a block."""
-        full = {name: self.column(name)[:count].tolist() for name in self._packed}
-        missing = [NULL] * count
-        rows = OpenRows(first_seq)
-        for row, code in enumerate(full["type"]):
-            rows.append(tuple(full.get(name, missing)[row] for name in ROW_COLUMNS[code]))
+        """The first `count` rows, by column, from that seq on: what a branch needs to go on from inside a block."""
+        rows, types = OpenRows(first_seq), self.types()[:count]
+        if count:
+            places = ((code, np.flatnonzero(types == code)) for code in np.flatnonzero(np.bincount(types)).tolist())
+            rows.append_rows(count, [RowColumns(code, where + first_seq, [self.column(name, where) for name in ROW_COLUMNS[code][1:]]) for code, where in places])
         return rows
 
     @property

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.trace import trace as trace_module
-from simulator.trace.open_rows import ROW_COLUMNS
+from simulator.trace.open_rows import FOLD_ROWS, ROW_COLUMNS
 from simulator.trace.registry import CODE, NULL
 from simulator.trace.row_columns import RowColumns, rows_by_column
 from simulator.trace.trace import BLOCK_ROWS, Trace
@@ -61,6 +61,25 @@ def test_a_batch_larger_than_blocks():
         one.append(tuple(row))
     many.append_rows(len(rows), [RowColumns(CODE["topic.loaded"], np.arange(len(rows)), (rows[:, 1], 0, 0, 0))])
     assert one.digest() == many.digest() and len(many) == 2 * BLOCK_ROWS + 17
+
+
+@pytest.mark.parametrize("seq", [0, 1, FOLD_ROWS, FOLD_ROWS + 1, 40_000, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + FOLD_ROWS + 1, 2 * BLOCK_ROWS + 5])
+def test_a_branch_from_inside_a_sealed_block_is_sealed_where_the_trace_was(seq):
+    """What a branch takes from a block must not count as rows of its own: it would never be sealed, and its digest another."""
+    codes = [CODE["topic.loaded"], CODE["topic.unloaded"]]
+    rows = [(code := codes[number % 3 == 1], number, NULL, *([number % 5] * (len(ROW_COLUMNS[code]) - 3))) for number in range(2 * BLOCK_ROWS + 17)]
+    whole = Trace()
+    for row in rows:
+        whole.append(row)
+    slowly = whole.prefix(seq)
+    for row in rows[seq:]:
+        slowly.append(row)
+    half = (seq + len(rows)) // 2
+    at_once = whole.prefix(seq)
+    at_once.append_rows(*as_columns(rows[seq:half], seq))
+    at_once.append_rows(*as_columns(rows[half:], half))
+    assert slowly.digest() == at_once.digest() == whole.digest() and len(slowly) == len(at_once) == len(whole)
+    assert [branch._tuple(place) for branch in (slowly, at_once) for place in (0, seq)] == [rows[0], rows[seq]] * 2
 
 
 def test_nothing_is_written_that_is_there():
