@@ -17,7 +17,7 @@ from simulator.report_text import readable_comparison, readable_summary
 from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.expectations import broken_expectations
 from simulator.scenarios.loader import load_scenario, parse_overrides
-from simulator.scenarios.problems import Problem, ScenarioError, Wrong
+from simulator.scenarios.problems import Problem, ScenarioError, Wrong, read_all
 from simulator.scenarios.remarks import remarks
 from simulator.scenarios.units import parse_duration
 from simulator.trace.files import SUFFIXES, write_trace
@@ -37,9 +37,11 @@ def simulate(
 ) -> int:
     """Run a scenario (name, file or text), as it is or under a strategy, to its end, print its summary to `out`, write its trace; gives the exit code."""
     try:
-        loaded = load_scenario(scenario, seed=seed, until_us=_instant(until), overrides=parse_overrides(sets))
-        loaded = loaded if strategy is None else under(loaded, strategy_named(strategy))
-        _check_trace_path(trace_path)
+        until_us, overrides, way, _ = read_all(
+            lambda: _instant(until), lambda: parse_overrides(sets), lambda: strategy and strategy_named(strategy), lambda: _check_trace_path(trace_path)
+        )
+        loaded = load_scenario(scenario, seed=seed, until_us=until_us, overrides=overrides)
+        loaded = loaded if way is None else under(loaded, way)
     except ScenarioError as error:
         err.write(f"{error}\n")
         return EXIT_BAD_INPUT
@@ -48,16 +50,17 @@ def simulate(
     world = World.from_scenario(loaded, rows_max=ROWS_MAX)
     _run(world, loaded.until_us, _Bar(err) if progress else None)
     summary = world.summary()
+    unwritten = None
     if trace_path is not None:
         try:
             write_trace(trace_path, world.trace, trace_meta(world))
         except OSError as error:
-            err.write(f"{trace_path}: cannot be written: {error.strerror}\n")
-            return EXIT_BAD_INPUT
+            unwritten = f"{trace_path}: cannot be written: {error.strerror}; the run is not lost, its summary is told\n"
     broken = broken_expectations(loaded.expect, summary) if _as_written(seed, until, sets) else None
     out.write(json.dumps(summary, indent=2, ensure_ascii=False) + "\n" if as_json else readable_summary(loaded, summary, broken))
-    if world.limit_reached:
-        err.write(f"{world.limit_reached}\n")
+    if world.limit_reached or unwritten:
+        err.write(unwritten or "")
+        err.write(f"{world.limit_reached}\n" if world.limit_reached else "")
         return EXIT_BAD_INPUT
     return EXIT_VIOLATED if summary["violations"] else EXIT_FINE
 
@@ -67,7 +70,8 @@ def compare(
 ) -> int:
     """Run a scenario under every strategy and print the comparison to `out`: a table, or the scenario's summary as written with `comparison[]`; gives the exit code."""
     try:
-        loaded = load_scenario(scenario, seed=seed, until_us=_instant(until), overrides=parse_overrides(sets))
+        until_us, overrides = read_all(lambda: _instant(until), lambda: parse_overrides(sets))
+        loaded = load_scenario(scenario, seed=seed, until_us=until_us, overrides=overrides)
         runs = strategy_runs(loaded)
     except ScenarioError as error:
         err.write(f"{error}\n")

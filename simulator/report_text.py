@@ -26,7 +26,7 @@ def readable_summary(scenario: Scenario, summary: dict[str, Any], broken: list[s
     for failover in summary["failovers"]:
         lines += _failover(failover)
     refused = [command for command in summary["commands"] if not command["ok"]]
-    lines += [f"Refused at {seconds(command['at_us'])}: {command['command']}: {command['error']}" for command in refused]
+    lines += [f"Refused at {seconds(command['at_us'])}: {command['command']}: {command['error']}; {command['hint']} ({command['code']})" for command in refused]
     lines += _verdict(summary, scenario, broken)
     return "\n".join(lines) + "\n"
 
@@ -45,7 +45,7 @@ def readable_comparison(scenario: Scenario, told: list[dict[str, Any]], broken: 
     costs = [[name.replace("_", " "), *(entry["costs"][name] for entry in told)] for name in told[0]["costs"]]
     lines += table(("telling cost", *(entry["strategy"] for entry in told)), costs)
     for entry in told:
-        lines += [f"Refused under {entry['strategy']} at {seconds(one['at_us'])}: {one['command']}: {one['error']}" for one in entry["commands"] if not one["ok"]]
+        lines += [f"Refused under {entry['strategy']} at {seconds(one['at_us'])}: {one['command']}: {one['error']}; {one['hint']} ({one['code']})" for one in entry["commands"] if not one["ok"]]
         lines += [f"VIOLATED under {entry['strategy']} at {seconds(found['at_us'])}: {found['claim']}: {found['reason']}" for found in entry["violations"]]
         lines += [f"NOT AS EXPECTED under {entry['strategy']}: {sentence}" for sentence in broken.get(entry["strategy"], ())]
     if broken and not any(broken.values()) and scenario.compare:

@@ -84,8 +84,10 @@ def parse_overrides(texts: Iterable[str]) -> list[Override]:
 
 
 def _file_text(path: Path) -> str:
+    if path.is_dir():
+        raise ScenarioError([Problem(str(path), None, None, "", "is a folder", "name a built-in scenario or a .yaml file")])
     if path.suffix not in (".yaml", ".yml") and not path.is_file():
-        right = suggestion(path.name, scenario_names()) + ", or name a .yaml file"
+        right = f"name a .yaml file or a built-in one: {suggestion(path.name, scenario_names())}"
         raise ScenarioError([Problem(str(path), None, None, "", "no built-in scenario has this name", right)])
     try:
         return path.read_text(encoding="utf-8")

@@ -6,8 +6,9 @@ Rules: reading never stops at the first problem; a problem says what is wrong an
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 LISTED_CHOICES = 40
 """Names printed in "one of …"; with more, only the closest is suggested."""
@@ -60,3 +61,16 @@ def suggestion(word: object, known: Iterable[str]) -> str:
     if len(names) == 1:
         return f"the only one is {names[0]}"
     return "one of " + ", ".join(names) if len(names) <= LISTED_CHOICES else f"{len(names)} names are known, none is close"
+
+
+def read_all(*readers: Callable[[], Any]) -> list[Any]:
+    """What each reader gives, in their order. Raises ScenarioError with the problems of all of them."""
+    given, problems = [], []
+    for read in readers:
+        try:
+            given.append(read())
+        except ScenarioError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise ScenarioError(problems)
+    return given

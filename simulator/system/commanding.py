@@ -65,5 +65,5 @@ def schedule_planned(system: System) -> None:
 
 
 def _result(system: System, command: dict, error: CommandError | None) -> dict:
-    code, message = (error.code, str(error)) if error else (None, None)
-    return {"at_us": system.now_us, "command": command["do"], "ok": error is None, "code": code, "error": message}
+    code, message, hint = (error.code, str(error), error.hint) if error else (None, None, None)
+    return {"at_us": system.now_us, "command": command["do"], "ok": error is None, "code": code, "error": message, "hint": hint}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import subprocess
@@ -87,11 +88,18 @@ def test_seed_until_and_sets_reach_the_run():
     ("two-regions", {"sets": ["nonsense"]}, "has no ="),
     ("two-regions", {"sets": ["clusters.us-east.setting.x=1"]}, "did you mean settings?"),
     ("two-regions", {"trace_path": "trace.csv"}, ".parquet or .jsonl"),
+    (".", {}, "is a folder"),
 ])
 def test_bad_input_is_2_and_nothing_runs(scenario, options, words):
     code, out, err = simulate(scenario, **options)
     assert code == 2 and out == ""
     assert words in err
+
+
+def test_every_problem_of_the_options_is_told_at_once():
+    code, out, err = simulate("two-regions", until="5", sets=["foo"], strategy="hope", trace_path="x.csv")
+    assert (code, out) == (2, "")
+    assert [line.partition(":")[0] for line in err.splitlines()] == ["--until", "--set foo", "--strategy hope", "--trace x.csv"]
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
@@ -109,8 +117,19 @@ def test_the_trace_file_is_the_run(tmp_path, suffix):
 
 
 def test_a_file_that_cannot_be_written_is_2(tmp_path):
-    code, _, err = simulate("figure-4", trace_path=str(tmp_path / "no-such-folder" / "run.jsonl"))
+    code, out, err = simulate("figure-4", trace_path=str(tmp_path / "no-such-folder" / "run.jsonl"), as_json=True)
     assert code == 2 and "cannot be written" in err
+    assert json.loads(out)["scenario"] == "figure-4", "the run is not thrown away with the file"
+
+
+def test_a_refused_command_is_told_with_its_code_and_what_would_be_right():
+    sets = ["commands[1].mode=planned"]
+    _, out, _ = simulate("region-down", sets=sets)
+    [line] = [line for line in out.splitlines() if line.startswith("Refused")]
+    _, out, _ = simulate("region-down", sets=sets, as_json=True)
+    [told] = [one for one in json.loads(out)["commands"] if not one["ok"]]
+    assert (told["code"], told["hint"]) == ("source-down", "use mode crash")
+    assert line == f"Refused at 5.700 s: subscription.fail-over: {told['error']}; {told['hint']} ({told['code']})"
 
 
 def test_a_violated_check_is_1(monkeypatch):
@@ -175,6 +194,7 @@ def test_the_commands_print_json_on_standard_output_only(tmp_path):
     (["simulate", "nothing-like-it"], "no built-in scenario"),
     (["simulate", "figure-4", "--seed", "x"], "--seed"),
     (["simulate", "figure-4", "--trace", "no-such-folder/run.jsonl"], "there is no folder"),
+    (["simulate", "figure-4", "--trace", "."], "is a folder"),
 ])
 def test_the_command_exits_with_2_on_bad_input(arguments, words):
     done = manage(*arguments)
@@ -195,3 +215,17 @@ def test_our_own_bug_is_3(monkeypatch, capsys):
         call_command("simulate", "figure-4")
     assert caught.value.code == 3
     assert "A bug in Failover Lab" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("command", "arguments"), [("simulate", ["figure-4"]), ("scenarios", [])])
+def test_no_room_for_the_answer_is_no_bug_of_ours(monkeypatch, capsys, command, arguments):
+    from django.core.management import call_command
+
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr("sys.stdout", full)
+        with pytest.raises(SystemExit) as caught:
+            call_command(command, *arguments)
+        with contextlib.suppress(OSError):
+            full.close()
+    assert caught.value.code == 2
+    assert capsys.readouterr().err == "standard output cannot be written: No space left on device; make room, or send it elsewhere\n"

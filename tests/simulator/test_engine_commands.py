@@ -297,7 +297,7 @@ def test_accepted(name):
     assert rows(world, "command.applied")[-1]["reason"] == name
     assert effect(world)
     told = {key: value for key, value in world.summary()["commands"][log].items() if key != "start_checks"}  # tests/simulator/test_creation_start_check.py
-    assert {**told, "code": None, "answer": None} == {"at_us": AT_US, "command": name, "ok": True, "code": None, "error": None, "answer": None}
+    assert {**told, "code": None, "answer": None} == {"at_us": AT_US, "command": name, "ok": True, "code": None, "error": None, "hint": None, "answer": None}
     assert told["code"] == admin_status(name)
 
 

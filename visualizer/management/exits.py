@@ -1,13 +1,17 @@
-"""How a command ends: with the simulator's exit code, quietly when its reader has gone, with words and a traceback on our own bug."""
+"""How a command ends: with the simulator's exit code, quietly when its reader has gone, with words when there is no room for the answer, with words and a traceback on our own bug."""
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
 from collections.abc import Callable
 from typing import NoReturn
 
 from simulator.headless import EXIT_BAD_INPUT, EXIT_BUG
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What writing to a file that is standard output can fail with; other files are looked after where they are written."""
 
 
 def leave_with(work: Callable[[], int]) -> NoReturn:
@@ -19,7 +23,17 @@ def leave_with(work: Callable[[], int]) -> NoReturn:
         # Whoever read the output has gone away (`| head`): nobody is left to tell.
         sys.stdout = None  # the interpreter must not flush it at exit
         sys.exit(EXIT_BAD_INPUT)
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            _own_bug()
+        sys.stderr.write(f"standard output cannot be written: {error.strerror}; make room, or send it elsewhere\n")
+        sys.stdout = None
+        sys.exit(EXIT_BAD_INPUT)
     except Exception:
-        sys.stderr.write(f"A bug in Failover Lab, please report it with the scenario and this:\n{traceback.format_exc()}")
-        sys.exit(EXIT_BUG)
+        _own_bug()
     sys.exit(code)
+
+
+def _own_bug() -> NoReturn:
+    sys.stderr.write(f"A bug in Failover Lab, please report it with the scenario and this:\n{traceback.format_exc()}")
+    sys.exit(EXIT_BUG)

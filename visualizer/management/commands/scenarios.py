@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from simulator.headless import list_scenarios
+from visualizer.management.exits import leave_with
 
 
 class Command(BaseCommand):
@@ -19,4 +20,4 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print them as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        sys.exit(list_scenarios(sys.stdout, as_json=options["json"]))
+        leave_with(lambda: list_scenarios(sys.stdout, as_json=options["json"]))

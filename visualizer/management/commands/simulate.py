@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser
 from pathlib import Path
@@ -30,8 +31,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         trace = options["trace"]
-        if trace is not None and not Path(trace).absolute().parent.is_dir():
-            sys.stderr.write(f"--trace {trace}: there is no folder {Path(trace).absolute().parent}; name a file in a folder that exists\n")
+        if unusable := trace and _unusable(Path(trace).absolute()):
+            sys.stderr.write(f"--trace {trace}: {unusable}\n")
             sys.exit(EXIT_BAD_INPUT)
         if options["compare"] and (trace is not None or options["strategy"] is not None):
             sys.stderr.write("--compare runs every strategy; to write one run's trace give --strategy NAME --trace FILE without it\n")
@@ -41,3 +42,12 @@ class Command(BaseCommand):
             leave_with(lambda: compare(options["scenario"], sys.stdout, sys.stderr, **given))
         else:
             leave_with(lambda: simulate(options["scenario"], sys.stdout, sys.stderr, trace_path=trace, strategy=options["strategy"], **given))
+
+
+def _unusable(trace: Path) -> str:
+    """Why no trace can be written there, as far as that is known before the run; "" when nothing is."""
+    if not trace.parent.is_dir():
+        return f"there is no folder {trace.parent}; name a file in a folder that exists"
+    if trace.is_dir():
+        return "is a folder; name a file in it"
+    return "" if os.access(trace.parent, os.W_OK) else f"nothing may be written in the folder {trace.parent}; name one that may be written to"
