@@ -147,7 +147,7 @@ class Acknowledger(GivesBack):
     def _hold(self, handed: Handed, held_us: int) -> None:
         runtime, (_item, cause, key, about) = self.runtime, handed
         self.hold_count += 1
-        self.held[key] = self.hold_count
+        self.held.setdefault(key, self.hold_count)  # of several copies the first one's time counts: its ack is for all
         self.last_seq = runtime.emit((_HELD, runtime.now_us, cause, *about, held_us))
         if held_us != NULL:
             runtime.schedule(runtime.now_us + held_us, self.rank, self, "hold_over", (self.epoch, key, self.hold_count))
@@ -160,10 +160,14 @@ class Acknowledger(GivesBack):
             self.close_if_done()
 
     def release_held(self, key: Key) -> None:
-        """Acknowledge a held message now."""
-        del self.held[key]
-        if key in self.in_hand:
-            self.acknowledge(self.in_hand[key])
+        """Acknowledge a held message now, though it may have been asked for again meanwhile; not one that a cumulative ack has covered by now."""
+        handed = self.in_hand.get(key) or self.given_back.get(key)
+        if self.held.pop(key, None) is not None and handed is not None:
+            self.acknowledge(handed)
+
+    def held_messages(self) -> dict[Key, int]:
+        """The number of each message that the application holds."""
+        return {key: (self.in_hand.get(key) or self.given_back[key])[0][2] for key in self.held}
 
     # --- acks
 

@@ -26,7 +26,7 @@ class GivesBack:
 
     def init_giving_back(self) -> None:
         """Empty state; called once by the consumer."""
-        self.given_back: dict[Key, Handed] = {}  # asked for again and not yet here: what a cumulative ack covers all the same
+        self.given_back: dict[Key, Handed] = {}  # asked for again and not yet here: what a cumulative ack covers, or the end of a hold, all the same
         self.negatively_acknowledged = BitMap()
         self.untimed: dict[Place, int] = {}  # what was delivered before this row does not time out any more
         self.rounds: dict[Place, tuple[int, int, dict[int, tuple[int, Handed, int]]]] = {}  # (begun_us, how many, entry -> due_us, message, row)
@@ -99,7 +99,7 @@ class GivesBack:
 
     def _give_back(self, key: Key) -> None:
         handed = self.in_hand.pop(key, None)
-        if handed is not None and self.spec.acknowledge == "cumulative":
+        if handed is not None and (self.spec.acknowledge == "cumulative" or key in self.held):
             self.given_back[key] = handed
 
     def _ask_again(self, handed: Handed, cause: int) -> None:

@@ -161,7 +161,7 @@ def release(runtime, arguments, begin) -> None:
     """consumer.release: acknowledge held messages, and hold these (or any) no more."""
     consumer = runtime.consumers[arguments["consumer"]]
     wanted = frozenset(parse_message(text) for text in arguments["messages"]) if arguments.get("messages") else None
-    keys = [key for key in consumer.held if wanted is None or identity(runtime, consumer.in_hand[key][0][2]) in wanted]
+    keys = [key for key, message in consumer.held_messages().items() if wanted is None or identity(runtime, message) in wanted]
     if wanted is not None and not keys:
         raise CommandError("not-held", f"{consumer.name} holds none of these messages", "see its messages in hand")
     begin()

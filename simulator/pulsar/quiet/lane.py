@@ -174,5 +174,6 @@ def _takes_in_turn(session: Session) -> bool:
     by_draw = consumer.special is None or (isinstance(consumer.special, Shares) and (dispatcher.postpones or not consumer.negatives))
     acks_each = spec.acknowledge == "individual" and by_draw and spec.acknowledgment_group_time_us > 0 and not spec.ack_timeout_us
     single = current is None or (current[2][0] == session.topic.place and current[2][2] == NULL and current[2] not in consumer.ack_pending)
+    fresh = current is None or current[2] not in consumer.held
     idle = consumer.state == TAKING and not consumer.queue and not consumer.taking and len(consumer.sessions) == 1 and spec.receiver_queue_size > 0
-    return acks_each and single and idle and consumer.flush_due == bool(consumer.ack_pending)
+    return acks_each and single and fresh and idle and consumer.flush_due == bool(consumer.ack_pending)
