@@ -15,9 +15,10 @@ MICROSECONDS_PER_SECOND = 1_000_000
 
 
 class Link:
-    """`slow_us` overrides the latency while it is set; `free_at_us` is when the last byte accepted has left the source."""
+    """`slow_us` overrides the latency while it is set; `constant_us` is the latency now, None where it varies; `free_at_us` is when the last byte
+    accepted has left the source."""
 
-    __slots__ = ("source", "target", "sampler", "bandwidth_bytes_per_s", "nominal_us", "up", "slow_us", "free_at_us", "_constant_us")
+    __slots__ = ("source", "target", "sampler", "bandwidth_bytes_per_s", "nominal_us", "up", "constant_us", "free_at_us", "_slow_us")
 
     def __init__(self, source: str, target: str, sampler: Sampler, bandwidth_bytes_per_s: int | None = None) -> None:
         """Raises ValueError for a bandwidth below one byte per second."""
@@ -32,31 +33,31 @@ class Link:
         self.bandwidth_bytes_per_s = bandwidth_bytes_per_s
         self.nominal_us = sampler.nominal_us
         self.up = True
-        self.slow_us: int | None = None
         self.free_at_us = 0
-        self._constant_us = sampler.constant
+        self.slow_us = None
+
+    @property
+    def slow_us(self) -> int | None:
+        """The latency that somebody has set."""
+        return self._slow_us
+
+    @slow_us.setter
+    def slow_us(self, latency_us: int | None) -> None:
+        self._slow_us = latency_us
+        self.constant_us = self.sampler.constant if latency_us is None else latency_us
 
     @property
     def least_us(self) -> int:
         """No latency is shorter now."""
-        return self.sampler.least_us if self.slow_us is None else self.slow_us
-
-    @property
-    def constant_us(self) -> int | None:
-        """The latency now, where it does not vary."""
-        return self._constant_us if self.slow_us is None else self.slow_us
+        return self.sampler.least_us if self.constant_us is None else self.constant_us
 
     def latency_us(self, draw_index: int) -> int:
         """The latency of what owns draw `draw_index`, bandwidth aside."""
-        if self.slow_us is not None:
-            return self.slow_us
-        if self._constant_us is not None:
-            return self._constant_us
-        return self.sampler.at(draw_index)
+        return self.sampler.at(draw_index) if self.constant_us is None else self.constant_us
 
     def latencies_us(self, draw_indices: np.ndarray) -> np.ndarray:
         """The same for several, int64."""
-        return np.full(len(draw_indices), self.slow_us) if self.slow_us is not None else self.sampler.several(draw_indices)
+        return self.sampler.several(draw_indices) if self.constant_us is None else np.full(len(draw_indices), self.constant_us)
 
     def transmit(self, now_us: int, size_bytes: int, draw_index: int) -> int:
         """Puts `size_bytes` on the wire at `now_us`; returns the instant at which the last byte arrives."""
@@ -67,11 +68,7 @@ class Link:
             # Rounded up: a byte is never early.
             now_us += (size_bytes * MICROSECONDS_PER_SECOND + bandwidth - 1) // bandwidth
             self.free_at_us = now_us
-        if self.slow_us is not None:
-            return now_us + self.slow_us
-        if self._constant_us is not None:
-            return now_us + self._constant_us
-        return now_us + self.sampler.at(draw_index)
+        return now_us + self.latency_us(draw_index)
 
     def cut(self) -> None:
         """Nothing may be sent any more; what was not out yet never will be."""
