@@ -58,7 +58,7 @@ def _ask(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
         return _subscribe(consumer, topic, spec, cause)
     if topic.name not in consumer.asking:
         consumer.asking[topic.name] = broker
-        broker.connect(consumer, topic)
+        broker.admissions.ask(consumer, topic)
     return True
 
 

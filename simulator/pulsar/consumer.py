@@ -136,7 +136,7 @@ class Consumer(Acknowledger):
         self.retries = 0
         self.queue.clear()
         for broker in self.asking.values():
-            broker.forget_client(self)
+            broker.admissions.forget_client(self)
         self.asking.clear()
         self.current = None
         self.drop_acks()

@@ -79,7 +79,7 @@ class Audience:
         if self.topic.loaded:
             self.retries = 0
             self.asked_us = self.runtime.now_us
-            self.topic.broker.connect_all(self)
+            self.topic.broker.admissions.ask_all(self)
         else:
             self._back_off()
 

@@ -1,10 +1,10 @@
-"""One broker of a cluster: it serves one dispatch after another, and connects one client after another.
+"""One broker of a cluster: it serves one dispatch after another, and connects one client after another (`admissions`).
 
 Rules: a dispatch is one entry for one consumer. It takes `dispatchTime`, or as long as its bytes need at `bandwidth`,
 whichever is longer: the two overlap, so the broker is one server and neither limit is ever exceeded. Dispatches are served
 in the order in which dispatchers hand them over, whatever topic they belong to; an entry is with the client when it has left.
-Connecting has a queue of its own. What is called back (its session is gone, its topic unloaded, its reading begun anew)
-takes no time any more, and what waits behind moves up (clients that wait keep their turns). A cluster that declares no brokers has no such limits.
+What is called back (its session is gone, its topic unloaded, its reading begun anew)
+takes no time any more, and what waits behind moves up. A cluster that declares no brokers has no such limits.
 Dispatches of audiences stand in the same queue as runs (`runs.py`); `fan_out.py` sees to it that they leave in time.
 """
 
@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from simulator.pulsar import connecting
-from simulator.pulsar.broadcast.runs import ConnectingBlock, Run
+from simulator.pulsar.broadcast.admissions import Admissions
+from simulator.pulsar.broadcast.runs import Run
 from simulator.pulsar.ranks import BROKER, rank
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from simulator.pulsar.broadcast.audience import Audience
     from simulator.pulsar.cluster import Cluster
-    from simulator.pulsar.consumer import Consumer
     from simulator.pulsar.session import Session
     from simulator.pulsar.topic import Topic
     from simulator.scenarios.model import BrokerSpec
@@ -58,16 +57,8 @@ class Dispatch(NamedTuple):
         return self._replace(leaves_us=at_us + self.service_us)
 
 
-class Ask(NamedTuple):
-    """A client that waits to be subscribed: its turn is over at `end_us`."""
-
-    client: Consumer
-    topic: Topic
-    end_us: int
-
-
 class Broker:
-    """One declared broker. `free_us` is when all it has taken on will have left, `connect_free_us` the same for clients."""
+    """One declared broker. `free_us` is when all it has taken on will have left; `admissions` is the queue of clients that wait to be connected."""
 
     def __init__(self, cluster: Cluster, spec: BrokerSpec) -> None:
         self.runtime = cluster.runtime
@@ -78,11 +69,9 @@ class Broker:
         self.topics: list[str] = []  # that it serves now, in the order in which they came
         self.waiting: deque[Dispatch] = deque()
         self.runs: deque[Run] = deque()  # of audiences; together with `waiting`, by instants, the one queue
-        self.connecting: deque[ConnectingBlock] = deque()
-        self.asks: dict[int, Ask] = {}  # by the order in which they came; together with `connecting` the one queue of who waits
-        self.handed_over = self.asked = 0
+        self.admissions = Admissions(self)
+        self.handed_over = self.free_us = 0
         self.epoch = 0  # counts changes of the queue: the event of an earlier head is stale
-        self.free_us = self.connect_free_us = 0
         self.dispatches = self.bytes_out = self.busy_us = 0  # of what has left
         self.queued_us_max = 0
 
@@ -134,8 +123,7 @@ class Broker:
             if dispatch.session.topic is topic:
                 dispatch.session.in_broker = 0
         self._keep(lambda item: item.topic is not topic)
-        for ask in self._keep_waiting(lambda one: one.topic is not topic):
-            connecting.sent_away(ask.client, topic)
+        self.admissions.forget_topic(topic)
 
     def _keep(self, wanted: Callable[[Dispatch | Run], bool]) -> None:
         """Drop the others from the queue; what is left moves up, except what is being served."""
@@ -179,55 +167,10 @@ class Broker:
         if run.done == run.total:
             self.runs.popleft()
 
-    def connect_all(self, audience: Audience) -> None:
-        """Every member of an audience asks to be connected; without a time to connect all are, at once."""
-        if not self.spec.connect_us:
-            self.runtime.fan_out.connect_at_once(audience)
-            return
-        block = ConnectingBlock(audience, max(self.runtime.now_us, self.connect_free_us), self.spec.connect_us)
-        self.connect_free_us = block.end_us
-        self.connecting.append(block)
-        self.runtime.fan_out.wake()
-
-    def connected_some(self, count: int) -> None:
-        """The next members of the first block are connected."""
-        self.connecting[0].done += count
-        if self.connecting[0].done == self.connecting[0].client.size:
-            self.connecting.popleft()
-
     def forget_audience(self, audience: Audience) -> None:
         """Its clients have closed."""
         self._keep(lambda item: not isinstance(item, Run) or item.audience is not audience)
-        self.forget_client(audience)
-
-    # --- clients
-
-    def connect(self, consumer: Consumer, topic: Topic) -> None:
-        """A client asks to subscribe; its turn comes after those who asked before."""
-        self.asked += 1
-        self.connect_free_us = max(self.runtime.now_us, self.connect_free_us) + self.spec.connect_us
-        self.asks[self.asked] = Ask(consumer, topic, self.connect_free_us)
-        self.runtime.schedule(self.connect_free_us, self.rank, self, "connected", self.asked)
-
-    def connected(self, number: int) -> None:
-        """The turn of a client is over: it is subscribed, unless it does not wait any more."""
-        ask = self.asks.pop(number, None)
-        if ask is not None:
-            connecting.admitted(ask.client, ask.topic)
-
-    def forget_client(self, client: Consumer | Audience) -> None:
-        """It does not wait any more."""
-        self._keep_waiting(lambda one: one.client is not client)
-
-    def _keep_waiting(self, wanted: Callable[[Ask | ConnectingBlock], bool]) -> list[Ask]:
-        """Let the others go and return those that asked one by one. Who still waits keeps its turn; who comes later need not wait for those who went."""
-        gone = {number: ask for number, ask in self.asks.items() if not wanted(ask)}
-        blocks = deque(block for block in self.connecting if wanted(block))
-        if gone or len(blocks) < len(self.connecting):
-            self.asks = {number: ask for number, ask in self.asks.items() if number not in gone}
-            self.connecting = blocks
-            self.connect_free_us = max([self.runtime.now_us, *(one.end_us for one in (*blocks, *self.asks.values()))])
-        return list(gone.values())
+        self.admissions.forget_client(audience)
 
     # --- looking
 

@@ -50,7 +50,7 @@ class FanOut:
         """See that the next dispatch or connection has its event."""
         if self.flowing:
             return
-        instants = [queue[0].next_us for broker in self.brokers for queue in (broker.runs, broker.connecting) if queue]
+        instants = [queue[0].next_us for broker in self.brokers for queue in (broker.runs, broker.admissions.blocks) if queue]
         next_us = max(min(instants), self.runtime.now_us) if instants else None
         if next_us is not None and (self.due_us is None or next_us < self.due_us):
             self.due_us = next_us
@@ -108,7 +108,7 @@ class FanOut:
         """Rows of what leaves before an instant."""
         found = 0
         for broker in self.brokers:
-            for block in broker.connecting:
+            for block in broker.admissions.blocks:
                 if not (count := block.leaving(horizon_us)):
                     break
                 found += count
@@ -121,7 +121,7 @@ class FanOut:
     def _first_needy_us(self, horizon_us: int) -> int:
         """Just after the first connection of a member that has something to catch up on: its run is only known then."""
         for broker in self.brokers:
-            for block in broker.connecting:
+            for block in broker.admissions.blocks:
                 count = block.leaving(horizon_us)
                 if not count:
                     break
@@ -146,12 +146,12 @@ class FanOut:
         """The items of everything that leaves before the horizon; connections of a broker before its dispatches."""
         parts = []
         for number, broker in enumerate(self.brokers):
-            while broker.connecting and (count := broker.connecting[0].leaving(horizon_us)):
-                block = broker.connecting[0]
+            while broker.admissions.blocks and (count := broker.admissions.blocks[0].leaving(horizon_us)):
+                block = broker.admissions.blocks[0]
                 instants = block.instants(count)
                 parts.append(rows.connection_items(block.client, number, block.done, instants))
                 block.client.connect(count, instants)
-                broker.connected_some(count)
+                broker.admissions.admitted(count)
             while broker.runs and (count := broker.runs[0].leaving(horizon_us)):
                 run = broker.runs[0]
                 instants = run.leave_instants(count)
