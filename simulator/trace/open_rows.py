@@ -70,20 +70,23 @@ class OpenRows:
 
     def fold(self) -> None:
         """Turn into columns what is not yet."""
-        for part in self._recent_parts():
+        for part in self._recent_parts(0, len(self.codes)):
             self.parts[part.code].append(part)
             self.recent[part.code].clear()
         self._spans.clear()
         self._recent_from = len(self.codes)
 
-    def _recent_parts(self) -> Iterator[RowColumns]:
-        """The rows that are not by column, as they would be."""
-        places = np.concatenate([np.arange(first, last) for first, last in self._recent_spans()])
-        codes = np.frombuffer(bytes(self.codes), dtype=np.uint8)[places]
-        for code in np.flatnonzero(np.bincount(codes)).tolist():
-            recent = self.recent[code]
-            rows = np.ascontiguousarray(np.frombuffer(pack(f"{len(recent)}q", *recent), dtype=np.int64).reshape(-1, _WIDTH[code]).T)
-            yield RowColumns(code, places[codes == code] + self.first_seq, rows[1:])
+    def _recent_parts(self, first: int, last: int) -> Iterator[RowColumns]:
+        """The rows `first` to `last - 1` that are not by column, as they would be."""
+        places = np.concatenate([np.arange(begin, end) for begin, end in self._recent_spans()])
+        codes = np.frombuffer(bytes(self.codes[:last]), dtype=np.uint8)[places[: places.searchsorted(last)]]
+        begin = int(places.searchsorted(first))
+        for code in np.flatnonzero(np.bincount(codes[begin:])).tolist():
+            of_type, width = np.flatnonzero(codes == code), _WIDTH[code]
+            before = int(of_type.searchsorted(begin))
+            recent = self.recent[code][before * width : len(of_type) * width]
+            rows = np.ascontiguousarray(np.frombuffer(pack(f"{len(recent)}q", *recent), dtype=np.int64).reshape(-1, width).T)
+            yield RowColumns(code, places[of_type[before:]] + self.first_seq, rows[1:])
 
     def clear(self, first_seq: int) -> None:
         """Forget all rows; the next one has that seq."""
@@ -126,12 +129,17 @@ class OpenRows:
         return copy
 
     def _parts_between(self, first: int, last: int) -> Iterator[RowColumns]:
-        """All rows `first` to `last - 1` by column, in order of their types."""
-        recent, whole = {part.code: part for part in self._recent_parts()}, not first and last == len(self.codes)
+        """All rows `first` to `last - 1` by column."""
+        recent, whole = {part.code: part for part in self._recent_parts(first, last)}, not first and last == len(self.codes)
+        first_seq, last_seq = first + self.first_seq, last + self.first_seq
         for code, several in enumerate(self.parts):
-            for part in [*several, recent[code]] if code in recent else several:
-                if whole or len((part := part.between(first + self.first_seq, last + self.first_seq)).seqs):
+            for part in several:
+                if whole:
                     yield part
+                elif part.seqs[0] < last_seq and part.seqs[-1] >= first_seq and len((part := part.between(first_seq, last_seq)).seqs):
+                    yield part
+            if code in recent:
+                yield recent[code]
 
     def by_field(self, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray, list[Column]]]:
         """Rows `first` to `last - 1` in lots of one type: its code, where the rows are (from `first`), and by field, without the type, a column. What is alike
