@@ -1,6 +1,6 @@
 """Acks of a consumer that wait for their group, one by one or by column: a quiet stretch takes and leaves them many at a time.
 
-Rules: they are turned into the form in which they are asked for.
+Rules: they stay as they came until they are asked for in the other form. By column they are acks of single messages of one topic.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from simulator.trace.row_columns import Column, Which, chosen, joined
 
 if TYPE_CHECKING:
     from simulator.pulsar.acknowledging import About, Ack, Key, Place
+
+TOGETHER_MIN = 32
+"""Fewer acks take less time one by one."""
+
 
 class AboutColumns(NamedTuple):
     """What rows say of deliveries alike, `About`, by column."""
@@ -85,10 +89,6 @@ class AckColumns(NamedTuple):
         """One by one, in a topic's place."""
         columns = (column.tolist() for column in self[:3])
         return {(place, index, NULL): (index, NULL, seq, message, about) for index, seq, message, about in zip(*columns, self.about.each())}
-
-
-TOGETHER_MIN = 32
-"""Fewer acks take less time one by one."""
 
 
 class WaitingAcks:

@@ -155,7 +155,7 @@ class Consumed:
         return session, index, message, NULL, redelivery, cause
 
     def acks(self, places: np.ndarray) -> AckColumns:
-        """Acks by their places in `groups`, all of them acknowledged."""
+        """Acks by their places in `groups`."""
         if self._all_acks is None:
             self._all_acks = self._acks_in_order()
         first, acks = self._all_acks
