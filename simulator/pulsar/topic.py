@@ -22,6 +22,7 @@ from simulator.pulsar.replicator import Replicator
 from simulator.pulsar.shadow.reads import Reads
 from simulator.pulsar.shadow.source import ShadowSource
 from simulator.pulsar.subscription import Subscription, note_owed
+from simulator.pulsar.topic_ledgers import TopicLedgers
 from simulator.pulsar.topic_timers import TopicTimers
 from simulator.trace.registry import CODE, NULL
 
@@ -33,11 +34,9 @@ if TYPE_CHECKING:
     from simulator.pulsar.cluster import Cluster
 
 _STORED = CODE["message.stored"]
-_MINUTE_US = 60_000_000
-_ANY_NUMBER = 1 << 62
 
 
-class Topic(TopicTimers):
+class Topic(TopicLedgers, TopicTimers):
     """One topic partition in one cluster. `base` is the topic's name without partition.
 
     `source` is the topic whose ledgers it reads, for a shadow topic; `refuses` why it takes no normal send, if so.
@@ -99,7 +98,7 @@ class Topic(TopicTimers):
         if self.broker is not None:
             runtime.note("topic.assigned", seq, self.cluster.number, self.number, self.broker.number)
         self.age_timed = False
-        self._open_ledger(seq)
+        self.open_ledger(seq)
         self.data_timestamp_ms = 0
         for subscription in self.subscriptions.values():
             subscription.recover(seq)
@@ -111,12 +110,7 @@ class Topic(TopicTimers):
         for replicator in self.replicators.values():
             replicator.start(seq, at_once=first)
         if self.source is None:
-            for subscription in self.subscriptions.values():
-                subscription.ledger_opened(seq)
-            for replicator in self.replicators.values():
-                replicator.ledger_opened()
-            for audience in self.audiences.values():
-                audience.ledger_opened()
+            self.move_cursors_on(seq)
         self.start_timers()
         self.evaluate_controller(seq)
         self.shadows.loaded(seq, first)
@@ -154,6 +148,17 @@ class Topic(TopicTimers):
             self.controller = None
         self._disconnect_inbound(reason, seq)
 
+    def terminate(self, cause: int) -> int:
+        """No more messages, for good: the open ledger is closed and none opened after it. Returns the row's seq."""
+        self.terminated, self.refuses = True, "terminated"
+        ledger = self.log.ledgers[-1]
+        self.log.close_ledger(self.runtime.now_us)
+        self.runtime.note("ledger.closed", cause, self.cluster.number, self.number, ledger.id, ledger.entries)
+        seq = self.runtime.note("topic.terminated", cause, self.cluster.number, self.number, *self.log.last_confirmed)
+        self.shadows.ledgers_changed(seq)
+        self._disconnect_inbound("terminated", seq)
+        return seq
+
     def _disconnect_inbound(self, reason: str, cause: int) -> None:
         """The replicators of other clusters lose their producers here."""
         for other in self.runtime.clusters.values():
@@ -182,54 +187,6 @@ class Topic(TopicTimers):
         self.replicators = {name: self.replicators[name] for name in sorted(self.replicators)}
         self.runtime.note("replicator.created", cause, self.cluster.number, peer, self.number, *self.log.position(replicator.cursor.mark_delete))
         return replicator
-
-    # --- ledgers
-
-    def terminate(self, cause: int) -> int:
-        """No more messages, for good: the open ledger is closed and none opened after it. Returns the row's seq."""
-        self.terminated, self.refuses = True, "terminated"
-        ledger = self.log.ledgers[-1]
-        self.log.close_ledger(self.runtime.now_us)
-        self.runtime.note("ledger.closed", cause, self.cluster.number, self.number, ledger.id, ledger.entries)
-        seq = self.runtime.note("topic.terminated", cause, self.cluster.number, self.number, *self.log.last_confirmed)
-        self.shadows.ledgers_changed(seq)
-        self._disconnect_inbound("terminated", seq)
-        return seq
-
-    def _open_ledger(self, cause: int) -> None:
-        if self.terminated:
-            return
-        runtime, now_us = self.runtime, self.runtime.now_us
-        if self.log.ledgers:
-            closed = self.log.ledgers[-1]
-            if closed.closed_us is None:
-                self.log.close_ledger(now_us)
-                runtime.note("ledger.closed", cause, self.cluster.number, self.number, closed.id, closed.entries)
-        ledger = self.cluster.take_ledger()
-        self.log.open_ledger(ledger, now_us)
-        runtime.note("ledger.opened", cause, self.cluster.number, self.number, ledger)
-        setting = self.cluster.setting
-        self._full = (
-            setting("managedLedgerMaxEntriesPerLedger", self),
-            setting("managedLedgerMaxSizePerLedgerMbytes", self) << 20,
-            setting("managedLedgerMaxLedgerRolloverTimeMinutes", self) * _MINUTE_US,
-            setting("managedLedgerMinLedgerRolloverTimeMinutes", self) * _MINUTE_US,
-        )
-        self.time_age()
-        self.shadows.ledgers_changed(cause)
-
-    def roll_over_if_full(self, cause: int) -> bool:
-        """The entry that reaches a limit is the last of its ledger; the next is opened at once. Says whether it was."""
-        if self.terminated:
-            return False
-        ledger, now_us = self.log.ledgers[-1], self.runtime.now_us
-        if ledger.entries < self._full[0] and ledger.size_bytes < self._full[1] and now_us - ledger.opened_us < self._full[2]:
-            return False
-        if not self.log.full(now_us, *self._full):
-            return False
-        self._open_ledger(cause)
-        self.runtime.schedule(now_us, self.rank, self, "ledger_made", (self.epoch, cause))  # who takes no time for the last entry is first
-        return True
 
     # --- appends
 
@@ -268,18 +225,6 @@ class Topic(TopicTimers):
         self.log.append_many(messages, size_bytes)
         self.counts["messages"] += len(messages)
         self.data_timestamp_ms = last_us // 1000 or 1
-
-    def room(self, now_us: int, size_bytes: int, coming_bytes: int = 0) -> tuple[int, int]:
-        """Entries of this size that can be appended for sure, when so many bytes come beside them, before some instant, and that instant:
-        until then the open ledger stays open."""
-        most_entries, most_bytes, oldest_us, youngest_us = self._full
-        ledger = self.log.current
-        if youngest_us and now_us - ledger.opened_us <= youngest_us:  # full or not, it is too young to be rolled over
-            return _ANY_NUMBER, ledger.opened_us + youngest_us + 1
-        room = most_entries - 1 - ledger.entries
-        if size_bytes:
-            room = min(room, (most_bytes - 1 - ledger.size_bytes - coming_bytes) // size_bytes)
-        return room, ledger.opened_us + oldest_us
 
     def _note_rest_of_batch(self, first: int, count: int, source: int, ledger: int, entry: int, cause: int) -> None:
         runtime, messages = self.runtime, self.runtime.messages

@@ -1,4 +1,4 @@
-"""What a broker does to a topic by the clock: rollover by age, trimming, message TTL.
+"""What a broker does to a topic by the clock: trimming, message TTL; `topic_ledgers` has rollover by age.
 
 Rules: a timer belongs to one load of the topic and is stale after it (`epoch`).
 """
@@ -33,37 +33,3 @@ class TopicTimers:
         if epoch == self.epoch and self.loaded:
             upkeep.expire(self)
             self._time("expiry_timer", self.cluster.setting("messageExpiryCheckIntervalInMinutes", self) * _MINUTE_US)
-
-    # --- ledgers
-
-    def time_age(self) -> None:
-        """The open ledger will be looked at when it is old (`ManagedLedgerImpl.updateLastLedgerCreatedTimeAndScheduleRolloverTask`)."""
-        if not self.age_timed:
-            self.age_timed = True
-            self.runtime.schedule(self._old_at_us(), self.rank, self, "age_timer", self.epoch)
-
-    def _old_at_us(self) -> int:
-        minutes = self.cluster.setting("managedLedgerMaxLedgerRolloverTimeMinutes", self)
-        return self.log.ledgers[-1].opened_us + minutes * _MINUTE_US
-
-    def age_timer(self, epoch: int) -> None:
-        """A ledger has come of age; one that is empty then is looked at no more, and its first entry will be its last (#11116)."""
-        if epoch != self.epoch or not self.loaded:
-            return
-        self.age_timed = False
-        if self.runtime.now_us < self._old_at_us():
-            self.time_age()  # it was opened after the timer began
-        elif self.roll_over_if_full(NULL):
-            self.ledger_made((self.epoch, NULL))
-
-    def ledger_made(self, argument: tuple[int, int]) -> None:
-        """The ledger after a full one is there: cursors at the end of a closed one move on, and what everybody has passed goes."""
-        epoch, cause = argument
-        if epoch == self.epoch and self.loaded:
-            for subscription in self.subscriptions.values():
-                subscription.ledger_opened(cause)
-            for replicator in self.replicators.values():
-                replicator.ledger_opened()
-            for audience in self.audiences.values():
-                audience.ledger_opened()
-            upkeep.trim(self, cause)

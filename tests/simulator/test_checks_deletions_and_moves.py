@@ -178,7 +178,7 @@ def test_a_topic_that_takes_messages_after_its_end(monkeypatch):
         seq = honest(topic, cause)
         topic.refuses, topic.terminated = None, False
         topic.log.current = current
-        topic._open_ledger(seq)
+        topic.open_ledger(seq)
         return seq
 
     monkeypatch.setattr(Topic, "terminate", leaves_it_open)

@@ -99,7 +99,7 @@ class ShadowTopic(Topic):
         """It is not replicated to other clusters: it writes nothing."""
         return []
 
-    def _open_ledger(self, cause: int) -> None:
+    def open_ledger(self, cause: int) -> None:
         """A load: read the source's ledgers; the last is opened for reading, without recovery."""
         if self.fresh:
             self.fresh = False
