@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+import traceback
 from pathlib import Path
 
 from simulator import ScenarioError
 from simulator.trace.files import TraceFileError
-from spark_reports.read import find_traces
+from spark_reports.read import find_traces, unreadable
 from spark_reports.session import QUICK, QUICK_ROWS_MOST, JavaMissing, open_session
 
 
@@ -50,6 +51,9 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Run a job; returns the exit code."""
     given = parser().parse_args(arguments)
+    if given.out.exists() and not given.out.is_dir():
+        print(f"--out {given.out}: is a file; name a folder, which is made where there is none", file=sys.stderr)
+        return 2
     try:
         rows = sum(entry.meta["rows"] for entry in find_traces(given.trace))
         spark = open_session(given.master, settings=QUICK if rows <= QUICK_ROWS_MOST else None)
@@ -58,6 +62,10 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     try:
         return _failover(spark, given)
+    except Exception as error:
+        said = unreadable(error)
+        print(said or f"A bug in Failover Lab, please report it with the traces and this:\n{traceback.format_exc()}", file=sys.stderr)
+        return 2 if said else 3
     finally:
         spark.stop()
 

@@ -21,6 +21,10 @@ from spark_reports.local import from_rows
 from spark_reports.schemas import FILES, TRACE
 
 
+ROW_BYTES_MOST = 1 << 20
+"""From the end of a .jsonl file in which its last row is looked for; a row is some 200 bytes, a command's a few thousand."""
+
+
 @dataclass(frozen=True, slots=True)
 class TraceInput:
     """One trace file and the run that made it."""
@@ -43,7 +47,24 @@ def find_traces(paths: Iterable[str | Path]) -> list[TraceInput]:
     unique = list(dict.fromkeys(file.resolve() for file in files))
     if not unique:
         raise TraceFileError("no trace files there; a trace file ends in .parquet or .jsonl and is written by `simulate --trace`")
-    return [TraceInput(run, path, read_meta(path)) for run, path in enumerate(unique)]
+    return [TraceInput(run, path, _whole(path, read_meta(path))) for run, path in enumerate(unique)]
+
+
+def _whole(path: Path, meta: dict[str, Any]) -> dict[str, Any]:
+    """The run of a file that ends with its last row: lines that were cut off are missed by nobody else (Parquet's footer comes last)."""
+    if path.suffix == ".jsonl" and meta["rows"]:
+        with path.open("rb") as lines:
+            lines.seek(max(0, path.stat().st_size - ROW_BYTES_MOST))
+            found = re.match(rb'\{"seq":(\d+),.*\}$', lines.read().splitlines()[-1])
+        if found is None or int(found[1]) != meta["rows"] - 1:
+            raise TraceFileError(f"{path.name} is cut off: it does not end with row {meta['rows'] - 1:,}, the last of its run; write it again with `simulate --trace`")
+    return meta
+
+
+def unreadable(error: Exception) -> str | None:
+    """What is wrong, in words, where an error of Spark's says that it could not read a file; else None."""
+    found = re.search(r"\[FAILED_READ_FILE[^\]]*\] Encountered error while reading file (\S+)\.\s", str(error))
+    return found and f"{found[1]}: its rows cannot be read, it was damaged after it was written; write it again with `simulate --trace`"
 
 
 def trace_rows(spark: SparkSession, inputs: Sequence[TraceInput]) -> DataFrame:

@@ -43,6 +43,17 @@ def test_what_is_missing_is_said_in_words(tmp_path: Path) -> None:
         find_traces([tmp_path])
 
 
+def test_lines_that_were_cut_off_are_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    write_run(run_scenario("figure-4"), path)
+    assert find_traces([path])[0].meta["rows"] > 50
+    lines = path.read_bytes().splitlines(keepends=True)
+    for cut in (lines[:1], lines[:-1], [*lines[:-1], lines[-1][:-3]]):
+        path.write_bytes(b"".join(cut))
+        with pytest.raises(TraceFileError, match="cut off: it does not end with row"):
+            find_traces([path])
+
+
 def test_variants_change_one_thing_and_the_first_nothing(trace: Path) -> None:
     meta = read_meta(trace)
     compared, _as_it_was = what_if.compare(meta, lambda: None)

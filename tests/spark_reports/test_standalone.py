@@ -50,7 +50,14 @@ def test_bad_input_is_said_in_words_with_code_2(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "spark_reports", "failover", "--trace", str(tmp_path), "--out", str(tmp_path / "out"), "--master", "local[1]", "--quiet"]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
     assert said.returncode == 2 and "not a Parquet file" in said.stderr and "Traceback" not in said.stderr
+    said = subprocess.run([*command, "--out", str(tmp_path / "no.parquet")], cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
+    assert said.returncode == 2 and "is a file; name a folder" in said.stderr and "Traceback" not in said.stderr
     write_run(run_scenario("two-regions"), tmp_path / "no.parquet")
+    whole = (tmp_path / "no.parquet").read_bytes()
+    (tmp_path / "no.parquet").write_bytes(whole[:4000] + bytes(5000) + whole[9000:])  # its footer, at the end, stays
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400, check=False)
+    assert said.returncode == 2 and "no.parquet: its rows cannot be read" in said.stderr and "Traceback" not in said.stderr
+    (tmp_path / "no.parquet").write_bytes(whole)
     without_java = {**os.environ, "JAVA_HOME": str(tmp_path)}
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200, check=False, env=without_java)
     assert said.returncode == 2 and "openjdk-17-jre-headless" in said.stderr
