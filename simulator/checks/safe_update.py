@@ -42,19 +42,19 @@ class SafeUpdate(Check):
     def begin(self, scenario: Scenario) -> None:
         self.safe = SafeByConfiguration(scenario)
         self.dealt_with = DealtWith()
-        self.expired_on_the_way = Sightings()  # (cluster that never got it, producer)
+        self.never_sent = Sightings()  # (cluster that never got it, producer)
         self.removed: dict[tuple[int, int], int] = {}  # (cluster, topic) -> place up to which ledgers were deleted
         self.looked_at: dict[tuple[int, int, int, int], int] = {}  # (cluster, peer, topic, subscription) -> place
         self.partial: dict[int, None] = {}  # snapshots finished by hand without all answers
 
     def copy_into(self, copy: "SafeUpdate") -> None:
-        copy.safe, copy.dealt_with, copy.expired_on_the_way = self.safe.copy(), self.dealt_with.copy(), self.expired_on_the_way.copy()
+        copy.safe, copy.dealt_with, copy.never_sent = self.safe.copy(), self.dealt_with.copy(), self.never_sent.copy()
         copy.removed, copy.looked_at, copy.partial = dict(self.removed), dict(self.looked_at), dict(self.partial)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Updates that name a position above something not dealt with."""
         self.dealt_with.read(stretch)
-        self.expired_on_the_way.read(_expired(stretch), "peer")
+        self.never_sent.read(_never_sent(stretch), "peer")
         broken: list[tuple[int, str]] = []
         columns = ("type", "cluster", "peer", "topic", "subscription", "ledger", "entry", "to_ledger", "to_entry", "snapshot", "reason")
         for row in stretch.of(*CONTROL).records(*columns):
@@ -78,7 +78,7 @@ class SafeUpdate(Check):
             else:
                 self.safe.follow(known, (seq, kind, cluster, peer, topic, ledger, entry))
         self.dealt_with.finish()
-        self.expired_on_the_way.finish()
+        self.never_sent.finish()
         return broken
 
     def _named(
@@ -91,7 +91,7 @@ class SafeUpdate(Check):
         self.looked_at[link] = max(place, self.looked_at.get(link, -1))
         for producer, ids in log.messages(chosen) if judged else ():
             open_ = ids[self.dealt_with.unseen(cluster, subscription, producer, ids, seq)]
-            open_ = open_[self.expired_on_the_way.unseen((cluster, producer), open_, seq)]
+            open_ = open_[self.never_sent.unseen((cluster, producer), open_, seq)]
             if len(open_):
                 at, name = stretch.name(cluster), stretch.name(subscription)
                 more = f" and {len(open_) - 1} more" if len(open_) > 1 else ""
@@ -101,6 +101,7 @@ class SafeUpdate(Check):
         return []
 
 
-def _expired(stretch: Stretch) -> Rows:
+def _never_sent(stretch: Stretch) -> Rows:
+    """What a replicator passed over because it was too old, or because a person truncated the topic before it was sent."""
     rows = stretch.of("message.not-replicated")
-    return rows.take(rows["reason"] == stretch.number("expired"))
+    return rows.take((rows["reason"] == stretch.number("expired")) | (rows["reason"] == stretch.number("cleared")))

@@ -2,7 +2,8 @@
 
 Rules: the tick's tests come in the broker's order; "now" is milliseconds there, as in the broker. A builder needs one
 round for one remote, two for more, and keeps the first answer of each remote; answers carry no round. Everything here is
-memory only: an unload loses it.
+memory only: an unload loses it. A terminated topic takes no marker, of which a broker only tells its log: what was asked is pending until
+its time is over, and what was to be told is not.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ class SnapshotController:
 
     def finish_partial(self, builder: Builder, cause: int) -> bool:
         """UNSAFE: write the snapshot with the answers at hand (PIP-33 leaves this for later); False when there are none."""
-        if not builder.answers:
+        if not builder.answers or self.topic.terminated:
             return False
         self._complete(builder, self.topic.log.last_confirmed, "partial", cause)
         return True
@@ -156,6 +157,8 @@ class SnapshotController:
 
     def _request(self, builder: Builder, cause: int) -> None:
         seq = self._note("snapshot.requested", cause, builder.snapshot, builder.round)
+        if self.topic.terminated:
+            return
         written = self._write(seq, REQUEST, None, snapshot=builder.snapshot, snapshot_id=builder.snapshot_id, cluster=self.topic.cluster.name)
         self.topic.wake(written)
 
@@ -170,6 +173,8 @@ class SnapshotController:
 
     def _on_request(self, marker: Marker, cause: int) -> None:
         """Answer with the last confirmed position at this moment, which may be later than the request's own."""
+        if self.topic.terminated:
+            return
         position = self.topic.log.last_confirmed
         written = self._write(cause, RESPONSE, marker.origin, snapshot=marker.snapshot, snapshot_id=marker.snapshot_id,
                               cluster=self.topic.cluster.name, position=position)  # fmt: skip
@@ -191,6 +196,8 @@ class SnapshotController:
 
     def _complete(self, builder: Builder, local: Position, how: str, cause: int) -> None:
         """Write the Snapshot marker; the snapshot is complete once it is stored (#26119)."""
+        if self.topic.terminated:
+            return
         del self.pending[builder.snapshot]
         clusters = tuple((name, *builder.answers[name]) for name in sorted(builder.answers))
         self.last_completed_ms = max(1, builder.started_us // 1000)  # 0 is "never"; a broker's clock is never there
@@ -204,6 +211,8 @@ class SnapshotController:
 
     def write_update(self, subscription: Subscription, snapshot: CachedSnapshot, cause: int) -> None:
         """One Update for the newest usable snapshot; travels to every remote."""
+        if self.topic.terminated:
+            return
         marker_seq = self._write(cause, UPDATE, None, snapshot=snapshot.snapshot, subscription=subscription.name, clusters=snapshot.clusters)
         marker = self.runtime.markers[self.runtime.marker_count - 1]
         position = self.topic.log.position(self.topic.log.length - 1)

@@ -44,6 +44,16 @@ MARK = "at: 1900ms, do: cluster.migrate, cluster: blue, to: green"
 AUTO = "clusterMigrationCheckDurationSeconds: 1, clusterMigrationAutoResourceCreation: true"
 
 
+def test_snapshots_end_with_the_topic_and_no_marker_is_written_any_more():
+    """With replication to red: asked once a second before and after, as a broker does, and stored only before."""
+    world = blue_green(clusters="[blue, red]", commands=[MARK, "at: 1s, do: subscription.replicate, subscription: s, cluster: blue, enabled: true"])
+    world.run()
+    (ended,) = [row["at_us"] // MS for row in rows(world, "topic.terminated", cluster="blue")]
+    assert {at for at in at_ms(rows(world, "marker.written", cluster="blue")) if at > ended} == set()
+    assert world.summary()["snapshots"]["blue"]["completed"] == 1 and world.summary()["violations"] == []
+    assert {row["cluster"] for row in rows(world, "client.redirected")} >= {"blue"}
+
+
 def test_with_auto_creation_the_check_makes_topic_and_subscriptions_at_earliest_and_each_moves_when_it_is_drained():
     world = blue_green(AUTO, commands=[MARK])
     world.run()
