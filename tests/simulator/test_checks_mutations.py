@@ -8,7 +8,7 @@ import pytest
 from simulator import World, load_scenario_text
 from simulator.checks import CLAIMS, Checks
 from simulator.log.cursors import Cursor
-from simulator.pulsar import controller, subscription, upkeep
+from simulator.pulsar import acknowledgement_filter, controller, subscription, upkeep
 from simulator.pulsar.acknowledgement_sync import AcknowledgementSender
 from simulator.pulsar.broadcast.broker import Broker
 from simulator.pulsar.controller import Builder, SnapshotController
@@ -278,7 +278,7 @@ def test_a_request_that_names_more_than_was_acknowledged(monkeypatch):
 
 
 def test_a_filter_that_takes_its_own_positions_for_the_sources(monkeypatch):
-    monkeypatch.setattr(subscription, "origin_of", lambda topic, index: (topic.runtime.messages.origin[topic.log.records[index]], index))
+    monkeypatch.setattr(acknowledgement_filter, "origin_of", lambda topic, index: (topic.runtime.messages.origin[topic.log.records[index]], index))
     with_holes = SYNC.replace("processing: 1ms", "processing: 1ms, hold: {share: 5%, for: 60s}").replace("mode: planned", "mode: crash").replace("Earliest", "Earliest, type: Shared")
     assert broken_claims(with_holes) == {FILTERED}
 
