@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.trace.trace import BLOCK_ROWS
+from simulator.trace.trace import BLOCK_ROWS, Trace
 
 if TYPE_CHECKING:
     from simulator.world import World
@@ -85,3 +85,10 @@ def _equal(world: World, first: int, last: int, **wanted: str | int) -> list[int
         number = value if name == "sequence_id" else world.trace.number(str(value))
         mask &= columns[name] == (-1 if number is None else number)
     return (first + np.flatnonzero(mask)).tolist()
+
+
+def instant_of(trace: Trace, at_us: int | None, seq: int | None) -> int:
+    """The instant that is asked for, or that of the row that is."""
+    if (at_us is None) == (seq is None):
+        raise TypeError("seek takes an instant or a row: at_us=… or seq=…")
+    return max(0, at_us) if at_us is not None else trace.at_us(max(0, min(seq, trace.length - 1)))

@@ -182,10 +182,8 @@ class World:
     # --- going to and fro
 
     def begin_seek(self, at_us: int | None = None, seq: int | None = None) -> Seek:
-        """Go to the end of an instant (or of a row's instant) in slices."""
-        if at_us is None:
-            at_us = self._branch.trace.at_us(min(seq, self._branch.trace.length - 1))
-        return Seek(self, max(0, at_us))
+        """Go to the end of an instant (or of a row's instant; the last one's beyond it) in slices."""
+        return Seek(self, stepping.instant_of(self._branch.trace, at_us, seq))
 
     def seek(self, at_us: int | None = None, seq: int | None = None) -> None:
         """Go to the end of an instant, exactly; beyond the furthest one it runs."""

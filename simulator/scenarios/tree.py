@@ -174,19 +174,20 @@ def _convert_mapping(node: Any, source: str, path: str, under_way: _Converting) 
 
 
 def _convert_scalar(node: Any, made: Node, path: str, problems: list[Problem]) -> Any:
+    """Its value; its text where that is a problem, so that whatever else is said of it names what was written."""
     tag = str(node.tag).removeprefix("tag:yaml.org,2002:")
     if tag == "int":
         text = node.value.replace("_", "")
         if len(text) > LONGEST_NUMBER_CHARACTERS:
             problems.append(made.problem(path, "a number this long", "write fewer digits"))
-            return None
+            return f"{text[:LONGEST_NUMBER_CHARACTERS]}…"
         return int(text) if re.fullmatch(r"[-+]?\d+", text) else int(text, 0)
     if tag == "float" and not re.search(r"\d", node.value):
         problems.append(made.problem(path, f"{node.value} is not a number here", "write a finite number"))
-        return None
+        return node.value
     if tag not in _SCALARS:
         problems.append(made.problem(path, f"tag {node.tag}", "write a plain value"))
-        return None
+        return node.value
     return _SCALARS[tag](node.value)
 
 

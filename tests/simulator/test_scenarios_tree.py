@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from simulator.scenarios.loader import load_scenario_text
 from simulator.scenarios.problems import ScenarioError
 from simulator.scenarios.tree import DEEPEST_NESTING, LARGEST_TEXT_CHARACTERS, apply_overrides, node_of, read_tree
 
@@ -59,6 +60,14 @@ def test_without_a_tree_there_is_one_problem(text, words):
         read_tree(text, "t.yaml")
     assert len(caught.value.problems) == 1
     assert words in caught.value.problems[0].what
+
+
+def test_what_could_not_be_read_is_named_as_it_was_written():
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario_text("until: !!odd 12s\nseed: .inf\n")
+    told = [str(problem) for problem in caught.value.problems]
+    assert sum(": until: " in line for line in told) == 1 and "None" not in " ".join(told)
+    assert any('seed: ".inf" is not a whole number' in line for line in told)
 
 
 def test_an_anchor_is_one_problem_and_what_it_stands_for_is_there():
