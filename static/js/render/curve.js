@@ -9,6 +9,9 @@ import { plainChart } from "./plain_chart.js";
 /** Least time between two drawings, ms of the wall clock. */
 const CURVE_EVERY_MS = 250;
 
+/** A chart lower than so many lines of its figures has two on its axis, where three would touch. */
+const LINES_FOR_THREE = 6;
+
 /**
  * @param {HTMLElement} element
  * @param {() => object | undefined} plotly the library once it has come; undefined before
@@ -67,7 +70,7 @@ function layoutOf(state, watched, theme, { window, x0, x1, width, height }) {
     margin: { l: x0, r: Math.max(0, width - x1), t: 6, b: 22 * theme.scale },
     ...plainChart(theme),
     xaxis: { range: [from, to], showgrid: false, zeroline: false, showticklabels: false, fixedrange: true, showline: true, linecolor: theme.ink.strong },
-    yaxis: { rangemode: "tozero", range: [0, topOf(state, watched, from, to)], showgrid: false, zeroline: false, nticks: 3, fixedrange: true, tickfont: { size: theme.label, color: theme.ink.ink3 } },
+    yaxis: { rangemode: "tozero", range: [0, topOf(state, watched, from, to)], showgrid: false, zeroline: false, nticks: height < LINES_FOR_THREE * theme.label ? 2 : 3, fixedrange: true, tickfont: { size: theme.label, color: theme.ink.ink3 } },
   };
 }
 

@@ -61,7 +61,7 @@ function askCursor(scene, lane, ask) {
   const runs = [{ text: plane.turned ? cursor.mark_delete : `mark-delete ${cursor.mark_delete}`, weight: 600, colour: "ink" }];
   if (mark >= plane.a0 - 1) {
     const anchor = anchorAt(plane, lane, mark, plane.cell + (plane.turned ? 22 : 17 * plane.scale));
-    ask(PRIORITY.cursor, runs, anchor, plane.turned ? ["left", "leftHigher", "leftLower"] : mark > plane.a1 - 130 * plane.scale ? ["belowLeft", "belowRight", "below"] : ["belowRight", "belowLeft", "below"]);
+    ask(PRIORITY.cursor, runs, anchor, plane.turned ? ["left", "leftHigher", "leftLower"] : mark > plane.a1 - 130 * plane.scale ? ["belowLeft", "belowRight", "below"] : ["belowRight", "belowLeft", "below"], entryAlone(plane, cursor));
   } else if (!plane.turned) {
     ask(PRIORITY.cursor, [{ text: `‹ mark-delete ${cursor.mark_delete}`, weight: 600, colour: "ink" }], anchorAt(plane, lane, plane.a0, plane.cell + 17 * plane.scale), ["belowRight"]);
   }
@@ -73,6 +73,9 @@ function askCursor(scene, lane, ask) {
   }
   askRanges(plane, lane, strip, cursor, ask);
 }
+
+/** On a phone the first lane has room for the entry's number and not for its ledger's; the words have both. */
+const entryAlone = (plane, { mark_delete }) => (plane.turned ? [[{ text: mark_delete.slice(mark_delete.indexOf(":")), weight: 600, colour: "ink" }]] : []);
 
 /** Individually acknowledged entries as Pulsar prints them, as much of it as there is room for. */
 function askRanges(plane, lane, strip, cursor, ask) {
@@ -212,12 +215,16 @@ function askThread(scene, thread, ask) {
   const runs = [{ text: `S${thread.snapshot}`, weight: 650, colour: colour === "soft" ? "proto" : colour }];
   const words = thread.decided && thread.state === "applied" ? "decided the last update" : THREAD_WORDS[thread.state];
   if (!plane.turned) runs.push({ text: ` ${words}`, weight: 400, colour: colour === "soft" ? "proto" : colour });
-  const ways = plane.turned ? ["leftHigher", "left", "leftLower"] : ["above", "aboveLeft", "aboveRight"];
+  const ways = plane.turned ? ["leftHigher", "left", "leftLower"] : ["above", "aboveLeft", "aboveRight", "nearRight", "nearLeft"];
   ask(PRIORITY.thread, runs, anchorAt(plane, point.lane, point.along, plane.turned ? plane.cell + 12 : -23 * plane.scale), ways, plane.turned ? [] : [runs.slice(0, 1)]);
 }
 
 function askWash(scene, ask) {
   const { plane } = scene;
-  if (plane.turned || !scene.threads.some((thread) => thread.state === "applied" && pointsOf(scene, thread).length > 1)) return;
-  ask(PRIORITY.quiet, [{ text: "known everywhere", weight: 400, colour: "ink3" }], anchorAt(plane, plane.lanes[0], plane.a0, -25 * plane.scale), ["aboveRight"]);
+  const applied = scene.threads.find((thread) => thread.state === "applied");
+  const points = applied && !plane.turned ? pointsOf(scene, applied) : [];
+  if (points.length < 2) return;
+  // a partial snapshot says nothing of a lane that it passes
+  const where = points.length === plane.lanes.length ? "everywhere" : `in ${points.map(({ lane }) => lane.name).join(" and ")}`;
+  ask(PRIORITY.quiet, [{ text: `known ${where}`, weight: 400, colour: "ink3" }], anchorAt(plane, plane.lanes[0], plane.a0, -25 * plane.scale), ["aboveRight"]);
 }

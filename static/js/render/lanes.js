@@ -12,7 +12,7 @@ import { drawLedgers } from "./ledgers.js";
 import { drawLit } from "./lit.js";
 import { labelRequests } from "./label_requests.js";
 import { drawArcs } from "./links.js";
-import { drawBrackets, drawFlags, drawPins, drawRail, drawTwice } from "./rails.js";
+import { bracketBoxes, drawBrackets, drawFlags, drawPins, drawRail, drawTwice } from "./rails.js";
 import { drawShares, drawStrip } from "./strip.js";
 import { drawThreads, drawWash, threadBoxes } from "./threads.js";
 
@@ -61,6 +61,7 @@ function paintLabels(context, scene, state, theme) {
         { x: plane.a1 + 14, y: 0, width: plane.width, height: plane.height },
         { x: 0, y: 0, width: plane.a0 - 14, height: plane.height },
       ];
-  const placed = placeLabels(labelRequests(scene, state, measure, line), plane, [...strips, ...flags, ...beside], 6, threadBoxes(scene));
+  const lines = [...threadBoxes(scene), ...plane.lanes.flatMap((lane) => bracketBoxes(scene, lane, theme))];
+  const placed = placeLabels(labelRequests(scene, state, measure, line), plane, [...strips, ...flags, ...beside], 6, lines);
   drawLabels(context, placed, theme, measure);
 }

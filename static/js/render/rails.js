@@ -77,17 +77,29 @@ function fullBar(context, plane, lane, along, length, offset, line, theme) {
   fillBox(context, plane, lane, along, offset - 1, length, line * 3.8);
 }
 
+/** @returns {{from: number, to: number, offset: number}[]} a bracket per cause: along the lane, and how deep under it its line runs */
+function bracketsOf(scene, lane, theme) {
+  const { plane } = scene;
+  const { strip, stretches } = scene.lanes[lane.name];
+  const offset = (plane.turned ? plane.cell + 11 : plane.cell + BRACKET_PX * plane.scale) + theme.rail;
+  return stretches.map(({ first, last }) => ({ from: clamped(plane, nearEdge(strip, first)), to: clamped(plane, farEdge(strip, last)) - 1, offset })).filter(({ from, to }) => to - from >= 3);
+}
+
+/** @returns {{x: number, y: number, width: number, height: number}[]} where the brackets' lines run, for the collision pass of the words */
+export function bracketBoxes(scene, lane, theme) {
+  const { plane } = scene;
+  return bracketsOf(scene, lane, theme).map(({ from, to, offset }) => {
+    const [x, y] = [xOf(plane, lane, from, offset), yOf(plane, lane, from, offset)];
+    return plane.turned ? { x, y, width: 1, height: to - from } : { x, y, width: to - from, height: 1 };
+  });
+}
+
 /** A bracket per cause under the double line. */
 export function drawBrackets(context, scene, lane, theme) {
   const { plane } = scene;
-  const { strip, stretches } = scene.lanes[lane.name];
   context.strokeStyle = theme.ink.harm;
   context.lineWidth = 1;
-  const offset = (plane.turned ? plane.cell + 11 : plane.cell + BRACKET_PX * plane.scale) + theme.rail;
-  for (const stretch of stretches) {
-    const from = clamped(plane, nearEdge(strip, stretch.first));
-    const to = clamped(plane, farEdge(strip, stretch.last)) - 1;
-    if (to - from < 3) continue;
+  for (const { from, to, offset } of bracketsOf(scene, lane, theme)) {
     const rise = 4 * plane.scale;
     context.beginPath();
     for (const [at, [along, depth]] of [[from, offset - rise], [from, offset], [to, offset], [to, offset - rise]].entries()) {

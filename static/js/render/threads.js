@@ -1,7 +1,7 @@
 /**
  * A snapshot as a thread from lane to lane with a closing bracket at each position (inclusive). Soft: applied. Solid: ready.
  * Dashed: being built, its loose end at the asking region's head. Crossed: timed out or thrown out. Left of the applied
- * thread a wash: known everywhere.
+ * thread a wash: known in every lane that the snapshot names.
  */
 
 import { farEdge } from "../layout/strip.js";
