@@ -56,10 +56,13 @@ function harmOf(count, word) {
   return [{ harm: `${counted(count, "message")} ${word}` }];
 }
 
-/** What is only in the cluster that was left is no loss where it was read there already, as in a move that drains it. */
-function restOf({ stranded = 0, stranded_unprocessed, lost = 0 }) {
+/**
+ * What is only in the cluster that was left is no loss where it was read there already, as in a move that drains it. After a failover
+ * the lost are those foretold at its instant (a client that finishes what it holds may save one); the story counts them.
+ */
+function restOf({ stranded = 0, stranded_unprocessed, lost = 0 }, end = ".") {
   const left = `${whole(stranded)} stranded${stranded && stranded_unprocessed === 0 ? ", all of them read" : ""}, `;
-  return lost > 0 ? [{ soft: left }, { harm: `${whole(lost)} lost` }, { soft: "." }] : [{ soft: `${left}0 lost.` }];
+  return lost > 0 ? [{ soft: left }, { harm: `${whole(lost)} lost` }, { soft: end }] : [{ soft: `${left}0 lost.` }];
 }
 
 function afterwards(state, over) {
@@ -71,7 +74,7 @@ function afterwards(state, over) {
     " has delivered ",
     ...harmOf(over.duplicates ?? 0, "twice"),
     ". ",
-    ...restOf(over),
+    ...restOf(over, ", as foretold."),
   ];
 }
 
