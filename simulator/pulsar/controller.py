@@ -258,4 +258,5 @@ class SnapshotController:
 def _update_refusal(subscription: Subscription, index: int) -> str | None:
     if index == subscription.cursor.mark_delete:
         return "equal"
-    return "behind-mark-delete" if index < subscription.cursor.mark_delete else None
+    gone = index < subscription.topic.log.first_kept  # a recovered cursor stands before the first ledger kept
+    return "behind-mark-delete" if gone or index < subscription.cursor.mark_delete else None

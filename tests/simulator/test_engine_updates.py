@@ -3,8 +3,11 @@
 The scenarios are those of `test_engine_snapshots`; sections are those of the fact sheet on replicated subscriptions.
 """
 
+from types import SimpleNamespace
+
 import pytest
 
+from simulator.pulsar.controller import _update_refusal
 from simulator.pulsar.markers import UPDATE, Marker
 from simulator.pulsar.snapshot_cache import OLDEST_FIRST, SPREAD, CachedSnapshot, SnapshotCache
 from tests.simulator.engine_runs import MS, SECOND, at_ms, do, numbers, open_world, rows, run, subscription, topic
@@ -348,3 +351,9 @@ def test_partial_snapshots_go_on_without_a_disconnected_remote():
     world.run(6 * SECOND)
     assert [row["reason"] for row in rows(world, "snapshot.completed", cluster="a")][:3] == ["full", "partial", "partial"]
     assert "replicator-disconnected" not in refused(world).values()
+
+
+def test_an_update_into_ledgers_that_are_gone_is_behind_a_cursor_that_a_crash_put_back():
+    """The recovered cursor stands at `<first ledger kept>:-1`, though what it had written lies further back."""
+    recovered = SimpleNamespace(cursor=SimpleNamespace(mark_delete=3), topic=SimpleNamespace(log=SimpleNamespace(first_kept=9)))
+    assert [_update_refusal(recovered, index) for index in (2, 3, 8, 9)] == ["behind-mark-delete", "equal", "behind-mark-delete", None]
