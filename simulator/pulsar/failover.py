@@ -118,7 +118,7 @@ class Failover:
         for producer in self._producers():
             self._move_producer(producer, cause)
         self.runtime.note("failover.finished", cause, self.source, self.target, self.subscription)
-        self.window.cursor_moved()
+        self.window.look_again()
 
     def _move_producer(self, producer: Producer, cause: int) -> None:
         """An orderly move sends what waits in a batch; the others lose it. Who was paused or stopped by a person stays so."""

@@ -24,16 +24,21 @@ class FailoverWindow:
         self.runtime = runtime
         self.subscription = subscription
         self.target = target
+        self.lost: int | None = None  # when the next failover closed the window
+        if (latest := runtime.windows.get(subscription)) is not None:
+            latest.close()
         self.forecast = forecasting.forecast(runtime, subscription, source).get(target) or {}
         self.stranded = forecasting.stranded_now(runtime, subscription, source, target)
         self.returned = BitMap()  # of the stranded, what was in topics of the target that are deleted now
-        self.unsettled = forecasting.held(runtime, subscription, target)  # in the target's log now, and not settled yet
+        self.held = forecasting.held(runtime, subscription, target)  # in the target's log now
+        self.unsettled = self.held  # of these, what is still to be delivered there
         self.judged = BitMap()  # delivered at the target inside the window
         self.duplicates = self.redeliveries = self.extra_deliveries = 0
         self.first_delivery_us: int | None = None
         self.caught_up_us: int | None = None
         cluster = runtime.clusters[source]
         self.out_since_us = runtime.now_us if cluster.up or cluster.crashed_at_us is None else min(runtime.now_us, cluster.crashed_at_us)
+        self.look_again()
 
     def delivered(self, message: int) -> None:
         """A delivery at the target; told before the delivery itself is noted."""
@@ -51,26 +56,40 @@ class FailoverWindow:
 
     def acknowledged(self, message: int) -> None:
         """A message was acknowledged, anywhere."""
-        if self.caught_up_us is None:
+        if self.caught_up_us is None and self.lost is None:
             self.unsettled.discard(message)
             self._note_caught_up()
 
-    def cursor_moved(self) -> None:
-        """The target's cursor was opened or moved: what it covers is not waited for any more."""
-        if self.caught_up_us is None:
+    def look_again(self) -> None:
+        """The target's cursor was opened or moved, its log lost ledgers, or messages were skipped or expired anywhere: what is covered, gone or settled is not
+        waited for any more."""
+        if self.caught_up_us is None and self.lost is None:
             self.unsettled = forecasting.still_to_come(self.runtime, self.subscription, self.target, self.unsettled)
             self._note_caught_up()
+
+    def cursor_reset(self) -> None:
+        """A person put the target's cursor elsewhere: what it covered may be delivered again."""
+        if self.lost is None:
+            self.unsettled = forecasting.still_to_come(self.runtime, self.subscription, self.target, self.held)
+            if self.unsettled:
+                self.caught_up_us = None
+            elif self.caught_up_us is None:
+                self._note_caught_up()
 
     def topic_deleted(self, topic: Topic) -> None:
         """A topic of the target goes, and with it the record of what it had."""
         self.returned |= self.stranded & topic.present
+
+    def close(self) -> None:
+        """The subscription's next failover begins: what is lost now stays counted."""
+        self.lost = forecasting.lost_now(self.runtime, self.subscription, self.target)
 
     def _note_caught_up(self) -> None:
         if not self.unsettled:
             self.caught_up_us = self.runtime.now_us
 
     def figures(self) -> dict[str, Any]:
-        """What a page shows. Stranded is settled at the failover; `lost` is as foretold then, until the window is counted."""
+        """What a page shows. Stranded is settled at the failover, lost when the window closes."""
         return {
             "duplicates": self.duplicates,
             "redeliveries": self.redeliveries,
@@ -78,7 +97,7 @@ class FailoverWindow:
             "stranded": self.forecast.get("stranded"),
             "stranded_unprocessed": self.forecast.get("stranded_unprocessed"),
             "stranded_returned": len(self.returned | forecasting.returned(self.runtime, self.subscription, self.target, self.stranded)),
-            "lost": self.forecast.get("lost"),
+            "lost": forecasting.lost_now(self.runtime, self.subscription, self.target) if self.lost is None else self.lost,
             "first_delivery_us": self.first_delivery_us,
             "outage_us": None if self.first_delivery_us is None else self.first_delivery_us - self.out_since_us,
             "caught_up_us": self.caught_up_us,

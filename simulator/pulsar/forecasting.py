@@ -105,11 +105,23 @@ def still_to_come(runtime: Runtime, subscription: str, cluster: str, messages: B
     """Those of `messages` that the subscription in the cluster may still deliver and nobody has acknowledged, expired or skipped."""
     base = runtime.subscriptions[subscription].topic
     waiting = BitMap()
-    for topic in runtime.clusters[cluster].topics.values():
+    for topic in runtime.clusters[cluster].topics.values() if runtime.clusters[cluster].state != "lost" else ():
         if topic.base == base:
             found = topic.subscriptions.get(subscription)
-            waiting |= topic.present if found is None else _without(topic, found.cursor, _messages_from(runtime, topic, found.cursor.mark_delete + 1))
+            waiting |= in_log(runtime, topic) if found is None else _without(topic, found.cursor, _messages_from(runtime, topic, found.cursor.mark_delete + 1))
     return (waiting & messages) - runtime.acknowledged[subscription] - runtime.settled[subscription]
+
+
+def lost_now(runtime: Runtime, subscription: str, target: str) -> int:
+    """Messages that the subscription in the target cannot deliver any more, and that nobody acknowledged, expired or skipped."""
+    base, lost = runtime.subscriptions[subscription].topic, 0
+    for there in (topic for topic in runtime.clusters[target].topics.values() if topic.base == base):
+        copies = [cluster.topics[there.name] for cluster in runtime.clusters.values() if there.name in cluster.topics]
+        receipted = BitMap.union(*(topic.present for topic in copies))
+        open_ = receipted - runtime.acknowledged[subscription] - runtime.settled[subscription] - _not_owed(subscription, copies, receipted)
+        coming = BitMap.union(BitMap(), *(unsent(origin, target) for origin in copies if origin is not there and there.cluster.state != "lost"))
+        lost += len(open_ - still_to_come(runtime, subscription, target, open_) - (coming - there.present))
+    return lost
 
 
 def _without(topic: Topic, cursor, messages: BitMap) -> BitMap:

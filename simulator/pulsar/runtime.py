@@ -118,6 +118,12 @@ class Runtime(System):
 
     # --- messages
 
+    def messages_gone(self, cluster: str) -> None:
+        """Messages went from a cluster's logs: failovers into it do not wait for them any more."""
+        for window in self.windows.values():
+            if window.target == cluster:
+                window.look_again()
+
     def take_messages(self, count: int) -> int:
         """Reserve `count` consecutive message numbers; returns the first."""
         first = self.message_count

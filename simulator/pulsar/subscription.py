@@ -156,8 +156,8 @@ class Subscription:
         self.dispatcher.skip_to(self.cursor.mark_delete)
         self.after_acknowledgement(before, reason, cause)
         window = self.runtime.windows.get(self.name)
-        if window is not None and window.target == self.topic.cluster.name:
-            window.cursor_moved()
+        if window is not None:
+            window.look_again()
         return True
 
     def pass_over_to(self, index: int, reason: str, cause: int) -> None:
@@ -214,6 +214,9 @@ class Subscription:
         for session in self.dispatcher.sessions:
             session.consumer.forget_cumulative(self.topic.place)
         self.dispatcher.restart_reading(seq)
+        window = self.runtime.windows.get(self.name)
+        if window is not None and window.target == self.topic.cluster.name:
+            window.cursor_reset()
 
     @property
     def mark_delete_text(self) -> str:

@@ -35,7 +35,6 @@ class Move:
         self.window = FailoverWindow(runtime, subscription, source, target)
         self.seq = runtime.note("failover.started", cause, source, target, subscription, mode)
         self.over = False
-        self.window.cursor_moved()  # the subscription stands there already, and nothing will set it back
         runtime.failovers.append(self)
         runtime.windows[subscription] = self.window
 
@@ -46,7 +45,7 @@ class Move:
         if not self.over and there and len(there) == len(consumers):
             self.over = True
             self.runtime.note("failover.finished", max(cause, self.seq), self.source, self.target, self.subscription)
-            self.window.cursor_moved()
+            self.window.look_again()
 
 
 class Switching(Work):

@@ -56,13 +56,10 @@ function harmOf(count, word) {
   return [{ harm: `${counted(count, "message")} ${word}` }];
 }
 
-/**
- * What is only in the cluster that was left is no loss where it was read there already, as in a move that drains it. After a failover
- * the lost are those foretold at its instant (a client that finishes what it holds may save one); the story counts them.
- */
-function restOf({ stranded = 0, stranded_unprocessed, lost = 0 }, end = ".") {
+/** What is only in the cluster that was left is no loss where it was read there already, as in a move that drains it. */
+function restOf({ stranded = 0, stranded_unprocessed, lost = 0 }) {
   const left = `${whole(stranded)} stranded${stranded && stranded_unprocessed === 0 ? ", all of them read" : ""}, `;
-  return lost > 0 ? [{ soft: left }, { harm: `${whole(lost)} lost` }, { soft: end }] : [{ soft: `${left}0 lost.` }];
+  return lost > 0 ? [{ soft: left }, { harm: `${whole(lost)} lost` }, { soft: "." }] : [{ soft: `${left}0 lost.` }];
 }
 
 function afterwards(state, over) {
@@ -74,7 +71,7 @@ function afterwards(state, over) {
     " has delivered ",
     ...harmOf(over.duplicates ?? 0, "twice"),
     ". ",
-    ...restOf(over, ", as foretold."),
+    ...restOf(over),
   ];
 }
 

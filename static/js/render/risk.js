@@ -18,7 +18,7 @@ const FAILOVER_LINES = [
   ["stranded", (one) => whole(one.stranded ?? 0), "stranded_unprocessed"],
   ["of these unread", (one) => whole(one.stranded_unprocessed ?? 0), "stranded_unprocessed"],
   ["of these came back", (one) => whole(one.stranded_returned ?? 0), null],
-  ["lost, as foretold", (one) => whole(one.lost ?? 0), "lost"],
+  ["lost", (one) => whole(one.lost ?? 0), "lost"],
   ["out of service", (one) => (one.outage_us === null || one.outage_us === undefined ? "–" : one.outage_us ? span(one.outage_us) : "no time"), null],
   ["caught up at", (one) => (one.caught_up_us === null || one.caught_up_us === undefined ? "not yet" : `${seconds(one.caught_up_us)} s`), null],
 ];
