@@ -233,7 +233,7 @@ class Acknowledger(GivesBack):
         name = session.subscription.name
         runtime.acknowledged[name].add(message)
         if runtime.windows and name in runtime.windows:
-            runtime.windows[name].acknowledged(message)
+            runtime.windows[name].settled(message)
         self._wait_to_be_sent(key, session, (index, batch_index, seq, message, about))
 
     def _wait_to_be_sent(self, key: Key, session: Session, ack: Ack) -> None:

@@ -118,7 +118,7 @@ class Cluster:
                 for audience in topic.audiences.values():
                     audience.region_down()
         self.state = state
-        self.runtime.messages_gone(self.name)
+        self.runtime.look_again(self.name)
         for other in self.runtime.clusters.values():
             for topic in other.topics.values():
                 replicator = topic.replicators.get(self.name)

@@ -54,8 +54,8 @@ class FailoverWindow:
         elif message in runtime.delivered[self.subscription]:
             self.redeliveries += 1
 
-    def acknowledged(self, message: int) -> None:
-        """A message was acknowledged, anywhere."""
+    def settled(self, message: int) -> None:
+        """A message was acknowledged, anywhere, or will not be delivered at the target because a peer says so."""
         if self.caught_up_us is None and self.lost is None:
             self.unsettled.discard(message)
             self._note_caught_up()

@@ -81,12 +81,12 @@ _LOOKED_AT = 256
 
 
 def stranded_now(runtime: Runtime, subscription: str, source: str, target: str) -> BitMap:
-    """Messages in the source's log that the target has never had."""
+    """Messages in the source's log, or in it when the source was lost for good, that the target has never had."""
     base = runtime.subscriptions[subscription].topic
     found = BitMap()
     for topic in runtime.clusters[source].topics.values():
         if topic.base == base:
-            found |= in_log(runtime, topic)
+            found |= _had(runtime, topic)
     return found - _present(runtime, base, target)
 
 
@@ -225,7 +225,7 @@ def _places(name: str, here: Topic, there: Topic, copies: list[Topic], receipted
         if origin is not here and origin.cluster.up:
             coming |= _not_said(origin, subscription, to_send)
     again = BitMap.union(BitMap(), *(_not_said(origin, subscription, _sent_again(origin, there)) for origin in copies if origin is not here))
-    return Places(in_log(runtime, here), there.present, passed_over, coming, again)
+    return Places(_had(runtime, here), there.present, passed_over, coming, again)
 
 
 def _not_said(origin: Topic, subscription: Subscription | None, messages: BitMap) -> BitMap:
@@ -276,8 +276,11 @@ def _to_send(origin: Topic, peer: str) -> BitMap:
 
 def in_log(runtime: Runtime, topic: Topic) -> BitMap:
     """Messages that the topic's log holds now."""
-    if topic.cluster.state == "lost":
-        return BitMap()
+    return BitMap() if topic.cluster.state == "lost" else _had(runtime, topic)
+
+
+def _had(runtime: Runtime, topic: Topic) -> BitMap:
+    """Messages that the topic's log holds now, or held when its cluster was lost for good."""
     return topic.present if topic.log.first_kept == 0 else _messages_from(runtime, topic, topic.log.first_kept)
 
 

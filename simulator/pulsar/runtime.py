@@ -118,8 +118,8 @@ class Runtime(System):
 
     # --- messages
 
-    def messages_gone(self, cluster: str) -> None:
-        """Messages went from a cluster's logs: failovers into it do not wait for them any more."""
+    def look_again(self, cluster: str) -> None:
+        """Messages went from a cluster's logs, or a cursor was opened there: failovers into it may wait for less."""
         for window in self.windows.values():
             if window.target == cluster:
                 window.look_again()

@@ -330,6 +330,7 @@ class Topic(TopicLedgers, TopicTimers):
         if subscription.sender is not None:
             subscription.sender.opened_by(seq)
             subscription.sender.start()
+        self.runtime.look_again(self.cluster.name)
         return subscription
 
     def count_reads(self) -> None:

@@ -95,7 +95,7 @@ def delete_ledgers(topic: Topic, ledgers: list[Ledger], cause: int) -> None:
     topic.log.trim(before_index, keep_last=True)  # of a terminated topic the last one may be empty
     topic.shadows.trimmed()
     topic.shadows.ledgers_changed(seq)
-    topic.runtime.messages_gone(topic.cluster.name)
+    topic.runtime.look_again(topic.cluster.name)
 
 
 def drop_everything(topic: Topic, cause: int) -> None:
@@ -112,7 +112,7 @@ def drop_everything(topic: Topic, cause: int) -> None:
         seq = runtime.note("ledger.trimmed", cause, topic.cluster.number, topic.number, ledger.id, ledger.entries)
         _note_removed(topic, ledger.first_index, ledger.first_index + ledger.entries, seq)
     log.trim(log.length)
-    runtime.messages_gone(topic.cluster.name)
+    runtime.look_again(topic.cluster.name)
     topic.terminated, topic.refuses = False, None  # a topic that is made again under this name is a new one
 
 

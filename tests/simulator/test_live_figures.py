@@ -27,9 +27,10 @@ def figures(failovers: list[dict]) -> list[dict]:
     return [{key: one[key] for key in FIGURES} for one in failovers]
 
 
-@pytest.mark.parametrize("seed", [6, 67, 71, 79, 158, 273])
+@pytest.mark.parametrize("seed", [6, 67, 71, 79, 158, 273, 326, 360, 475])
 def test_live_figures_of_random_runs_wherever_they_are_looked_at(seed):
-    """Windows closed by the next failover (6), ledgers deleted at the target (67), the target lost for good (71, 79), its cursor reset (158), messages skipped at the source (273)."""
+    """Windows closed by the next failover (6), ledgers deleted at the target (67), the target lost for good (71, 79), its cursor opened by an Update (475) or reset (158), messages
+    skipped at the source (273), filtered at the target (326), the source lost for good before (360)."""
     world = World.open(random_scenario(seed))
     world.run()
     end_us = world.now_us
