@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from simulator.pulsar.hash_ring import chosen_on_ring
+from simulator.pulsar.hash_ring import chosen_on_ring, full_topic_name
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -123,13 +123,13 @@ class SingleActiveDispatcher(Dispatcher):
         self._choose(cause)
 
     def remove(self, session: Session, cause: int) -> None:
-        """A consumer left; what it held is read again by the next one."""
+        """A consumer left; what it held is read again by the next one. A standby that leaves may move a partition to another consumer."""
         self.sessions = [other for other in self.sessions if other is not session]
         self.subscription.session_ended(session)
         if self.active is session:
             self.active = None
             self.unacked = 0
-            self._choose(cause)
+        self._choose(cause)
 
     def disconnect_all(self, reason: str, cause: int) -> None:
         super().disconnect_all(reason, cause)
@@ -137,14 +137,16 @@ class SingleActiveDispatcher(Dispatcher):
         self.waiting = False
 
     def _choose(self, cause: int) -> None:
-        """By name: partitions in turn, a topic without partitions on the hash ring."""
+        """By name: partitions in turn, a topic without partitions (or all, by setting) on the hash ring."""
         if not self.sessions:
             return
         ordered = sorted(self.sessions, key=lambda session: session.consumer.name)
-        if self.topic.partition >= 0:
-            chosen = ordered[self.topic.partition % len(ordered)]
+        topic = self.topic
+        if topic.partition >= 0 and not topic.active_by_ring:
+            chosen = ordered[topic.partition % len(ordered)]
         else:
-            chosen = ordered[chosen_on_ring(self.topic.name, [session.consumer.name for session in ordered])]
+            full_name = full_topic_name(self.runtime.scenario.topics[topic.base].namespace, topic.name)
+            chosen = ordered[chosen_on_ring(full_name, [session.consumer.name for session in ordered])]
         if chosen is self.active:
             return
         self.active = chosen

@@ -1,8 +1,9 @@
 """The ring on which a broker places consumers by name, and Pulsar's 32-bit Murmur3 hash for it.
 
-Pulsar's AbstractDispatcherSingleActiveConsumer chooses the active consumer of a topic without partitions like this: 100 points
-for each consumer, `name + number` hashed; the topic's hash goes to the next point. Its comment and the documentation speak of
-the order of subscribing; the code does not.
+Pulsar's AbstractDispatcherSingleActiveConsumer chooses the active consumer of a topic without partitions like this (#19502), and
+that of a partition under activeConsumerFailoverConsistentHashing (PIP-392): 100 points for each consumer, `name + number` hashed;
+the hash of the topic's full name goes to the next point. Its comment and the documentation speak of the order of subscribing; the
+code does not (#24747).
 """
 
 from __future__ import annotations
@@ -34,17 +35,17 @@ def _mixed(word: int) -> int:
     return (word * 0x1B873593) & _MASK
 
 
-def full_topic_name(name: str) -> str:
-    """What the broker calls a topic of the lab; the lab knows neither tenants nor namespaces here."""
-    return f"persistent://public/default/{name}"
+def full_topic_name(namespace: str, name: str) -> str:
+    """The name by which a broker knows a topic or partition: `namespace` is `tenant/namespace`, `name` has the partition's suffix."""
+    return f"persistent://{namespace}/{name}"
 
 
-def chosen_on_ring(topic: str, consumers: list[str]) -> int:
-    """Index of the consumer, of names in sorted order, that a topic without partitions takes as its active one."""
+def chosen_on_ring(full_name: str, consumers: list[str]) -> int:
+    """Index of the consumer, of names in sorted order, that is active for the topic with this full name."""
     ring: dict[int, int] = {}
     for index, name in enumerate(consumers):
         for point in range(POINTS_PER_CONSUMER):
             ring[murmur3(f"{name}{point}".encode())] = index  # of two at one point the later stays
     points = sorted(ring)
-    place = bisect_left(points, murmur3(full_topic_name(topic).encode()))
+    place = bisect_left(points, murmur3(full_name.encode()))
     return ring[points[place % len(points)]]

@@ -73,6 +73,7 @@ class Topic(TopicLedgers, TopicTimers):
         self.migrating = False  # marked migrated (PIP-188): its producers wait to be sent on
         self.migrated_to: str | None = None  # the cluster that its clients are sent to
         self.epoch = 0  # counts loads: a timer of an earlier load is stale
+        self.active_by_ring = False  # activeConsumerFailoverConsistentHashing when the topic was loaded
         self.age_timed = False  # whether the timer that rolls an old ledger over runs
         self.loaded_seq = self.loaded_length = self.loaded_us = 0  # where a broker's counters of this load began
         self.producers_seen: dict[str, tuple[int, int]] = {}  # deduplication: highest id by producer or replicator
@@ -93,6 +94,7 @@ class Topic(TopicLedgers, TopicTimers):
         self.loaded = True
         self.epoch += 1
         self.hot = HotSettings.of(self)
+        self.active_by_ring = self.cluster.setting("activeConsumerFailoverConsistentHashing", self)
         seq = runtime.note("topic.loaded", cause, self.cluster.number, self.number)
         self.loaded_seq, self.loaded_length, self.loaded_us = seq, self.log.length, runtime.now_us
         if self.broker is not None:

@@ -40,6 +40,7 @@ SETTINGS: dict[str, Setting] = {
         Setting("dispatcherMaxReadBatchSize", 100, "integer", "entries read at once by a dispatcher", minimum=1),
         Setting("dispatcherMaxRoundRobinBatchSize", 20, "integer", "messages given to one Shared consumer in a turn", minimum=1),
         Setting("activeConsumerFailoverDelayTimeMillis", 1000, "integer", "wait before a new active consumer reads", minimum=0),
+        Setting("activeConsumerFailoverConsistentHashing", False, "boolean", "Failover: the active consumer of a partition comes from the hash ring, too, not from its number (PIP-392)", dynamic=False),
         Setting("acknowledgmentAtBatchIndexLevelEnabled", True, "boolean", "acks of single messages of a batch are kept"),
         Setting("delayedDeliveryEnabled", True, "boolean", "deliverAt is honoured for Shared and Key_Shared"),
         Setting("allowAutoTopicCreation", True, "boolean", "a client that connects to a missing topic creates it"),
