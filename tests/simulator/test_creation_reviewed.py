@@ -34,7 +34,7 @@ def test_a_replicator_creates_no_topic_where_the_namespace_does_not_exist(option
     world.run(5 * SECOND)
     found = replicator(world)
     assert shape(world, "r2") is None and found["replication_backlog"] == 50 and not found["connected"]
-    assert f"Namespace {NAMESPACE} does not exist in r2" in found["last_error"] and found["retries"] >= 5
+    assert "Namespace not found" in found["last_error"] and found["retries"] >= 5
     do(world, "namespace.create", cluster="r2", namespace=NAMESPACE)
     world.run(20 * SECOND)
     assert shape(world, "r2") == 0 and replicator(world)["connected"] and replicator(world)["replication_backlog"] <= 1
@@ -44,7 +44,7 @@ def test_the_first_refusal_of_the_order_comes_with_its_answer():
     world = two_namespaces()
     world.run(SECOND)
     first = rows(world, "replicator.start-refused")[0]
-    assert (first["reason"], first["detail"]) == ("not-created", f"404 Namespace {NAMESPACE} does not exist in r2")
+    assert (first["reason"], first["detail"]) == ("not-created", "404 Namespace not found")
     assert first["at_us"] == 4 * 10 * MS, "one round trip for the question, one for the order"
 
 
@@ -105,7 +105,7 @@ def test_a_topic_with_a_producer_that_goes_on_is_412():
     world = opened(clients=PRODUCER, replicated=False)
     world.run(SECOND)
     code, words = refused(world, "topic.delete", cluster="r1", topic="t")
-    assert code == "412" and "1 producers, 0 consumers" in words
+    assert code == "412" and words == "Topic has 1 client connected Including 0 consumers, 1 producers, and 0 replicators."
     do(world, "producer.stop", producer="p")
     do(world, "topic.delete", cluster="r1", topic="t")
     assert shape(world, "r1") is None

@@ -55,7 +55,8 @@ def test_non_partitioned_against_partitioned():
     code, error = refused(apart(exists="{r1: 0, r2: 4}"), "namespace.set-clusters", **BOTH)
     assert code == "409" and "Topic type mismatch" in error
     assert "non-partitioned topic" in error and "partitioned topic with 4 partitions" in error
-    assert "Topic type mismatch" in refused(apart(exists="{r1: 4, r2: 0}"), "namespace.set-clusters", **BOTH)[1]
+    # NamespacesBase.compareTopicPartitions: what is partitioned here is compared by counts, and a plain topic there has 0.
+    assert "local cluster has 4 partitions, remote cluster 'r2' has 0 partitions" in refused(apart(exists="{r1: 4, r2: 0}"), "namespace.set-clusters", **BOTH)[1]
 
 
 def test_matching_auto_creation_policies():
@@ -63,13 +64,13 @@ def test_matching_auto_creation_policies():
 
 
 @pytest.mark.parametrize("policies, there, named", [
-    ("", "allowAutoTopicCreationType: partitioned", "topicType=partitioned"),
-    ("allowAutoTopicCreationType: partitioned, defaultNumPartitions: 4,", "defaultNumPartitions: 8", "defaultNumPartitions=8"),
+    ("", "allowAutoTopicCreationType: partitioned", "topicType: local=non-partitioned, remote=partitioned"),
+    ("allowAutoTopicCreationType: partitioned, defaultNumPartitions: 4,", "defaultNumPartitions: 8", ": defaultNumPartitions: local=4, remote=8. "),
 ])  # fmt: skip
 def test_mismatched_auto_creation_policies(policies, there, named):
     code, error = refused(apart(policies=policies, overrides=there), "namespace.set-clusters", **BOTH)
     assert code == "409" and "auto-topic creation policy mismatch" in error and named in error
-    assert "local cluster 'r1'" in error and "remote cluster 'r2'" in error
+    assert f"for namespace '{NAMESPACE}' between local cluster and remote cluster 'r2'" in error
 
 
 def test_nothing_is_compared_when_the_local_cluster_is_not_in_the_list():
@@ -84,7 +85,7 @@ def test_nothing_is_compared_when_the_local_cluster_is_not_in_the_list():
 @pytest.mark.parametrize("listed, code, words", [
     ([], "412", "should not be null or empty"),
     (["r1", "r9"], "403", "Invalid cluster id: r9"),
-    (["r1", "r3"], "409", "peer cluster"),
+    (["r1", "r3"], "409", "r1's peer-clusters [r3] can't be part of replication-clusters [r1, r3]"),
     (["r1", "r4"], "400", "not in the list of allowed clusters"),
 ])  # fmt: skip
 def test_the_list_itself(listed, code, words):
@@ -105,7 +106,9 @@ def test_a_missing_namespace():
     assert refused(world, "namespace.set-clusters", cluster="r1", namespace="no/where", clusters=["r1"])[0] == "404"
     lacking = changed(world, "overrides: {r2: {}}", "clusters: [r1]")
     code, error = refused(lacking, "namespace.set-clusters", **BOTH)
-    assert code == "409" and error == f"Namespace {NAMESPACE} does not exist on the remote cluster r2"
+    # NamespacesBase.validateClusterPairCompatibility, word for word
+    assert (code, error) == ("409", f"Failed to check auto-topic creation policy for namespace '{NAMESPACE}' between local cluster and remote cluster 'r1' -> 'r2'. "
+                             "Please ensure the namespace exists on the remote side.")  # fmt: skip
     do(lacking, "namespace.create", cluster="r2", namespace=NAMESPACE)
     do(lacking, "namespace.set-clusters", **BOTH)
     lacking.run(SECOND)
@@ -127,24 +130,28 @@ def test_only_clusters_that_are_new_in_the_list_are_compared():
 def test_a_remote_whose_own_policy_leaves_it_out_is_not_compared():
     world = apart(exists="{r1: 4, r2: 8}", overrides="replicationClusters: [r1]")
     do(world, "namespace.set-clusters", **BOTH)
+    allowed = apart(exists="{r1: 4, r2: 8}", overrides="replicationClusters: [r1], allowedClusters: [r1, r2]")
+    assert refused(allowed, "namespace.set-clusters", **BOTH)[0] == "409", "one that its namespace allows is"
 
 
 def test_change_events_are_compared_too():
     code, error = refused(apart(policies="changeEventsPartitions: 0,", overrides="changeEventsPartitions: 1"), "namespace.set-clusters", **BOTH)
-    assert code == "409" and "Topic type mismatch" in error and f"{NAMESPACE}/__change_events" in error
+    assert code == "409" and "Topic type mismatch" in error and f"'persistent://{NAMESPACE}/__change_events'" in error
+    code, error = refused(apart(policies="changeEventsPartitions: 2,", overrides="changeEventsPartitions: 1"), "namespace.set-clusters", **BOTH)
+    assert code == "409" and f"Partition count mismatch for __change_events system topic 'persistent://{NAMESPACE}/__change_events'" in error
 
 
 def test_the_allow_switch_is_not_compared_but_by_the_proposal():
     given = {"policies": "allowAutoTopicCreation: true,", "overrides": "allowAutoTopicCreation: false"}
     do(apart(**given), "namespace.set-clusters", **BOTH)
     code, error = refused(apart(options="replicationTopicCreation: proposal", **given), "namespace.set-clusters", **BOTH)
-    assert code == "409" and "allowAutoTopicCreation=true" in error and "allowAutoTopicCreation=false" in error
+    assert code == "409" and "allowAutoTopicCreation: local=true, remote=false" in error
 
 
 def test_broker_settings_count_where_the_namespace_says_nothing():
     world = apart(exists="{}")
     do(world, "setting.change", cluster="r2", setting="defaultNumPartitions", value=2)
-    assert "defaultNumPartitions=2" in refused(world, "namespace.set-clusters", **BOTH)[1]
+    assert "defaultNumPartitions: local=1, remote=2" in refused(world, "namespace.set-clusters", **BOTH)[1]
     do(world, "namespace.set-auto-topic-creation", cluster="r2", namespace=NAMESPACE, allowAutoTopicCreationType="non-partitioned", defaultNumPartitions=1)
     do(world, "namespace.set-clusters", **BOTH)
 

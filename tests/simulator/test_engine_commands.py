@@ -254,7 +254,7 @@ CASES = {
         ([], {"cluster": "a", "topic": "t"}, "422")),
     "topic.update-partitions": (
         ([], {"cluster": "a", "topic": "parts", "partitions": 3}, lambda w: w.summary()["topics"]["a"]["parts"]["partitions"] == 3),
-        ([], {"cluster": "a", "topic": "t", "partitions": 3}, "422")),
+        ([], {"cluster": "a", "topic": "t", "partitions": 3}, "409")),
     "topic.set-replication-clusters": (
         ([], {"cluster": "a", "topic": "t", "clusters": ["a"]}, lambda w: topic(w, "a")["replicators"] == {} and list(topic(w, "b")["replicators"]) == ["a"]),
         ([], {"cluster": "a", "topic": "t", "clusters": ["b"]}, "412")),

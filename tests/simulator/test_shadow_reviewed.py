@@ -232,12 +232,13 @@ def test_a_partition_has_no_list_of_its_own():
     world = shadowed("clusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 2}, x: {clusters: [a], shadowOf: t}}\n")
     for command in ({"do": "shadow.set", "shadows": ["x"]}, {"do": "shadow.list"}, {"do": "shadow.remove"}):
         refused = world.apply({**command, "cluster": "a", "topic": "t-partition-1"})
-        assert (refused.code, refused.error) == ("405", "Not allowed to set/get topic policy for a partition")
+        assert (refused.code, refused.error) == ("412", "Not allowed to set/get topic policy for a partition")
 
 
 def test_a_fed_shadow_says_how_many_replicators_it_has():
+    # PersistentTopic.delete; the producer is the one that tries to publish to the shadow.
     world = shadowed(HEAD + FED)
-    assert world.apply({"do": "topic.delete", "cluster": "a", "topic": "x"}).error == "Topic x has 1 replicators connected"
+    assert world.apply({"do": "topic.delete", "cluster": "a", "topic": "x"}).error == "Topic has 2 clients connected Including 0 consumers, 1 producers, and 1 replicators."
 
 
 def test_a_partition_that_the_shadow_lacks_is_not_fed():

@@ -149,7 +149,7 @@ def mark_cluster(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     """cluster.migrate: POST /clusters/{cluster}/migrate."""
     blue, migrated, green = arguments["cluster"], arguments["migrated"], arguments.get("to")
     if migrated and green is None:
-        raise CommandError("400", f"{blue} is to be marked migrated without green's address", "name the green cluster: to")
+        raise CommandError("400", "Cluster url must not be empty", "name the green cluster: to")
     runtime.blue_green.mark_cluster(blue, green, migrated, begin(code="204"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.pulsar.cluster import LOST
+from simulator.pulsar.hash_ring import full_topic_name
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.problems import suggestion
 
@@ -36,8 +37,13 @@ def topic_here(runtime: Runtime, arguments: dict) -> Cluster:
 
 
 def not_found(cluster: Cluster, base: str) -> CommandError:
-    """What a request about a topic that is not there is told."""
-    return CommandError("404", f"Topic {base} not found in {cluster.name}", "create it there, or name a cluster that has it")
+    """The answer to a request about a topic that is not there (AdminResource.getTopicNotFoundErrorMessage)."""
+    return CommandError("404", f"Topic {full_name(cluster.runtime, base)} not found", f"create it in {cluster.name}, or name a cluster that has it")
+
+
+def full_name(runtime: Runtime, base: str, name: str | None = None) -> str:
+    """A declared topic as Pulsar's errors name it, persistent://tenant/namespace/topic; `name` is that of one of its partitions."""
+    return full_topic_name(runtime.scenario.topics[base].namespace, name or base)
 
 
 def topics_of(runtime: Runtime, cluster: str, name: str) -> list[Topic]:

@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from simulator.pulsar.runtime import Runtime
 
 
+_INVALID = "Invalid configuration for autoTopicCreationOverride. the detail is "
+
+
 def _present(runtime: Runtime, arguments: dict) -> Cluster:
     """The cluster of the arguments, in which their namespace exists."""
     cluster = cluster_up(runtime, arguments["cluster"])
     if policies.of_namespace(runtime, cluster.name, arguments["namespace"]) is None:
-        raise CommandError("404", f"Namespace {arguments['namespace']} does not exist in {cluster.name}", "create it there, or name one that the scenario declares")
+        raise CommandError("404", "Namespace does not exist", f"create {arguments['namespace']} in {cluster.name}, or name one that the scenario declares")
     return cluster
 
 
@@ -26,7 +29,7 @@ def create(runtime, arguments, begin) -> None:
     """namespace.create: with default policies."""
     cluster, namespace = cluster_up(runtime, arguments["cluster"]), arguments["namespace"]
     if policies.of_namespace(runtime, cluster.name, namespace) is not None:
-        raise CommandError("409", f"Namespace {namespace} already exists in {cluster.name}", "change its policies instead")
+        raise CommandError("409", "Namespace already exists", f"{cluster.name} has {namespace}; change its policies instead")
     cause = begin(code="204")
     runtime.policies.add_namespace(cluster.name, namespace)
     enforcement.apply(runtime, runtime.note("namespace.created", cause, cluster.number, namespace))
@@ -45,9 +48,10 @@ def set_auto_creation(runtime, arguments, begin) -> None:
     cluster = _present(runtime, arguments)
     kind, number = arguments.get("allowAutoTopicCreationType"), arguments.get("defaultNumPartitions")
     if kind == "non-partitioned" and (number or 0) > 1:
-        raise CommandError("412", f"[defaultNumPartitions] is {number}: not allowed to be above 1 when the type is non-partitioned", "leave it out, or choose partitioned")
+        raise CommandError("412", f"{_INVALID}[defaultNumPartitions] is not allowed to be {number} when the type is non-partition.", "leave it out, or choose partitioned")
     if kind == "partitioned" and not number:
-        raise CommandError("412", "[defaultNumPartitions] must be at least 1 when the type is partitioned", "say how many")
+        why = "cannot be null when the type is partitioned." if number is None else "cannot be less than 1 for partition type."
+        raise CommandError("412", f"{_INVALID}[defaultNumPartitions] {why}", "say how many")
     policies.change(
         runtime, cluster.name, arguments["namespace"], begin(code="204"), allow_auto_topic_creation=arguments["allowAutoTopicCreation"],
         allow_auto_topic_creation_type=kind, default_num_partitions=number,
@@ -76,7 +80,7 @@ def set_auto_update(runtime, arguments, begin) -> None:
     if for_replicator is not None and runtime.option("replicationTopicCreation") == "before":
         raise CommandError("400", "there is no --enable-for-replicator before PIP-433", "leave it out, or choose another replicationTopicCreation")
     if enabled and for_replicator is False:
-        raise CommandError("400", "replicators can not be forbidden what all clients may: isAllowAutoUpdateSchema is true and isAllowAutoUpdateSchemaWithReplicator false",
+        raise CommandError("400", "Can not enable for all producers but denies for replicators",
                            "disable it for clients too, or leave replicators enabled")  # fmt: skip
     policies.change(
         runtime, cluster.name, arguments["namespace"], begin(code="204"), is_allow_auto_update_schema=enabled,

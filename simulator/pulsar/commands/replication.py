@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.pulsar import upkeep
-from simulator.pulsar.commands.named import topic_here
+from simulator.pulsar.commands.named import full_name, topic_here
 from simulator.pulsar.commands.topic_shapes import copies_requests
 from simulator.pulsar.creation import catalogue, enforcement, policies, remote_admin
 from simulator.pulsar.creation.policies import GLOBAL, LOCAL
@@ -93,7 +93,7 @@ def _check_list(runtime: Runtime, cluster: Cluster, base: str, listed: tuple[str
         if name not in runtime.clusters:
             raise CommandError("403", f"Invalid cluster id: {name}", f"clusters are {', '.join(runtime.clusters)}")
     if cluster.name not in listed:
-        raise CommandError("412", f"The list of {base} has to contain the local cluster {cluster.name}", "name it too, or delete the topic here")
+        raise CommandError("412", "Can not remove local cluster from the local topic-level replication clusters policy", f"name {cluster.name} too, or delete the topic here")
     allowed = policies.of_topic(runtime, cluster.name, base)["allowed_clusters"]
     for name in sorted(listed):
         if allowed and name not in allowed:
@@ -110,7 +110,8 @@ def _lacking(runtime: Runtime, cluster: Cluster, base: str, shape: int, remotes:
             raise CommandError("500", silent, "heal or restart what is broken")
         far = remote.shape(base)
         if far is not None and far != shape:
-            raise CommandError("412", f"The topic {base} already exists on the remote cluster {name} with different partitions: local: {shape}, remote: {far}",
+            exists = f"There is an exists topic {full_name(runtime, base)} with different partitions {far} on the remote cluster {name}"
+            raise CommandError("412", f"{exists}, you want to create it with partitions {shape}",
                                "give both the same number of partitions first")  # fmt: skip
         nowhere = policies.not_here(remote, base)
         if far is None and nowhere is not None and copies_requests(runtime, cluster):

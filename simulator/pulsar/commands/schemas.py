@@ -47,9 +47,9 @@ def get_schema(runtime, arguments, begin) -> None:
     found = _schemas(runtime, arguments)
     version = arguments.get("version", len(found) - 1)
     if not found:
-        raise CommandError("404", f"{arguments['topic']} has no schema", "upload one, or let a producer with a schema connect")
+        raise CommandError("404", "Schema not found", "upload one, or let a producer with a schema connect")
     if not 0 <= version < len(found):
-        raise CommandError("404", f"{arguments['topic']} has no schema of version {version}", f"it has {len(found)} versions, from 0")
+        raise CommandError("404", "Schema not found", f"it has {len(found)} versions, from 0")
     begin(code="200", answer={"version": version, "schema": found[version].name, "type": found[version].type})
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.pulsar.commands.named import cluster_up
+from simulator.pulsar.commands.topic_shapes import refuse_in_use
 from simulator.pulsar.creation import catalogue
 from simulator.pulsar.shadow import addresses
 from simulator.pulsar.shadow.authorisation import SHADOW_TOPIC, refusal
@@ -36,12 +37,12 @@ def _source(runtime: Runtime, arguments: dict) -> tuple[Cluster, str]:
     cluster = cluster_up(runtime, arguments["cluster"])
     address = _named(arguments["topic"])
     if not cluster.setting("topicLevelPoliciesEnabled"):
-        raise CommandError("405", f"topic policies are off in {cluster.name}", "turn topicLevelPoliciesEnabled on")
+        raise CommandError("405", "Topic level policies is disabled, to enable the topic level policy and retry.", f"turn topicLevelPoliciesEnabled on in {cluster.name}")
     if address.name in cluster.topics and cluster.topics[address.name].partition >= 0:
-        raise CommandError("405", "Not allowed to set/get topic policy for a partition", f"name the whole topic, {cluster.topics[address.name].base}")
+        raise CommandError("412", "Not allowed to set/get topic policy for a partition", f"name the whole topic, {cluster.topics[address.name].base}")
     _permitted(runtime, arguments, address.name)
     if not address.persistent:
-        raise CommandError("412", "Only persistent source topic is supported with shadow topics", "name a persistent topic")
+        raise CommandError("412", "Only persistent source topic is supported with shadow topics.", "name a persistent topic")
     if not address.names_in(cluster):
         raise CommandError("404", f"topic {arguments['topic']} does not exist in {cluster.name}", "name a topic that is there")
     return cluster, address.name
@@ -74,14 +75,14 @@ def set_list(runtime, arguments, begin) -> None:
     """shadow.set: PUT …/shadowTopics. That a topic on the list is a shadow of this source is not asked, as in Pulsar."""
     cluster, base = _source(runtime, arguments)
     if not arguments["shadows"]:
-        raise CommandError("412", "Cannot specify empty shadow topics", "use shadow.remove")
+        raise CommandError("412", "Cannot specify empty shadow topics, please use remove command instead.", "use shadow.remove")
     names = []
     for text in arguments["shadows"]:
         shadow = _named(text)
         if not shadow.persistent:
-            raise CommandError("412", f"Only persistent topic can be set as shadow topic: {text}", "name a persistent topic")
+            raise CommandError("412", "Only persistent topic can be set as shadow topic", f"name a persistent topic, not {text}")
         if not shadow.names_in(cluster):
-            raise CommandError("412", f"Shadow topic {text} does not exist", "create it first: that is a step of its own")
+            raise CommandError("412", f"Shadow topic [{text}] not exists.", "create it first: that is a step of its own")
         names.append(shadow.name)
     _write_list(runtime, cluster, base, tuple(dict.fromkeys(names)), begin)
 
@@ -127,11 +128,8 @@ def delete(runtime, arguments, begin) -> None:
     if not shadow.names_in(cluster) or spec.shadow_of is None:
         raise CommandError("404", f"{cluster.name} has no shadow topic {arguments['topic']}", "name a shadow topic that is there")
     _permitted(runtime, arguments, spec.shadow_of)
-    parts = cluster.parts(shadow.name)
-    readers = sum(len(subscription.dispatcher.sessions) for topic in parts for subscription in topic.subscriptions.values())
-    fed = sum(topic.fed_now for topic in parts)
-    if not arguments["force"] and (fed or readers):
-        raise CommandError("412", f"Topic {shadow.name} has {fed} replicators and {readers} consumers connected", f"take it off the list of {spec.shadow_of} and stop its consumers, or force")
+    if not arguments["force"]:
+        refuse_in_use(cluster, shadow.name)
     catalogue.delete(cluster, shadow.name, "forced" if arguments["force"] else "command", begin(code="204"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.pulsar import connecting
-from simulator.pulsar.commands.named import cluster_up, not_found, topic_here
+from simulator.pulsar.commands.named import cluster_up, full_name, not_found, topic_here
 from simulator.pulsar.creation import catalogue, enforcement, policies, remote_admin
 from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import Handler
@@ -44,7 +44,10 @@ def copies_requests(runtime: Runtime, cluster: Cluster) -> bool:
 
 
 def delete(runtime, arguments, begin) -> None:
-    """topic.delete: 422 with replicators that leave from here, 412 with some that come in or with clients; forced none of them."""
+    """topic.delete: 422 with replicators that leave from here, 412 with some that come in or with clients; forced none of them.
+
+    Texts are those of Pulsar's BrokerService.deleteTopicInternal and PersistentTopic.delete.
+    """
     cluster, base = cluster_up(runtime, arguments["cluster"]), arguments["topic"]
     parts = cluster.parts(base)
     if not parts:
@@ -52,20 +55,30 @@ def delete(runtime, arguments, begin) -> None:
     if not arguments["force"]:
         outbound = sorted({peer for topic in parts for peer in topic.replicators})
         if outbound:
-            raise CommandError("422", f"Delete forbidden: topic {base} is replicated on clusters [{', '.join(outbound)}]", "take them off its replication list first, or force")
-        fed = sorted({name for topic in parts for name in topic.shadows.replicators})
-        if fed:
-            raise CommandError("422", f"Topic {base} has shadow replicators: {', '.join(fed)}", "take the shadow topics off its list and delete them first, or force")
-        inbound = max((_inbound(runtime, topic) for topic in parts), default=0)
-        if inbound:
-            raise CommandError("412", f"Topic {base} has {inbound} replicators connected", "stop replication towards it where it comes from, or force")
-        consumers = sum(len(subscription.dispatcher.sessions) for topic in parts for subscription in topic.subscriptions.values())
-        consumers += sum(audience.connected for topic in parts for audience in topic.audiences.values())
-        producers = sum(producer.is_open and producer.cluster_name == cluster.name and producer.spec.topic == base for producer in runtime.producers.values())
-        if consumers or producers:
-            raise CommandError("412", f"Topic {base} has active producers/subscriptions: {producers} producers, {consumers} consumers", "stop them, or force")
+            raise CommandError("422", f"Delete forbidden topic is replicated on clusters [{', '.join(outbound)}]", "take them off its replication list first, or force")
+        feeding = next((topic for topic in parts if topic.shadows.replicators), None)
+        if feeding is not None:
+            fed = ", ".join(sorted(feeding.shadows.replicators))
+            raise CommandError("422", f"Delete forbidden. Topic {full_name(runtime, base, feeding.name)} is replicated to shadow topics.",
+                               f"take {fed} off its list of shadow topics first, or force")  # fmt: skip
+        refuse_in_use(cluster, base)
     seq = catalogue.delete(cluster, base, "forced" if arguments["force"] else "command", begin(code="204"))
     enforcement.apply(runtime, policies.forget_lists(runtime, cluster.name, base, seq))
+
+
+def refuse_in_use(cluster: Cluster, base: str) -> None:
+    """Raises 412 while a log of the topic has clients, as PersistentTopic.delete counts them."""
+    runtime = cluster.runtime
+    producers = sum(producer.is_open and producer.cluster_name == cluster.name and producer.spec.topic == base for producer in runtime.producers.values())
+    for topic in cluster.parts(base):
+        consumers = sum(len(subscription.dispatcher.sessions) for subscription in topic.subscriptions.values())
+        consumers += sum(audience.connected for audience in topic.audiences.values())
+        replicators = _inbound(runtime, topic)
+        clients = consumers + producers + replicators
+        if clients:
+            noun = "client" if clients == 1 else "clients"
+            raise CommandError("412", f"Topic has {clients} {noun} connected Including {consumers} consumers, {producers} producers, and {replicators} replicators.",
+                               "stop its clients, and replication towards it where it comes from, or force")  # fmt: skip
 
 
 def _inbound(runtime: Runtime, topic) -> int:
@@ -81,7 +94,7 @@ def update_partitions(runtime, arguments, begin) -> None:
     cluster, base, wanted = topic_here(runtime, arguments), arguments["topic"], arguments["partitions"]
     shape = cluster.shape(base)
     if not shape:
-        raise CommandError("422", f"Topic {base} is not the partitioned topic: {cluster.name} has a non-partitioned one", "only a partitioned topic can get more")
+        raise CommandError("409", f"Topic {full_name(runtime, base)} is not the partitioned topic.", f"{cluster.name} has a non-partitioned one; only a partitioned topic can get more")
     if wanted < shape:
         raise CommandError("422", f"Desired partitions {wanted} can't be less than the current partitions {shape}.", "partitions can only be added")
     source = runtime.scenario.topics[base].shadow_of

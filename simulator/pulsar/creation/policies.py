@@ -127,7 +127,7 @@ def not_here(cluster: Cluster, base: str) -> tuple[str, str] | None:
     """(status, sentence) why a topic can not be created in a cluster by anybody, None when it can."""
     runtime, namespace = cluster.runtime, cluster.runtime.scenario.topics[base].namespace
     if of_namespace(runtime, cluster.name, namespace) is None:
-        return "404", f"Namespace {namespace} does not exist in {cluster.name}"
+        return "404", "Namespace not found"
     if kept_out(runtime, cluster.name, base):
         listed = words(replication_list(runtime, cluster.name, base))
         return "412", f"Namespace missing local cluster name in clusters list: local_cluster={cluster.name} ns={namespace} clusters={listed}"

@@ -2,7 +2,8 @@
 
 Rules: first the list itself; then, when comparison is asked for, this cluster is in the new list, and for each cluster that
 is new in it: namespace there, topics that both sides have, `__change_events` too, and the auto-creation in force. The
-proposal compares always, and the allow switch too; before it nothing was compared.
+proposal compares always, and the allow switch too; before it nothing was compared. Codes and texts are those of Pulsar's
+NamespacesBase (#25170); a broker names the clusters of a set in the order of their hashes, here they are sorted.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from simulator.pulsar.creation import policies
 from simulator.pulsar.creation.remote_admin import why_silent
+from simulator.pulsar.hash_ring import full_topic_name
 from simulator.scenarios.commands import CommandError
 
 if TYPE_CHECKING:
     from simulator.pulsar.cluster import Cluster
 
 CHANGE_EVENTS = "__change_events"
-_ENSURE = "Please ensure partition counts are the same before enabling replication."
 
 
 def validate(cluster: Cluster, namespace: str, listed: tuple[str, ...], compare: bool) -> None:
@@ -42,7 +43,7 @@ def _the_list_itself(cluster: Cluster, namespace: str, listed: tuple[str, ...]) 
     for name in sorted(listed):
         for peer in cluster.runtime.scenario.clusters[name].peer_clusters or ():
             if peer in listed:
-                raise CommandError("409", f"{name} is a peer cluster of {peer}: they cannot be part of one replication list", "name only one of them")
+                raise CommandError("409", f"{name}'s peer-clusters [{peer}] can't be part of replication-clusters {policies.words(sorted(listed))}", "name only one of them")
     allowed = policies.of_namespace(cluster.runtime, cluster.name, namespace)["allowed_clusters"]
     for name in sorted(listed):
         if allowed and name not in allowed:
@@ -56,30 +57,28 @@ def _both_sides(cluster: Cluster, remote: Cluster, namespace: str) -> None:
         raise CommandError("500", silent, "heal or restart what is broken, or do not compare")
     there = policies.of_namespace(runtime, remote.name, namespace)
     if there is None:
-        raise CommandError("409", f"Namespace {namespace} does not exist on the remote cluster {remote.name}", "create it there first")
-    if remote.name not in policies.namespace_list(runtime, remote.name, namespace):
+        sides = f"namespace '{namespace}' between local cluster and remote cluster '{cluster.name}' -> '{remote.name}'"
+        raise CommandError("409", f"Failed to check auto-topic creation policy for {sides}. Please ensure the namespace exists on the remote side.", "create it there first")
+    if remote.name not in (*policies.namespace_list(runtime, remote.name, namespace), *(there["allowed_clusters"] or ())):
         return  # the remote does not hold this namespace's topics, as it sees it
     for base in sorted(runtime.scenario.topics):
         if runtime.scenario.topics[base].namespace == namespace:
-            _topic(cluster, remote, f"{namespace}/{base}", cluster.shape(base), remote.shape(base))
+            _topic(remote, full_topic_name(namespace, base), cluster.shape(base), remote.shape(base))
     here = policies.of_namespace(runtime, cluster.name, namespace)
-    _topic(cluster, remote, f"{namespace}/{CHANGE_EVENTS}", here["change_events_partitions"], there["change_events_partitions"])
+    _topic(remote, full_topic_name(namespace, CHANGE_EVENTS), here["change_events_partitions"], there["change_events_partitions"])
     _auto_creation(cluster, remote, namespace)
 
 
-def _topic(cluster: Cluster, remote: Cluster, topic: str, local: int | None, far: int | None) -> None:
-    """Topics that only one side has pass."""
+def _topic(remote: Cluster, topic: str, local: int | None, far: int | None) -> None:
+    """Topics that only one side has pass. A partitioned one here is compared by counts, and a plain one there counts as 0."""
     if local is None or far is None or local == far:
         return
-    if not local or not far:
-        raise CommandError("409", f"Topic type mismatch for topic '{topic}': local cluster '{cluster.name}' has {_words(local)}, remote cluster '{remote.name}' has {_words(far)}.",
-                           "delete one of them, or create both in one shape")  # fmt: skip
-    raise CommandError("409", f"Partition count mismatch for topic '{topic}': local cluster has {local} partitions, remote cluster '{remote.name}' has {far} partitions. {_ENSURE}",
-                       "add partitions where there are fewer")  # fmt: skip
-
-
-def _words(shape: int) -> str:
-    return f"a partitioned topic with {shape} partitions" if shape else "a non-partitioned topic"
+    if not local:
+        raise CommandError("409", f"Topic type mismatch for topic '{topic}': local cluster has a non-partitioned topic, but remote cluster '{remote.name}' has a partitioned topic with {far} partitions. "
+                           "Please ensure topic types are the same before enabling replication.", "delete one of them, or create both in one shape")  # fmt: skip
+    kind = f"{CHANGE_EVENTS} system topic" if topic.endswith(f"/{CHANGE_EVENTS}") else "topic"
+    raise CommandError("409", f"Partition count mismatch for {kind} '{topic}': local cluster has {local} partitions, remote cluster '{remote.name}' has {far} partitions. "
+                       "Please ensure partition counts are the same before enabling replication.", "add partitions where there are fewer, or delete the topic that is not partitioned")  # fmt: skip
 
 
 def _auto_creation(cluster: Cluster, remote: Cluster, namespace: str) -> None:
@@ -87,6 +86,8 @@ def _auto_creation(cluster: Cluster, remote: Cluster, namespace: str) -> None:
     first = 0 if cluster.runtime.option("replicationTopicCreation") == "proposal" else 1
     here, there = policies.auto_creation(cluster, namespace)[first:], policies.auto_creation(remote, namespace)[first:]
     if here != there:
-        sides = [", ".join(f"{name}={policies.words(value)}" for name, value in zip(names[first:], side, strict=True)) for side in (here, there)]
-        raise CommandError("409", f"Effective auto-topic creation policy mismatch: local cluster '{cluster.name}' has [{sides[0]}], remote cluster '{remote.name}' has [{sides[1]}].",
-                           "set one override in both namespaces, or the same broker settings")  # fmt: skip
+        differing = "; ".join(
+            f"{name}: local={policies.words(ours)}, remote={policies.words(theirs)}" for name, ours, theirs in zip(names[first:], here, there, strict=True) if ours != theirs
+        )
+        raise CommandError("409", f"Effective auto-topic creation policy mismatch for namespace '{namespace}' between local cluster and remote cluster '{remote.name}': {differing}. "
+                           "Please ensure auto-topic creation policies are the same before enabling replication.", "set one override in both namespaces, or the same broker settings")  # fmt: skip
