@@ -104,7 +104,14 @@ class Exchange:
             message = await self._layer.receive(self.channel)
             room = self.hub.rooms.get(message["lab"])
             if room is not None and message["from"] != self.channel:
-                self._take(room, message)
+                self._take_or_log(room, message)
+
+    def _take_or_log(self, room: Room, message: dict[str, Any]) -> None:
+        """An internal error over one message must not end the receiving of all others."""
+        try:
+            self._take(room, message)
+        except Exception:
+            logger.exception("Internal error while handling %s of lab %s from another server process", message["type"], room.lab.pk)
 
     def _take(self, room: Room, message: dict[str, Any]) -> None:
         part = room.part

@@ -18,9 +18,6 @@ from visualizer.session import Session
 from visualizer.wire import Refused
 from visualizer.work import Work
 
-CLIENTS = 32
-"""Sessions that one diagram has lines for."""
-
 SAID = ("protocol.sent", "protocol.arrived", "protocol.lost", "protocol.delayed", "protocol.duplicated")
 CHANGED = ("lease.changed", "borrower.changed", "borrower.joined", "borrower.dropped", "leader.elected", "leader.ended")
 RESENT = ("leader-wanted", "grant", "revoke", "revoked")

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Awaitable, Coroutine, Iterable
 from typing import Any
 
+from visualizer.arguments import check_arguments
 from visualizer.casting import Casting
 from visualizer.comparisons.running import Comparisons
 from visualizer.definitions import scenario_of
@@ -233,5 +234,6 @@ class Hub:
 
     async def ask(self, lab_id: str, what: str, **arguments: Any) -> str:
         """Answer a question about a lab as JSON text, wherever the lab runs. Raises `Refused`."""
+        check_arguments(what, arguments)
         room = await self.room(lab_id)
         return await room.part.ask(what, arguments)

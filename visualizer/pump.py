@@ -33,6 +33,8 @@ class Turns(Protocol):
 
     def resumed(self, answer: Any) -> None: ...
 
+    def interrupted(self, error: Exception) -> None: ...
+
 
 class Pump:
     """`failed(session, error)` is told of our own bugs; `clock` and `sleep` are parameters for tests."""
@@ -99,13 +101,12 @@ class Pump:
         return worked
 
     async def _wait_for(self, session: Turns, until: Awaitable[Any]) -> None:
-        """What a job waits for outside the engine; its failure is the lab's."""
+        """What a job waits for outside the engine; an error in it is raised where the job waits, in its next turn."""
         try:
             answer = await until
         except Exception as error:
             self._waiting.pop(session.lab_id, None)
-            self.remove(session)
-            self._failed(session, error)
+            session.interrupted(error)
         else:
             self._waiting.pop(session.lab_id, None)
             session.resumed(answer)

@@ -1,8 +1,8 @@
 """What a page asks about a lab beside the socket: rows, one row with its causes, markers, summary, statistics, inputs.
 
 Rules: each answer is a job of the lab, so it sees a world that stands still; it is a generator that may yield between
-pieces, and what cannot be cut happens in a thread; what is not there is refused in words. Arguments were checked by the
-view. Only `ANSWERS` may be asked for.
+pieces, and what cannot be cut happens in a thread; what is not there is refused in words. The bounds of every argument are
+in `visualizer.arguments`. Only `ANSWERS` may be asked for. An internal error in an answer is that question's alone.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from simulator import ENGINE_VERSION
 from simulator.views.creation import look, starts
 from visualizer import stories
+from visualizer.arguments import check_arguments
 from visualizer.cone import cone
 from visualizer.handshakes import handshakes
 from visualizer.latest import latest
@@ -20,7 +21,7 @@ from visualizer.passages import landmarks, passages
 from visualizer.reading import SEARCHED_ROWS, causes_of, rows_at
 from visualizer.session import Session
 from visualizer.tiles import tile
-from visualizer.wire import Refused
+from visualizer.wire import Refused, encode
 from visualizer.work import Work, in_thread
 
 CAUSES_SHOWN = 200
@@ -151,3 +152,11 @@ ANSWERS: dict[str, Callable[..., Work]] = {
     "creation": creation,
     "brokers": brokers,
 }
+
+
+def answer(session: Session, what: str, arguments: dict[str, Any]) -> Work:
+    """The answer to a question as JSON text. Raises `Refused` for arguments out of their bounds."""
+    check_arguments(what, arguments)
+    found = yield from ANSWERS[what](session, **arguments)
+    yield None
+    return encode(found)

@@ -14,16 +14,13 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
-from visualizer.handshakes import CLIENTS
+from visualizer.arguments import number_in
 from visualizer.hub import current_hub
-from visualizer.tiles import HIGHEST_LEVEL
 from visualizer.wire import LATEST_US, Refused
 
-STATUS = {"not-found": 404, "bad-argument": 400, "other-branch": 409, "engine-bug": 500, "too-many": 503, "no-answer": 503, "no-redis": 503, "moved": 503}
+STATUS = {"not-found": 404, "bad-argument": 400, "other-branch": 409, "engine-bug": 500, "internal-error": 500, "too-many": 503, "no-answer": 503, "no-redis": 503, "moved": 503}
 """HTTP status of a refusal's code; 400 for the others."""
 
-ROWS_LIMIT = 2_000
-MESSAGES_LIMIT = 200
 KEPT_FOR_EVER = "public, max-age=31536000, immutable"
 
 View = Callable[..., Awaitable[HttpResponse]]
@@ -53,12 +50,14 @@ def answers(view: View) -> View:
 
 
 def whole_number(request: HttpRequest, name: str, default: int | None, highest: int = LATEST_US) -> int | None:
+    """A number of the query string; what a lab makes of it is checked with the other arguments (`visualizer.arguments`)."""
     text = request.GET.get(name, "")
     if not text:
         return default
-    if not text.isascii() or not text.isdigit() or int(text) > highest:
-        raise Refused("bad-argument", f"{name} is {text[:40]!r}.", f"Give a whole number from 0 to {highest}.")
-    return int(text)
+    number = number_in(text, name)
+    if number > highest:
+        raise Refused("bad-argument", f"{name} is {number}.", f"Give a whole number from 0 to {highest}.")
+    return number
 
 
 def window_of(request: HttpRequest) -> tuple[int, int]:
@@ -78,7 +77,7 @@ async def rows(request: HttpRequest, lab_id: str) -> HttpResponse:
             first=whole_number(request, "first", 0),
             last=whole_number(request, "last", None),
             control=request.GET.get("control", "") not in ("", "0"),
-            limit=max(1, whole_number(request, "limit", 500, ROWS_LIMIT) or 1),
+            limit=whole_number(request, "limit", 500),
         )
     )
 
@@ -108,8 +107,6 @@ async def passages(request: HttpRequest, lab_id: str) -> HttpResponse:
 async def handshakes(request: HttpRequest, lab_id: str) -> HttpResponse:
     """Of `?group=`, with `?client=` as often as there are sessions to tell of (none: all)."""
     clients = request.GET.getlist("client")
-    if len(clients) > CLIENTS:
-        raise Refused("bad-argument", f"{len(clients)} sessions are asked for.", f"A diagram has lines for {CLIENTS}.")
     from_us, to_us = window_of(request)
     return json_answer(await current_hub().ask(lab_id, "handshakes", group=request.GET.get("group", ""), clients=clients, from_us=from_us, to_us=to_us))
 
@@ -149,8 +146,6 @@ async def admin(request: HttpRequest, lab_id: str, tool: str, cluster: str, topi
 @answers
 async def tile(request: HttpRequest, lab_id: str, branch: int, cluster: str, topic: str, level: int, index: int) -> HttpResponse:
     """`?version=` only names the answer for the browser's cache: the page changes it while a tile still grows."""
-    if level > HIGHEST_LEVEL:
-        raise Refused("bad-argument", f"There is no level {level}.", f"Levels are 0 to {HIGHEST_LEVEL}.")
     text = await current_hub().ask(lab_id, "tile", branch=branch, cluster=cluster, topic=topic, level=level, index=index)
     response = json_answer(text)
     if '"full":true' in text:  # names hold no quotes, so this is the field
@@ -166,7 +161,7 @@ async def why_twice(request: HttpRequest, lab_id: str) -> HttpResponse:
 @answers
 async def messages(request: HttpRequest, lab_id: str, failover: int, kind: str) -> HttpResponse:
     """A page of a failover's messages: `?cause=&first=&limit=`."""
-    first, limit = whole_number(request, "first", 0), max(1, whole_number(request, "limit", 50, MESSAGES_LIMIT) or 1)
+    first, limit = whole_number(request, "first", 0), whole_number(request, "limit", 50)
     return json_answer(await current_hub().ask(lab_id, "messages", failover=failover, kind=kind, cause=request.GET.get("cause", ""), first=first, limit=limit))
 
 

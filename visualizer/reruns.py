@@ -47,6 +47,7 @@ class Study:
         self.listener = self
         self._left = listed
         self._rerun: Rerun | None = None
+        self._error: Exception | None = None
         self._size = SliceSize()
 
     @property
@@ -63,6 +64,8 @@ class Study:
         """One slice: a stretch of a run; a world is made, and counted, in a thread."""
         if self.blocked_on is not None or not self._left:
             return False
+        if self._error is not None:
+            raise self._error
         if self._rerun is None:
             self.blocked_on = in_thread(lambda: Rerun(self._left[0], self.seed, self.until_us, ROWS_MAX)).until
         elif not self._rerun.step(self._size.take()):
@@ -86,6 +89,10 @@ class Study:
         self._left = self._left[1:] if self.outcomes[0][self._compared] else []  # where nobody moves, say, there is nothing to compare
         if not self._left:
             self._ended(self)
+
+    def interrupted(self, error: Exception) -> None:
+        """Making or counting a variant's world failed: the next turn raises the error."""
+        self.blocked_on, self._error = None, error
 
     def failed(self, error: BaseException) -> None:
         """Our own code broke in it; the pump has let it go."""

@@ -15,11 +15,11 @@ from visualizer import jobs, store
 from visualizer.definitions import scenario_of
 from visualizer.frames import Frame
 from visualizer.pictures import picture_at
-from visualizer.queries import ANSWERS, COUNTED
+from visualizer.queries import COUNTED, answer
 from visualizer.reruns import Reruns
 from visualizer.rooms import Reply, Room
 from visualizer.session import Session
-from visualizer.wire import Refused, encode
+from visualizer.wire import Refused
 from visualizer.work import Job
 
 if TYPE_CHECKING:
@@ -128,21 +128,26 @@ class Runner:
         return Job(jobs.carry_out(self.session, message["command"], message.get("apart", False), keep, kept), done, refused)
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> str:
-        """Answer a question about the lab (`visualizer.queries`), in its turn. Raises `Refused`."""
+        """Answer a question about the lab (`visualizer.queries`), in its turn. Raises `Refused`, also for an internal error in the answer."""
         if self.room.failure is not None:
             raise Refused("engine-bug", self.room.failure["error"], self.room.failure["hint"])
         self.room.idle_ticks = 0
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
-        def done(answer: Any) -> None:
+        def done(text: str) -> None:
             if not future.done():
-                future.set_result(encode(answer))
+                future.set_result(text)
 
         def refused(why: Refused) -> None:
             if not future.done():
                 future.set_exception(why)
 
-        self.session.submit(Job(ANSWERS[what](self.session, **arguments), done, refused, "count" if what in COUNTED else ""))
+        def broken(error: Exception) -> None:
+            logger.error("Internal error while answering %r about lab %s (seed %s)", what, self.stored.lab_id, self.stored.seed, exc_info=error)
+            words = f"Internal error: the question {what!r} about lab {self.stored.lab_id} (seed {self.stored.seed}) could not be answered."
+            refused(Refused("internal-error", words, "The lab goes on. Please report this with the lab's id and seed; the server's log has the details."))
+
+        self.session.submit(Job(answer(self.session, what, arguments), done, refused, "count" if what in COUNTED else "", broken=broken))
         self.hub.pump.wake()
         return await future
 

@@ -81,6 +81,11 @@ class Session:
         self.blocked_on = None
         self._jobs.resumed(answer)
 
+    def interrupted(self, error: Exception) -> None:
+        """What the first job waited for has failed: its next turn raises the error where the job waits."""
+        self.blocked_on = None
+        self._jobs.interrupted(error)
+
     # --- turns, called by the pump
 
     def turn(self, now_s: float) -> bool:

@@ -21,9 +21,6 @@ CELLS = 512
 PARTS = 4
 """Cells of one level that one cell of the next stands for."""
 
-HIGHEST_LEVEL = 8
-"""One tile of level 8 covers 33 million entries; a lab holds fewer rows."""
-
 TILES_KEPT = 4096
 """Full tiles of the counting levels kept per lab, about 40 MB at most; the least recently used goes first."""
 

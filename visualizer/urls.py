@@ -1,10 +1,22 @@
 """Addresses of the lab, grouped by what they are about."""
 
-from django.urls import path
+from django.urls import path, register_converter
 
 from visualizer import gallery, mine, questions, views
+from visualizer.arguments import DIGITS
 from visualizer.comparisons import views as comparisons
 from visualizer.setups import views as setups
+
+
+
+class Whole:
+    """A whole number in a path, of a length that is read at all; its range is checked with the other arguments (`visualizer.arguments`)."""
+
+    regex = f"[0-9]{{1,{DIGITS}}}"
+    to_python, to_url = int, str
+
+
+register_converter(Whole, "whole")
 
 app_name = "visualizer"
 
@@ -26,19 +38,19 @@ urlpatterns = [
     path("labs/<slug:lab_id>/copy/", mine.copy, name="copy-lab"),
     path("labs/<slug:lab_id>/rename/", mine.rename, name="rename-lab"),
     path("labs/<slug:lab_id>/delete/", mine.delete, name="delete-lab"),
-    path("labs/<slug:lab_id>/tiles/<int:branch>/<str:cluster>/<str:topic>/<int:level>/<int:index>.json", questions.tile, name="tile"),
+    path("labs/<slug:lab_id>/tiles/<whole:branch>/<str:cluster>/<str:topic>/<whole:level>/<whole:index>.json", questions.tile, name="tile"),
     path("labs/<slug:lab_id>/rows.json", questions.rows, name="rows"),
-    path("labs/<slug:lab_id>/row/<int:seq>.json", questions.row, name="row"),
+    path("labs/<slug:lab_id>/row/<whole:seq>.json", questions.row, name="row"),
     path("labs/<slug:lab_id>/cone.json", questions.cone, name="cone"),
     path("labs/<slug:lab_id>/passages.json", questions.passages, name="passages"),
     path("labs/<slug:lab_id>/handshakes.json", questions.handshakes, name="handshakes"),
     path("labs/<slug:lab_id>/latest.json", questions.latest, name="latest"),
     path("labs/<slug:lab_id>/landmarks.json", questions.landmarks, name="landmarks"),
-    path("labs/<slug:lab_id>/marker/<int:number>.json", questions.marker, name="marker"),
+    path("labs/<slug:lab_id>/marker/<whole:number>.json", questions.marker, name="marker"),
     path("labs/<slug:lab_id>/summary.json", questions.summary, name="summary"),
     path("labs/<slug:lab_id>/why-twice.json", questions.why_twice, name="why-twice"),
-    path("labs/<slug:lab_id>/failovers/<int:failover>/<slug:kind>.json", questions.messages, name="messages"),
-    path("labs/<slug:lab_id>/failovers/<int:failover>/<slug:kind>/story.json", questions.story, name="story"),
+    path("labs/<slug:lab_id>/failovers/<whole:failover>/<slug:kind>.json", questions.messages, name="messages"),
+    path("labs/<slug:lab_id>/failovers/<whole:failover>/<slug:kind>/story.json", questions.story, name="story"),
     path("labs/<slug:lab_id>/forecast/<str:subscription>/<str:topic>.json", questions.forecast, name="forecast"),
     path("labs/<slug:lab_id>/creation.json", questions.creation, name="creation"),
     path("labs/<slug:lab_id>/brokers.json", questions.brokers, name="brokers"),

@@ -23,6 +23,7 @@ class Waiting:
     def __init__(self) -> None:
         self._jobs: deque[Job] = deque()
         self._answer: Any = None
+        self._error: Exception | None = None
         self._began_s: float | None = None
 
     def __bool__(self) -> bool:
@@ -58,22 +59,35 @@ class Waiting:
         """What the first job waited for has come."""
         self._answer = answer
 
+    def interrupted(self, error: Exception) -> None:
+        """What the first job waited for has failed: the error is raised where the job waits."""
+        self._error = error
+
     def slice(self, now_s: float) -> Wait | None:
-        """One slice of the first job; what it waits for outside the engine, if anything."""
+        """One slice of the first job; what it waits for outside the engine, if anything.
+
+        An internal error ends a job that only reads, and no more than that. In any other job it may have left the world in pieces, so it is raised.
+        """
         if self._overtaken(now_s):
             self._finish(self._jobs[0])  # the world is whole, only elsewhere
         job = self._jobs[0]
         if self._began_s is None:
             self._began_s = now_s
         answer, self._answer = self._answer, None
+        error, self._error = self._error, None
         try:
-            return job.work.send(answer)
+            return job.work.send(answer) if error is None else job.work.throw(error)
         except StopIteration as stop:
             self._finish(job)
             job.done(stop.value)
         except Refused as refused:
             self._finish(job)
             job.refused(refused)
+        except Exception as broken:
+            if job.broken is None:
+                raise
+            self._finish(job)
+            job.broken(broken)
         return None
 
     def _overtaken(self, now_s: float) -> bool:
@@ -84,4 +98,4 @@ class Waiting:
         assert self._jobs[0] is job
         self._jobs.popleft()
         job.work.close()
-        self._began_s = self._answer = None
+        self._began_s = self._answer = self._error = None

@@ -10,6 +10,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from visualizer.json_reader import read_json
+
 WIRE_VERSION = 2
 
 MESSAGE_LIMIT = 65_536
@@ -43,7 +45,7 @@ class Refused(Exception):
 def json_object(body: bytes, example: str) -> dict[str, Any]:
     """The JSON object of a request's body. Raises Refused, with `example` as what would be right."""
     try:
-        read = json.loads(body)
+        read = read_json(body)
     except ValueError as error:
         raise Refused("bad-json", f"The body is not JSON: {error}.", f"Send {example}.") from error
     if not isinstance(read, dict):
@@ -63,8 +65,8 @@ def decode(text: str | None) -> dict[str, Any]:
     if len(text) > MESSAGE_LIMIT:
         raise Refused("too-long", f"The message has {len(text):,} characters.", f"At most {MESSAGE_LIMIT:,} are taken.")
     try:
-        message = json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
+        message = read_json(text)
+    except ValueError as error:
         raise Refused("bad-json", f"The message is not JSON: {error}.", 'Send one object, such as {"type":"pause"}.') from error
     if not isinstance(message, dict):
         raise Refused("bad-json", "The message is not an object.", 'Send one object, such as {"type":"pause"}.')
@@ -72,10 +74,6 @@ def decode(text: str | None) -> dict[str, Any]:
     if not isinstance(kind, str) or kind not in INBOUND:
         raise Refused("unknown-type", f"There is no message of type {_shown(kind)}.", f"Types are {', '.join(INBOUND)}.")
     return {"type": kind, **_checked(kind, message)}
-
-
-def _refuse_constant(word: str) -> None:
-    raise ValueError(f"{word} is not a JSON number")
 
 
 def _shown(value: Any) -> str:

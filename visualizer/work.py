@@ -24,7 +24,7 @@ _called = sync_to_async(lambda function: function(), thread_sensitive=False)
 def in_thread(function: Callable[[], Any]) -> Wait:
     """Something long that cannot be cut and only reads: the lab stands still meanwhile, the event loop and other labs do not.
 
-    What it raises is our bug and stops the lab: what a person got wrong it returns."""
+    What it raises is raised in the job that waits for it."""
     return Wait(_called(function))
 
 
@@ -40,3 +40,5 @@ class Job:
     doing: str = ""  # "rebuild", "seek", "step", "count" are shown on the page
     to_us: int | None = None
     replaceable: bool = False  # a newer one of the kind right behind it makes it pointless
+    broken: Callable[[Exception], None] | None = None
+    """Set for a job that only reads: an internal error in it is reported here, and the lab goes on. Of any other job it stops the lab."""

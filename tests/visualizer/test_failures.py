@@ -1,4 +1,4 @@
-"""Our own bugs: they stop one lab, loudly, and nothing else."""
+"""Internal errors: one in the run stops that lab, loudly, and nothing else; one in an answer fails that question only."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tests.visualizer.pages import SCENARIO, Page
 from visualizer.definitions import new_lab
 from visualizer.hub import current_hub
 from visualizer.models import Lab
+from visualizer.queries import ANSWERS
 
 
 class EngineBug(Exception):
@@ -132,11 +133,25 @@ async def test_a_replay_link_may_name_an_instant(made):
         assert refused.status_code == 400 and "whole number" in refused.json()["hint"]
 
 
-async def test_a_bug_in_a_question_is_answered_and_the_lab_stopped(made, monkeypatch):
-    def broken(self):
+@pytest.mark.parametrize("name", ["summary", "row"])
+async def test_an_internal_error_in_a_question_fails_that_question_only(made, monkeypatch, caplog, name):
+    """In a thread (the summary is counted there) and in a slice of the lab's own."""
+
+    def broken(*_, **__):
         raise EngineBug("the sums do not add up")
 
-    monkeypatch.setattr(World, "summary", broken)
-    answer = await AsyncClient().get(f"/labs/{made.lab.pk}/summary.json")
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await page.seek(1_000_000)
+    with monkeypatch.context() as patched:
+        patched.setattr(World, "summary", broken)
+        patched.setitem(ANSWERS, "row", broken)
+        answer = await AsyncClient().get(f"/labs/{made.lab.pk}/{'row/1' if name == 'row' else name}.json")
     assert answer.status_code == 500
-    assert "the sums do not add up" in json.loads(answer.content)["error"]
+    body = json.loads(answer.content)
+    assert body["code"] == "internal-error" and made.lab.pk in body["error"] and "seed 5" in body["error"]
+    assert "the sums do not add up" not in body["error"] and "the sums do not add up" in caplog.text, "the log has the traceback"
+    assert (await AsyncClient().get(f"/labs/{made.lab.pk}/summary.json")).status_code == 200
+    assert (await page.seek(2_000_000))["at_us"] == 2_000_000
+    assert (await page.command(do="cluster.crash", cluster="b"))["ok"]
+    await page.close()

@@ -59,6 +59,9 @@ class Worker:
     def resumed(self, answer: object) -> None:
         self.blocked_on = None
 
+    def interrupted(self, error: Exception) -> None:
+        self.blocked_on, self.error = None, error
+
 
 def pump_of(clock: Clock, *sessions: Worker, failed=lambda session, error: None) -> Pump:
     pump = Pump(failed, clock, clock.sleep)
@@ -128,5 +131,7 @@ async def test_what_fails_while_a_lab_waits_is_that_labs_failure():
     future.set_exception(OSError("disk full"))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
+    assert told == [] and waiting.blocked_on is None, "it is raised where the lab waits, which may know what to do"
+    await pump.round()
     assert told == ["disk full"]
     assert not await pump.round()

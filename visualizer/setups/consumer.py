@@ -5,11 +5,11 @@ Rules: the same as a lab's socket: handlers return at once, sending is supervise
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 from visualizer.definitions import YAML_LIMIT
 from visualizer.hub import current_hub
+from visualizer.json_reader import read_json
 from visualizer.sockets import PageConsumer
 from visualizer.viewers import Viewer
 from visualizer.wire import Refused
@@ -45,8 +45,8 @@ def _text_asked_about(message: str | None) -> str:
     if message is None or len(message) > 2 * YAML_LIMIT:
         raise Refused("too-long", "The message is binary or too long.", f"The text may have {YAML_LIMIT:,} characters.")
     try:
-        asked = json.loads(message)
-    except (ValueError, RecursionError) as error:
+        asked = read_json(message)
+    except ValueError as error:
         raise Refused("bad-json", f"The message is not JSON: {error}.", example) from error
     text = asked.get("yaml") if isinstance(asked, dict) and asked.get("type") == "ask" else None
     if not isinstance(text, str) or len(text) > YAML_LIMIT:

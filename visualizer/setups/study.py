@@ -45,6 +45,7 @@ class Study:
         self._tell, self._ended = tell, ended
         self._size = SliceSize()
         self._answer: Any = None
+        self._error: Exception | None = None
         self._work: Work | None = self._runs(text)
 
     # --- turns, called by the pump
@@ -53,8 +54,9 @@ class Study:
         if self._work is None or self.blocked_on is not None:
             return False
         answer, self._answer = self._answer, None
+        error, self._error = self._error, None
         try:
-            waiting = self._work.send(answer)
+            waiting = self._work.send(answer) if error is None else self._work.throw(error)
         except StopIteration:
             self._tell({"type": "done"})
             self._end()
@@ -74,6 +76,10 @@ class Study:
 
     def resumed(self, answer: Any) -> None:
         self.blocked_on, self._answer = None, answer
+
+    def interrupted(self, error: Exception) -> None:
+        """Reading, building or counting failed: the next turn raises the error where the runs wait for it."""
+        self.blocked_on, self._error = None, error
 
     def failed(self, error: BaseException) -> None:
         """Our own code broke in one of the runs; or a run's text, with its instants moved, is no scenario any more."""

@@ -1,0 +1,84 @@
+"""JSON from outside, read within bounds: the one reader of request bodies and socket messages.
+
+Rules: whatever the text, reading it gives plain values or raises `ValueError` in words. What the standard reader accepts and
+later code cannot handle is refused here: deep nesting, numbers of thousands of digits, infinities, NUL and lone surrogates
+(neither can be stored in PostgreSQL, and a lone surrogate cannot be encoded at all).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+DEEPEST_JSON = 32
+"""Levels of objects and lists; a lab's own messages have five."""
+
+LONGEST_NUMBER = 32
+"""Characters of a number: 2^53 has 16 digits, a decimal as precise as a double 24."""
+
+_NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
+
+
+def is_text(value: str) -> bool:
+    """Whether this can be stored and sent: no NUL, no lone surrogate."""
+    return _NOT_TEXT.search(value) is None
+
+
+def read_json(text: str | bytes) -> Any:
+    """The values of a JSON text. Raises ValueError with what is wrong, in at most a hundred characters or so."""
+    try:
+        found = json.loads(text, parse_int=_whole, parse_float=_decimal, parse_constant=_constant)
+    except RecursionError:
+        raise ValueError(f"it is nested deeper than {DEEPEST_JSON} levels") from None
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8 text") from None
+    _check(found)
+    return found
+
+
+def _check(found: Any) -> None:
+    """Depth and texts, level by level."""
+    level = [found]
+    for _ in range(DEEPEST_JSON + 1):
+        below: list[Any] = []
+        for value in level:
+            if isinstance(value, str):
+                _check_text(value)
+            elif isinstance(value, list):
+                below.extend(value)
+            elif isinstance(value, dict):
+                for key in value:
+                    _check_text(key)
+                below.extend(value.values())
+        if not below:
+            return
+        level = below
+    raise ValueError(f"it is nested deeper than {DEEPEST_JSON} levels")
+
+
+def _check_text(text: str) -> None:
+    if not is_text(text):
+        raise ValueError("a text in it has a NUL character or half of a surrogate pair")
+
+
+def _whole(digits: str) -> int:
+    return int(_bounded(digits))
+
+
+def _decimal(digits: str) -> float:
+    number = float(_bounded(digits))
+    if not math.isfinite(number):
+        raise ValueError("a number in it is too large")
+    return number
+
+
+def _bounded(digits: str) -> str:
+    if len(digits) > LONGEST_NUMBER:
+        raise ValueError(f"a number in it has more than {LONGEST_NUMBER} characters")
+    return digits
+
+
+def _constant(word: str) -> None:
+    raise ValueError(f"{word} is not a JSON number")
