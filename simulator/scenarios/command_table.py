@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from simulator.scenarios.command_table_creation import DECLARED as TOPIC_CREATION
 from simulator.scenarios.command_table_emqx import DECLARED as OF_EMQX
 from simulator.scenarios.families import EMQX, PULSAR
+from simulator.scenarios.limits import LARGEST_COUNT, LONGEST_MEAN_US, PUBLISHED_AT_ONCE_MAX
 from simulator.scenarios.shape import Key
 
 
@@ -39,7 +40,7 @@ _SUBSCRIPTION = Key("subscription", "subscription", "which subscription", requir
 _LINK = Key("link", "link", "which link: a -> b one way, a <-> b both", required=True)
 _PEER = Key("peer", "cluster", "only on the way to this cluster; without it to any")
 _MARKER = Key("type", "choice", "type of the marker", required=True, choices=MARKER_WORDS)
-_COUNT = Key("count", "integer", "how many messages", required=True, minimum=1, maximum=10_000_000)
+_COUNT = Key("count", "integer", "how many messages", required=True, minimum=1, maximum=LARGEST_COUNT)
 
 _ROLE = Key("role", "role", "who asks; without it a superuser")
 _SHADOW_SOURCE = Key("topic", "address", "the source topic", required=True)
@@ -70,12 +71,12 @@ _FAIL_OVER = (
 )
 
 _DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
-    ("producer.publish", "publish messages at once", (_PRODUCER, Key("count", "integer", "how many messages", default=1, minimum=1, maximum=1_000_000))),
+    ("producer.publish", "publish messages at once", (_PRODUCER, Key("count", "integer", "how many messages", default=1, minimum=1, maximum=PUBLISHED_AT_ONCE_MAX))),
     ("producer.start", "connect a producer and let it publish", (_PRODUCER,)),
     ("producer.stop", "close a producer after what it has sent is receipted", (_PRODUCER,)),
     ("producer.pause", "let a producer publish nothing for now", (_PRODUCER,)),
     ("producer.resume", "let a paused producer go on", (_PRODUCER,)),
-    ("producer.slow", "change a producer's interval", (_PRODUCER, Key("every", "duration", "one message each", required=True, minimum=1))),
+    ("producer.slow", "change a producer's interval", (_PRODUCER, Key("every", "duration", "one message each", required=True, minimum=1, maximum=LONGEST_MEAN_US))),
     ("consumer.start", "let a consumer subscribe", (_CONSUMER,)),
     ("consumer.stop", "let a consumer finish what it holds, send its acks and close", (_CONSUMER,)),
     ("consumer.pause", "let a consumer take nothing for now; it stays connected", (_CONSUMER,)),

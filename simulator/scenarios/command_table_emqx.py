@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simulator.scenarios.limits import PUBLISHED_AT_ONCE_MAX
 from simulator.scenarios.shape import Key
 
 PROTOCOL_MESSAGES = (
@@ -43,7 +44,7 @@ DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
     ("protocol.lose", "lose the next message of a kind between borrowers and leaders", _NEXT),
     ("protocol.delay", "delay the next message of a kind", (*_NEXT, Key("by", "duration", "by how much", required=True))),
     ("protocol.duplicate", "let the next message of a kind arrive twice", (*_NEXT, Key("by", "duration", "how long after the first", default="0s"))),
-    ("publisher.publish", "publish messages at once", (_PUBLISHER, Key("count", "integer", "how many messages", default=1, minimum=1, maximum=1_000_000))),
+    ("publisher.publish", "publish messages at once", (_PUBLISHER, Key("count", "integer", "how many messages", default=1, minimum=1, maximum=PUBLISHED_AT_ONCE_MAX))),
     ("publisher.pause", "let a publisher publish nothing for now", (_PUBLISHER,)),
     ("publisher.resume", "let a paused publisher go on", (_PUBLISHER,)),
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.scenarios import names, settings, units
 from simulator.scenarios.kinds import BAD, DURATION, KINDS, LINKS, MESSAGE, SHARE, Kind
+from simulator.scenarios.limits import EXPONENTIAL_TAIL, LONGEST_US, NORMAL_TAIL
 from simulator.scenarios.model import Distribution, Selection
 from simulator.scenarios.problems import Wrong, suggestion
 from simulator.scenarios.avro_text import canonical_definition
@@ -61,9 +62,18 @@ def _read_distribution(node: Node, key: Key, path: str, reader: Reader) -> Any:
     members = reader.members(rest, DISTRIBUTIONS[kind.text], path)
     if members is BAD:
         return BAD
-    made = Distribution(kind=kind.text, **members)
+    return _possible(Distribution(kind=kind.text, **members))
+
+
+def _possible(made: Distribution) -> Distribution:
+    """A distribution of which no draw is longer than LONGEST_US. Raises Wrong."""
     if made.low_us > made.high_us:
         raise Wrong("low is above high", "write the shorter span as low")
+    longest = f"{LONGEST_US // 3_600_000_000}h"
+    if made.kind == "exponential" and made.value_us * EXPONENTIAL_TAIL > LONGEST_US:
+        raise Wrong(f"its longest draws, {EXPONENTIAL_TAIL} times the mean, are longer than {longest}", "write a shorter mean")
+    if made.kind == "lognormal" and made.value_us * (NORMAL_TAIL * made.sigma_millionths / 1_000_000).exp() > LONGEST_US:
+        raise Wrong(f"its longest draws are longer than {longest}", "write a shorter median or a smaller sigma")
     return made
 
 
@@ -73,10 +83,10 @@ def _normalised_distribution(node: Node) -> Distribution:
     fields = asdict(Distribution())
     numbers = [value for name, value in plain.items() if name != "kind"]
     if node.value["kind"].text not in DISTRIBUTIONS or not set(plain) <= set(fields) or any(
-        type(value) is not int or not 0 <= value <= units.LONGEST_US for value in numbers
-    ):
+        type(value) is not int or not 0 <= value <= LONGEST_US for value in numbers
+    ) or plain.get("sigma_millionths", 0) > units.SIGMA_MILLIONTHS_MAX:
         raise Wrong("not a distribution as a command log holds it", "write a duration or {distribution: …}")
-    return Distribution(**plain)
+    return _possible(Distribution(**plain))
 
 
 def _write_distribution(value: Distribution) -> Any:
@@ -108,7 +118,7 @@ def _selection(name: str) -> Kind:
 
 def _settings(table: dict[str, settings.Setting], noun: str) -> Kind:
     def read(node: Node, key: Key, path: str, reader: Reader) -> Any:
-        keys = tuple(_key_of(setting) for setting in table.values())
+        keys = tuple(key_of(setting) for setting in table.values())
         return reader.members(node, keys, path, noun=noun)
 
     def write(value: dict[str, Any]) -> dict[str, Any]:
@@ -117,8 +127,9 @@ def _settings(table: dict[str, settings.Setting], noun: str) -> Kind:
     return Kind(f"{noun}s by name", lambda key: {"$ref": f"#/$defs/{noun.replace(' ', '-')}s"}, read, write)
 
 
-def _key_of(setting: settings.Setting) -> Key:
-    return Key(setting.name, setting.kind, setting.says, choices=setting.choices, minimum=setting.minimum, protocol=setting.protocol)
+def key_of(setting: settings.Setting) -> Key:
+    """The key under which a setting's value is read."""
+    return Key(setting.name, setting.kind, setting.says, choices=setting.choices, minimum=setting.minimum, maximum=setting.maximum, protocol=setting.protocol)
 
 
 def _read_setting_name(node: Node, key: Key, path: str, reader: Reader) -> str:
@@ -135,7 +146,7 @@ def _read_setting_value(node: Node, key: Key, path: str, reader: Reader) -> Any:
 
 def read_setting_value(name: str, node: Node, path: str, reader: Reader) -> Any:
     """The value of one broker setting; BAD when its problem was reported."""
-    key = _key_of(settings.SETTINGS[name])
+    key = key_of(settings.SETTINGS[name])
     return reader.attempt(KINDS[key.kind], node, key, path)
 
 

@@ -9,7 +9,9 @@ from simulator.scenarios import shape
 from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.canonical import flow
 from simulator.scenarios.commands import COMMANDS
-from simulator.scenarios.compound import DISTRIBUTIONS, KINDS, SELECTIONS
+from simulator.scenarios.compound import DISTRIBUTIONS, KINDS, SELECTIONS, key_of
+from simulator.scenarios.kinds import integer_maximum
+from simulator.scenarios.limits import INSTANTS_MAX, LISTED_MAX
 from simulator.scenarios.loader import load_scenario
 from simulator.scenarios.setting import Setting
 from simulator.scenarios.settings import OPTIONS, SETTINGS
@@ -28,8 +30,9 @@ most of the format; [`scenario.schema.json`](scenario.schema.json) lets an edito
 (`# yaml-language-server: $schema=scenario.schema.json` as the first line).
 
 - Unknown keys are errors. Every problem of a file is reported at once, with line and column, what is wrong and what would be right; nothing is run.
-- Durations carry a unit (`us ms s m h`), sizes too (`B KB MB GB`, thousands; `KiB MiB`, powers of two); rates are `100/s`, shares `1%`.
+- Durations carry a unit (`us ms s m h`) and are at most 48h, sizes too (`B KB MB GB`, thousands; `KiB MiB`, powers of two); rates are `100/s`, shares `1%`.
 - Names match `[a-z0-9][a-z0-9-]*`. A message is `producer/number`, from 0; a link is `a -> b`, or `a <-> b` for both ways.
+- Whole numbers and lists are bounded; the tables name each bound. A list holds at most {listed:,} items, a client's `at` {instants:,}.
 - Plain YAML only: no anchors, merges or tags. `--set dotted.path=value` changes the file before it is checked (`commands[0].at` for an item of a list),
   `--set dotted.path=` takes the key out.
 - All chance comes from `seed`. The same file, seed and commands give the same trace, byte for byte.
@@ -60,7 +63,7 @@ makes one of them, `simulate NAME --compare` all; a strategy changes what subscr
 
 
 def scenarios_document() -> str:
-    parts = [_HEAD, "## Top level\n", _keys(shape.HEAD, shape.model.Scenario)]
+    parts = [_HEAD.format(listed=LISTED_MAX, instants=INSTANTS_MAX), "## Top level\n", _keys(shape.HEAD, shape.model.Scenario)]
     for section in shape.SECTIONS:
         parts += [f"## `{section.name}`\n", f"{section.says[0].upper()}{section.says[1:]}. At most {section.most}.\n", _keys(section.keys, section.model)]
     parts += ["## `links`\n", _LINKS.format(latency=format_duration(shape.DEFAULT_LATENCY_US)), _keys(shape.LINK)]
@@ -86,7 +89,14 @@ def _keys(keys: Sequence[Key], model: type | None = None) -> str:
 def _kind(key: Key) -> str:
     if key.choices:
         return ", ".join(f"`{choice}`" for choice in key.choices)
-    return KINDS[key.kind].says
+    return KINDS[key.kind].says + _bounds(key)
+
+
+def _bounds(key: Key) -> str:
+    """The range of a whole number, or of a duration that has one of its own."""
+    if key.kind == "integer":
+        return f", {key.minimum or 0:,} to {integer_maximum(key):,}"
+    return f", at most {format_duration(key.maximum)}" if key.kind in ("duration", "rate") and key.maximum else ""
 
 
 def _default(key: Key, model: type | None) -> str:
@@ -120,7 +130,7 @@ def _commands() -> str:
 
 
 def _argument(key: Key) -> str:
-    choices = f" ({', '.join(key.choices)})" if key.choices else ""
+    choices = f" ({', '.join(key.choices)})" if key.choices else f" ({_bounds(key)[2:]})" if _bounds(key) else ""
     if key.required:
         return choices
     return f"{choices} (optional)" if key.default is None else f"{choices} (`{flow(key.default)}`)"
@@ -129,7 +139,7 @@ def _argument(key: Key) -> str:
 def _settings(table: dict[str, Setting]) -> str:
     rows = []
     for setting in table.values():
-        kind = ", ".join(f"`{choice}`" for choice in setting.choices) or setting.kind
+        kind = ", ".join(f"`{choice}`" for choice in setting.choices) or setting.kind + _bounds(key_of(setting))
         rows.append([f"`{setting.name}`", kind, _setting_default(setting), setting.says + ("" if setting.dynamic else " (not dynamic)")])
     return _table(("name", "value", "default", "says"), rows)
 

@@ -10,10 +10,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from simulator.scenarios import shape
+from simulator.scenarios import shape, units
 from simulator.scenarios.commands import COMMANDS, Command
 from simulator.scenarios.compound import DISTRIBUTIONS, KINDS, SELECTIONS
 from simulator.scenarios.families import PROTOCOL_OF, belongs
+from simulator.scenarios.limits import LONGEST_US
 from simulator.scenarios.names import LINK, NAME_PATTERN
 from simulator.scenarios.setting import Setting
 from simulator.scenarios.settings import OPTIONS, SETTINGS
@@ -82,7 +83,8 @@ def _definitions() -> dict[str, Any]:
 
 def _key(key: Key) -> dict[str, Any]:
     schema = KINDS[key.kind].schema(key)
-    return {"description": key.says, **schema}
+    bound = "" if key.kind != "duration" else f"; at most {units.format_duration(key.maximum or LONGEST_US)}"
+    return {"description": f"{key.says}{bound}", **schema}
 
 
 def _members(keys: Sequence[Key], model: type | None = None) -> dict[str, Any]:
@@ -129,7 +131,7 @@ def _distributions() -> list[dict[str, Any]]:
 def _settings(table: dict[str, Setting]) -> dict[str, Any]:
     properties = {}
     for setting in table.values():
-        key = Key(setting.name, setting.kind, setting.says, choices=setting.choices, minimum=setting.minimum)
+        key = Key(setting.name, setting.kind, setting.says, choices=setting.choices, minimum=setting.minimum, maximum=setting.maximum)
         properties[setting.name] = _key(key)
         if setting.default is not None:
             default = KINDS["duration"].write(setting.default) if setting.kind == "duration" else setting.default

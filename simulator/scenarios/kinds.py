@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from simulator.scenarios import mqtt_topics, names, units
+from simulator.scenarios.limits import INSTANTS_MAX, LARGEST_COUNT, LISTED_MAX
 from simulator.scenarios.problems import Wrong, suggestion
-from simulator.scenarios.shape import LARGEST_INTEGER, Key
+from simulator.scenarios.shape import Key
 from simulator.scenarios.tree import Node
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _read_namespace(node: Node, key: Key, path: str, reader: Reader) -> str:
 
 def _read_integer(node: Node, key: Key, path: str, reader: Reader) -> int:
     value = _scalar(node, int, "a whole number")
-    return _bounded(value, key, str)
+    return _bounded(value, replace(key, maximum=integer_maximum(key)), str)
 
 
 def _read_boolean(node: Node, key: Key, path: str, reader: Reader) -> bool:
@@ -83,6 +84,8 @@ def _read_choice(node: Node, key: Key, path: str, reader: Reader) -> str:
 
 
 def _measured(parse: Callable[[object], int], write: Callable[[int], Any]) -> Callable[[Node, Key, str, Reader], int]:
+    """A quantity that `parse` bounds (it raises Wrong); the key may bound it further."""
+
     def read(node: Node, key: Key, path: str, reader: Reader) -> int:
         return _bounded(parse(node.plain()), key, write)
 
@@ -93,10 +96,14 @@ def _bounded(value: int, key: Key, write: Callable[[int], Any]) -> int:
     low, high = key.minimum, key.maximum
     if low is not None and value < low:
         raise Wrong(f"{write(value)} is too small", f"at least {write(low)}" if low != high else f"write {write(low)}")
-    if value > (LARGEST_INTEGER if high is None else high):
-        bound = LARGEST_INTEGER if high is None else high
-        raise Wrong(f"{write(value)} is too large", f"at most {write(bound)}" if low != high else f"write {write(bound)}")
+    if high is not None and value > high:
+        raise Wrong(f"{write(value)} is too large", f"at most {write(high)}" if low != high else f"write {write(high)}")
     return value
+
+
+def integer_maximum(key: Key) -> int:
+    """The largest whole number that a key takes."""
+    return LARGEST_COUNT if key.maximum is None else key.maximum
 
 
 def _name_schema(key: Key) -> dict[str, Any]:
@@ -156,10 +163,12 @@ def _checked(check: Callable[[str], Any]) -> Callable[[Node, Key, str, Reader], 
     return read
 
 
-def _list_of(item: Kind, words: str) -> Kind:
+def _list_of(item: Kind, words: str, most: int = LISTED_MAX) -> Kind:
     def read(node: Node, key: Key, path: str, reader: Reader) -> Any:
         if not isinstance(node.value, list):
             raise Wrong(f'"{node.plain()}" is not a list', f"write {words}")
+        if len(node.value) > most:
+            raise Wrong(f"lists {len(node.value):,} items", f"at most {most:,}")
         items = [reader.attempt(item, entry, key, f"{path}[{index}]") for index, entry in enumerate(node.value)]
         if any(value is BAD for value in items):
             return BAD
@@ -172,7 +181,7 @@ def _list_of(item: Kind, words: str) -> Kind:
         return tuple(items)
 
     return Kind(
-        words, lambda key: {"type": "array", "items": item.schema(key)}, read,
+        words, lambda key: {"type": "array", "items": item.schema(key), "maxItems": most}, read,
         write=lambda value: [item.write(entry) for entry in value],
         plain=lambda value: [item.plain(entry) for entry in value],
     )
@@ -183,7 +192,7 @@ def _pattern(pattern: str) -> Callable[[Key], dict[str, Any]]:
 
 
 def _integer_schema(key: Key) -> dict[str, Any]:
-    bounds = {"minimum": key.minimum, "maximum": key.maximum}
+    bounds = {"minimum": key.minimum, "maximum": integer_maximum(key)}
     return {"type": "integer", **{name: bound for name, bound in bounds.items() if bound is not None}}
 
 
@@ -232,6 +241,6 @@ KINDS: dict[str, Kind] = {
     "subscription-filter": SUBSCRIPTION_FILTER, "subscriptions": _list_of(SUBSCRIPTION_FILTER, "a list of topic filters, $share/GROUP/FILTER, $queue/FILTER"),
     "clusters": _list_of(CLUSTER, "a list of clusters"),
     "messages": _list_of(MESSAGE, "a list of messages (producer/number)"),
-    "instants": _list_of(DURATION, "a list of instants (durations from the start)"),
+    "instants": _list_of(DURATION, "a list of instants (durations from the start)", INSTANTS_MAX),
 }
 """Every kind by name; `compound.py` adds those made of several keys."""

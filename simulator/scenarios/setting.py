@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from simulator.scenarios.families import PULSAR
+from simulator.scenarios.limits import LARGEST_COUNT, LONGEST_SETTING_US
+
+_UNITS_US = (("Millis", 1_000), ("Mills", 1_000), ("Seconds", 1_000_000), ("Minutes", 60_000_000))
+"""Units in Pulsar's names of settings that are a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,3 +22,11 @@ class Setting:
     minimum: int | None = None
     protocol: str = PULSAR
     dynamic: bool = True  # false: changing it needs a topic unload or cluster restart to take effect
+    most: int | None = None  # the largest value, where it is not that of its unit
+
+    @property
+    def maximum(self) -> int | None:
+        """The largest whole number that it takes: `most`, LONGEST_SETTING_US in the unit of its name, or LARGEST_COUNT."""
+        if self.kind != "integer" or self.most is not None:
+            return self.most
+        return next((LONGEST_SETTING_US // unit_us for unit, unit_us in _UNITS_US if unit in self.name), LARGEST_COUNT)

@@ -6,9 +6,10 @@ Rules: a value in a scenario is checked against its kind; unknown names are erro
 
 from __future__ import annotations
 
+from simulator.scenarios.limits import BATCH_SETTING_MAX
 from simulator.scenarios.setting import Setting
 from simulator.scenarios.settings_emqx import EMQX_OPTIONS, EMQX_SETTINGS
-from simulator.scenarios.shape import SCHEMA_STRATEGIES
+from simulator.scenarios.shape import PARTITIONS_MOST, SCHEMA_STRATEGIES
 
 
 SETTINGS: dict[str, Setting] = {
@@ -19,7 +20,7 @@ SETTINGS: dict[str, Setting] = {
         Setting("replicatedSubscriptionsSnapshotTimeoutSeconds", 30, "integer", "age at which a pending snapshot is swept, both rounds together", minimum=1, dynamic=False),
         Setting("replicatedSubscriptionsSnapshotMaxCachedPerSubscription", None, "integer", "snapshots kept per subscription; 30, or 10 under the option snapshotCacheRule oldest-first", minimum=1, dynamic=False),
         Setting("replicationStartAt", "latest", "choice", "where a new replication cursor starts", ("latest", "earliest")),
-        Setting("replicationProducerQueueSize", 1000, "integer", "entries a replicator may have on the wire without receipt", minimum=1, dynamic=False),
+        Setting("replicationProducerQueueSize", 1000, "integer", "entries a replicator may have on the wire without receipt", minimum=1, most=BATCH_SETTING_MAX, dynamic=False),
         Setting("brokerDeduplicationEnabled", False, "boolean", "drop entries that a producer or replicator sends again"),
         Setting("managedLedgerMaxEntriesPerLedger", 50000, "integer", "entries after which a ledger is full", minimum=1),
         Setting("managedLedgerMaxSizePerLedgerMbytes", 2048, "integer", "size after which a ledger is full", minimum=1),
@@ -37,15 +38,15 @@ SETTINGS: dict[str, Setting] = {
         Setting("maxUnackedMessagesPerSubscription", 200000, "integer", "unacknowledged messages at which dispatch of a subscription stops; 0 is off", minimum=0),
         Setting("keySharedLookAheadMsgInReplayThresholdPerConsumer", 2000, "integer", "messages for each consumer that a Key_Shared subscription reads past those that cannot go yet; 0 is off", minimum=0),
         Setting("keySharedLookAheadMsgInReplayThresholdPerSubscription", 20000, "integer", "the same for all its consumers together", minimum=0),
-        Setting("dispatcherMaxReadBatchSize", 100, "integer", "entries read at once by a dispatcher", minimum=1),
-        Setting("dispatcherMaxRoundRobinBatchSize", 20, "integer", "messages given to one Shared consumer in a turn", minimum=1),
+        Setting("dispatcherMaxReadBatchSize", 100, "integer", "entries read at once by a dispatcher", minimum=1, most=BATCH_SETTING_MAX),
+        Setting("dispatcherMaxRoundRobinBatchSize", 20, "integer", "messages given to one Shared consumer in a turn", minimum=1, most=BATCH_SETTING_MAX),
         Setting("activeConsumerFailoverDelayTimeMillis", 1000, "integer", "wait before a new active consumer reads", minimum=0),
         Setting("activeConsumerFailoverConsistentHashing", False, "boolean", "Failover: the active consumer of a partition comes from the hash ring, too, not from its number (PIP-392)", dynamic=False),
         Setting("acknowledgmentAtBatchIndexLevelEnabled", True, "boolean", "acks of single messages of a batch are kept"),
         Setting("delayedDeliveryEnabled", True, "boolean", "deliverAt is honoured for Shared and Key_Shared"),
         Setting("allowAutoTopicCreation", True, "boolean", "a client that connects to a missing topic creates it"),
         Setting("allowAutoTopicCreationType", "non-partitioned", "choice", "what it creates", ("non-partitioned", "partitioned")),
-        Setting("defaultNumPartitions", 1, "integer", "with how many partitions, where that is partitioned", minimum=1),
+        Setting("defaultNumPartitions", 1, "integer", "with how many partitions, where that is partitioned", minimum=1, most=PARTITIONS_MOST),
         Setting("createTopicToRemoteClusterForReplication", True, "boolean", "replicators, and the requests that are copied, create what the remote lacks (PIP-370)", dynamic=False),
         Setting("schemaCompatibilityStrategy", "FULL", "choice", "what a new schema must be to those before", SCHEMA_STRATEGIES),
         Setting("isAllowAutoUpdateSchemaEnabled", True, "boolean", "clients may register schemas"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from simulator.scenarios.families import EMQX
+from simulator.scenarios.limits import BATCH_SETTING_MAX
 from simulator.scenarios.setting import Setting
 
 _Own = partial(Setting, protocol=EMQX)
@@ -22,9 +23,9 @@ EMQX_SETTINGS = (
     _Own("leader_borrower_timeout", 5_000_000, "duration", "a borrower is dead to the leader this long after its last ping", minimum=1),
     _Own("leader_heartbeat_interval", 10_000_000, "duration", "time between two commits of a leader, each of which renews its claim", minimum=1),
     _Own("leader_claim_ttl", 30_000_000, "duration", "a claim younger than this cannot be taken over", minimum=1),
-    _Own("batch_size", 100, "integer", "messages fetched at once from a stream: the largest chunk", minimum=1),
-    _Own("max_inflight", 32, "integer", "messages that a client may have unacknowledged", minimum=1),
-    _Own("n_shards", 16, "integer", "shards of the durable storage at the start", minimum=1),
+    _Own("batch_size", 100, "integer", "messages fetched at once from a stream: the largest chunk", minimum=1, most=BATCH_SETTING_MAX),
+    _Own("max_inflight", 32, "integer", "messages that a client may have unacknowledged", minimum=1, most=BATCH_SETTING_MAX),
+    _Own("n_shards", 16, "integer", "shards of the durable storage at the start", minimum=1, most=256),
 )
 
 EMQX_OPTIONS = (

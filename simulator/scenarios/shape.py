@@ -11,6 +11,7 @@ from typing import Any
 
 from simulator.scenarios import model
 from simulator.scenarios.families import EMQX, PROTOCOL_OF, PULSAR
+from simulator.scenarios.limits import LARGEST_INTEGER, LONGEST_MEAN_US
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,6 @@ def default_of(section_model: type, key: Key) -> Any:
             return entry.default_factory() if entry.default_factory is not MISSING else None
     raise KeyError(f"{section_model.__name__} has no field {key.field}")
 
-
-LARGEST_INTEGER = 2**53
-"""Whole numbers stay exact in JSON readers."""
 
 FAMILIES = tuple(PROTOCOL_OF)
 
@@ -149,8 +147,8 @@ ROLES = Section("roles", "role", model.RoleSpec, "the roles, by name; with any, 
 _PUBLISHING = (
     Key("start", "duration", "instant of its first message", attribute="start_us"),
     Key("stop", "duration", "it publishes nothing from this instant on; without it never", attribute="stop_us"),
-    Key("every", "duration", "one message each; not together with `rate`", attribute="every_us", minimum=1),
-    Key("rate", "rate", "messages per second: the same as `every`, said the other way", attribute="every_us"),
+    Key("every", "duration", "one message each; not together with `rate`", attribute="every_us", minimum=1, maximum=LONGEST_MEAN_US),
+    Key("rate", "rate", "messages per second: the same as `every`, said the other way", attribute="every_us", maximum=LONGEST_MEAN_US),
     Key("arrivals", "choice", "at regular instants, or as a Poisson process with `every` as mean", choices=("regular", "poisson")),
     Key("at", "instants", "the very instants, instead of `start` and `every`", attribute="at_us"),
     Key("count", "integer", "number of messages; without it until `stop` or the end", minimum=0, maximum=100_000_000),

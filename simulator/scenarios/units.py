@@ -10,14 +10,15 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
+from simulator.scenarios.limits import LONGEST_US
 from simulator.scenarios.problems import Wrong
 
 DURATION_UNITS_US = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
 SIZE_UNITS_BYTES = {"B": 1, "KB": 10**3, "KiB": 2**10, "MB": 10**6, "MiB": 2**20, "GB": 10**9}
-LONGEST_US = 366 * 24 * 3_600_000_000
-"""Longest span of time in a scenario: a leap year. Far inside 2**53, so that every reader's numbers are exact."""
 LARGEST_BYTES = 10**15
 MILLIONTHS = 1_000_000
+SIGMA_MILLIONTHS_MAX = 10 * MILLIONTHS
+"""The widest lognormal, sigma 10: at 10 its outermost draws already lie a factor 10**32 apart."""
 
 _QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z%]*)\s*")
 
@@ -58,7 +59,7 @@ def parse_rate(text: object) -> int:
         raise Wrong(f"{_shown(text)} is not a rate", _RATE_RIGHT)
     interval_us = int((Decimal(1_000_000) / Decimal(match[1])).to_integral_value())
     if not 1 <= interval_us <= LONGEST_US:
-        raise Wrong(f"{_shown(text)} is out of range", "a rate is at most 1000000/s and at least one a year")
+        raise Wrong(f"{_shown(text)} is out of range", f"a rate is at most 1000000/s and at least one in {LONGEST_US // DURATION_UNITS_US['h']} hours")
     return interval_us
 
 
@@ -102,7 +103,7 @@ def parse_decimal(value: object) -> int:
     right = "write a number from 0 to 10 with at most six decimals, such as 0.3"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise Wrong(f"{_shown(value)} is not a number", right)
-    return _whole(Decimal(repr(value)) * MILLIONTHS, value, 10 * MILLIONTHS, "the number", right)
+    return _whole(Decimal(repr(value)) * MILLIONTHS, value, SIGMA_MILLIONTHS_MAX, "the number", right)
 
 
 def format_decimal(millionths: int) -> float | int:
@@ -123,7 +124,7 @@ def _quantity(text: object, units: dict[str, int], noun: str, right: str, most: 
 
 def _whole(value: Decimal, text: object, most: int, noun: str, right: str) -> int:
     if value < 0 or value > most:
-        raise Wrong(f"{_shown(text)} is out of range for {noun}", right)
+        raise Wrong(f"{_shown(text)} is out of range for {noun}", f"a duration is at most {LONGEST_US // DURATION_UNITS_US['h']}h" if noun == "a duration" else right)
     if value != value.to_integral_value():
         raise Wrong(f"{_shown(text)} is finer than {noun} can be", "use fewer decimals")
     return int(value)

@@ -75,7 +75,8 @@ def unprintable(character):
 
 durations = st.integers(0, 10**9).map(lambda value: f"{value}us")
 processing = durations | st.builds(
-    lambda median, sigma: f"{{distribution: lognormal, median: {median}, sigma: {sigma / 1000000}}}", durations, st.integers(0, 10**7)
+    lambda median, sigma: f"{{distribution: lognormal, median: {median}, sigma: {sigma / 1000000}}}",
+    st.integers(0, 10**6).map(lambda value: f"{value}us"), st.integers(0, 32 * 10**5),  # the longest draw stays below 48 h
 ) | st.builds(lambda low, more: f"{{distribution: uniform, low: {low}us, high: {low + more}us}}", st.integers(0, 10**6), st.integers(0, 10**6))
 
 
