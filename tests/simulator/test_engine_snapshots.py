@@ -196,6 +196,19 @@ def test_enabling_on_a_topic_with_old_data(covers, asked):
     assert requested(world)[:1] == asked
 
 
+@pytest.mark.parametrize("covers, asked", [("true", [3000, 4000]), ("false", [3000])])
+def test_a_controller_that_starts_on_a_topic_with_data_takes_one_snapshot_more(covers, asked):
+    # #26655 sets the timestamp of the newest data when the controller starts. The first tick is in the same millisecond, and
+    # "equal" does not stop a tick: the second one takes a snapshot although the newest message is of 500 ms. Before, the
+    # timestamp was that message's own.
+    more = {"subscription": "type: Shared", "options": f"{ONLY_A}, initialSnapshotCoversOlder: {covers}"}
+    world = open_world(body(producers="p: {topic: t, cluster: a, start: 50ms, every: 50ms, count: 10}", **more), until="10s")
+    world.run(3000 * MS)
+    do(world, "subscription.replicate", subscription="s", cluster="a", enabled=True)
+    world.run()
+    assert requested(world) == asked
+
+
 def test_closing_a_controller_neither_completes_nor_times_out_what_is_pending():
     # Section 13: closing only cancels the timer.
     world = open_world(body(links="default: {latency: 400ms}"), until="5s")
