@@ -2,6 +2,7 @@
 
 A disturbance is whatever changes what there is to share, who shares it, or who hears whom: a command, a session that comes or goes, a stream
 that begins or ends, a message lost or late, a client that holds a chunk for long. The bound is the sum of the timers that a worst case waits for.
+Excepted is a stream whose owner obeyed a revoke that was late or came twice: EMQX leaves it unread until a round happens to revoke it (option `revokeCarriesEpoch`).
 """
 
 from __future__ import annotations
@@ -60,14 +61,17 @@ class _Group:
         self.shared: dict[int, tuple[str, Borrower] | None] = {}  # by stream its state and owner at the leader; None: free
         self.borrowers: dict[Borrower, str] = {}
         self.leases: dict[tuple[Borrower, int], None] = {}
+        self.revoked_once: dict[tuple[int, int], None] = {}  # (session, stream) of revokes that a leader meant
+        self.revoking: dict[tuple[Borrower, int], bool] = {}  # leases being taken back; true: by a late one of these, while the leader has the stream as granted to that borrower
 
     def copy(self) -> _Group:
         other = _Group()
         other.leaders, other.shared, other.borrowers, other.leases = dict(self.leaders), dict(self.shared), dict(self.borrowers), dict(self.leases)
+        other.revoked_once, other.revoking = dict(self.revoked_once), dict(self.revoking)
         return other
 
-    def trouble(self, name: Any) -> str | None:
-        """What is not as it should be; `name` gives a number's name."""
+    def trouble(self, name: Any, late_revokes: bool) -> str | None:
+        """What is not as it should be; `name` gives a number's name, `late_revokes` excepts streams that a late revoke left unread."""
         sharing = [who for who, state in self.borrowers.items() if state == "connected"]
         if not self.borrowers:
             return None
@@ -81,7 +85,7 @@ class _Group:
                 return f"has {name(stream)}, which nobody owns"
             if one[0] != "granted":
                 return f"has {name(stream)}, which is still {one[0]}"
-            if (one[1], stream) not in self.leases:
+            if (one[1], stream) not in self.leases and not (late_revokes and self.revoking.get((one[1], stream))):
                 return f"has {name(stream)}, which its owner {name(one[1][0])} does not read"
         shares = Counter(one[1] for one in self.shared.values() if one is not None)
         most, least = (chosen(shares[who] for who in sharing) for chosen in (max, min))
@@ -91,10 +95,11 @@ class _Group:
 class Settled(Check):
     """Follows leaders, owners and leases, and judges each state that lasts, once nothing has disturbed it for long enough."""
 
-    claim = "Once nothing disturbs a group and its clients acknowledge, every stream is owned and read within 45 s (the sum of the timers), and shares differ by one at most."
+    claim = "Once nothing disturbs a group and its clients acknowledge, every stream is owned, and read unless its owner obeyed a late revoke, within 45 s (the sum of the timers), and shares differ by one at most."
 
     def begin(self, scenario: Scenario) -> None:
         self.limit_us = round_trip_limit_us(scenario)
+        self.late_revokes = not scenario.options.get("revokeCarriesEpoch", False)
         in_time = self.limit_us > 0 and all(2 * max(link.latency.value_us, link.latency.high_us) <= self.limit_us for link in scenario.links.values())
         renewed = _setting_us(scenario, "leader_heartbeat_interval") < _setting_us(scenario, "leader_claim_ttl")
         self.judges = in_time and renewed and not any(scenario.options.get(name) == value for name, value in AS_SHIPPED.items())
@@ -106,7 +111,8 @@ class Settled(Check):
         self.judged = False  # the present state
 
     def copy_into(self, copy: Settled) -> None:
-        copy.judges, copy.limit_us, copy.bound_us, copy.quiet_us, copy.changed_us, copy.judged = self.judges, self.limit_us, self.bound_us, self.quiet_us, self.changed_us, self.judged
+        copy.judges, copy.limit_us, copy.bound_us, copy.late_revokes = self.judges, self.limit_us, self.bound_us, self.late_revokes
+        copy.quiet_us, copy.changed_us, copy.judged = self.quiet_us, self.changed_us, self.judged
         copy.groups, copy.held = {name: group.copy() for name, group in self.groups.items()}, dict(self.held)
 
     def read(self, stretch: Stretch, known: NoKnowledge) -> Iterable[tuple[int, str]]:
@@ -125,7 +131,10 @@ class Settled(Check):
     @staticmethod
     def _rows(stretch: Stretch) -> Iterator[tuple[int, str, tuple[int, ...]]]:
         columns = ("subscription", "client", "count", "topic", "ledger", "entry", "reason", "detail", "duration_us")
+        sent = stretch.of("protocol.sent")
+        revokes = sent.take(sent["reason"] == stretch.number("revoke"))
         rows = [(seq, kind, row) for kind in (*DISTURBING, *CHANGING) for seq, *row in stretch.of(kind).records(*columns)]
+        rows += [(seq, "protocol.sent", row) for seq, *row in revokes.records(*columns)]
         return iter(sorted(rows, key=lambda row: row[0]))
 
     # --- judging: a state counts when it lasts beyond its instant
@@ -142,7 +151,7 @@ class Settled(Check):
                 continue
             self.judged = True
             for number, group in self.groups.items():
-                trouble = group.trouble(stretch.name)
+                trouble = group.trouble(stretch.name, self.late_revokes)
                 if trouble is not None:
                     yield seq, f"{stretch.name(number)} {trouble}, {(stretch.at_us(seq) - self.quiet_us) / 1e6:.1f} s after the last disturbance"
 
@@ -152,10 +161,16 @@ class Settled(Check):
         subscription, client, count, topic, ledger, entry, reason, detail, duration_us = row
         group = self.groups.get(subscription) or self.groups.setdefault(subscription, _Group()) if subscription != NULL else None
         if kind == "chunk.fetched":
-            self.held[client, subscription, topic] = at_us
+            if subscription != NULL:  # nobody reports a chunk of a private subscription
+                self.held[client, subscription, topic] = at_us
             return
         if kind == "progress.told":
             self.held.pop((client, subscription, topic), None)
+            return
+        if kind == "protocol.sent":
+            state = group.shared.get(topic) if group is not None else None
+            if state is not None and state[0] == "revoking" and state[1][0] == client:
+                group.revoked_once[client, topic] = None
             return
         self.judged, self.changed_us = False, at_us
         if kind in DISTURBING or (kind == "protocol.lost" and stretch.name(detail) != "no-such-process") or (kind == "assignment.changed" and entry == NULL):
@@ -173,6 +188,7 @@ class Settled(Check):
         for group in self.groups.values():
             group.borrowers = {who: state for who, state in group.borrowers.items() if who[0] != client}
             group.leases = {key: None for key in group.leases if key[0][0] != client}
+            group.revoking = {key: late for key, late in group.revoking.items() if key[0][0] != client}
 
 
 def _follow(group: _Group, kind: str, who: Borrower, stream: int, leader: int, entry: int, word: str) -> None:
@@ -189,11 +205,17 @@ def _follow(group: _Group, kind: str, who: Borrower, stream: int, leader: int, e
         group.borrowers[who] = word
         if word == "gone":
             del group.borrowers[who]
+            group.revoking = {key: late for key, late in group.revoking.items() if key[0] != who}
     elif kind == "lease.changed":
         group.leases[who, stream] = None
+        group.revoking.pop((who, stream), None)
         if word != "granted":
             del group.leases[who, stream]
+        if word == "revoking" and group.borrowers.get(who) == "connected":
+            group.revoking[who, stream] = (who[0], stream) in group.revoked_once and group.shared.get(stream) in (("granting", who), ("granted", who))
     elif kind == "assignment.changed" and leader in group.leaders:
         group.shared[stream] = (word, who) if word != "free" else None
+        if (who, stream) in group.revoking:
+            group.revoking[who, stream] = word == "granting" or (word == "granted" and group.revoking[who, stream])
         if entry == NULL:
             group.shared.pop(stream)

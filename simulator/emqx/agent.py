@@ -43,7 +43,7 @@ class Agent:
         if system.option("emqxEdition") == "community":
             return
         spans = Timers(*(system.setting(name) for name in Timers._fields))
-        faults = Faults(system.fault("secondConnectResponse"), system.fault("resetWhileUnsubscribing"))
+        faults = Faults(system.fault("secondConnectResponse"), system.fault("resetWhileUnsubscribing"), not system.option("revokeCarriesEpoch"))
         who = (self.session.name, number, self.count)
         self.count += 1
         borrower = self.borrowers[who] = Borrower(who, system.group_name(subscription), spans, faults)

@@ -32,6 +32,8 @@ class Faults(NamedTuple):
 
     second_connect_response_crashes: bool = False
     reset_resubscribes: bool = False
+    stale_revoke_taken: bool = True
+    """A revoke is obeyed whichever grant it was about (option `revokeCarriesEpoch`: false)."""
 
 
 # --- effects
@@ -79,12 +81,12 @@ Effect = Send | Lease | Release | Forget | Arm | Ended
 
 
 class Borrowed:
-    """One stream at the borrower: state, and the session's last word on it."""
+    """One stream at the borrower: state, the session's last report of it, and the epoch of the grant."""
 
-    __slots__ = ("state", "position", "finished")
+    __slots__ = ("state", "position", "finished", "epoch")
 
-    def __init__(self, position: int) -> None:
-        self.state, self.position, self.finished = ABSENT, position, False
+    def __init__(self, position: int, epoch: int = 0) -> None:
+        self.state, self.position, self.finished, self.epoch = ABSENT, position, False, epoch
         self.become(GRANTED)
 
     def become(self, state: str) -> None:
@@ -133,7 +135,7 @@ class Borrower:
             return self._granted(now, message)
         if self.state == CONNECTING:
             return self._reset(f"{message.kind} while connecting")
-        return self._revoke(message.stream) if message.kind == protocol.REVOKE else self._revoked(message.stream)
+        return self._revoke(message) if message.kind == protocol.REVOKE else self._revoked(message.stream)
 
     def _connected(self, now: int, message: Message) -> list[Effect]:
         if self.state == CONNECTING:
@@ -153,13 +155,21 @@ class Borrower:
         given = message.progress[0]
         effects = self._connect(now, message.leader) if self.state == CONNECTING else []
         held = self.streams.get(given.stream)
+        if held is not None and held.state == REVOKING and message.epoch != held.epoch and not self.faults.stale_revoke_taken:
+            held.become(ABSENT)  # the grant that was being taken back is over
+            held = None
+            effects.append(Forget(given.stream))
         if held is None:
-            held = self.streams[given.stream] = Borrowed(given.position)
+            held = self.streams[given.stream] = Borrowed(given.position, message.epoch)
             effects.append(Lease(given.stream, given.position))
+        held.epoch = message.epoch
         return [*effects, self._say_progress(given.stream, held)]
 
-    def _revoke(self, stream: str) -> list[Effect]:
+    def _revoke(self, message: Message) -> list[Effect]:
+        stream = message.stream
         held = self.streams.get(stream)
+        if held is not None and held.epoch != message.epoch and not self.faults.stale_revoke_taken:
+            return []
         if held is None:
             return self._reset(f"revoke of {stream}, which it does not hold")
         if held.state == REVOKING:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from simulator.scenarios.changes import Change, Changed, CommandLog, instead, ordered, without
+from simulator.scenarios.changes import Change, Changed, CommandLog, given, instead, ordered, without
 from simulator.scenarios.model import Distribution, Scenario
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 
@@ -19,8 +19,13 @@ REPAIRED = {
     "reassignmentTimers": "one timer of reassignment rounds",
     "endOfStream": "the end of a stream frees it, and its leader lives",
     "replayedGeneration": "a generation that was read is not read again",
+    "secondRevokeFinished": "a leader that ignores a second revoke-finished",
+    "revokeCarriesEpoch": "a revoke carries an epoch, so that a late one is ignored",
 }
-"""Faults of the code, by option, in words for their mend, which is the option's default."""
+"""Faults of the code, by option, in words for the value that repairs them."""
+
+REPAIRING = {"secondRevokeFinished": "ignored", "revokeCarriesEpoch": True}
+"""The value that repairs, where it is not the option's default."""
 
 SECOND_US = 1_000_000
 PING, PATIENCE, DEADLINE = "session_ping_leader_interval", "session_ping_leader_timeout", "leader_borrower_timeout"
@@ -28,10 +33,19 @@ HEARTBEAT, CLAIM = "leader_heartbeat_interval", "leader_claim_ttl"
 
 
 def _repaired(option: str, scenario: Scenario, commands: CommandLog) -> Changed:
-    if scenario.options.get(option, OPTIONS[option].default) == OPTIONS[option].default:
+    default = OPTIONS[option].default
+    wanted = REPAIRING.get(option, default)
+    if scenario.options.get(option, default) == wanted or (option in REPAIRING and not _messages_can_be_late(scenario, commands)):
         return None
     options = {name: value for name, value in scenario.options.items() if name != option}
+    if wanted != default:
+        options = ordered({**options, option: wanted}, OPTIONS)
     return f"repaired-{option}", REPAIRED[option], replace(scenario, options=options), commands
+
+
+def _messages_can_be_late(scenario: Scenario, commands: CommandLog) -> bool:
+    """Whether anything between sessions and leaders takes time: on one node, with nothing delayed by hand, a message is there at once."""
+    return len(scenario.nodes) > 1 or any(do in ("protocol.delay", "protocol.duplicate") for do, _arguments, _at_us in given(scenario, commands))
 
 
 def _patient_leader(scenario: Scenario, commands: CommandLog) -> Changed:

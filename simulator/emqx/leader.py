@@ -22,6 +22,7 @@ class LeaderFaults(NamedTuple):
     progress_rewinds: bool = False
     rounds_multiply: bool = False
     end_of_stream_kills: bool = False
+    second_revoke_finished_invalidates: bool = True
 
 
 # --- effects
@@ -32,6 +33,7 @@ class Tell(NamedTuple):
     kind: str
     stream: str | None = None
     progress: tuple[Progress, ...] = ()
+    epoch: int = 0
 
 
 class Assigned(NamedTuple):
@@ -78,20 +80,21 @@ _KILLED = "end of stream: it looked for the rank of a record that it had deleted
 
 
 class Assignment:
-    """One stream: position to read from, owner and state."""
+    """One stream: position to read from, owner and state, and the epoch of its last grant."""
 
-    __slots__ = ("rank", "position", "owner", "state")
+    __slots__ = ("rank", "position", "owner", "state", "epoch")
 
     def __init__(self, rank: Rank, position: int) -> None:
         self.rank, self.position = rank, position
         self.owner: BorrowerId | None = None
         self.state = FREE
+        self.epoch = 0
 
 
 class Leader:
     """`borrowers` are deadlines by id; `choose(count)` draws the next number below `count`."""
 
-    __slots__ = ("number", "group", "streams", "ranks", "borrowers", "owned", "timeout_us", "faults", "choose")
+    __slots__ = ("number", "group", "streams", "ranks", "borrowers", "owned", "timeout_us", "faults", "choose", "grants")
 
     def __init__(
         self, number: int, group: str, saved: dict[str, tuple[Rank, int]], ranks: RankProgress, timeout_us: int,
@@ -102,6 +105,7 @@ class Leader:
         self.ranks = ranks
         self.borrowers: dict[BorrowerId, int] = {}
         self.owned: dict[BorrowerId, dict[str, None]] = {}  # in order of assignment
+        self.grants = 0
 
     # --- messages
 
@@ -149,7 +153,10 @@ class Leader:
 
     def _revoke_finished(self, who: BorrowerId, stream: str) -> list[Effect]:
         assignment = self.streams.get(stream)
-        if assignment is None or assignment.owner != who or assignment.state != REVOKED_STATE:
+        owner = None if assignment is None else assignment.owner
+        if owner != who and not self.faults.second_revoke_finished_invalidates:
+            return []
+        if owner != who or assignment.state != REVOKED_STATE:
             return self._drop(who, "revoke-finished out of turn", tell=True)
         return [self._free(stream)]
 
@@ -231,7 +238,8 @@ class Leader:
         """Grant some of the free streams, which are free no more."""
         effects: list[Effect] = []
         for name in self._some(free, count):
-            self.streams[name].owner = who
+            self.grants += 1
+            self.streams[name].owner, self.streams[name].epoch = who, self.grants
             self.owned[who][name] = None
             effects += [self._move(name, GRANTING), self._say(name, self.streams[name])]
         return effects
@@ -291,5 +299,7 @@ class Leader:
     def _say(self, name: str, assignment: Assignment) -> Tell:
         """What the owner must hear of this stream in its present state."""
         if assignment.state == GRANTING:
-            return Tell(assignment.owner, protocol.GRANT, name, (Progress(name, assignment.position, False),))
-        return Tell(assignment.owner, protocol.REVOKE if assignment.state == LEADER_REVOKING else protocol.REVOKED, name)
+            return Tell(assignment.owner, protocol.GRANT, name, (Progress(name, assignment.position, False),), assignment.epoch)
+        if assignment.state == LEADER_REVOKING:
+            return Tell(assignment.owner, protocol.REVOKE, name, (), assignment.epoch)
+        return Tell(assignment.owner, protocol.REVOKED, name)

@@ -45,7 +45,7 @@ class LeaderProcess:
     def __init__(self, system: Emqx, group: str, node: str, number: int, cause: int, why: str) -> None:
         self.system, self.group, self.node, self.number, self.state = system, group, node, number, LEADING
         kept = system.store.groups[group]
-        faults = LeaderFaults(system.fault("lateProgress"), system.fault("reassignmentTimers"), system.fault("endOfStream"))
+        faults = LeaderFaults(*(system.fault(option) for option in ("lateProgress", "reassignmentTimers", "endOfStream", "secondRevokeFinished")))
         chooser = Chooser(stream_key(system.seed, f"leader/{group}/{number}"))
         unread = {name: (rank, position) for name, (rank, position) in kept.positions.items() if position != END}
         self.leader = Leader(number, group, unread, kept.ranks.copy(), system.setting("leader_borrower_timeout"), chooser, faults)
@@ -160,7 +160,7 @@ class LeaderProcess:
         system = self.system
         for effect in effects:
             if isinstance(effect, machine.Tell):
-                message = Message(effect.kind, self.group, effect.borrower, self.number, effect.stream, effect.progress)
+                message = Message(effect.kind, self.group, effect.borrower, self.number, effect.stream, effect.progress, effect.epoch)
                 place = self.places.get(effect.borrower)
                 if place is not None:
                     system.network.send(self.node, Address(place, "borrower"), message, cause)

@@ -1,6 +1,7 @@
 """The messages between borrowers and leaders, the states of both, and the legal moves: the tables that code, docs and page share.
 
-Rules: no message has a number, epoch or echo; what is late or doubled cannot be told from what is new (fact sheet, section 2).
+Rules: EMQX's messages have no number, epoch or echo, so a late or duplicated one looks like a new one (fact sheet, section 2). Here a grant and
+a revoke have an epoch, which counts only with the option `revokeCarriesEpoch`.
 Positions are offsets in a stream, the next to read; `END` is the end of a stream that is closed.
 """
 
@@ -33,7 +34,7 @@ class Progress(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One message. `leader` is the leader's number in what a leader says, 0 in what a borrower says."""
+    """One message. `leader` is the leader's number in what a leader says, 0 in what a borrower says; `epoch` the number of the grant that a grant or revoke is about."""
 
     kind: str
     group: str
@@ -41,6 +42,7 @@ class Message(NamedTuple):
     leader: int = 0
     stream: str | None = None
     progress: tuple[Progress, ...] = ()
+    epoch: int = 0
 
 
 # --- states

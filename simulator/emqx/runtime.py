@@ -28,7 +28,7 @@ from simulator.trace.registry import CODE, NULL
 from simulator.trace.trace import Trace
 
 _STORED = CODE["message.stored"]
-FAULTY = ("crashes", "last-write-wins", "resubscribes", "multiply", "kills-leader", "forgotten")
+FAULTY = ("crashes", "last-write-wins", "resubscribes", "multiply", "kills-leader", "forgotten", "invalidates")
 """Values of options that are a known fault of the code."""
 
 

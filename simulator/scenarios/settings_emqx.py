@@ -1,6 +1,7 @@
 """EMQX's settings under the names and defaults of its 5.9/5.10 line, and the lab's options about its known faults.
 
-The sane behaviour is the default; the other choice is what the code as read does (docs/durable-shared-subscriptions.md).
+For most the sane behaviour is the default and the other choice is what the code as read does; the last two do by default what the code does
+(docs/durable-shared-subscriptions.md).
 """
 
 from __future__ import annotations
@@ -36,4 +37,6 @@ EMQX_OPTIONS = (
     _Own("reassignmentTimers", "one", "choice", "rounds after a disconnect leave the periodic one alone, or each arms another for ever, as shipped", ("one", "multiply")),
     _Own("endOfStream", "handled", "choice", "the end of a stream frees it for good, or kills the leader that is told of it, as shipped", ("handled", "kills-leader")),
     _Own("replayedGeneration", "remembered", "choice", "that the last known generation was read is kept, or forgotten, so that it is read again from the start, as shipped", ("remembered", "forgotten")),
+    _Own("secondRevokeFinished", "invalidates", "choice", "a revoke-finished for a stream that its sender does not own any more gets a healthy borrower invalidated, as shipped, or changes nothing", ("invalidates", "ignored")),
+    _Own("revokeCarriesEpoch", False, "boolean", "true: a revoke names the grant that it takes back, and a borrower ignores one about an earlier grant; as shipped it obeys a late or duplicated revoke, and nobody reads the stream"),
 )

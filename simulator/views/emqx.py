@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.emqx.borrower import PING, PING_TIMEOUT
 from simulator.emqx.standing import borrower_name, group_standing, place
-from simulator.emqx.stability import stability, states
+from simulator.emqx.stability import stability, starved, states
 from simulator.system.links import shown as shown_link
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ def _leader(system: Emqx, process: LeaderProcess, listed: Iterable[str]) -> dict
 def _assignment(system: Emqx, stream: str, one: Assignment | None) -> dict[str, Any] | None:
     if one is None:
         return None
-    return {"state": one.state, "position": place(system, stream, one.position), "owner": borrower_name(one.owner) if one.owner else None}
+    shown = {"state": one.state, "position": place(system, stream, one.position), "owner": borrower_name(one.owner) if one.owner else None}
+    return {**shown, "starved": True} if starved(system, one, stream) else shown
 
 
 def _session(session: Session) -> dict[str, Any]:

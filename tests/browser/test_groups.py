@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -88,3 +90,16 @@ def test_a_thousand_streams_fold_to_strips_and_arrows_walk_among_the_clients(ope
     page.keyboard.press("Escape")
     page.keyboard.press("d")
     expect(page.get_by_role("button", name="by shard")).to_be_visible()
+
+
+def test_a_stream_that_a_late_revoke_left_unread_is_said_so(open_lab):
+    """groups-late-revoke: from 7.5 s on ada gives the stream back, and her leader has it as granted."""
+    lab = open_lab("groups-late-revoke")
+    page = lab.page
+    lab.seek(10_000_000)
+    expect(page.locator("[data-part=sentence]")).to_have_text(re.compile(r"Nobody reads \d/1/meters/heat. ada obeyed a late revoke; the leader has it as granted and asks for nothing."))
+    page.keyboard.press("t")
+    expect(page.locator("[data-part=mirror]")).to_contain_text("Nobody reads it: its owner obeyed a late revoke.")
+    page.keyboard.press("t")
+    page.get_by_role("tab", name="Rounds").click()
+    expect(page.get_by_role("tabpanel", name="Rounds")).to_contain_text("not stable: 1 stream not read: the owner obeyed a late revoke")

@@ -6,6 +6,7 @@ from simulator.checks import Checks
 from simulator.checks import groups as checks
 from simulator.emqx import leader, protocol
 from simulator.emqx.agent import Agent
+from simulator.emqx.borrower import Borrower
 from simulator.emqx.protocol import GRANTING, Progress
 from simulator.emqx.runtime import Emqx
 from simulator.emqx.session import Session
@@ -130,6 +131,40 @@ def test_a_dead_leaders_claim_that_is_believed_for_too_long(monkeypatch):
     setting = Emqx.setting
     monkeypatch.setattr(Emqx, "setting", lambda system, name: 120_000_000 if name == "leader_claim_ttl" else setting(system, name))
     assert claims_broken(LEADERLESS, until="80s") == {checks.Settled.claim}
+
+
+LATE = BODY.replace("start: 3500ms, stop: 7s", "start: 2500ms, stop: 6s") + "commands: [{at: 2800ms, do: protocol.delay, type: revoke, by: 4500ms}]"
+"""The stream goes to b and comes back; then the revoke by which a gave it up arrives once more."""
+
+
+def test_a_stream_that_a_late_revoke_left_unread_is_excepted_as_shipped():
+    world = open_world(LATE, until="80s")
+    world.run()
+    assert world.violations == [] and world.view()["groups"]["g"]["stability"]["starved"] == 1
+    (unread,) = [one for one in world.view()["groups"]["g"]["leaders"]["1"]["streams"].values() if "starved" in one]
+    assert unread["state"] == "granted" and unread["owner"] == "a/0"
+
+
+def test_it_is_not_excepted_where_a_revoke_carries_an_epoch(monkeypatch):
+    assert claims_broken("options: {revokeCarriesEpoch: true}\n" + LATE, until="80s") == set()
+    monkeypatch.setattr(Borrower, "_revoke", lambda self, message, revoke=Borrower._revoke: revoke(self, message._replace(epoch=self.streams[message.stream].epoch)))
+    assert claims_broken("options: {revokeCarriesEpoch: true}\n" + LATE, until="80s") == {checks.Settled.claim}
+
+
+def test_a_revoke_that_no_round_decided(monkeypatch):
+    """The leader asks a stream back and does not note it: what its owner then leaves unread is no late revoke."""
+    def revoke(self, who, count):
+        return [leader.Tell(who, protocol.REVOKE, name, (), self.streams[name].epoch) for name in self._some(list(self.owned[who]), count)]
+
+    monkeypatch.setattr(leader.Leader, "_revoke", revoke)
+    assert claims_broken(JOINED, until="80s") == {checks.Settled.claim}
+
+
+def test_private_streams_do_not_keep_a_group_from_being_judged(monkeypatch):
+    """Nobody reports a chunk of a private subscription, so it is no chunk that a client holds."""
+    monkeypatch.setattr(leader.Leader, "_revoke", lambda self, who, count: [])
+    own = JOINED.replace('subscriptions: ["$share/g/t/#"]', 'subscriptions: ["$share/g/t/#", own/x]').replace("publishers: {", "publishers: {own: {topic: own/x, every: 500ms}, ")
+    assert claims_broken(own, until="80s") == {checks.Settled.claim}
 
 
 @pytest.mark.parametrize("rows", (1, 7, 100))

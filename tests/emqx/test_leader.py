@@ -96,6 +96,26 @@ def test_revoke_finished_out_of_turn_invalidates(state, owner):
     assert invalidated(one.receive(NOW, told("revoke-finished"))) and F not in one.borrowers
 
 
+@pytest.mark.parametrize("state, owner", [(FREE, None), *((state, OTHER) for state in OWNED)])
+def test_a_second_revoke_finished_changes_nothing_when_repaired(state, owner):
+    """Of a stream that is its own and not revoked the borrower is still invalidated: it gave back what the leader has as granted."""
+    repaired = LeaderFaults(second_revoke_finished_invalidates=False)
+    one = leader(state, owner, faults=repaired)
+    assert one.receive(NOW, told("revoke-finished")) == [] and F in one.borrowers and state_of(one) == (state, owner, 5)
+    assert all(invalidated(leader(state, F, faults=repaired).receive(NOW, told("revoke-finished"))) for state in OWNED[:3])
+
+
+def test_a_grant_and_its_revokes_have_one_epoch_and_the_next_grant_another():
+    one = settled(2, 2)
+    (revoke,) = [effect for effect in one.round(listed(2), lambda name: 0) if isinstance(effect, Tell)]
+    (again,) = one.periodical(NOW)
+    assert again == revoke and revoke.epoch == one.streams[revoke.stream].epoch
+    one.receive(NOW, Message("update-progress", "g", ("b0", 0, 0), 0, revoke.stream, (Progress(revoke.stream, 0, True),)))
+    one.receive(NOW, Message("revoke-finished", "g", ("b0", 0, 0), 0, revoke.stream))
+    (grant,) = [effect for effect in one.round(listed(2), lambda name: 0) if isinstance(effect, Tell)]
+    assert grant.kind == "grant" and grant.epoch > revoke.epoch
+
+
 def test_revoke_finished_frees_without_a_round():
     one = leader(REVOKED_STATE, F)
     assert one.receive(NOW, told("revoke-finished")) == [Assigned("s", F, FREE, 5)]
@@ -149,7 +169,7 @@ def test_disconnect_of_the_expired_counts_and_of_the_unknown_does_nothing():
 def test_connect_registers_and_grants_what_is_free_instead_of_an_answer():
     one = Leader(1, "g", {"s": (Rank(0, 1), 5)}, RankProgress(), TIMEOUT, lambda count: 0)
     effects = one.receive(NOW, told("leader-wanted"))
-    assert effects[0] == Joined(F) and effects[-1] == Tell(F, "grant", "s", (Progress("s", 5, False),)) and len(effects) == 3
+    assert effects[0] == Joined(F) and effects[-1] == Tell(F, "grant", "s", (Progress("s", 5, False),), 1) and len(effects) == 3
     assert one.receive(NOW, told("leader-wanted", who=OTHER)) == [Joined(OTHER), Tell(OTHER, "leader-connect-response")]
     assert one.receive(NOW + 1, told("leader-wanted")) == [Tell(F, "leader-connect-response")] and one.borrowers[F] == NOW + TIMEOUT, "not renewed"
 

@@ -68,6 +68,7 @@ test("calls stand between the layers of the session, messages below the borrower
 test("the badge says what is missing", () => {
   const stability = { stable: false, leaders: 1, unowned: 1, on_their_way: 0, unread: 2, held: 0, spread: 3 };
   assert.equal(badgeOf({ stability }).words, "not stable: 1 stream nobody’s, 2 streams not read by the owner, shares differ by 3");
+  assert.equal(badgeOf({ stability: { ...stability, unowned: 0, starved: 1, unread: 0, spread: 0 } }).words, "not stable: 1 stream not read: the owner obeyed a late revoke");
   assert.deepEqual(badgeOf({ stability: { ...stability, stable: true } }), { stable: true, words: "stable" });
   assert.deepEqual(badgeOf({ stability: { ...stability, stable: true }, figures: { two_readers_now: 1 } }), { stable: false, words: "stable for its leader, yet 1 stream is read by two" });
   assert.equal(badgeOf({ stability: { ...stability, leaders: 0 } }).words, "not stable: no leader");

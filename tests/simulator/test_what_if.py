@@ -72,6 +72,7 @@ def test_the_run_as_it_was_has_the_very_bytes(name, section):
         ("groups-node-crash", "nodes-up", "duplicates"),
         ("groups-late-progress-as-shipped", "repaired-lateProgress", "duplicates"),
         ("groups-late-progress-as-shipped", "messages-safe", "duplicates"),
+        ("groups-late-revoke", "repaired-revokeCarriesEpoch", "waiting"),
     ],
 )
 def test_what_helps_helps(name, key, fewer):

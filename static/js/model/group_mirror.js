@@ -59,6 +59,6 @@ function lineOfTape(tape) {
   if (isOver(tape)) return `${tape.name} is read to its end.`;
   const believed = tape.believed?.owner ? `the leader believes in ${clientOf(tape.believed.owner)} (${tape.believed.state})` : tape.believed ? "the leader has nobody for it" : "the leader has not found it";
   const readers = tape.readers.map((reader) => `${reader.client} ${NOW[reader.lease]}, ${reader.delivered} of ${tape.length} delivered, ${reader.acknowledged} acknowledged`).join("; ");
-  const odd = isDoubled(tape) ? " Two readers at once." : isUnread(tape) ? " Nobody reads it." : "";
+  const odd = isDoubled(tape) ? " Two readers at once." : tape.believed?.starved ? " Nobody reads it: its owner obeyed a late revoke." : isUnread(tape) ? " Nobody reads it." : "";
   return `${tape.name}: ${believed}; ${readers ? `${readers}; ` : ""}${tape.believed ? `${tape.believed.position} reported, ` : ""}${tape.committed} committed.${odd}`;
 }

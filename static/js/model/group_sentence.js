@@ -1,6 +1,6 @@
 /** The sentence of a group lab: what is wrong now, else what a crash now would repeat. Figures are the engine's. */
 
-import { clientsOf, countsOf, fetching, isDoubled, isUnread, leaderOf, tapesOf } from "./groups.js";
+import { clientOf, clientsOf, countsOf, fetching, isDoubled, isUnread, leaderOf, tapesOf } from "./groups.js";
 import { counted, span } from "./format.js";
 
 /**
@@ -53,6 +53,7 @@ function whyUnread({ believed }, several) {
   const it = several ? "them" : "it";
   if (!believed) return `The leader has not found ${it} yet: it looks once a second.`;
   if (!believed.owner) return `The leader has nobody for ${it}.`;
+  if (believed.starved) return `${clientOf(believed.owner)} obeyed a late revoke; the leader has ${it} as granted and asks for nothing.`;
   return { granting: "The grant is on its way.", granted: `The leader believes that ${several ? "they are" : "it is"} read.`, revoking: "It is being taken back.", revoked: "It was given back." }[believed.state];
 }
 

@@ -18,7 +18,7 @@
  * @property {number} length
  * @property {boolean} closed
  * @property {number} committed
- * @property {{state: string, position: number, owner: string | null} | null} believed what the leader has of it
+ * @property {{state: string, position: number, owner: string | null, starved?: boolean} | null} believed what the leader has of it; starved: its owner obeyed a late revoke and reads no further
  * @property {boolean} led whether a leader lives at all
  * @property {Reader[]} readers
  * @property {number} handed the furthest that anybody was known to be
@@ -103,8 +103,8 @@ function tapeOf(name, { committed, readers }, kept, believed, led) {
 /** @returns {boolean} whether it is read to its end: nothing more is expected of it */
 export const isOver = (tape) => tape.closed && tape.committed >= tape.length && tape.readers.length === 0 && !tape.believed?.owner;
 
-/** Who still fetches from it: a chunk that is only being finished is no reader. */
-export const fetching = (tape) => tape.readers.filter((one) => one.lease !== "absent");
+/** Who still fetches from it: a chunk that is only being finished is no reader, nor is an owner that obeyed a late revoke. */
+export const fetching = (tape) => tape.readers.filter((one) => one.lease !== "absent" && !(tape.believed?.starved && one.id === tape.believed.owner));
 
 /** @returns {boolean} whether two clients read it at once */
 export const isDoubled = (tape) => tape.readers.length > 1;

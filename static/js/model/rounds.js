@@ -22,14 +22,14 @@ export function timersOf(state, group) {
 
 /** @returns {{stable: boolean, words: string}} the badge, with what is missing */
 export function badgeOf({ stability, figures }) {
-  const { leaders, unowned, on_their_way, unread, held, spread } = stability;
+  const { leaders, unowned, on_their_way, starved = 0, unread, held, spread } = stability;
   const doubled = figures?.two_readers_now ?? 0;
   const stable = stability.stable && doubled === 0;
   if (stability.stable && !stable) return { stable, words: `stable for its leader, yet ${counted(doubled, "stream is", "streams are")} read by two` };
   if (stable) return { stable, words: "stable" };
   if (leaders !== 1) return { stable, words: `not stable: ${leaders === 0 ? "no leader" : `${leaders} leaders`}` };
   const streams = (count, words) => (count > 0 ? [`${counted(count, "stream")} ${words}`] : []);
-  const missing = [...streams(unowned, "nobody’s"), ...streams(on_their_way, "on the way"), ...streams(unread, "not read by the owner"), ...streams(held, "held by a client that acknowledges nothing"), ...(spread > 1 ? [`shares differ by ${spread}`] : [])];
+  const missing = [...streams(unowned, "nobody’s"), ...streams(on_their_way, "on the way"), ...streams(starved, "not read: the owner obeyed a late revoke"), ...streams(unread, "not read by the owner"), ...streams(held, "held by a client that acknowledges nothing"), ...(spread > 1 ? [`shares differ by ${spread}`] : [])];
   return { stable, words: `not stable: ${missing.join(", ")}` };
 }
 

@@ -150,8 +150,9 @@ function paintEnds(context, row, theme, { k, turned, numbers }) {
   tape.readers.forEach((reader, at) => {
     const middle = y + (at + 1) * (body + 1) + body / 2;
     swatch(reader.client, x1 + 18 * k, middle);
-    context.fillStyle = isDoubled(tape) ? theme.ink.harm : theme.ink.ink2;
-    context.fillText(`${reader.client}${WORDS[reader.lease]}`, x1 + 26 * k, middle);
+    const starved = tape.believed?.starved && reader.id === tape.believed.owner;
+    context.fillStyle = isDoubled(tape) || starved ? theme.ink.harm : theme.ink.ink2;
+    context.fillText(`${reader.client}${starved ? " reads no further" : WORDS[reader.lease]}`, x1 + 26 * k, middle);
   });
   if (tape.readers.length > 0 || isOver(tape)) return;
   context.fillStyle = theme.ink.harm;
