@@ -1,7 +1,7 @@
 """What every socket of the site does alike: send what waits for its page, and close when that is over or broken.
 
-Rules: a handler returns at once, since a consumer handles one message at a time, its own disconnect included; the task that
-sends is supervised: when it breaks the socket is closed. No channel layer of its own: processes speak through
+Rules: a handler returns at once, since a consumer handles one message at a time, its own disconnect included; an error in
+a handler or in sending is logged and closes the socket. No channel layer of its own: processes speak through
 `visualizer.exchange`, so with Redis away a page is still heard.
 """
 
@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Any
 
+from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 
+from visualizer.deliveries import Delivery
 from visualizer.viewers import Viewer
 
 logger = logging.getLogger(__name__)
 
-CLOSED_NORMALLY, CLOSED_BY_ERROR = 1000, 1011
+CLOSED_NORMALLY = 1000
+CLOSED_BY_ERROR = 4500
+"""Close codes. Websocket libraries refuse to send most codes below 3000; 4000 to 4999 are an application's own (RFC 6455, 7.4.2)."""
 
 
 class PageConsumer(AsyncWebsocketConsumer):
@@ -28,19 +33,34 @@ class PageConsumer(AsyncWebsocketConsumer):
         """Accept the socket and send from now on."""
         self.viewer = viewer
         await self.accept()
-        self._sending = asyncio.ensure_future(self._send_what_waits())
-        self._sending.add_done_callback(self._sending_ended)
+        self._delivery = Delivery(viewer, self.base_send, self._all_sent, self._broken)
 
     def stop_sending(self) -> None:
         """The page has gone."""
-        self._sending.cancel()
+        self._delivery.stop()
 
-    async def _send_what_waits(self) -> None:
-        while (text := await self.viewer.next_text()) is not None:
-            await self.send(text_data=text)
-        await self.close(CLOSED_NORMALLY)
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """Messages of a page skip the look for stale database connections, which takes a thread's turn: no handler reads the database."""
+        if message["type"] != "websocket.receive":
+            await super().dispatch(message)
+            return
+        try:
+            await self.websocket_receive(message)
+        except StopConsumer:
+            raise
+        except Exception as error:
+            self._broken(error)
 
-    def _sending_ended(self, task: asyncio.Future[None]) -> None:
-        if not task.cancelled() and task.exception() is not None:
-            logger.error("Sending to a page failed", exc_info=task.exception())
-            asyncio.ensure_future(self.close(CLOSED_BY_ERROR))
+    def _all_sent(self) -> None:
+        asyncio.ensure_future(self._close(CLOSED_NORMALLY))
+
+    def _broken(self, error: BaseException) -> None:
+        logger.error("Internal error in a page's socket", exc_info=error)
+        self.stop_sending()
+        asyncio.ensure_future(self._close(CLOSED_BY_ERROR))
+
+    async def _close(self, code: int) -> None:
+        try:
+            await self.close(code)
+        except Exception:  # the page has gone meanwhile: servers differ in what they raise then
+            logger.debug("A socket was gone before it could be closed", exc_info=True)

@@ -1,14 +1,14 @@
 """One open page: what waits to be sent to it, how far it has seen, and what happens when it cannot keep up.
 
-Rules: the server stack takes whatever is sent and buffers it without bound, so a page answers each frame with `seen`;
-at most `FRAMES_AHEAD` frames are ever on their way to it. A page that falls behind is not fed a gap: it gets nothing
-until it has seen all it was sent, then is told how many frames it missed and starts over from a snapshot frame.
+Rules: a page answers frames with `seen`, at the latest every `SEEN_EVERY` frames; at most `FRAMES_AHEAD` frames are ever on
+their way to it. A page that falls behind is not fed a gap: it gets nothing until it has seen what it was sent, but for fewer
+than `SEEN_EVERY` frames, then is told how many it missed and starts over from a snapshot frame.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from visualizer.frames import Frame
@@ -17,12 +17,15 @@ from visualizer.wire import encode
 FRAMES_AHEAD = 40
 """Frames sent and not yet seen: two seconds at 20 frames a second."""
 
+SEEN_EVERY = 10
+"""Frames after which a page says `seen` at the latest: each one costs the server as much as sending a frame."""
+
 TEXTS_WAITING = 400
 """Answers and notices that wait for the socket's turn; a page that has more has stopped reading."""
 
 
 class Viewer:
-    """The sending side of one socket. The consumer takes texts out with `next_text`; None means: close."""
+    """The sending side of one socket. Whoever sends sets `on_text`, called when something waits, and takes texts with `take_text`."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -35,7 +38,7 @@ class Viewer:
         self._lagging = False
         self._waiting: deque[str] = deque()
         self._ahead: deque[tuple[int, int]] = deque()
-        self._wake = asyncio.Event()
+        self.on_text: Callable[[], None] | None = None
 
     # --- from the lab
 
@@ -51,7 +54,8 @@ class Viewer:
             self.close("This page has stopped reading.")
             return
         self._waiting.append(text)
-        self._wake.set()
+        if self.on_text is not None:
+            self.on_text()
 
     def close(self, reason: str) -> None:
         """Say goodbye, after what still waits, and close."""
@@ -59,7 +63,8 @@ class Viewer:
             return
         self._waiting.append(encode({"type": "bye", "reason": reason}))
         self.closing = True
-        self._wake.set()
+        if self.on_text is not None:
+            self.on_text()
 
     def offer(self, frame: Frame) -> None:
         """Send the lab's next frame, unless this page waits for a snapshot or is too far behind."""
@@ -98,7 +103,7 @@ class Viewer:
         if (epoch, number) in self._ahead:
             while self._ahead.popleft() != (epoch, number):
                 pass
-        if self._lagging and not self._ahead:
+        if self._lagging and len(self._ahead) < SEEN_EVERY:
             self._lagging = False
             self.needs_snapshot = True
 
@@ -108,11 +113,6 @@ class Viewer:
 
     # --- to the socket
 
-    async def next_text(self) -> str | None:
-        """The next text to send, waiting for one; None when the socket is to be closed."""
-        while not self._waiting:
-            if self.closing:
-                return None
-            self._wake.clear()
-            await self._wake.wait()
-        return self._waiting.popleft()
+    def take_text(self) -> str | None:
+        """The next text to send; None when nothing waits. A viewer that is `closing` gets no more after that."""
+        return self._waiting.popleft() if self._waiting else None

@@ -6,6 +6,7 @@ import { decode, WireError } from "../../static/js/wire/decode.js";
 import { placeOf } from "../../static/js/wire/sequence.js";
 import { FIRST_WAIT_MS, LONGEST_WAIT_MS, waitBefore } from "../../static/js/wire/backoff.js";
 import { openConnection } from "../../static/js/wire/connection.js";
+import { makeCredit, SEEN_EVERY } from "../../static/js/wire/credit.js";
 import { ownerToken } from "../../static/js/wire/token.js";
 import { makeRequests, RequestError } from "../../static/js/wire/http.js";
 import { frame, welcome } from "./fixtures/lab.js";
@@ -109,6 +110,18 @@ test("a connection says hello first, and again with what it has seen after a los
   assert.equal(sockets[1].sent[0].number, 2);
   sockets[0].onmessage({ data: JSON.stringify(welcome()) });
   assert.equal(heard.frames.length, 1, "the old socket is not heard any more");
+});
+
+test("a page answers every tenth frame, and each snapshot at once", () => {
+  const credit = makeCredit();
+  const answers = [];
+  for (let number = 1; number <= 35; number++) {
+    const answer = credit({ epoch: 3, number, snapshot: number === 1 || number === 14 });
+    if (answer) answers.push(answer);
+  }
+  assert.equal(SEEN_EVERY, 10);
+  assert.deepEqual(answers.map((answer) => answer.number), [1, 11, 14, 24, 34]);
+  assert.deepEqual(answers[0], { type: "seen", epoch: 3, number: 1 });
 });
 
 test("a frame that cannot be understood is told, and the line goes on", () => {

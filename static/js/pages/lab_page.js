@@ -4,6 +4,7 @@
  */
 
 import { openConnection } from "../wire/connection.js";
+import { makeCredit } from "../wire/credit.js";
 import { makeRequests } from "../wire/http.js";
 import { ownerToken } from "../wire/token.js";
 import { emptyLab } from "../model/state.js";
@@ -36,6 +37,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
   let wish = {};
   let clock = stoppedClock();
   let fresh_hello = false;
+  const credit = makeCredit();
 
   const tiles = makeTiles({ get: requests.get, base, onTile: () => loop.wake() });
   const link = makeLabLink({ send: (message) => connection.send(message), isOwner: () => state.welcome?.owner === true, say: (notice) => view.say(notice) });
@@ -83,7 +85,8 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
         connection.resynchronise();
         return;
       }
-      connection.send({ type: "seen", epoch: message.epoch, number: message.number });
+      const seen = credit(message);
+      if (seen) connection.send(seen);
       if (state.view?.branch !== before.view?.branch) tiles.clear();
       clock = tookFrame(clock, state, now());
     }
