@@ -1,4 +1,4 @@
-"""The ASGI application that Daphne serves: HTTP to Django; sockets pass origin check, then session, then router."""
+"""The ASGI application that uvicorn serves: HTTP to Django; sockets pass origin check, then session, then router."""
 
 from __future__ import annotations
 

@@ -32,7 +32,6 @@ TRUSTED_ORIGINS = environment.names("TRUSTED_ORIGINS", [])
 CSRF_TRUSTED_ORIGINS = TRUSTED_ORIGINS
 
 INSTALLED_APPS = [
-    "daphne",
     "django.contrib.staticfiles",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -69,7 +69,7 @@ FRONT_DOOR = ("simulator", "simulator.headless", "simulator.what_if", "simulator
 ELSEWHERE_NEVER = {
     # room: top-level packages it must not import
     "visualizer": ("pyspark", "spark_reports", "script", "tests"),
-    "spark_reports": ("django", "channels", "daphne", "visualizer", "labsite", "script", "tests"),
+    "spark_reports": ("django", "channels", "uvicorn", "visualizer", "labsite", "script", "tests"),
     "labsite": ("pyspark", "script", "tests"),
     "script": ("tests",),
 }

@@ -10,7 +10,8 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterator
 
-from script.benchmarks import scenarios
+from script.benchmarks import crowd, scenarios
+from script.benchmarks.crowd import ages_ms
 from script.benchmarks.measure import REPEATS, Figure, median, percentile
 from script.benchmarks.viewer import Viewer
 from script.support.processes import Supervisor
@@ -31,30 +32,31 @@ FLAT = 1.25
 def measure() -> Iterator[Figure]:
     with Supervisor(interrupting=True) as supervisor:
         with temporary_site(supervisor) as site:
-            crowd = asyncio.run(_watch_one_lab(site, VIEWERS, slow=1))
+            many = asyncio.run(_watch_one_lab(site, VIEWERS, slow=1))
         with temporary_site(supervisor) as site:
             alone = asyncio.run(_watch_one_lab(site, 1, slow=0))
-        yield Figure("live", "p95 frame age, 50 viewers, one slow", crowd["age_ms"], "ms", "one viewer", alone["age_ms"], f"under {AGE_LIMIT_MS} ms", crowd["age_ms"] < AGE_LIMIT_MS)
-        yield Figure("live", "frames per second and viewer", crowd["frames_per_s"], "1/s", "asked for", FRAMES_PER_S, "at least 19", crowd["frames_per_s"] >= 19)
-        yield Figure("live", "frames missed by the 49", crowd["missed"], "frames", target="none", met=crowd["missed"] == 0)
-        yield Figure("live", "times the slow one was resynchronised", crowd["lagged"], "times")
+        yield Figure("live", "p95 frame age, 50 viewers, one slow", many["age_ms"], "ms", "one viewer", alone["age_ms"], f"under {AGE_LIMIT_MS} ms", many["age_ms"] < AGE_LIMIT_MS)
+        yield Figure("live", "frames per second and viewer", many["frames_per_s"], "1/s", "asked for", FRAMES_PER_S, "at least 19", many["frames_per_s"] >= 19)
+        yield Figure("live", "frames missed by the 49", many["missed"], "frames", target="none", met=many["missed"] == 0)
+        yield Figure("live", "times the slow one was resynchronised", many["lagged"], "times")
         with temporary_site(supervisor) as site:
             without = asyncio.run(_watch_one_lab(site, VIEWERS - 1, slow=0))
-        growth = crowd["bytes_per_s"] / 2**20, without["bytes_per_s"] / 2**20
+        growth = many["bytes_per_s"] / 2**20, without["bytes_per_s"] / 2**20
         yield Figure("live", "memory growth (the trace grows too)", growth[0], "MiB/s", "without the slow reader", growth[1], f"at most {FLAT} times", growth[0] <= FLAT * growth[1])
         with temporary_site(supervisor) as site:
             beside, before = asyncio.run(_quiet_beside_seeking(site))
         yield Figure("live", "p95 frame age of a quiet lab, neighbour seeking", beside, "ms", "neighbour paused", before, f"under {AGE_LIMIT_MS} ms", beside < AGE_LIMIT_MS)
+    yield from crowd.measure()
 
 
 async def _watch_one_lab(site: Site, viewers: int, slow: int) -> dict[str, float]:
     """Medians over the rounds of playing at speed 1 with the engine at 1,000 messages a second."""
     lab = site.open_lab(yaml=scenarios.plain(600 * scenarios.RATE_PER_S), seed=1)
-    crowd = [Viewer(site.port, lab["id"], lab["token"] if number == 0 else "", slow=number >= viewers - slow) for number in range(viewers)]
-    await asyncio.gather(*(viewer.connect() for viewer in crowd))
-    crowd[0].send({"type": "play", "speed": 1.0})
+    viewing = [Viewer(site.port, lab["id"], lab["token"] if number == 0 else "", slow=number >= viewers - slow) for number in range(viewers)]
+    await asyncio.gather(*(viewer.connect() for viewer in viewing))
+    viewing[0].send({"type": "play", "speed": 1.0})
     await asyncio.sleep(WARM_UP_S)
-    fast = crowd[: viewers - slow]
+    fast = viewing[: viewers - slow]
     memory = site.memory_bytes()
     ages, rates, missed = [], [], 0
     for _ in range(REPEATS):
@@ -65,14 +67,13 @@ async def _watch_one_lab(site: Site, viewers: int, slow: int) -> dict[str, float
         rates.append(median([len(viewer.frames) / ROUND_S for viewer in fast]))
         missed += sum(viewer.missed() for viewer in fast) + sum(viewer.lagged for viewer in fast)
     growth = (site.memory_bytes() - memory) / (REPEATS * ROUND_S)
-    lagged = sum(viewer.lagged for viewer in crowd[viewers - slow :])
-    await asyncio.gather(*(viewer.close() for viewer in crowd))
+    lagged = sum(viewer.lagged for viewer in viewing[viewers - slow :])
+    await asyncio.gather(*(viewer.close() for viewer in viewing))
     return {"age_ms": median(ages), "frames_per_s": median(rates), "missed": missed, "bytes_per_s": growth, "lagged": lagged}
 
 
 def _age_p95_ms(viewers: list[Viewer]) -> float:
-    delays = [frame.received_s - frame.at_us / 1e6 for viewer in viewers for frame in viewer.frames]
-    return (percentile(delays, 0.95) - min(delays)) * 1000
+    return percentile(ages_ms(viewers), 0.95)
 
 
 async def _quiet_beside_seeking(site: Site) -> tuple[float, float]:

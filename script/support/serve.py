@@ -1,6 +1,6 @@
 """`script/server`: sets the checkout up, then serves the lab and runs the report worker until told to stop.
 
-Rules: daphne carries the site, a second process works off report tasks; the worker is started again when it dies, the
+Rules: uvicorn serves the site, a second process works off report tasks; the worker is started again when it dies, the
 end of the site ends everything; Ctrl-C, SIGTERM and a closed terminal leave no process behind. Java is only for
 reports: without it the lab runs, and this says what to install.
 """
@@ -19,6 +19,15 @@ from script.support.processes import POLL_SECONDS, Supervisor, say
 
 START_LIMIT_SECONDS = 120
 """A site that has not answered by then is taken for broken."""
+
+HEAD_BYTES = 65_536
+"""Most bytes of a request's first line and headers; a request with more is answered 400 and its connection closed."""
+
+MESSAGE_BYTES = 2_097_152
+"""Most bytes of a websocket message: four for each of the 524,288 characters that `/ws/answers/` reads. Beyond it the socket is closed with code 1009."""
+
+SHUTDOWN_SECONDS = 2
+"""What open requests and sockets have for their end after SIGTERM, well under the supervisor's grace."""
 
 WORKER_PAUSE_SECONDS = 2.0
 """Before a dead worker is started again, so that one that cannot start does not fill the terminal."""
@@ -56,8 +65,23 @@ def serve(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
     return _watch(supervisor, site, worker, environment)
 
 
-def site_command(host: str, port: int) -> list[str]:
-    return [str(PYTHON), "-m", "daphne", "--bind", host, "--port", str(port), "--verbosity", "0", "labsite.asgi:application"]
+def site_command(host: str, port: int, python: str = str(PYTHON), application: str = "labsite.asgi:application") -> list[str]:
+    """What serves the site. Every limit that uvicorn offers is stated; a proxy's headers are Django's business, not the server's."""
+    options = {
+        "--host": host,
+        "--port": port,
+        "--loop": "uvloop",
+        "--http": "h11",  # httptools has no limit for headers
+        "--h11-max-incomplete-event-size": HEAD_BYTES,
+        "--ws": "websockets-sansio",
+        "--ws-max-size": MESSAGE_BYTES,
+        "--ws-per-message-deflate": "false",  # a frame would be compressed again for each viewer
+        "--timeout-graceful-shutdown": SHUTDOWN_SECONDS,
+        "--lifespan": "off",
+        "--log-level": "warning",
+    }
+    words = [str(word) for option in options.items() for word in option]
+    return [python, "-m", "uvicorn", application, *words, "--no-access-log", "--no-server-header", "--no-proxy-headers"]
 
 
 def worker_command() -> list[str]:

@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,8 +41,8 @@ class Site:
 
 
 @contextlib.contextmanager
-def temporary_site(supervisor: Supervisor) -> Iterator[Site]:
-    """Runs daphne until the block is left. Call inside the supervisor's own block: leaving that ends the server too."""
+def temporary_site(supervisor: Supervisor, command: Callable[[str, int], list[str]] = site_command) -> Iterator[Site]:
+    """Runs the site until the block is left. Call inside the supervisor's own block: leaving that ends the server too."""
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="failover-lab-") as data:
         environment = {**os.environ, "FAILOVER_LAB_DATA": data, "ALLOWED_HOSTS": "127.0.0.1"}
@@ -50,7 +50,7 @@ def temporary_site(supervisor: Supervisor) -> Iterator[Site]:
             environment.pop(name, None)
         if supervisor.run([str(PYTHON), "manage.py", "migrate", "--noinput", "--verbosity", "0"], environment) != 0:
             raise RuntimeError("the database could not be made; Django's message is above")
-        server = supervisor.start(site_command("127.0.0.1", port), environment)
+        server = supervisor.start(command("127.0.0.1", port), environment)
         wait_until_it_answers(supervisor, server, "127.0.0.1", port)
         yield Site(f"http://127.0.0.1:{port}", port, server.pid, environment)
         supervisor.stop(server)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from script.support.ports import free_port
+from script.support.serve import site_command
 from tests.visualizer.pages import PATIENCE_S
 from tests.visualizer.reading import FrameReader
 
@@ -25,16 +26,16 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Site:
-    """A Daphne process with its own port; `data` may be shared with others, as may Redis."""
+    """A server process with its own port; `data` may be shared with others, as may Redis."""
 
-    def __init__(self, data: Path, redis_url: str = "", migrate: bool = True) -> None:
+    def __init__(self, data: Path, redis_url: str = "", migrate: bool = True, application: str = "labsite.asgi:application") -> None:
         self.data = data
         self.environment = {**os.environ, "FAILOVER_LAB_DATA": str(data), "REDIS_URL": redis_url, "DATABASE_URL": "", "DJANGO_SETTINGS_MODULE": "labsite.settings"}
         self.port = free_port()
         self.log = (data / f"site-{self.port}.log").open("wb")
         if migrate:
             subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity", "0"], cwd=ROOT, env=self.environment, check=True)
-        command = [sys.executable, "-m", "daphne", "--bind", "127.0.0.1", "--port", str(self.port), "--verbosity", "0", "labsite.asgi:application"]
+        command = site_command("127.0.0.1", self.port, sys.executable, application)
         self.process = subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=self.log, stderr=self.log)
 
     def wait(self) -> Site:
@@ -105,8 +106,11 @@ class SitePage:
     def send(self, message: dict[str, Any]) -> None:
         payload = json.dumps(message).encode()
         mask = os.urandom(4)
-        length = bytes([0x80 | len(payload)]) if len(payload) < 126 else bytes([0x80 | 126]) + struct.pack(">H", len(payload))
-        self.socket.sendall(b"\x81" + length + mask + bytes(byte ^ mask[place % 4] for place, byte in enumerate(payload)))
+        self.socket.sendall(_head(len(payload)) + mask + bytes(byte ^ mask[place % 4] for place, byte in enumerate(payload)))
+
+    def send_head_of(self, size_bytes: int) -> None:
+        """The beginning of a message of this size."""
+        self.socket.sendall(_head(size_bytes))
 
     def receive(self) -> dict[str, Any]:
         while True:
@@ -117,7 +121,9 @@ class SitePage:
             elif length == 127:
                 (length,) = struct.unpack(">Q", self.file.read(8))
             payload = self.file.read(length)
-            assert first & 0x0F != 8, f"closed: {payload[2:].decode()}"
+            if first & 0x0F == 8:
+                self.close_code, self.close_words = int.from_bytes(payload[:2], "big"), payload[2:].decode()
+                raise AssertionError(f"closed: {self.close_code} {self.close_words}")
             if first & 0x0F == 1:
                 break
         message = json.loads(payload)
@@ -142,3 +148,12 @@ class SitePage:
     def close(self) -> None:
         self.file.close()
         self.socket.close()
+
+
+def _head(size_bytes: int) -> bytes:
+    """What begins a masked text message of this size (RFC 6455, 5.2)."""
+    if size_bytes < 126:
+        return bytes([0x81, 0x80 | size_bytes])
+    if size_bytes < 65_536:
+        return bytes([0x81, 0x80 | 126]) + struct.pack(">H", size_bytes)
+    return bytes([0x81, 0x80 | 127]) + struct.pack(">Q", size_bytes)

@@ -1,0 +1,24 @@
+"""The site with two internal errors put in, for a server process: `pause` breaks a handler, `step` breaks sending."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from labsite.asgi import application
+from visualizer.rooms import Room
+from visualizer.viewers import Viewer
+
+__all__ = ["application"]
+
+_handle = Room.hear
+
+
+def _broken(self: Room, viewer: Viewer, message: dict[str, Any]) -> None:
+    if message["type"] == "pause":
+        raise RuntimeError("put in by a test: handler")
+    if message["type"] == "step":
+        viewer.say_text(object())  # type: ignore[arg-type]
+    _handle(self, viewer, message)
+
+
+Room.hear = _broken  # type: ignore[method-assign]
