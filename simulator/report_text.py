@@ -138,7 +138,8 @@ def _failover(failover: dict[str, Any]) -> Iterator[str]:
         if shown:
             yield f"  {title} by cause: {shown}"
     outage = "nothing delivered there" if failover["outage_us"] is None else f"outage {seconds(failover['outage_us'])}"
-    yield f"  {outage}, caught up: {seconds(failover['caught_up_us'])}"
+    drained = "not within the window" if failover["drained_us"] is None else f"at {seconds(failover['drained_us'])}"
+    yield f"  {outage}, backlog of the failover acked: {drained}"
     window = failover["dedup_window"]
     yield f"  an idempotent consumer must remember {window['messages']:,} ids, {seconds(window['us'])}"
     yield ""

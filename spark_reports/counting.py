@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_reports.facts import Facts
 from spark_reports.read import control_rows
 from spark_reports.steps import Steps
-from spark_reports.transforms import causes, cursors, dedup, deliveries, failovers, fates, parties, subscriptions, sync
+from spark_reports.transforms import causes, cursors, dedup, deliveries, draining, failovers, fates, parties, subscriptions, sync
 
 PLAIN = (
     "duplicates", "extra_deliveries", "redeliveries", "lost", "lost_recovered", "stranded", "stranded_unprocessed", "stranded_returned",
@@ -88,6 +88,16 @@ class Counting(Steps):
         replicators = self.local(fates.replicators(self.control, self.scopes))
         settled = fates.settled(of_failovers, covered, replicators, self.local(fates.lost_clusters(self.control)))
         self.fate_figures = fates.fate_figures(settled, self.failovers).collect()
+        self.drained = self._drained()
+
+    def _drained(self) -> dict[tuple[int, int], int]:
+        """When the target's cursor covered all that its log held at each failover."""
+        forgotten = self.local(sync.forgettings(self.control))
+        stretches = self.local(draining.stretches(self.scopes, self.marks, forgotten, self.local(cursors.backward_steps(self.marks))))
+        held = self.keep(draining.held(self.rows, stretches, self.local(fates.lost_clusters(self.control))))
+        held.count()  # its size is known then, and it is broadcast to the acknowledgements where it is small
+        taken = draining.taken(self.rows, held, stretches, forgotten, self.local(sync.limits(self.rows, forgotten)))
+        return draining.drained(draining.covered_stretches(held, taken, stretches, self.marks).collect())
 
     def count_subscriptions(self) -> None:
         """Rows of each subscription, cluster and partition."""
@@ -113,6 +123,7 @@ class Counting(Steps):
             key = (row.run, row.failover_seq)
             told = {name: value for frame in counted for name, value in frame.get(key, {}).items()}
             family = self.facts.families[row.run]
+            told["drained_us"] = self.drained.get(key)
             found.setdefault(row.run, []).append(_figure(row, told, causes.causes_of(family), by_cause.get(key, {}), ended.get((*key, row.source), row.failover_us)))
         return found
 
@@ -151,5 +162,6 @@ def _figure(row: Any, told: dict[str, Any], names: tuple[str, ...], by_cause: di
         "outage_us": None if first_us is None else first_us - source_ended_us,
         "first_delivery_us": first_us,
         "caught_up_us": told.get("caught_up_us"),
+        "drained_us": told["drained_us"],
     }
 

@@ -23,7 +23,7 @@ FILE_DELIVERIES = 5_000_000
 HTML, JSON, CSV, PARQUET = "report.html", "report.json", "figures.csv", "deliveries.parquet"
 _PLAIN = (
     "subscription", "from", "to", "mode", "at_us", "duplicates", "extra_deliveries", "redeliveries", "lost", "lost_recovered", "stranded", "stranded_unprocessed",
-    "stranded_returned", "expired", "skipped", "reordered", "outage_us", "first_delivery_us", "caught_up_us",
+    "stranded_returned", "expired", "skipped", "reordered", "outage_us", "first_delivery_us", "caught_up_us", "drained_us",
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from spark_reports.schemas import STEPS, TARGETS
 from spark_reports.transforms import series
 
 BEFORE_US, AFTER_US = 4_000_000, 3_000_000
-"""Shown of the time before the source failed and after the target had caught up."""
+"""Shown of the time before the source failed, and after the backlog of the failover was acked."""
 LONGEST_US = 60_000_000
 
 
@@ -52,7 +52,7 @@ def add_series(spark: SparkSession, counting: Counting, rows: DataFrame, runs: l
 
 def _zoom(run: dict[str, Any], failover: dict[str, Any]) -> dict[str, int]:
     begin = max(0, min(failover["at_us"], failover["source_ended_us"]) - BEFORE_US)
-    settled = max(at_us for at_us in (failover["caught_up_us"], failover["first_delivery_us"], failover["at_us"]) if at_us is not None)
+    settled = max(at_us for at_us in (failover["drained_us"], failover["caught_up_us"], failover["first_delivery_us"], failover["at_us"]) if at_us is not None)
     end = min(run["until_us"], settled + AFTER_US, begin + LONGEST_US)
     width = curves.bin_width_us(max(1, end - begin))
     return {"from_us": begin, "to_us": begin + width * series.SAMPLES, "bin_us": width}

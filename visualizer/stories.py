@@ -28,7 +28,7 @@ def why_twice(session: Session) -> Work:
 
     def told(number: int, one: Any) -> dict[str, Any]:
         names = {"number": number, "subscription": one.subscription, "from": one.source, "to": one.target, "mode": one.mode, "at_us": one.at_us, "seq": one.opened_seq}
-        figures = {name: getattr(one, name) for name in (*FIGURES, "stranded_returned", "outage_us", "caught_up_us")}
+        figures = {name: getattr(one, name) for name in (*FIGURES, "stranded_returned", "outage_us", "caught_up_us", "drained_us")}
         return {**names, **figures, "forecast": world.foretold(one.opened_seq), "groups": groups(one)}
 
     def shared(number: int, name: str, one: Any) -> dict[str, Any]:

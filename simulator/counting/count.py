@@ -12,6 +12,7 @@ import numpy as np
 
 from simulator.counting import creation_causes, migration_causes, replicated_causes  # noqa: F401  register their causes
 from simulator.counting.causes import explain
+from simulator.counting.draining import drained_us
 from simulator.counting.facts import Facts
 from simulator.counting.losses import MessageFacts, caught_up_us, lost, message_facts, stranded
 from simulator.counting.order import dedup_window, keys_by_message, reordered
@@ -63,6 +64,7 @@ def _count_failover(facts: Facts, window: Window, known: MessageFacts, keys: np.
         dedup_window_messages=remembered,
         dedup_window_us=span_us,
         caught_up_us=caught_up_us(facts, window, topics, known),
+        drained_us=drained_us(facts, window, topics),
         duplicates_list=duplicates,
         redelivered_list=redelivered_list(facts, judged),
         lost_list=lost_list,

@@ -102,6 +102,11 @@ class Cursor:
         return np.array([seq for seq, _, _ in self._forgettings()], dtype=np.int64)
 
     @property
+    def backward_seqs(self) -> np.ndarray:
+        """Rows with which the mark-delete went back."""
+        return self.step_seq[self._drops]
+
+    @property
     def begun_anew(self) -> np.ndarray:
         """Rows that opened the cursor, or with which a person put it elsewhere."""
         moved = self._rows["cursor.moved"]
@@ -172,3 +177,17 @@ class Cursor:
         """The first row at or after each seq with which the mark-delete stood at or above each position; NEVER when none did."""
         places = first_reaching(self.step_mark, position)
         return np.where(places >= 0, np.maximum(self.step_seq[np.maximum(places, 0)], seq), NEVER) if len(self.step_seq) else np.full(len(position), NEVER)
+
+    def passed_between(self, position: np.ndarray, start: int, end: int) -> np.ndarray:
+        """The first row after `start` and before `end` with which the mark-delete reached each position, where it never goes back between; NEVER for none."""
+        first, last = np.searchsorted(self.step_seq, start, side="right"), np.searchsorted(self.step_seq, end, side="left")
+        seqs = np.append(self.step_seq[first:last], NEVER)
+        return seqs[np.searchsorted(self.step_mark[first:last], position, side="left")]
+
+    def registered_between(self, copy: np.ndarray, start: int, end: int) -> np.ndarray:
+        """The first row after `start` and before `end` with which each copy was acknowledged individually; NEVER for none."""
+        between = (self._registered_seq > start) & (self._registered_seq < end)
+        found = np.full(int(copy.max(initial=-1)) + 1, NEVER, dtype=np.int64)
+        known = between & (self._registered_copy < len(found))
+        np.minimum.at(found, self._registered_copy[known], self._registered_seq[known])
+        return found[copy]

@@ -148,6 +148,7 @@ class CountedFailover:
     outage_us: int | None = None
     first_delivery_us: int | None = None
     caught_up_us: int | None = None
+    drained_us: int | None = None
     duplicates_list: Sequence[Duplicate] = ()
     redelivered_list: Sequence[Redelivery] = ()
     lost_list: Sequence[Loss] = ()

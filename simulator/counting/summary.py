@@ -24,6 +24,7 @@ def failover_summary(counted: CountedFailover, forecast: dict[str, int] | None =
         "outage_us": counted.outage_us,
         "first_delivery_us": counted.first_delivery_us,
         "caught_up_us": counted.caught_up_us,
+        "drained_us": counted.drained_us,
         "forecast": {name: foretold.get(name) for name in ("duplicates", "lost", "stranded")},
     }
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pyroaring import BitMap
 
 from simulator.pulsar import forecasting
+from simulator.pulsar.draining import Draining
 
 if TYPE_CHECKING:
     from simulator.pulsar.runtime import Runtime
@@ -36,6 +37,7 @@ class FailoverWindow:
         self.duplicates = self.redeliveries = self.extra_deliveries = 0
         self.first_delivery_us: int | None = None
         self.caught_up_us: int | None = None
+        self.draining = Draining(runtime, subscription, target)
         cluster = runtime.clusters[source]
         self.out_since_us = runtime.now_us if cluster.up or cluster.crashed_at_us is None else min(runtime.now_us, cluster.crashed_at_us)
         self.look_again()
@@ -63,18 +65,25 @@ class FailoverWindow:
     def look_again(self) -> None:
         """The target's cursor was opened or moved, its log lost ledgers, or messages were skipped or expired anywhere: what is covered, gone or settled is not
         waited for any more."""
+        for topic in self.runtime.clusters[self.target].topics.values():
+            self.draining.look(topic)
         if self.caught_up_us is None and self.lost is None:
             self.unsettled = forecasting.still_to_come(self.runtime, self.subscription, self.target, self.unsettled)
             self._note_caught_up()
 
-    def cursor_reset(self) -> None:
+    def cursor_reset(self, topic: Topic) -> None:
         """A person put the target's cursor elsewhere: what it covered may be delivered again."""
+        self.draining.look_back(topic)
         if self.lost is None:
             self.unsettled = forecasting.still_to_come(self.runtime, self.subscription, self.target, self.held)
             if self.unsettled:
                 self.caught_up_us = None
             elif self.caught_up_us is None:
                 self._note_caught_up()
+
+    def cursor_went_back(self, topic: Topic) -> None:
+        """The subscription was deleted in the target, or its cursor was recovered after a crash or unload."""
+        self.draining.look_back(topic)
 
     def topic_deleted(self, topic: Topic) -> None:
         """A topic of the target goes, and with it the record of what it had."""
@@ -83,6 +92,7 @@ class FailoverWindow:
     def close(self) -> None:
         """The subscription's next failover begins: what is lost now stays counted."""
         self.lost = forecasting.lost_now(self.runtime, self.subscription, self.target)
+        self.draining.close()
 
     def _note_caught_up(self) -> None:
         if not self.unsettled:
@@ -101,5 +111,6 @@ class FailoverWindow:
             "first_delivery_us": self.first_delivery_us,
             "outage_us": None if self.first_delivery_us is None else self.first_delivery_us - self.out_since_us,
             "caught_up_us": self.caught_up_us,
+            "drained_us": self.draining.drained_us,
             "forecast": self.forecast,
         }

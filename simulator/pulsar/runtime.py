@@ -124,6 +124,11 @@ class Runtime(System):
             if window.target == cluster:
                 window.look_again()
 
+    def window_into(self, cluster: str, subscription: str) -> FailoverWindow | None:
+        """The window of the subscription's latest failover when its target is this cluster."""
+        window = self.windows.get(subscription)
+        return window if window is not None and window.target == cluster else None
+
     def take_messages(self, count: int) -> int:
         """Reserve `count` consecutive message numbers; returns the first."""
         first = self.message_count

@@ -105,6 +105,8 @@ class Subscription:
         if ahead > last:
             self.cursor.set_back(last)
             seq = self.note_moved(ahead, "ahead-of-last", seq)
+        if (window := self.runtime.window_into(topic.cluster.name, self.name)) is not None:
+            window.cursor_went_back(topic)
         self.dispatcher.restart_reading(seq)
 
     # --- acks
@@ -172,6 +174,8 @@ class Subscription:
     def after_acknowledgement(self, before: int, reason: str, cause: int) -> None:
         """What follows an ack: the row of a moved mark-delete, persistence, the lookup, trimming."""
         after = self.cursor.mark_delete
+        if self.runtime.windows and (window := self.runtime.window_into(self.topic.cluster.name, self.name)) is not None:
+            window.draining.look(self.topic)
         self.writer.write_if_due(cause)
         if after == before:
             return
@@ -214,9 +218,8 @@ class Subscription:
         for session in self.dispatcher.sessions:
             session.consumer.forget_cumulative(self.topic.place)
         self.dispatcher.restart_reading(seq)
-        window = self.runtime.windows.get(self.name)
-        if window is not None and window.target == self.topic.cluster.name:
-            window.cursor_reset()
+        if (window := self.runtime.window_into(self.topic.cluster.name, self.name)) is not None:
+            window.cursor_reset(self.topic)
 
     @property
     def mark_delete_text(self) -> str:

@@ -60,6 +60,12 @@ def trim_if_slowest_moved(topic: Topic, cause: int) -> None:
         trim(topic, cause)
 
 
+def subscription_deleted(topic: Topic, name: str) -> None:
+    """A failover that waits for this subscription's cursor is told that it covers nothing any more."""
+    if (window := topic.runtime.window_into(topic.cluster.name, name)) is not None:
+        window.cursor_went_back(topic)
+
+
 def trim(topic: Topic, cause: int) -> None:
     """Delete the ledgers that nobody needs any more; a shadow's are its source's to delete."""
     if topic.source is not None:

@@ -32,7 +32,7 @@ def headline(run: dict[str, Any], failover: dict[str, Any], alone: bool) -> str:
     failed = failover["source_ended_us"] < failover["at_us"] or failover["mode"] in ("crash", "auto")
     begin = f"{source} failed. " if failed else f"{escape(failover['subscription'])} left {source}. "
     twice = f'<span class="harm">{plural(failover["duplicates"], "message", "messages")} twice</span>' if failover["duplicates"] else "<b>nothing twice</b>"
-    stranded = "<b>none</b> are stranded" if not failover["stranded"] else f"<b>{number(failover['stranded'])}</b> {'is' if failover['stranded'] == 1 else 'are'} stranded"
+    stranded = _stranded(failover)
     lost = "<b>none</b> were lost" if not failover["lost"] else f'<span class="harm">{number(failover["lost"])} {"was" if failover["lost"] == 1 else "were"} lost</span>'
     tag = "h1" if alone else 'h1 class="part-title"'
     moved = f"Subscription {escape(failover['subscription'])} moved from {source} to {target} at {seconds(failover['at_us'])} s ({escape(failover['mode'])})."
@@ -42,20 +42,35 @@ def headline(run: dict[str, Any], failover: dict[str, Any], alone: bool) -> str:
     return f"<{tag}>{begin}{target} delivered {twice}, {stranded}, {lost}.</{tag.split()[0]}><p class=\"dek\">{escape(run['title'])}: {moved} {first}</p>"
 
 
+def _stranded(failover: dict[str, Any]) -> str:
+    """What was processed at the source before the move is no harm, though the target never had it."""
+    count = failover["stranded"]
+    if not count:
+        return "<b>none</b> are stranded"
+    return f"<b>{number(count)}</b> {'is' if count == 1 else 'are'} stranded" if failover["stranded_unprocessed"] else "<b>no unread message</b> was left behind"
+
+
 def figures(failover: dict[str, Any]) -> str:
     """The six figures."""
     told = [
         (number(failover["duplicates"]), "", "seen twice", "harm" if failover["duplicates"] else "zero"),
         (number(failover["redeliveries"]), "", "redelivered", "" if failover["redeliveries"] else "zero"),
-        (number(failover["stranded"]), "", f"stranded, {number(failover['stranded_unprocessed'])} of them unprocessed" if failover["stranded"] else "stranded", "harm" if failover["stranded"] else "zero"),
+        (number(failover["stranded"]), "", f"stranded, {number(failover['stranded_unprocessed'])} of them unprocessed" if failover["stranded"] else "stranded", "harm" if failover["stranded_unprocessed"] else "zero"),
         (number(failover["lost"]), "", "lost", "harm" if failover["lost"] else "zero"),
         (*_span_figure(failover["outage_us"]), "without deliveries", ""),
-        (*_span_figure(None if failover["caught_up_us"] is None else failover["caught_up_us"] - failover["at_us"]), "to catch up, after the move", ""),
+        (*_drained_figure(failover), ""),
     ]
     parts = "".join(f'<div class="{kind}"><dt>{words}</dt><dd>{value}{f"<small>{unit}</small>" if value != "–" and unit else ""}</dd></div>' for value, unit, words, kind in told)
     window = failover["dedup_window"]
     remember = "" if not failover["duplicates"] else f"An idempotent consumer would have had to remember <b>{plural(window['messages'], 'id', 'ids')}</b>, or <b>{span(window['us'])}</b>, to let no duplicate through."
     return f'<dl class="figures">{parts}</dl><p class="more">{_also(failover)} {remember}</p>'
+
+
+def _drained_figure(failover: dict[str, Any]) -> tuple[str, str, str]:
+    """How long after the failover its backlog was acked: value, unit, words."""
+    if failover["drained_us"] is None:
+        return "–", "", "backlog of the failover not acked within the window"
+    return (*_span_figure(failover["drained_us"] - failover["at_us"]), f"until the backlog of the failover was acked, at {seconds(failover['drained_us'])} s")
 
 
 def _span_figure(us: int | None) -> tuple[str, str]:

@@ -40,7 +40,7 @@ DEFINITIONS: tuple[tuple[str, str], ...] = (
     ("Stranded", "Receipted to its producer, in the source's log, not in the target's when the consumers moved."),
     ("Lost", "Receipted, owed, never acknowledged, not expired or skipped, and at the end of the window the target cannot deliver it any more."),
     ("Outage", "From the crash of the source, or the move if that came first, to the first delivery at the target."),
-    ("Caught up", "Every message that the target's log held at the move is acknowledged, expired, skipped or lost."),
+    ("Backlog of the failover acked", "The first instant at which the target's cursor covered every message that the target's log held at the failover: acknowledged there, skipped or expired."),
     ("Reordered", "Delivered in the window after a newer message of the same producer and key."),
     ("Dedup window", "The fewest most recent ids, and the span, that an idempotent consumer must remember from their acknowledgement so that no duplicate gets through."),
 )

@@ -9,6 +9,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Any
 
+from tests.simulator.plain_draining import PlainDraining
+
 Message = tuple[str, int]
 
 
@@ -57,9 +59,11 @@ class PlainRecount:
         self.lost_clusters: set[str] = set()
         self.windows: list[PlainWindow] = []
         self.at_us: list[int] = []
+        self.draining = PlainDraining({name: spec.topic for name, spec in scenario.subscriptions.items()})
 
     def feed(self, row: dict[str, Any]) -> None:
         self.at_us.append(row["at_us"])
+        self.draining.feed(row)
         handler = getattr(self, "_" + row["type"].replace(".", "_").replace("-", "_"), None)
         if handler is not None:
             handler(row)
@@ -316,9 +320,10 @@ class PlainRecount:
         return self.at_us[latest]
 
     def failovers(self) -> list[dict[str, Any]]:
-        for window in self.windows:
+        for window, draining in zip(self.windows, self.draining.windows, strict=True):
             if not window.closed:
                 self._close(window)
+            window.result["drained_us"] = draining.drained_us
             target = {copy["message"] for (cluster, _), copies in self.copies.items() if cluster == window.row["peer"] for copy in copies}
             window.result["stranded_returned"] = len(window.stranded & target)
         return [window.result for window in self.windows]

@@ -11,7 +11,7 @@ from tests.simulator.trace_builder import TraceBuilder
 FAILOVER_KEYS = {
     "subscription", "from", "to", "mode", "at_us", "duplicates", "extra_deliveries", "redeliveries", "lost", "lost_recovered",
     "lost_by_cause", "stranded", "stranded_unprocessed", "stranded_returned", "expired", "skipped", "reordered", "by_cause",
-    "dedup_window", "outage_us", "first_delivery_us", "caught_up_us", "forecast",
+    "dedup_window", "outage_us", "first_delivery_us", "caught_up_us", "drained_us", "forecast",
 }  # fmt: skip
 CAUSES = [
     "resent_copy", "subscription_missing", "not_replicated", "cursor_went_back", "ack_not_registered", "not_in_target_yet", "ack_hole",

@@ -8,7 +8,7 @@ from simulator import World, scenario_names
 from tests.simulator.random_scenarios import random_scenario
 
 FIGURES = (
-    "duplicates", "redeliveries", "extra_deliveries", "stranded", "stranded_returned", "lost", "first_delivery_us", "outage_us", "caught_up_us",
+    "duplicates", "redeliveries", "extra_deliveries", "stranded", "stranded_returned", "lost", "first_delivery_us", "outage_us", "caught_up_us", "drained_us",
 )  # fmt: skip
 
 GROUP_FIGURES = ("duplicates", "redeliveries", "handovers", "handover_us", "unowned_us", "two_readers", "two_readers_us")

@@ -23,7 +23,7 @@ from tests.simulator.engine_runs import run as run_text
 from tests.simulator.random_scenarios import random_scenario
 from tests.simulator.test_acknowledgement_sync import MOVE, body
 from tests.simulator.plain_sync_recount import sync_causes
-from tests.simulator import test_counting_cases, test_counting_causes, trace_builder
+from tests.simulator import test_counting_cases, test_counting_causes, test_counting_draining, trace_builder
 from tests.spark_reports.conftest import run_scenario, write_run
 from tests.spark_reports.group_worlds import group_worlds, lost_by_hand
 from tests.spark_reports.plain_group_recount import recount as recount_groups
@@ -107,7 +107,7 @@ def worked_cases(patch: pytest.MonkeyPatch) -> dict[str, tuple[Any, Any, list[An
 
     current = [""]
     patch.setattr(trace_builder, "count_run", recording)
-    for module in (test_counting_cases, test_counting_causes):
+    for module in (test_counting_cases, test_counting_causes, test_counting_draining):
         for name, function in vars(module).items():
             if name.startswith("test_") and inspect.isfunction(function) and not inspect.signature(function).parameters and not hasattr(function, "hypothesis"):
                 current[0] = name
@@ -191,7 +191,7 @@ def test_the_worked_cases_by_hand(library: Any, cases: dict[str, tuple[Any, Any,
     for name, (_, _, failovers) in cases.items():
         for ours, theirs in zip(told[name], failovers, strict=True):
             plain = {key: getattr(theirs, key) for key in ("by_cause", "lost_by_cause", "stranded", "stranded_unprocessed", "stranded_returned", "expired", "skipped",
-                                                           "duplicates", "redeliveries", "extra_deliveries", "reordered", "lost_recovered", "outage_us", "caught_up_us")}  # fmt: skip
+                                                           "duplicates", "redeliveries", "extra_deliveries", "reordered", "lost_recovered", "outage_us", "caught_up_us", "drained_us")}  # fmt: skip
             plain["dedup_window"] = {"messages": theirs.dedup_window_messages, "us": theirs.dedup_window_us}
             found += differences(f"{name} at {theirs.at_us}", plain, ours)
     assert not found, "\n".join(found)

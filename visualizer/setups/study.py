@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 ROWS_OF_A_RUN = 500_000
 """Rows that each of the twenty runs may have: about ten seconds of engine time; then the set-up is too large to ask."""
 
-FIGURES = ("at_us", "duplicates", "redeliveries", "lost", "stranded", "stranded_unprocessed", "outage_us", "caught_up_us", "by_cause")
+FIGURES = ("at_us", "duplicates", "redeliveries", "lost", "stranded", "stranded_unprocessed", "outage_us", "caught_up_us", "drained_us", "by_cause")
 """What is told of each run: names of `failovers[]` in the summary."""
 
 Tell = Callable[[dict[str, Any]], None]

@@ -92,6 +92,7 @@ def delete(runtime, arguments, begin) -> None:
         topic = subscription.topic
         del topic.subscriptions[subscription.name]
         seq = runtime.note("subscription.deleted", cause, topic.cluster.number, topic.number, subscription.number)
+        upkeep.subscription_deleted(topic, subscription.name)
         upkeep.cursor_deleted(topic, seq)
 
 

@@ -117,6 +117,7 @@ def _empty(topic: Topic, cause: int) -> None:
     for name in tuple(topic.subscriptions):
         subscription = topic.subscriptions.pop(name)
         runtime.note("subscription.deleted", cause, cluster.number, topic.number, subscription.number)
+        upkeep.subscription_deleted(topic, name)
     for peer in tuple(topic.replicators):
         topic.replicators.pop(peer).remove(cause)
     upkeep.drop_everything(topic, cause)

@@ -127,5 +127,6 @@ def delete_subscription(topic: Topic, name: str, cause: int) -> None:
     """A subscription with its cursor, in one partition."""
     found = topic.subscriptions.pop(name)
     seq = topic.runtime.note("subscription.deleted", cause, topic.cluster.number, topic.number, found.number)
+    upkeep.subscription_deleted(topic, name)
     upkeep.cursor_deleted(topic, seq)
     topic.evaluate_controller(seq)

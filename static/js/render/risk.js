@@ -5,11 +5,11 @@ import { seconds, span, whole } from "../model/format.js";
 import { element, required } from "./dom.js";
 
 const FORECAST_LINES = [
-  ["seen twice", "duplicates", true],
-  ["redelivered", "redeliveries", false],
-  ["stranded", "stranded", true],
-  ["of these unread", "stranded_unprocessed", false],
-  ["lost", "lost", true],
+  ["seen twice", "duplicates", "duplicates"],
+  ["redelivered", "redeliveries", null],
+  ["stranded", "stranded", "stranded_unprocessed"],
+  ["of these unread", "stranded_unprocessed", "stranded_unprocessed"],
+  ["lost", "lost", "lost"],
 ];
 
 const FAILOVER_LINES = [
@@ -20,7 +20,7 @@ const FAILOVER_LINES = [
   ["of these came back", (one) => whole(one.stranded_returned ?? 0), null],
   ["lost", (one) => whole(one.lost ?? 0), "lost"],
   ["out of service", (one) => (one.outage_us === null || one.outage_us === undefined ? "–" : one.outage_us ? span(one.outage_us) : "no time"), null],
-  ["caught up at", (one) => (one.caught_up_us === null || one.caught_up_us === undefined ? "not yet" : `${seconds(one.caught_up_us)} s`), null],
+  ["backlog of the failover acked at", (one) => (one.drained_us === null || one.drained_us === undefined ? "not yet" : `${seconds(one.drained_us)} s`), null],
 ];
 
 /** Lines that count a part of the line above. */
@@ -50,7 +50,7 @@ function forecastTable(document, forecast, watched) {
     element(document, "th", { text: `If ${forecast.from} failed now`, scope: "col" }),
     ...peers.map((peer) => element(document, `th${peer === watched.target ? ".on" : ""}`, { text: peer, scope: "col" })),
   ]);
-  const rows = FORECAST_LINES.map(([name, field, harm]) => lineOf(document, name, peers.map((peer) => ({ text: whole(forecast.to[peer][field] ?? 0), harm: harm && forecast.to[peer][field] > 0, on: peer === watched.target, zero: !forecast.to[peer][field] }))));
+  const rows = FORECAST_LINES.map(([name, field, harm]) => lineOf(document, name, peers.map((peer) => ({ text: whole(forecast.to[peer][field] ?? 0), harm: forecast.to[peer][harm] > 0, on: peer === watched.target, zero: !forecast.to[peer][field] }))));
   return element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
 }
 
