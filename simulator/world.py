@@ -328,14 +328,15 @@ class World:
         return [dict(result) for result in self.runtime.command_results]
 
     def forecast(self, subscription: str, source: str | None = None) -> dict[str, dict[str, int]]:
-        """What each remote would bring if `source` (default: where the consumers are) failed now; kept while the world stands."""
+        """What each remote that consumers could move to would bring if `source` (default: where the consumers are) failed now; kept while the world stands."""
         here = (self.branch, self.now_us, self.seq)
         if self._forecasts[0] != here:
             self._forecasts = (here, {})
         source = source or forecasting.source_of(self.runtime, subscription)
         known = self._forecasts[1]
         if (subscription, source) not in known:
-            known[subscription, source] = forecasting.forecast(self.runtime, subscription, source)
+            found = forecasting.forecast(self.runtime, subscription, source)
+            known[subscription, source] = {remote: figures for remote, figures in found.items() if forecasting.is_target(self.runtime, subscription, remote)}
         return known[subscription, source]
 
     def sync_lag(self, subscription: str) -> dict[str, int]:

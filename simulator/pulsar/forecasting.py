@@ -33,6 +33,12 @@ def source_of(runtime: Runtime, subscription: str) -> str | None:
     return (alive or consumers)[0].cluster_name if consumers else None
 
 
+def is_target(runtime: Runtime, subscription: str, cluster: str) -> bool:
+    """Whether consumers could be moved to the cluster: a topic that was migrated away from it (PIP-188) only sends them on."""
+    base = runtime.subscriptions[subscription].topic
+    return any(topic.base == base and topic.migrated_to is None for topic in runtime.clusters[cluster].topics.values())
+
+
 def forecast(runtime: Runtime, subscription: str, source: str | None = None) -> dict[str, dict[str, int]]:
     """Per remote cluster: duplicates, redeliveries, lost, stranded, stranded_unprocessed if `source` failed now."""
     source = source or source_of(runtime, subscription)

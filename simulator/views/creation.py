@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from simulator.pulsar.cluster import Cluster
     from simulator.pulsar.replicator import Replicator
     from simulator.pulsar.runtime import Runtime
+    from simulator.pulsar.topic import Topic
     from simulator.world import World
 
 POINTS_MAX = 240
@@ -86,15 +87,23 @@ def _replicators(runtime: Runtime) -> list[dict[str, Any]]:
         for topic in runtime.clusters[name].topics.values():
             for peer, replicator in topic.replicators.items():
                 found.setdefault((name, peer, topic.base), []).append(_replicator(replicator))
-    return [{"from": key[0], "to": key[1], "topic": key[2], **together(parts), "next_try_us": _soonest(parts), "parts": parts} for key, parts in sorted(found.items())]
+    return [{"from": key[0], "to": key[1], "topic": key[2], **together(parts), "next_try_us": _soonest(parts), "not_running": parts[0]["not_running"], "parts": parts} for key, parts in sorted(found.items())]
 
 
 def _replicator(replicator: Replicator) -> dict[str, Any]:
     return {
         "name": replicator.topic.name,
         **figures(replicator),
-        "next_try_us": replicator.next_try_us if replicator.state == "disconnected" else None,
+        "next_try_us": replicator.next_try_us if replicator.state == "disconnected" and replicator.topic.loaded else None,
+        "not_running": _not_running(replicator.topic),
     }
+
+
+def _not_running(topic: Topic) -> str | None:
+    """Why no broker runs the topic's replicators now, None while one does."""
+    if topic.loaded:
+        return None
+    return {"lost": f"{topic.cluster.name} is lost for good", "down": f"{topic.cluster.name} is down"}.get(topic.cluster.state, f"the topic is not loaded in {topic.cluster.name}")
 
 
 def _soonest(parts: list[dict[str, Any]]) -> int | None:

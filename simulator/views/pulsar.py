@@ -67,6 +67,7 @@ def _topic(topic: Topic) -> dict[str, Any]:
     ledger, entry = topic.log.last_confirmed
     return {
         **({"shadow": _shadow(topic)} if topic.source is not None else {}),
+        "loaded": topic.loaded,
         "length": topic.log.length,
         "first_kept": topic.log.first_kept,
         "last_position": f"{ledger}:{entry}",

@@ -104,6 +104,9 @@ def _trouble(topic: Topic, peer: str) -> str:
         return "is lost" if runtime.clusters[peer].state == "lost" else "is down"
     if not (runtime.links[here, peer].up and runtime.links[peer, here].up):
         return "has its link cut"
+    there = runtime.clusters[peer].topics.get(topic.name)
+    if there is not None and not there.loaded:
+        return "has not loaded the topic"
     return "is being connected again"
 
 

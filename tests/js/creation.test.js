@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { climbing, creationSentence, headline, nextTry, partsOf, shapeWords, sideBySide, standingOf, topicsOf } from "../../static/js/model/creation.js";
+import { climbing, creationSentence, headline, nextTry, partsOf, shapeWords, sideBySide, standingOf, standingWords, topicsOf } from "../../static/js/model/creation.js";
 
 const part = (more) => ({ connected: true, last_error: null, delay_s: 0, replication_backlog: 0, next_try_us: null, ...more });
 const start = (more, parts = [part(more)]) => ({ from: "us", to: "eu", topic: "orders", ...part(more), parts });
@@ -64,4 +64,11 @@ test("the page's sentence names the replicator that most waits for, in this fami
   assert.equal(plain(creationSentence(state("topic-creation"))), "us does not replicate orders to eu: 7 messages wait.");
   assert.equal(creationSentence(state("replicated-subscriptions")), null);
   assert.equal(creationSentence(state("topic-creation", { parcels: topics.parcels })), null);
+});
+
+test("a replicator of a region that is down, or of a topic that is not loaded, is not starting", () => {
+  const down = part({ connected: false, not_running: "us is down" });
+  assert.equal(standingOf(down), "down");
+  assert.equal(standingWords(down), "not running: us is down");
+  assert.equal(standingWords(part({ connected: false })), "is starting");
 });

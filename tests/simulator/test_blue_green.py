@@ -19,6 +19,14 @@ def test_blue_green_drains_blue_and_nothing_comes_twice_or_out_of_order():
     everything_arrived(world)
 
 
+def test_the_cluster_that_was_drained_is_no_failover_target():
+    world = run(*GREEN[:2], base=CHECKED, until="8s")
+    assert world.forecast("billing", "green") == {}, "its topic only sends clients on"
+    assert world.view()["forecast"]["billing"] == {"from": "green", "to": {}}
+    world.seek(at_us=2_500_000)
+    assert list(world.forecast("billing", "blue")) == ["green"]
+
+
 def test_blue_green_has_no_way_back():
     world = run(*GREEN[:2], "at: 3500ms, do: migration.roll-back, tenant: acme", base=CHECKED, until="4s")
     assert refused(world) == [("migration.roll-back", "no-way-back")] and "terminated" in world.summary()["commands"][-1]["error"]

@@ -80,3 +80,16 @@ def test_looking_at_any_scenario_changes_nothing(name):
             json.dumps(starts(world, one["from"], one["to"], one["topic"]))
     other.run(until_us)
     assert world.digest() == other.digest() and world.summary() == other.summary()
+
+
+def test_replicators_of_a_region_that_is_down_are_not_running():
+    world = World.open("two-regions")
+    world.run(until_us=1_000_000)
+    assert {one["not_running"] for one in look(world)["replicators"]} == {None}
+    world.apply({"do": "cluster.crash", "cluster": "us-west"})
+    world.run(until_us=1_500_000)
+    found = {one["from"]: (one["not_running"], one["next_try_us"]) for one in look(world)["replicators"]}
+    assert found["us-west"] == ("us-west is down", None) and found["us-east"][0] is None
+    world.apply({"do": "topic.crash", "cluster": "us-east", "topic": "orders", "downtime": "1s"})
+    world.run(until_us=1_600_000)
+    assert {one["from"]: one["not_running"] for one in look(world)["replicators"]}["us-east"] == "the topic is not loaded in us-east"

@@ -2,18 +2,23 @@
  * What the panel “Topics and policies” says, from the server's answer: which replicators stand still and why, what differs between
  * clusters, in words. Nothing here knows the page.
  *
- * @typedef {object} Start a replicator of one topic: from, to, topic, state, connected, replication_backlog, delay_s, retries, last_error, next_try_us, parts
+ * @typedef {object} Start a replicator of one topic: from, to, topic, state, connected, replication_backlog, delay_s, retries, last_error, next_try_us,
+ * not_running (why no broker runs it: its region is down, its topic not loaded; null while one does), parts
  */
 
 import { counted, span } from "./format.js";
 
-/** @returns {"runs" | "stopped" | "refused" | "starting"} what a replicator is doing, for its mark and its words */
+/** @returns {"runs" | "stopped" | "refused" | "starting" | "down"} what a replicator is doing, for its mark and its words */
 export function standingOf(one) {
+  if (one.not_running) return "down";
   if (one.connected) return one.last_error ? "stopped" : "runs";
   return one.last_error ? "refused" : "starting";
 }
 
-export const STANDING_WORDS = { runs: "replicates", stopped: "connected, but stopped", refused: "does not start", starting: "is starting" };
+const STANDING_WORDS = { runs: "replicates", stopped: "connected, but stopped", refused: "does not start", starting: "is starting" };
+
+/** @returns {string} the same in words; of one that no broker runs, why */
+export const standingWords = (one) => (one.not_running ? `not running: ${one.not_running}` : STANDING_WORDS[standingOf(one)]);
 
 /** @returns {Array<string | object>} the panel's sentence, as parts */
 export function headline(replicators) {

@@ -56,9 +56,9 @@ function harmOf(count, word) {
   return [{ harm: `${counted(count, "message")} ${word}` }];
 }
 
-/** What is only in the cluster that was left is no loss where it was read there already, as in a move that drains it. */
+/** What is only in the cluster that was left is no harm where it was processed there already, as in a move that drains it. */
 function restOf({ stranded = 0, stranded_unprocessed, lost = 0 }) {
-  const left = `${whole(stranded)} stranded${stranded && stranded_unprocessed === 0 ? ", all of them read" : ""}, `;
+  const left = stranded && stranded_unprocessed === 0 ? "No unread message was left behind, " : `${whole(stranded)} stranded, `;
   return lost > 0 ? [{ soft: left }, { harm: `${whole(lost)} lost` }, { soft: "." }] : [{ soft: `${left}0 lost.` }];
 }
 

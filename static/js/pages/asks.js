@@ -1,11 +1,9 @@
-/** The questions under the sentence, once there was a failover, or something came twice in the group that is watched: each leads to the panel that answers it. */
+/** The questions under the sentence: why messages came twice or were lost, once some were; what would have helped, after a failover. Each leads to the panel that answers it. */
 
 import { isGroupLab } from "../model/groups.js";
+import { questionOf } from "../model/questions.js";
 import { latestFailover } from "../model/sentence.js";
 import { required, setText } from "../render/dom.js";
-
-/** Whoever reads that something was lost asks that first. */
-const questionOf = (over) => (over?.lost ? `Why lost${over.duplicates ? ", why twice" : ""}?` : "Why twice?");
 
 /** @param {HTMLElement} root @param {ReturnType<import("./panels.js").makePanels>} panels */
 export function makeAsks(root, panels) {
@@ -22,8 +20,10 @@ export function makeAsks(root, panels) {
   return {
     update(state, watched) {
       const over = isGroupLab(state) ? null : latestFailover(state, watched.subscription);
-      setText(why, questionOf(over));
-      const hidden = isGroupLab(state) ? !state.view.groups[watched.group]?.figures?.duplicates : !over;
+      const question = questionOf(isGroupLab(state) ? { duplicates: state.view.groups[watched.group]?.figures?.duplicates } : over);
+      if (question) setText(why, question);
+      why.hidden = !question;
+      const hidden = isGroupLab(state) ? !question : !over;
       if (line.hidden !== hidden) line.hidden = hidden;
     },
   };

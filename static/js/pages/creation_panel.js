@@ -3,7 +3,7 @@
  * One replicator is looked at over time: its refused starts climb while the metric that people watch stands at 0.
  */
 
-import { STANDING_WORDS, headline, nextTry, partsOf, standingOf } from "../model/creation.js";
+import { headline, nextTry, partsOf, standingOf, standingWords } from "../model/creation.js";
 import { counted, whole } from "../model/format.js";
 import { policyTables, topicTable } from "../render/creation_tables.js";
 import { element, putParts } from "../render/dom.js";
@@ -78,6 +78,7 @@ function make(section, { document, requests, base, getState, say, wake, plotly }
     const standing = standingOf(one);
     if (standing === "refused") return "The delay is the age of the oldest entry on the wire. Nothing is on the wire, so it is 0 however long this lasts.";
     if (standing === "stopped") return "It is connected and sends nothing more: the entry at the head waits for its schema. A new policy is asked for only after the topic was unloaded.";
+    if (standing === "down") return `No broker runs this replicator: ${one.not_running}.`;
     return one.retries ? `It runs now, after ${counted(one.retries, "start")} that came to nothing.` : "It started at once.";
   }
 
@@ -88,7 +89,7 @@ function make(section, { document, requests, base, getState, say, wake, plotly }
       element(document, `span.standing.${standing}`, { "aria-hidden": "true" }),
       element(document, "b", { text: `${one.from} → ${one.to}` }),
       ` ${one.topic} `,
-      element(document, `span${standing === "runs" ? ".soft" : ".harm-text"}`, { text: `${STANDING_WORDS[standing]}${parts ? ` (${parts})` : ""}` }),
+      element(document, `span${standing === "runs" ? ".soft" : ".harm-text"}`, { text: `${standingWords(one)}${parts ? ` (${parts})` : ""}` }),
     ]);
     const asks = [one.retries ? `refused or unreachable ${counted(one.retries, "time")}` : "", nextTry(one, answer.at_us)].filter(Boolean).join(", ");
     const shown = `connected ${one.connected} · delay ${one.delay_s} s · backlog ${whole(one.replication_backlog)}`;

@@ -5,7 +5,8 @@
 
 import { pointOn } from "../layout/links.js";
 import { FLAGS_PX } from "../layout/plane.js";
-import { span, unbroken } from "../model/format.js";
+import { span } from "../model/format.js";
+import { troubleWords } from "../model/trouble.js";
 import { element, setText } from "./dom.js";
 import { freeCell } from "./glyphs.js";
 import { prepared } from "./canvas.js";
@@ -80,7 +81,7 @@ function fill(document, made, scene, state, lane) {
   made.role.hidden = !made.role.textContent;
   setText(made.consumers.firstChild, names.length === 1 ? names[0] : `${names.length} consumers`);
   made.consumers.hidden = !reads;
-  setText(made.trouble, troubleOf(held, names, scene.plane.turned, state.view.clusters));
+  setText(made.trouble, troubleWords({ ...held, name: lane.name }, names, { turned: scene.plane.turned, clusters: state.view.clusters, links: state.view.links, topic: watched.topic }));
   made.box.classList.toggle("down", held.state !== "up");
   made.box.classList.toggle("target", lane.name === watched.target);
 }
@@ -97,17 +98,6 @@ function roleOf({ plane, lanes, watched }, view, cluster, reads) {
 function audienceWords(view, cluster, topic) {
   const found = Object.entries(view.audiences ?? {}).find(([, one]) => one.cluster === cluster && one.topic === topic);
   return found ? `${found[1].connected} of ${found[0].split("/")[0]} here` : null;
-}
-
-function troubleOf(held, names, turned, clusters) {
-  if (held.state === "down") return "down";
-  if (held.state === "lost") return "lost for good";
-  const blocked = names.filter((name) => held.cursor.consumers[name].state === "blocked");
-  if (blocked.length) return `${blocked.join(", ")} blocked`;
-  if (turned) return ""; // the crossed link says it, and a column has no room
-  const alive = (cluster) => !["down", "lost"].includes(clusters[cluster]?.state); // of one that is down its own lane says so
-  const broken = Object.entries(held.topic?.replicators ?? {}).filter(([peer, replicator]) => replicator.state === "disconnected" && alive(peer));
-  return broken.length ? `cannot reach ${broken.map(([peer]) => unbroken(peer)).join(", ")}` : "";
 }
 
 function paintSwatch(canvas, origin, theme, ratio) {
