@@ -23,7 +23,7 @@ YAML_LIMIT = 262_144
 SEED_LIMIT = 1 << 53
 """Exact in JavaScript."""
 
-OVERRIDES_LIMIT = 10_001
+OVERRIDES_LIMIT = 2_001
 """Changes given with a lab: as many as a scenario may have commands, and its end."""
 
 LABS_KEPT = 100_000

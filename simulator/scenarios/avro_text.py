@@ -21,10 +21,10 @@ def canonical_definition(value: Any) -> str:
     if isinstance(value, str) and value.lstrip().startswith(("{", "[", '"')):
         try:
             value = json.loads(value)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Wrong(f"is not JSON: {error}", f"write the Avro schema, such as {EXAMPLE}") from None
     try:
         make_avsc_object(value)
-    except (AvroException, TypeError, KeyError, AttributeError) as error:
+    except (AvroException, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise Wrong(f"is not an Avro schema: {error}", f"write it as Avro's specification says, such as {EXAMPLE}") from None
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -40,7 +40,7 @@ def normalise_command(command: Mapping[str, Any], names: KnownNames | Scenario) 
     reader = Reader(known, protocol)
     arguments = read_command(node_of(dict(command), "command"), "", reader, from_log=True)
     if arguments is BAD:
-        first = reader.problems[0]
+        first = reader.problems.kept[0]
         raise CommandError(first.code, f"{first.path}: {first.what}" if first.path else first.what, first.right)
     return arguments
 

@@ -13,10 +13,12 @@ from simulator.scenarios.compound import DISTRIBUTIONS, KINDS, SELECTIONS, key_o
 from simulator.scenarios.kinds import integer_maximum
 from simulator.scenarios.limits import INSTANTS_MAX, LISTED_MAX
 from simulator.scenarios.loader import load_scenario
+from simulator.scenarios.problems import MOST_PROBLEMS
 from simulator.scenarios.setting import Setting
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 from simulator.scenarios.shape import Key
 from simulator.scenarios.strategies import STRATEGY_NAMES
+from simulator.scenarios.tree import DEEPEST_NESTING, LARGEST_TEXT_CHARACTERS, MOST_MEMBERS, MOST_VALUES
 from simulator.scenarios.units import format_duration
 
 _HEAD = """\
@@ -29,7 +31,9 @@ runs it, `python manage.py scenarios` lists the built-in ones, and the page open
 most of the format; [`scenario.schema.json`](scenario.schema.json) lets an editor complete and check it
 (`# yaml-language-server: $schema=scenario.schema.json` as the first line).
 
-- Unknown keys are errors. Every problem of a file is reported at once, with line and column, what is wrong and what would be right; nothing is run.
+- Unknown keys are errors. The problems of a file are reported at once, with line and column, what is wrong and what would be right; nothing is run. Of more than {problems} the
+  first {problems} are told and the others counted.
+- A file has at most {characters:,} characters, {values:,} keys and values, {members:,} entries in one mapping or list, and {levels} levels; `commands` holds at most {commands:,}.
 - Durations carry a unit (`us ms s m h`) and are at most 48h, sizes too (`B KB MB GB`, thousands; `KiB MiB`, powers of two); rates are `100/s`, shares `1%`.
 - Names match `[a-z0-9][a-z0-9-]*`. A message is `producer/number`, from 0; a link is `a -> b`, or `a <-> b` for both ways.
 - Whole numbers and lists are bounded; the tables name each bound. A list holds at most {listed:,} items, a client's `at` {instants:,}.
@@ -63,7 +67,11 @@ makes one of them, `simulate NAME --compare` all; a strategy changes what subscr
 
 
 def scenarios_document() -> str:
-    parts = [_HEAD.format(listed=LISTED_MAX, instants=INSTANTS_MAX), "## Top level\n", _keys(shape.HEAD, shape.model.Scenario)]
+    head = _HEAD.format(
+        problems=MOST_PROBLEMS, characters=LARGEST_TEXT_CHARACTERS, values=MOST_VALUES, members=MOST_MEMBERS, levels=DEEPEST_NESTING, commands=shape.MOST_COMMANDS,
+        listed=LISTED_MAX, instants=INSTANTS_MAX,
+    )
+    parts = [head, "## Top level\n", _keys(shape.HEAD, shape.model.Scenario)]
     for section in shape.SECTIONS:
         parts += [f"## `{section.name}`\n", f"{section.says[0].upper()}{section.says[1:]}. At most {section.most}.\n", _keys(section.keys, section.model)]
     parts += ["## `links`\n", _LINKS.format(latency=format_duration(shape.DEFAULT_LATENCY_US)), _keys(shape.LINK)]

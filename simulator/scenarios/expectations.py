@@ -15,7 +15,7 @@ from simulator.scenarios.reader import Reader
 from simulator.scenarios.strategies import STRATEGY_NAMES
 from simulator.scenarios.tree import Node
 
-_STEP = r"[A-Za-z0-9_-]+(?:\[\d+\])*"
+_STEP = r"[A-Za-z0-9_-]+(?:\[\d{1,9}\])*"
 PATH = re.compile(rf"{_STEP}(?:\.{_STEP})*")
 MOST_EXPECTATIONS = 1000
 

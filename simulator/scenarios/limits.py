@@ -28,8 +28,8 @@ PUBLISHED_AT_ONCE_MAX = 100_000
 LISTED_MAX = 1_000
 """Items of a list in a scenario or command: a person reads them."""
 
-INSTANTS_MAX = 100_000
-"""Instants that a client's `at` lists: each is one planned event, so they are bounded like messages published at once."""
+INSTANTS_MAX = 10_000
+"""Instants that a client's `at` lists: as many entries as one list of a file may have; reading them takes half a second."""
 
 BATCH_SETTING_MAX = 10_000
 """Entries or messages that a broker setting lets through in one go: ten times Pulsar's largest default, so that one event stays short."""

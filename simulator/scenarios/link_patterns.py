@@ -25,9 +25,6 @@ def read_links(node: Node | None, reader: Reader) -> dict[tuple[str, str], LinkS
         reader.fail(node, "links", "is not a mapping", "write links: {default: {latency: 40ms}}")
         return {}
     patterns = {} if node is None or node.value is None else node.value
-    if len(patterns) > shape.MOST_LINK_PATTERNS:
-        reader.fail(node, "links", f"holds {len(patterns)} entries", f"at most {shape.MOST_LINK_PATTERNS}")
-        return {}
     layers: tuple[list[tuple[Any, dict[str, Any]]], ...] = ([], [], [])  # default, both ways, one way
     for pattern, member in patterns.items():
         pairs = _pairs(pattern, member, reader)

@@ -6,7 +6,7 @@ carries its own canonical text, from which an equal scenario loads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,10 @@ from simulator.scenarios.builtin import builtin_text, scenario_names
 from simulator.scenarios.link_patterns import read_links
 from simulator.scenarios.model import CommandSpec, Scenario
 from simulator.scenarios.names import KnownNames, check_name, check_namespace
-from simulator.scenarios.problems import Problem, ScenarioError, Wrong, suggestion
+from simulator.scenarios.problems import Problem, Problems, ScenarioError, Wrong, suggestion
 from simulator.scenarios.reader import Reader
 from simulator.scenarios.shape import Key, Section
-from simulator.scenarios.tree import Node, apply_overrides, node_of, read_tree
+from simulator.scenarios.tree import LARGEST_TEXT_CHARACTERS, MOST_VALUES, Node, apply_overrides, node_of, read_tree
 from simulator.scenarios.units import format_duration, parse_duration
 
 Override = tuple[str, str]
@@ -52,7 +52,8 @@ def load_scenario_text(
     overrides: Sequence[Override] = (),
 ) -> Scenario:
     """A scenario from its text; `source` names it in problems. Never opens a file. Raises ScenarioError."""
-    root, problems = read_tree(text, source)
+    root, found = read_tree(text, source)
+    problems = Problems(found)
     problems.extend(apply_overrides(root, overrides))
     for key, value in (("seed", seed), ("until", None if until_us is None else format_duration(until_us))):
         if value is not None and isinstance(root.value, dict):
@@ -60,13 +61,18 @@ def load_scenario_text(
     if not isinstance(root.value, dict):
         problems.append(root.problem("", "a scenario is a mapping", "begin with `format: 1`"))
         raise ScenarioError(problems)
+    if oversized := list(_oversized(root)):
+        raise ScenarioError(oversized)
     reader = Reader(KnownNames.of_sections({name: _member_names(root, name) for name in shape.ORDER}), _protocol(root))
     scenario = _read(root, reader)
     check_consistency(scenario, root, reader)
     problems.extend(reader.problems)
     if problems:
         raise ScenarioError(_in_order(problems))
-    return replace(scenario, canonical_text=canonical_text(scenario))
+    written = canonical_text(scenario)
+    if len(written) > LARGEST_TEXT_CHARACTERS or sum(map(written.count, ",:\n[{")) > MOST_VALUES:  # or the lab made from it could not be opened again
+        raise ScenarioError([root.problem("", "is too large once every default is written out", "leave some of it out")])
+    return replace(scenario, canonical_text=written)
 
 
 def parse_overrides(texts: Iterable[str]) -> list[Override]:
@@ -109,9 +115,20 @@ def _protocol(root: Node) -> str:
     return PROTOCOL_OF.get(node.text or "", "") if node is not None else ""
 
 
-def _in_order(problems: list[Problem]) -> list[Problem]:
+def _oversized(root: Node) -> Iterator[Problem]:
+    """Sections with more entries than may be: nothing else is read then, since what they refer to grows with their square."""
+    most = {section.name: section.most for section in shape.SECTIONS} | {"links": shape.MOST_LINK_PATTERNS, "commands": shape.MOST_COMMANDS}
+    for name, limit in most.items():
+        node = root.value.get(name)
+        if node is not None and isinstance(node.value, (dict, list)) and len(node.value) > limit:
+            yield node.problem(name, f"holds {len(node.value)} entries", f"at most {limit}")
+
+
+def _in_order(problems: Problems) -> Problems:
     """By place in the file; what has no place comes first. Each problem once."""
-    return sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0))
+    ordered = Problems(sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0)))
+    ordered.more = problems.more
+    return ordered
 
 
 _UNREADABLE_HEAD = {"name": "", "title": "", "family": shape.FAMILIES[0], "until_us": 1}
@@ -155,8 +172,6 @@ def _section(root: Node, section: Section, reader: Reader) -> dict[str, Any]:
     if not isinstance(node.value, dict):
         reader.fail(node, section.name, "is not a mapping", f"write {section.name}: {{name: {{…}}}}")
         return {}
-    if len(node.value) > section.most:
-        reader.fail(node, section.name, f"holds {len(node.value)} entries", f"at most {section.most}")
     found: dict[str, Any] = {}
     for name, member in node.value.items():
         path = f"{section.name}.{name}"
@@ -179,8 +194,6 @@ def _commands(node: Node | None, reader: Reader) -> tuple[CommandSpec, ...]:
     if not isinstance(node.value, list):
         reader.fail(node, "commands", "is not a list", "write - {at: 3s, do: link.cut, link: a -> b}")
         return ()
-    if len(node.value) > shape.MOST_COMMANDS:
-        reader.fail(node, "commands", f"holds {len(node.value)} entries", f"at most {shape.MOST_COMMANDS}")
     found = []
     for index, entry in enumerate(node.value):
         path = f"commands[{index}]"

@@ -9,7 +9,7 @@ from simulator.scenarios.compound import KINDS
 from simulator.scenarios.families import belongs
 from simulator.scenarios.kinds import BAD, Kind
 from simulator.scenarios.names import KnownNames
-from simulator.scenarios.problems import Problem, Wrong, suggestion
+from simulator.scenarios.problems import Problem, Problems, Suggestion, Wrong, suggestion
 from simulator.scenarios.shape import Key
 from simulator.scenarios.tree import Node
 
@@ -20,9 +20,13 @@ class Reader:
     def __init__(self, names: KnownNames, protocol: str = "") -> None:
         self.names = names
         self.protocol = protocol  # the scenario's; "" while it is not known
-        self.problems: list[Problem] = []
+        self.problems = Problems()
 
-    def fail(self, node: Node, path: str, what: str, right: str, code: str = "bad-value", at_key: bool = False) -> None:
+    def fail(self, node: Node, path: str, what: str, right: str | Suggestion, code: str = "bad-value", at_key: bool = False) -> None:
+        """Note a problem at a node; when enough are noted, only count it."""
+        if self.problems.full:
+            self.problems.more += 1
+            return
         problem = node.problem(path, what, right, at_key)
         self.problems.append(Problem(problem.source, problem.line, problem.column, path, what, right, code))
 

@@ -245,7 +245,8 @@ SESSIONS = Section("sessions", "session", model.SessionSpec, "MQTT clients with 
 
 SECTIONS = (CLUSTERS, BROKERS, NAMESPACES, SCHEMAS, TOPICS, ROLES, PRODUCERS, SUBSCRIPTIONS, CONSUMERS, AUDIENCES, TENANTS, NODES, GROUPS, PUBLISHERS, SESSIONS)
 
-MOST_COMMANDS = 10_000
+MOST_COMMANDS = 2_000
+"""Commands of a scenario: reading so many takes a second. A lab's own commands are not counted here."""
 MOST_LINK_PATTERNS = 1000
 DEFAULT_LATENCY_US = 40_000
 """Latency of a link that the scenario says nothing about."""

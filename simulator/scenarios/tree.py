@@ -9,11 +9,12 @@ Overrides (`--set a.b.c=value`) change the tree before anything is checked.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer, MaxDepthExceededError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from simulator.scenarios.problems import Problem, ScenarioError
@@ -22,6 +23,14 @@ LARGEST_TEXT_CHARACTERS = 262_144
 """A scenario file may have this many characters; the largest built-in one has about 6,000."""
 DEEPEST_NESTING = 12
 """Levels of mappings and lists; the format itself needs six."""
+MOST_VALUES = 50_000
+"""Keys and values of a file, counted while it is read: reading one takes some 50 us, a scenario of a thousand consumers has 40,000."""
+MOST_MEMBERS = 10_000
+"""Entries of one mapping or list: as many as a client's `at` may have, the longest list of the format."""
+MOST_OPEN_BRACKETS = 64
+"""Brackets open at once anywhere in the text, quoted or not: the YAML library's time grows with the square of it."""
+LONGEST_KEY_CHARACTERS = 200
+"""Characters of a key: a name has 64, the longest path of an expectation under 100."""
 LONGEST_NUMBER_CHARACTERS = 18
 """Digits of a whole number: beyond it no integer column would hold the value."""
 
@@ -34,7 +43,7 @@ _SCALARS = {
 }
 NOTHING = object()
 """The value of an override that takes its key out."""
-_STEP = re.compile(r"([^.\[\]]+)((?:\[\d+\])*)")
+_STEP = re.compile(r"([^.\[\]]+)((?:\[\d{1,9}\])*)")
 
 
 @dataclass(slots=True)
@@ -77,19 +86,61 @@ def read_tree(text: str, source: str) -> tuple[Node, list[Problem]]:
     """The tree of a YAML text and what is wrong with it as YAML. Raises ScenarioError when there is no tree at all."""
     if len(text) > LARGEST_TEXT_CHARACTERS:
         raise _no_tree(source, None, f"the text has {len(text)} characters", f"at most {LARGEST_TEXT_CHARACTERS} are read")
+    if _most_open_brackets(text) > MOST_OPEN_BRACKETS:
+        raise _no_tree(source, None, f"nested too deeply: more than {MOST_OPEN_BRACKETS} brackets are open at once", f"at most {DEEPEST_NESTING} levels are read")
+    yaml = YAML(typ="safe", pure=True)
+    yaml.max_depth, yaml.Composer = DEEPEST_NESTING, _BoundedComposer
     try:
-        root = YAML(typ="safe", pure=True).compose(text)
+        root = yaml.compose(text)
+    except _TooMuch as error:
+        raise _no_tree(source, error.problem_mark, error.problem, f"at most {error.most} are read") from None
+    except MaxDepthExceededError as error:
+        raise _no_tree(source, error.problem_mark, "nested too deeply", f"at most {DEEPEST_NESTING} levels are read") from None
     except MarkedYAMLError as error:
         words = " ".join(part for part in (error.context, error.problem) if part)
         raise _no_tree(source, error.problem_mark or error.context_mark, f"not YAML: {words}", "") from None
     except YAMLError as error:
         raise _no_tree(source, None, f"not YAML: {str(error).splitlines()[0]}", "") from None
-    except RecursionError:
-        raise _no_tree(source, None, "nested too deeply", f"at most {DEEPEST_NESTING} levels are read") from None
     if root is None:
         raise _no_tree(source, None, "the text is empty", "a scenario begins with `format: 1`")
     problems: list[Problem] = []
-    return _convert(root, source, "", _Converting([], problems, {}, [])), problems
+    return _convert(root, source, "", _Converting([], problems, {}, [0, 0])), problems
+
+
+class _TooMuch(MarkedYAMLError):
+    """There is more in the text than is read; `most` is the limit."""
+
+    def __init__(self, words: str, mark: Any, most: int) -> None:
+        super().__init__(problem=words, problem_mark=mark)
+        self.most = most
+
+
+class _BoundedComposer(Composer):
+    """Composes nodes as long as they are not too many, so that a large text is refused before it has been read."""
+
+    def __init__(self, loader: Any = None) -> None:
+        super().__init__(loader)
+        self.warn_double_anchors = False  # an anchor is a problem in any case
+        self._count = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        self._count += 1
+        if self._count > MOST_VALUES:
+            raise _TooMuch("too many keys and values", self.parser.peek_event().start_mark, MOST_VALUES)
+        if parent is not None and len(parent.value) >= MOST_MEMBERS:
+            raise _TooMuch("too many entries in one mapping or list", self.parser.peek_event().start_mark, MOST_MEMBERS)
+        return super().compose_node(parent, index)
+
+
+def _most_open_brackets(text: str) -> int:
+    """How many brackets are open at once, at most, as far as that matters."""
+    depth = most = 0
+    for bracket in re.findall(r"[\[\]{}]", text):
+        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
+        most = max(most, depth)
+        if most > MOST_OPEN_BRACKETS:
+            break
+    return most
 
 
 def apply_overrides(root: Node, overrides: Sequence[tuple[str, str]]) -> list[Problem]:
@@ -101,7 +152,7 @@ def apply_overrides(root: Node, overrides: Sequence[tuple[str, str]]) -> list[Pr
         try:
             value, found = read_tree(text, source) if text.strip() else (Node(NOTHING, source), [])
         except ScenarioError as error:
-            problems.extend(error.problems)
+            problems.extend(error.kept)
             continue
         problems.extend(found)
         _forget_places(value)
@@ -117,12 +168,12 @@ def _no_tree(source: str, mark: Any, what: str, right: str) -> ScenarioError:
 
 
 class _Converting(NamedTuple):
-    """What every node under way shares: the nodes around it, the problems so far, the anchors that are told already, how many nodes there were."""
+    """What every node under way shares: the nodes around it, the problems so far, the anchors that are told already, how much was read."""
 
     above: list[Any]
     problems: list[Problem]
     told: dict[str, bool]
-    nodes: list[bool]
+    read: list[int]  # nodes, and characters of scalars
 
     def inside(self, node: Any) -> _Converting:
         return self._replace(above=[*self.above, node])
@@ -130,8 +181,9 @@ class _Converting(NamedTuple):
 
 def _convert(node: Any, source: str, path: str, under_way: _Converting) -> Node:
     made = Node(None, source, node.start_mark.line + 1, node.start_mark.column + 1)
-    under_way.nodes.append(True)
-    if len(under_way.nodes) > LARGEST_TEXT_CHARACTERS // 2:
+    under_way.read[0] += 1
+    under_way.read[1] += len(node.value) if node.id == "scalar" else 0
+    if under_way.read[0] > MOST_VALUES or under_way.read[1] > LARGEST_TEXT_CHARACTERS:
         raise _no_tree(source, node.start_mark, "aliases unfold into too much", "write plain YAML, without anchors")
     if node.anchor is not None and node.anchor not in under_way.told:
         under_way.told[node.anchor] = True
@@ -155,6 +207,9 @@ def _convert_mapping(node: Any, source: str, path: str, under_way: _Converting) 
     for key_node, value_node in node.value:
         line, column = key_node.start_mark.line + 1, key_node.start_mark.column + 1
         key = key_node.value if key_node.id == "scalar" else None
+        if key is not None and len(key) > LONGEST_KEY_CHARACTERS:
+            under_way.problems.append(Problem(source, line, column, path, f'the key "{key[:40]}…" has {len(key)} characters', f"at most {LONGEST_KEY_CHARACTERS}"))
+            continue
         inner = f"{path}.{key}" if path else str(key)
         if key is None or key == "<<":
             under_way.problems.append(Problem(source, line, column, path, "a key is plain text", "write each key out"))
@@ -181,14 +236,23 @@ def _convert_scalar(node: Any, made: Node, path: str, problems: list[Problem]) -
         if len(text) > LONGEST_NUMBER_CHARACTERS:
             problems.append(made.problem(path, "a number this long", "write fewer digits"))
             return f"{text[:LONGEST_NUMBER_CHARACTERS]}…"
-        return int(text) if re.fullmatch(r"[-+]?\d+", text) else int(text, 0)
+        return _value(lambda _: int(text) if re.fullmatch(r"[-+]?\d+", text) else int(text, 0), node, made, path, problems)
     if tag == "float" and not re.search(r"\d", node.value):
         problems.append(made.problem(path, f"{node.value} is not a number here", "write a finite number"))
         return node.value
     if tag not in _SCALARS:
         problems.append(made.problem(path, f"tag {node.tag}", "write a plain value"))
         return node.value
-    return _SCALARS[tag](node.value)
+    return _value(_SCALARS[tag], node, made, path, problems)
+
+
+def _value(read: Callable[[str], Any], node: Any, made: Node, path: str, problems: list[Problem]) -> Any:
+    """What `read` makes of a scalar; a tag may promise what the text is not (`!!int 0xZZ`)."""
+    try:
+        return read(node.value)
+    except ValueError:
+        problems.append(made.problem(path, f'"{node.value[:40]}" is not what its tag {node.tag} says', "write a plain value"))
+        return node.value
 
 
 def _forget_places(node: Node) -> None:
@@ -236,4 +300,4 @@ def _steps(path: str) -> list[str | int]:
             return []
         steps.append(match[1].strip())
         steps.extend(int(number) for number in re.findall(r"\d+", match[2]))
-    return steps
+    return steps if len(steps) <= DEEPEST_NESTING else []

@@ -68,7 +68,7 @@ def broker_of(runtime: Runtime, cluster: str, name: str) -> Broker:
     """A declared broker of the cluster."""
     brokers = {broker.name: broker for broker in runtime.clusters[cluster].brokers}
     if name not in brokers:
-        raise CommandError("no-broker", f"{name} is not a broker of {cluster}", suggestion(name, brokers))
+        raise CommandError("no-broker", f"{name} is not a broker of {cluster}", str(suggestion(name, brokers)))
     return brokers[name]
 
 
