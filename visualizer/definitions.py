@@ -15,6 +15,7 @@ from asgiref.sync import sync_to_async
 from simulator import ENGINE_VERSION, load_scenario, load_scenario_text, scenario_names
 from simulator.what_if import variants
 from visualizer.models import Lab, LabCommand, fresh_token, hash_of
+from visualizer.scenario_reading import read_in_turn
 from visualizer.wire import Refused
 
 YAML_LIMIT = 262_144
@@ -132,10 +133,10 @@ def _scenario_asked_for(given: dict[str, Any], seed: int | None) -> Any:
     if name is not None:
         if name not in scenario_names():
             raise Refused("unknown-scenario", f"There is no built-in scenario {str(name)[:60]!r}.", f"One of {', '.join(scenario_names())}.")
-        return load_scenario(name, seed=seed, overrides=overrides) if overrides else builtin_scenario(name, seed)
+        return read_in_turn(load_scenario, name, seed=seed, overrides=overrides) if overrides else builtin_scenario(name, seed)
     if not isinstance(text, str) or len(text) > YAML_LIMIT:
         raise Refused("bad-field", "yaml is not a text that can be taken.", f"Give at most {YAML_LIMIT:,} characters.")
-    return load_scenario_text(text, seed=seed, overrides=overrides) if overrides else read_scenario(text, seed)
+    return read_in_turn(load_scenario_text, text, seed=seed, overrides=overrides) if overrides else read_in_turn(read_scenario, text, seed)
 
 
 def _store(scenario: Any, at_us: int = 0) -> NewLab:

@@ -59,7 +59,7 @@ def _given(request: HttpRequest) -> dict[str, Any]:
 
 def _problems(error: ScenarioError) -> dict[str, Any]:
     problems = [{"line": problem.line, "column": problem.column, "path": problem.path, "message": problem.what, "hint": problem.right} for problem in error.problems]
-    return {"code": "bad-scenario", "error": f"The scenario cannot be used: {len(problems)} problem(s).\n{error}", "hint": "Mend every place named and try again.", "problems": problems}
+    return {"code": "bad-scenario", "error": f"The scenario cannot be used: {error.count:,} problem(s).\n{error}", "hint": "Fix every place named and try again.", "problems": problems}
 
 
 def _to_page(made: NewLab) -> HttpResponse:

@@ -11,6 +11,7 @@ from typing import Any
 
 from simulator import Scenario, ScenarioError
 from visualizer.definitions import YAML_LIMIT, read_scenario
+from visualizer.scenario_reading import read_in_turn
 from visualizer.setups.form import CONSUMERS_READ, Line, completed, composed, number_of_consumers
 from visualizer.wire import Refused
 
@@ -51,11 +52,11 @@ def failure_of(scenario: Scenario) -> Failure | None:
 
 
 def read_text(text: str) -> Reading:
-    """A text of one's own. Raises Refused when it is too long to be read at all."""
+    """A text of one's own, from a thread that may wait. Raises Refused when it is too long to be read at all, or too many wait to be read."""
     if len(text) > YAML_LIMIT:
         raise Refused("bad-field", f"The text has {len(text):,} characters.", f"At most {YAML_LIMIT:,} are taken.")
     try:
-        return Reading(text, read_scenario(text, None))
+        return Reading(text, read_in_turn(read_scenario, text, None))
     except ScenarioError as error:
         return Reading(text, None, [_problem(problem) for problem in error.problems])
 

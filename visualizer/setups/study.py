@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
 
 from simulator import ScenarioError, World, load_scenario_text
+from visualizer.scenario_reading import read_soon
 from visualizer.setups.reading import NO_FAILURE, Failure, read_text
 from visualizer.setups.variations import Variation, period_us, variations
 from visualizer.slices import SliceSize
@@ -30,7 +32,7 @@ FIGURES = ("at_us", "duplicates", "redeliveries", "lost", "stranded", "stranded_
 
 Tell = Callable[[dict[str, Any]], None]
 
-_load = sync_to_async(load_scenario_text, thread_sensitive=False)
+_load = partial(read_soon, load_scenario_text)
 _read = sync_to_async(read_text, thread_sensitive=False)
 _build = sync_to_async(lambda scenario: World.from_scenario(scenario, rows_max=ROWS_OF_A_RUN), thread_sensitive=False)
 

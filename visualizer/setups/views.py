@@ -25,7 +25,10 @@ from visualizer.wire import Refused, json_object
 @require_GET
 def set_up_page(request: HttpRequest) -> HttpResponse:
     values = values_from(request.GET.dict())
-    lines, reading = read_form(values)
+    try:
+        lines, reading = read_form(values)
+    except Refused as refused:
+        return refusal(refused)
     content = {
         "groups": grouped(values, reading.problems),
         "lines": [line.pieces for line in lines],
@@ -41,7 +44,10 @@ def set_up_page(request: HttpRequest) -> HttpResponse:
 def scenario_of_form(request: HttpRequest) -> HttpResponse:
     """The same address with its values: the text, the field of each piece of it, and every problem at its field."""
     values = values_from(request.GET.dict())
-    lines, reading = read_form(values)
+    try:
+        lines, reading = read_form(values)
+    except Refused as refused:
+        return refusal(refused)
     regions = list(dict.fromkeys(regions_of(values)))
     pairs = [{"name": (name := round_trip_name(*pair)), "between": pair, "value": values[name]} for pair in combinations(regions, 2)]
     answer = {**_answer(reading), "yaml": reading.text, "lines": [line.pieces for line in lines], "regions": regions, "pairs": pairs, "from": values["from"], "to": values["to"]}

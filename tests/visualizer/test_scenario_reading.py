@@ -1,0 +1,79 @@
+"""Texts of scenarios are read one at a time, off the event loop; what is said of a text that is wrong everywhere is short."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+from django.test import AsyncClient
+
+from tests.visualizer.pages import SCENARIO
+from visualizer import definitions, scenario_reading
+from visualizer.scenario_reading import WAITING_TEXTS, read_in_turn
+from visualizer.setups import study
+from visualizer.wire import Refused
+
+ANSWER_BYTES = 150_000
+"""A hundred problems that list every known key."""
+
+WRONG = "format: 1\n" + "".join(f"k{number}: 1\n" for number in range(9_000))
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def threads(monkeypatch):
+    """Names of the threads in which texts are read."""
+    names = []
+    plain = definitions.load_scenario_text
+
+    def reading(*given, **how):
+        names.append(threading.current_thread().name)
+        return plain(*given, **how)
+
+    monkeypatch.setattr(definitions, "load_scenario_text", reading)
+    definitions.read_scenario.cache_clear()
+    return names
+
+
+@pytest.mark.parametrize("body", [{"yaml": SCENARIO}, {"yaml": WRONG}, {"yaml": SCENARIO, "set": [["until", "9s"]]}], ids=["good", "wrong", "changed"])
+async def test_a_visitors_text_is_read_in_the_one_thread_for_it(threads, body):
+    await AsyncClient().post("/labs/", json.dumps(body), content_type="application/json")
+    assert [name.rsplit("_", 1)[0] for name in threads] == ["scenario-reading"]
+
+
+@pytest.mark.parametrize("path", ["/my-set-up/", "/my-set-up/scenario.json", "/my-set-up/check/"])
+async def test_so_is_a_set_up(threads, path):
+    client = AsyncClient()
+    answer = await (client.post(path, json.dumps({"yaml": SCENARIO}), content_type="application/json") if path.endswith("check/") else client.get(path))
+    assert answer.status_code == 200
+    assert [name.rsplit("_", 1)[0] for name in threads] == ["scenario-reading"]
+
+
+async def test_and_each_of_a_set_ups_runs():
+    def name(text, **how):
+        return threading.current_thread().name
+
+    reading = study.partial(scenario_reading.read_soon, name)
+    assert study._load.func is scenario_reading.read_soon and (await reading("text")).startswith("scenario-reading")
+
+
+@pytest.mark.parametrize("path", ["/labs/", "/my-set-up/check/"])
+async def test_the_answer_about_nine_thousand_problems_is_short(path):
+    answer = await AsyncClient().post(path, json.dumps({"yaml": WRONG}), content_type="application/json")
+    problems = answer.json()["problems"]
+    assert len(problems) == 101 and problems[-1]["message"].startswith("and 8,90") and problems[-1]["line"] is None
+    assert len(answer.content) < ANSWER_BYTES
+
+
+def test_when_too_many_wait_a_text_is_refused():
+    go_on = threading.Event()
+    waiting = [scenario_reading._submitted(go_on.wait) for _ in range(WAITING_TEXTS)]
+    try:
+        with pytest.raises(Refused, match="wait to be read") as refused:
+            read_in_turn(len, "text")
+        assert refused.value.code == "too-many"
+    finally:
+        go_on.set()
+    assert all(one.result() for one in waiting) and read_in_turn(len, "text") == 4
