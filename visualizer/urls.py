@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from visualizer import gallery, mine, questions, views
+from visualizer import gallery, mine, page_scripts, questions, views
 from visualizer.arguments import DIGITS
 from visualizer.comparisons import views as comparisons
 from visualizer.setups import views as setups
@@ -22,6 +22,7 @@ app_name = "visualizer"
 
 urlpatterns = [
     path("", gallery.gallery, name="gallery"),
+    path("scripts/<slug:page>.js", page_scripts.page_script, name="script"),
     path("scenarios/pictures.json", gallery.pictures, name="pictures"),
     path("scenarios/outcomes.json", gallery.outcomes, name="outcomes"),
     path("my-set-up/", setups.set_up_page, name="set-up"),

@@ -18,6 +18,7 @@ from script.support.temporary_site import Site, temporary_site
 ROUND_MS, SETTLE_MS = 3000, 2000
 LIMIT_MS = 16.0
 FIRST_PAINT_MS = 1000.0
+DRAWN_MS = 800.0
 ANIMATION_FRAMES = "window.animationFrames = 0; (function count() { window.animationFrames += 1; requestAnimationFrame(count); })();"
 WHEN_DRAWN = """addEventListener("DOMContentLoaded", () => {
   const lab = document.querySelector(".lab");
@@ -48,12 +49,12 @@ def measure() -> list[Figure]:
             figure, shown = script_ms_per_frame(browser, site, site.open_lab(yaml=text), from_us, presses, height)
             title = f"script time per frame, {name} ({shown['entries']:,} entries, {shown['flights']} in flight)"
             figures.append(Figure("page", title, figure, "ms", "two regions, 10 messages/s", quiet, f"under {LIMIT_MS:g} ms", figure < LIMIT_MS))
-        figures += [_first_picture(browser, site), _comparison(browser, site)]
+        figures += [*_first_picture(browser, site), _comparison(browser, site)]
         browser.close()
     return figures
 
 
-def _first_picture(browser: Any, site: Site) -> Figure:
+def _first_picture(browser: Any, site: Site) -> list[Figure]:
     """From the click to the first words on the page, and to the logs drawn: the median over fresh visits with an empty cache."""
     made = site.open_lab(scenario="region-down")
     paints, drawings = [], []
@@ -66,7 +67,10 @@ def _first_picture(browser: Any, site: Site) -> Figure:
         paints.append(page.evaluate("() => performance.getEntriesByName('first-contentful-paint')[0].startTime"))
         drawings.append(page.evaluate("() => globalThis.drawnAt"))
         context.close()
-    return Figure("page", "first paint of a lab", median(paints), "ms", "the logs drawn", median(drawings), f"under {FIRST_PAINT_MS:g} ms", median(paints) < FIRST_PAINT_MS)
+    return [
+        Figure("page", "first paint of a lab", median(paints), "ms", target=f"under {FIRST_PAINT_MS:g} ms", met=median(paints) < FIRST_PAINT_MS),
+        Figure("page", "logs of a lab drawn", median(drawings), "ms", "first paint", median(paints), f"under {DRAWN_MS:g} ms", median(drawings) < DRAWN_MS),
+    ]
 
 
 def _comparison(browser: Any, site: Site) -> Figure:

@@ -1,0 +1,96 @@
+"""The page's modules as one script: two hundred requests for small files take a browser a second and a half.
+
+Rules: `static/js` holds native ES modules and stays the source. They run as they are in Node's tests. Here each
+module becomes a function in the order of imports, so that names stay apart. Only forms that the modules use are understood:
+named imports from relative paths, exported declarations and export lists. Anything else is an error, never a guess.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+from functools import lru_cache
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import condition, require_safe
+
+PAGES = ("comparison", "gallery", "lab", "labs", "set_up")
+"""The entries: `static/js/pages/{name}.js`."""
+
+_IMPORT = re.compile(r"""^import \{(?P<names>[^{}]*)\} from "(?P<path>\.[^"]+)";$""", re.MULTILINE)
+_DECLARATION = re.compile(r"^export (?=(?:async )?(?:function|const|class) (?P<name>\w+))", re.MULTILINE)
+_LIST = re.compile(r"^export \{(?P<names>[^{}]*)\};$", re.MULTILINE)
+_LEFT = re.compile(r"^(?:import|export)\b.*$", re.MULTILINE)
+
+
+class NotUnderstood(Exception):
+    """A module is written in a form that cannot be put into one script."""
+
+
+def one_script(entry: str) -> str:
+    """The script of an entry, a path below the static folder, with all modules that it needs. Raises NotUnderstood."""
+    parts: dict[str, str] = {}
+    _add(entry, parts)
+    return "const modules = {};\n" + "".join(parts.values())
+
+
+def _add(module: str, parts: dict[str, str]) -> None:
+    """Put a module after everything that it imports; `parts` keeps the order."""
+    if module in parts:
+        return
+    path = finders.find(module)
+    if path is None:
+        raise NotUnderstood(f"{module} is imported and does not exist.")
+    source = Path(path).read_text(encoding="utf-8")
+    for found in _IMPORT.finditer(source):
+        _add(_neighbour(module, found["path"]), parts)
+    parts[module] = _as_function(module, source)
+
+
+def _as_function(module: str, source: str) -> str:
+    exported = [found["name"] for found in _DECLARATION.finditer(source)]
+    for found in _LIST.finditer(source):
+        exported += [": ".join(reversed(name.split(" as "))) for name in _names(found["names"])]
+
+    def imported(found: re.Match[str]) -> str:
+        names = ", ".join(name.replace(" as ", ": ") for name in _names(found["names"]))
+        return f'const {{ {names} }} = modules["{_neighbour(module, found["path"])}"];'
+
+    body = _LIST.sub("", _DECLARATION.sub("", _IMPORT.sub(imported, source)))
+    if left := _LEFT.search(body):
+        raise NotUnderstood(f"{module}: {left[0]!r} is no named import from a relative path, exported declaration or export list.")
+    return f'// {module}\nmodules["{module}"] = (() => {{\n{body}\nreturn {{ {", ".join(exported)} }};\n}})();\n'
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _neighbour(module: str, path: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(module), path))
+
+
+@lru_cache(maxsize=len(PAGES))
+def _kept(page: str) -> tuple[bytes, str]:
+    """The script of a page and its ETag; files do not change while a server runs, unless in debug mode."""
+    body = one_script(f"js/pages/{page}.js").encode()
+    return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+
+
+def _script(page: str) -> tuple[bytes, str]:
+    if page not in PAGES:
+        raise Http404
+    return _kept.__wrapped__(page) if settings.DEBUG else _kept(page)
+
+
+@require_safe
+@gzip_page
+@condition(etag_func=lambda _request, page: _script(page)[1])
+def page_script(_request: HttpRequest, page: str) -> HttpResponse:
+    """`/scripts/{page}.js`; a browser asks each time whether it changed, as for every static file."""
+    return HttpResponse(_script(page)[0], content_type="text/javascript; charset=utf-8", headers={"Cache-Control": "no-cache"})
