@@ -6,6 +6,7 @@ dash or its place; nothing moves. Instants are seconds of simulated time.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 HARM, HARM_VEIL, INK, INK_2, GREY, LINE, PROTOCOL = (f"var(--{name})" for name in ("harm", "harm-veil", "ink", "ink-2", "line-strong", "line", "proto"))
@@ -14,19 +15,34 @@ HARM, HARM_VEIL, INK, INK_2, GREY, LINE, PROTOCOL = (f"var(--{name})" for name i
 ORIGINS = 4
 """Hues and shapes of regions, as many as the lab's."""
 
+NAMED_HUES = {"blue": 0, "amber": 1, "orange": 1, "green": 2, "teal": 2, "olive": 3, "yellow": 3}
+"""Hues by the words that cluster names use for them: a cluster named green must not be drawn amber. The page's `theme.js` has the same table."""
+
 FONT = {"family": 'Inter, "Segoe UI", "Helvetica Neue", "Liberation Sans", Arial, sans-serif', "size": 12, "color": INK_2}
 KINDS = (("duplicate", "twice", HARM, 1.0), ("redelivery", "redelivered", INK, 0.9), ("again", "repeats", GREY, 0.7))
 
 
 def region_number(cluster: str | None, clusters: list[str]) -> int | None:
-    """The number of a region's hue and shape: its place in the sorted names."""
+    """The number of a region's shape: its place in the sorted names."""
     return clusters.index(cluster) % ORIGINS if cluster in clusters else None
 
 
 def region_colour(cluster: str | None, clusters: list[str]) -> str:
     """The hue of a region."""
     number = region_number(cluster, clusters)
-    return GREY if number is None else f"var(--origin-{number})"
+    return GREY if number is None else f"var(--origin-{hues_of(clusters)[number]})"
+
+
+def hues_of(clusters: list[str]) -> list[int]:
+    """The hue of each region number: the number itself, but a name that speaks of a colour gets that one."""
+    wanted = [_hue_in(cluster) for cluster in [*clusters[:ORIGINS], *[""] * (ORIGINS - len(clusters))]]
+    claimed = [hue if hue is not None and wanted.index(hue) == number else None for number, hue in enumerate(wanted)]
+    free = [hue for hue in range(ORIGINS) if hue not in claimed]
+    return [free.pop(free.index(number) if number in free else 0) if hue is None else hue for number, hue in enumerate(claimed)]
+
+
+def _hue_in(name: str) -> int | None:
+    return next((NAMED_HUES[word] for word in re.split(r"[^a-z]+", name.lower()) if word in NAMED_HUES), None)
 
 
 def layout(height: int, **more: Any) -> dict[str, Any]:

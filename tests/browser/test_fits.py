@@ -77,7 +77,7 @@ def misfits(page: Any, how: str = MISFITS) -> list[str]:
 @pytest.fixture(scope="module")
 def runs(site):
     """One lab per scenario for all sizes; each with something else that may not fit."""
-    return {name: site.open_lab(scenario=name) for name in ("region-down", "figure-4")}
+    return {name: site.open_lab(scenario=name) for name in ("region-down", "figure-4", "groups-two-readers", "groups-thousand-streams")}
 
 
 class Of:
@@ -90,7 +90,7 @@ LOOKS = {"": SIZES, "?theme=dark": [size for size in SIZES if size[0] < 1000], "
 
 
 @pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize(("name", "at_us"), [("region-down", 5_850_000), ("figure-4", 2_900_000)])
+@pytest.mark.parametrize(("name", "at_us"), [("region-down", 5_850_000), ("figure-4", 2_900_000), ("groups-two-readers", 11_000_000)])
 def test_a_lab_fits(make_lab, runs, name, at_us, look):
     """Opened at each size anew, in one page: a browser that has seen the lab before is half the work."""
     lab, bad = make_lab(of=Of(runs[name])), {}
@@ -106,6 +106,34 @@ def test_a_lab_fits(make_lab, runs, name, at_us, look):
         lab.page.goto("about:blank")
         lab.troubles.clear()  # what it said when it was left
     assert bad == {}
+
+
+def test_a_thousand_streams_fit_a_phone(make_lab, runs):
+    lab = make_lab(of=Of(runs["groups-thousand-streams"]))
+    lab.page.set_viewport_size({"width": 360, "height": 740})
+    lab.open()
+    lab.seek(2_600_000)
+    assert misfits(lab.page) == []
+
+
+TOO_SMALL = """() => [...document.querySelectorAll(".handle")].filter((handle) => handle.checkVisibility() && handle.textContent.trim()).flatMap((handle) => {
+  const box = handle.getBoundingClientRect();
+  const around = getComputedStyle(handle, "::after");
+  const height = box.height - Number.parseFloat(around.top) - Number.parseFloat(around.bottom);
+  return height >= 40 ? [] : [`${handle.textContent.trim()}: ${Math.round(height)} px`];
+})"""
+
+
+@pytest.mark.parametrize(("name", "at_us"), [("region-down", 5_300_000), ("groups-two-readers", 11_000_000)])
+def test_a_finger_hits_what_can_be_broken(make_lab, runs, name, at_us):
+    """On a phone: 40 px at least, the room around a button included."""
+    lab = make_lab(of=Of(runs[name]))
+    lab.page.set_viewport_size({"width": 390, "height": 844})
+    lab.open()
+    lab.seek(at_us)
+    lab.at_rest()
+    assert lab.page.evaluate("() => document.querySelectorAll('.handle').length") > 3
+    assert lab.page.evaluate(TOO_SMALL) == []
 
 
 def test_a_planted_fault_is_found(make_lab, runs):

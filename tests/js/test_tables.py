@@ -13,6 +13,7 @@ from typing import Any
 
 from simulator.scenarios.command_table import COMMANDS
 from simulator.trace.registry import EVENT_TYPES, MARKER_TYPES
+from spark_reports.html.charts import hues_of
 from visualizer.wire import FASTEST, INBOUND, SLOWEST, WIRE_VERSION
 
 PAGE = Path(__file__).resolve().parents[2] / "static" / "js"
@@ -82,3 +83,10 @@ def test_what_the_page_sends_is_what_the_server_takes():
 
     assert [decode(json.dumps(message))["type"] for message in sent] == [message["type"] for message in sent]
     assert {message["type"] for message in sent} | {"hello", "seen"} == set(INBOUND)
+
+
+def test_page_and_report_give_a_cluster_the_same_hue():
+    cases = [["a", "b"], ["blue", "green"], ["amber", "blue"], ["eu", "green"], ["green-1", "green-2"], ["east", "us-blue", "us-green", "west", "yellow"]]
+    assert of_the_page("render/theme.js", f"{json.dumps(cases)}.map(page.huesOf)") == [hues_of(names) for names in cases]
+    assert hues_of(["blue", "green"])[:2] == [0, 2]  # blue is blue, green is green
+    assert all(sorted(hues_of(names)) == [0, 1, 2, 3] for names in cases)

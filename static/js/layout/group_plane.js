@@ -21,6 +21,17 @@ const HEAD = 24;
 const GAP = 8;
 const WIDEST_CARD = 236;
 
+/** Between nodes, px at scale 1: names of messages on their way stand here, so it is as wide as two whole cards leave room for. */
+const NARROWEST_GUTTER = 84;
+const WIDEST_GUTTER = 172;
+
+/** Room around the leader's card inside its node, px at scale 1: its upper edge carries a badge. */
+const LEADER_TOP = 14;
+const LEADER_FOOT = 10;
+
+/** A node's outline is drawn half outside its box, px. */
+const EDGE = 1;
+
 /**
  * @param {{width: number, scale: number, nodes: string[], clients: import("../model/groups.js").Client[], home: string | null, pairs: string[][]}} given
  *   home: the node of the leader, or of the dead one that is believed; pairs of nodes that a link joins
@@ -36,28 +47,33 @@ export function makeGroupPlane({ width, scale, nodes, clients, home, pairs }) {
 }
 
 function aroundLeader(width, k, nodes, at, home, size) {
-  const gutter = (nodes.length > 1 ? 84 : 44) * k;
-  const side = (width - size.width) / 2 - gutter;
+  const beside = (width - size.width) / 2;
+  const room = beside - (WIDEST_CARD + 2 * GAP) * k;
+  const gutter = nodes.length > 1 ? Math.max(NARROWEST_GUTTER * k, Math.min(WIDEST_GUTTER * k, room)) : 44 * k;
+  const side = beside - gutter;
   const leader_x = side + gutter;
   if (nodes.length === 1) return oneNode(width, k, nodes[0], at(nodes[0]), { side, gutter, size });
   const columns = [[], []];
   nodes.forEach((node, place) => columns[place % 2].push(node));
   for (const column of columns) if (column.includes(home)) column.sort((a, b) => Number(b === home) - Number(a === home));
   const places = [];
-  let foot = size.height + 20 * k;
+  const with_leader = size.height + (LEADER_TOP + LEADER_FOOT) * k;
+  let foot = with_leader;
   columns.forEach((column, which) => {
-    let y = 0;
+    let y = EDGE;
     for (const node of column) {
-      const x = which === 0 ? 0 : width - side;
-      const height = Math.max(node === home ? size.height + 20 * k : 0, heightOf(at(node), side, k));
-      const made = nodePlace(node, { x, y, width: side, height }, at(node), k, 0, which === 0);
+      const x = which === 0 ? EDGE : width - side;
+      const height = Math.max(node === home ? with_leader : 0, heightOf(at(node), side, k));
+      const made = nodePlace(node, { x, y, width: side - EDGE, height }, at(node), k, 0, which === 0);
       places.push(node === home ? { ...made, box: withLeader(made.box, leader_x, size.width, k) } : made);
       y += height + 14 * k;
     }
     foot = Math.max(foot, y - 14 * k);
   });
-  const tallest = Math.max(...places.filter(({ box }) => box.y === 0).map(({ box }) => box.height));
-  return { nodes: places, leader: { x: leader_x, y: Math.max(10 * k, Math.min(26 * k, (tallest - size.height) / 2)), ...size }, foot };
+  const at_home = places.find(({ name }) => name === home);
+  const spare = (at_home?.box.height ?? with_leader) - size.height;
+  const y = EDGE + Math.max(LEADER_TOP * k, Math.min(26 * k, spare / 2));
+  return { nodes: places, leader: { x: leader_x, y: Math.min(y, EDGE + spare - LEADER_FOOT * k), ...size }, foot };
 }
 
 /** The leader's node reaches around the leader. */
@@ -72,20 +88,20 @@ function oneNode(width, k, name, clients, { side, gutter, size }) {
   const sides = [clients.slice(0, half), clients.slice(half)];
   const dense = half > CARDS_MAX;
   const height = Math.max(size.height + 34 * k, ...sides.map((some) => heightOf(some, side - 12 * k, k)));
-  const cards = sides.flatMap((some, which) => cardsIn({ x: which === 0 ? 0 : width - side + 12 * k, y: 0, width: side - 12 * k, height }, some, k, which === 0));
-  return { nodes: [{ name, box: { x: 0, y: 0, width, height }, cards, dense }], leader: { x: side + gutter, y: 24 * k, ...size }, foot: height };
+  const cards = sides.flatMap((some, which) => cardsIn({ x: which === 0 ? 0 : width - side + 12 * k, y: EDGE, width: side - 12 * k, height }, some, k, which === 0));
+  return { nodes: [{ name, box: { x: EDGE, y: EDGE, width: width - 2 * EDGE, height }, cards, dense }], leader: { x: side + gutter, y: 24 * k, ...size }, foot: EDGE + height };
 }
 
 function oneColumn(width, k, nodes, at, home, size) {
   const places = [];
   const order = [...nodes].sort((a, b) => Number(b === home) - Number(a === home));
-  let y = 0;
-  let leader = { x: 12, y: 0, ...size };
+  let y = EDGE;
+  let leader = { x: 12, y: EDGE, ...size };
   if (home === null) y = size.height + 12;
   for (const node of order) {
     const extra = node === home ? size.height + 14 : 0;
     const height = heightOf(at(node), width, k) + extra;
-    const place = nodePlace(node, { x: 0, y, width, height }, at(node), k, extra);
+    const place = nodePlace(node, { x: EDGE, y, width: width - 2 * EDGE, height }, at(node), k, extra);
     if (node === home) leader = { x: 12, y: y + HEAD + 4, ...size };
     places.push(place);
     y += height + 30;

@@ -26,7 +26,7 @@ export function layTapes(tapes, { width, scale: k, turned, top }) {
   let y = top;
   const rows = tapes.map((tape) => {
     const strips = 1 + Math.max(1, tape.readers.length);
-    const words = turned ? (tall ? 50 : 22) : 0; // its name, and the cursors' names between
+    const words = turned ? (tall ? 62 : 22) : 0; // its name, and two lines of the cursors' names between
     const height = words + strips * (body + 1) + (tall ? (isOver(tape) ? 16 : 38) * k : 10 * k);
     const room = (x1 - x0) / unit_px;
     const first = Math.max(0, Math.min(firstOf(tape), Math.max(0, tape.length - Math.floor(room))));

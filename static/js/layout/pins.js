@@ -3,6 +3,7 @@
  * one level further out. Numbers only, px.
  */
 
+import { FLAG_LEVELS, FLAG_PX, FLAG_STEP_PX } from "./plane.js";
 import { farEdge, nearEdge } from "./strip.js";
 
 /** Nearer than this, two would cover each other, px at scale 1. */
@@ -34,7 +35,7 @@ export function pinsOf(plane, { strip, cursor, topic }, subject) {
     if (!inside(along)) continue;
     const taken = new Set(flags.filter((other) => Math.abs(other.along - along) < apart).map((other) => other.level));
     let level = 0;
-    while (taken.has(level)) level += 1;
+    while (taken.has(level) && !(plane.turned && level + 1 === FLAG_LEVELS)) level += 1;
     flags.push({ along, level, peer });
   }
   return { mark, read, flags };
@@ -50,4 +51,4 @@ export function flagBoxes(plane, lane, { flags }) {
 }
 
 /** How far a flag of a level stands out of the strip, px. */
-export const flagHeight = (plane, level) => (14 + 11 * level) * plane.scale;
+export const flagHeight = (plane, level) => (plane.turned ? FLAG_PX + FLAG_STEP_PX * level : (14 + 11 * level) * plane.scale);

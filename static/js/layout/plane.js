@@ -19,6 +19,7 @@ const TURN_BELOW_PX = 800;
  * @property {number} port where links begin, along
  * @property {number} cell breadth of a strip
  * @property {number} lift how far a held message stands out
+ * @property {number} flags room beside a turned lane for the flags of its peers; 0 where they stand above the strip
  * @property {{name: string, base: number}[]} lanes base: offset 0 on the cross axis
  */
 
@@ -55,6 +56,7 @@ function landscapePlane(width, scale, names, room) {
     port: a1 + 14 * scale,
     cell,
     lift: 8 * scale,
+    flags: 0,
     lanes,
   };
 }
@@ -62,13 +64,19 @@ function landscapePlane(width, scale, names, room) {
 function turnedPlane(width, names, room) {
   const cell = names.length > 3 ? 22 : 31;
   const column = width / names.length;
-  const lanes = names.map((name, at) => ({ name, base: (at + 1) * column - FLAGS_PX }));
+  const flags = FLAG_PX + FLAG_STEP_PX * (Math.min(FLAG_LEVELS, Math.max(1, names.length - 1)) - 1);
+  const lanes = names.map((name, at) => ({ name, base: (at + 1) * column - flags }));
   const links = names.length > 1 ? 34 + reachOf(names.length - 1, true) : 20;
-  return { turned: true, width, height: room, scale: 1, a0: 64, a1: room - links, port: room - links + 10, cell, lift: 7, lanes };
+  return { turned: true, width, height: room, scale: 1, a0: HEADING_PX, a1: room - links, port: room - links + 10, cell, lift: 7, flags, lanes };
 }
 
-/** Right of a turned lane: room for two flags. */
-export const FLAGS_PX = 22;
+/** Above a turned lane: its name and its consumers as buttons that a finger hits, and a line of words between. */
+const HEADING_PX = 78;
+
+/** Right of a turned lane: how far the first flag stands out, each further one, and how many stand side by side. */
+export const FLAG_PX = 12;
+export const FLAG_STEP_PX = 10;
+export const FLAG_LEVELS = 3;
 
 /** How far a link's arc stands out from the ports: farther lanes wider, one direction outside the other. */
 export const reachOf = (lanes_apart, outer) => 20 + 44 * (lanes_apart - 1) + (outer ? 18 : 0);

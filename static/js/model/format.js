@@ -17,6 +17,9 @@ const trimmed = (value, digits) => value.toFixed(digits).replace(/\.0$/, "");
 /** @returns {string} thousands apart by a thin space */
 export const whole = (value) => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, "\u2009");
 
+/** @returns {string} a median of whole numbers, which may end in a half: "1 167.5" with a thin space */
+export const halves = (value) => `${whole(Math.trunc(value))}${Number.isInteger(value) ? "" : ".5"}`;
+
 /** @returns {string} "1 message", "2 messages" */
 export const counted = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;
 

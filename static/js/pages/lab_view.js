@@ -16,6 +16,7 @@ import { makePartitions } from "../render/partitions.js";
 import { makeRisk } from "../render/risk.js";
 import { makeSentence } from "../render/sentence.js";
 import { makeStage } from "../render/stage.js";
+import { themeFor } from "../render/theme.js";
 import { makeTold } from "../render/told.js";
 import { makeTimeSection } from "../render/time_section.js";
 import { makeControls } from "../transport/controls.js";
@@ -115,7 +116,7 @@ export function makeView(parts) {
   function draw(state, watched, shown_us, wall_ms) {
     if (!state.view || !watched) return false;
     root.classList.add("drawn");
-    const theme = appearance.theme();
+    const theme = isGroupLab(state) ? appearance.theme() : themeFor(appearance.theme(), watched.clusters);
     const ratio = window.devicePixelRatio || 1;
     const at_us = appearance.calm() ? state.at_us : shown_us;
     if (partitions.update(state, watched, theme, ratio)) measured = {};

@@ -6,7 +6,7 @@
 import { cellAt, CELL, holeAt, passagesAt, reached, twiceAt } from "../model/comparison.js";
 import { prepared } from "./canvas.js";
 import { glyph, laneCell } from "./glyphs.js";
-import { fontOf, ORIGINS } from "./theme.js";
+import { fontOf, ORIGINS, themeFor } from "./theme.js";
 
 const EDGE = 2;
 const CELL_PX = 22;
@@ -31,7 +31,8 @@ const between = (narrow) => (narrow ? BETWEEN_NARROW_PX : BETWEEN_PX);
  *   most: messages that the width holds, the same in every column
  */
 export function paintLanes(canvas, column, given) {
-  const { theme, width, ratio, at_us, most, clusters, narrow } = given;
+  const { width, ratio, at_us, most, clusters, narrow } = given;
+  const theme = themeFor(given.theme, clusters);
   const context = prepared(canvas, width, lanesHeight(theme, narrow), ratio);
   const { followed } = column;
   const size = theme.scale;

@@ -5,6 +5,7 @@
 
 import { shortSpan, spreadOf, valueWords } from "../model/answer.js";
 import { dotPlaces } from "../layout/dots.js";
+import { halves } from "../model/format.js";
 import { element } from "./dom.js";
 
 /** px between the centres of neighbouring dots */
@@ -66,7 +67,7 @@ function axisOf(document, figure, spread, width) {
   return element(document, "p.axis", {}, [low_words, words, element(document, "span", { text: valueWords(figure, high) })]);
 }
 
-const medianWords = (figure, median) => (figure.name.endsWith("_us") ? shortSpan(median) : String(median));
+const medianWords = (figure, median) => (figure.name.endsWith("_us") ? shortSpan(median) : halves(median));
 
 const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 

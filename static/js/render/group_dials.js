@@ -4,6 +4,7 @@
  * could read. A ring without the other is a disbelief: the outer alone is a reader whom its leader has given up, the inner alone a ghost.
  */
 
+import { flightLabels } from "../layout/flight_labels.js";
 import { pointOn, shareOf } from "../layout/links.js";
 import { glyph } from "./glyphs.js";
 import { fontOf, ORIGINS } from "./theme.js";
@@ -129,24 +130,29 @@ export function flightPlaces(plane, flights, at_us) {
   return places;
 }
 
-export function paintFlights(context, plane, theme, places, totals) {
+/** Messages on their way, named where a name finds room; more than can be named are counted. */
+export function paintFlights(context, plane, theme, places, totals, bounds) {
   const k = plane.scale;
+  for (const { flight, x, y } of places) glyph(context, SHAPE_OF[flight.what] ?? "dot", x, y, 4.4 * k, theme.ink.proto, theme.ink.bg);
   context.font = fontOf(theme, theme.label, 600);
-  context.textAlign = "center";
   context.textBaseline = "middle";
-  places.forEach(({ flight, x, y }, at) => {
-    glyph(context, SHAPE_OF[flight.what] ?? "dot", x, y, 4.4 * k, theme.ink.proto, theme.ink.bg);
-    if (places.length > NAMED_MAX) return;
-    context.strokeStyle = theme.ink.bg;
-    context.lineWidth = 4;
-    const below = at % 2 === 0 ? -1 : 1;
-    const said = `${flight.what}, ${flight.client}`;
-    context.strokeText(said, x, y + below * 13 * k);
-    context.fillStyle = theme.ink.proto;
-    context.fillText(said, x, y + below * 13 * k);
-  });
+  if (places.length <= NAMED_MAX) return paintNames(context, plane, theme, places, bounds);
   const carried = Object.values(totals).reduce((sum, count) => sum + count, 0);
-  if (carried <= places.length || places.length <= NAMED_MAX) return;
+  if (carried <= places.length) return;
   const [x, y] = pointOn(plane.trunks[0].points, 0.5);
+  context.textAlign = "center";
+  context.fillStyle = theme.ink.proto;
   context.fillText(`×${carried}`, x, y - 16 * k);
+}
+
+function paintNames(context, plane, theme, places, bounds) {
+  const measure = (text) => context.measureText(text).width;
+  context.textAlign = "left";
+  context.strokeStyle = theme.ink.bg;
+  context.lineWidth = 4;
+  context.fillStyle = theme.ink.proto;
+  for (const { x, y, height, label } of flightLabels(places, plane, { measure, height: theme.label + 3, bounds })) {
+    context.strokeText(label, x, y + height / 2);
+    context.fillText(label, x, y + height / 2);
+  }
 }

@@ -93,7 +93,7 @@ export function makeGroupStage(document, root, on) {
 
   /** The leader's table: tapes, or strips with the tapes of the one that is magnified. */
   function layTable({ plane }, tapes, theme) {
-    const top = plane.foot + 44 * plane.scale;
+    const top = plane.foot + (plane.turned ? 60 : 44) * plane.scale; // a narrow page's heading takes two lines
     const given = { width: plane.width, scale: plane.scale, turned: plane.turned, top };
     if (!foldsNeeded(tapes)) {
       const rows = layTapes(tapes, given);
@@ -112,7 +112,7 @@ export function makeGroupStage(document, root, on) {
     const context = prepared(still, plane.width, height, ratio);
     if (plane.nodes.length) paintNodes(context, scene, state, theme);
     paintHead(context, scene, theme, by);
-    const given = { width: plane.width, height, scale: plane.scale, turned: plane.turned, numbers: scene.numbers };
+    const given = { width: plane.width, height, scale: plane.scale, turned: plane.turned, numbers: scene.numbers, taken: headBoxes(scene, theme) };
     if (laid.strips) paintStrips(context, laid, theme, { ...given, chosen: magnified });
     if (laid.rows) paintTapes(context, laid, theme, given);
   }
@@ -139,7 +139,7 @@ export function makeGroupStage(document, root, on) {
       const ticking = paintDials(context, scene, theme, at_us);
       paintLeaderDials(context, scene, theme, at_us);
       places = flightPlaces(scene.plane, state.flights.filter((flight) => flight.subscription === watched.group), at_us);
-      if (scene.plane.trunks.length) paintFlights(context, scene.plane, theme, places, state.flights_total);
+      if (scene.plane.trunks.length) paintFlights(context, scene.plane, theme, places, state.flights_total, { width: scene.plane.width, height: scene.height });
       return ticking || places.length > 0;
     },
     redraw: () => {
@@ -158,18 +158,38 @@ function paintHead(context, { plane, laid, head_y, group, fold, watched }, theme
   context.fillStyle = theme.ink.ink;
   context.textAlign = "left";
   if (laid.strips) {
-    context.fillText(`The streams of ${watched.group}, a strip for each ${by === "shard" ? "shard and generation" : "client"}: above whom the leader believes, below who reads`, 0, head_y);
-    if (fold) context.fillText(`${fold.key}: ${laid.rows.length} of ${fold.tapes.length} streams, those first that a crash would cost most`, 0, laid.rows[0].y - 28 * k);
+    const one_each = by === "shard" ? "shard and generation" : "client";
+    fillLines(context, `Streams of ${watched.group}, one strip per ${one_each}. Upper half: the leader's assignment. Lower half: who reads.`, plane, head_y);
+    if (fold) fillLines(context, `${fold.key}: ${laid.rows.length} of ${fold.tapes.length} streams, the costliest at a crash first`, plane, laid.rows[0].y - laid.rows[0].words - 28 * k);
     return;
   }
   if (laid.rows.length === 0) return;
   if (plane.turned) {
-    context.fillText("Above: as the leader believes. Below: who reads.", 0, head_y);
+    fillLines(context, "Above: the leader's assignment. Below: who reads.", plane, head_y);
     return;
   }
   const { x1 } = laid.rows[0];
   context.fillText("the leader believes", 0, head_y);
   context.fillText("is read by", x1 + 12 * k, head_y);
+}
+
+/** What the column headings cover, for the collision pass of the cursors' names. */
+function headBoxes({ plane, laid, head_y }, theme) {
+  if (plane.turned || !laid.rows?.length) return [];
+  const high = theme.label + 3;
+  const box = (x, width) => ({ x, y: head_y - high / 2, width, height: high });
+  return [box(0, 150 * plane.scale), box(laid.rows[0].x1 + 12 * plane.scale, 120 * plane.scale)];
+}
+
+/** Words in as many lines as the picture's width needs; the last line stands at y. */
+function fillLines(context, text, { width, scale }, y) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const longer = `${lines.at(-1)} ${word}`.trim();
+    if (context.measureText(longer).width <= width) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  lines.forEach((line, at) => context.fillText(line, 0, y - (lines.length - 1 - at) * 15 * scale));
 }
 
 /** A place on the canvas as a thing that a menu can stand beside. */

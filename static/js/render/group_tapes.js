@@ -19,7 +19,7 @@ const APART_PX = 4;
  * @param {{rows: import("../layout/group_tapes.js").TapeRow[], tall: boolean}} laid
  * @param {Map<string, number>} numbers place of each client, for its hue
  */
-export function paintTapes(context, laid, theme, { width, height, scale: k, turned, numbers, chosen }) {
+export function paintTapes(context, laid, theme, { width, height, scale: k, turned, numbers, chosen, taken = [] }) {
   const asked = [];
   const measure = makeMeasure(context, theme);
   for (const row of laid.rows) {
@@ -32,7 +32,7 @@ export function paintTapes(context, laid, theme, { width, height, scale: k, turn
   }
   const first = laid.tall ? laid.rows.find(({ tape }) => tape.readers.length > 0 && !isOver(tape)) : null;
   if (first) asked.push(...cursorLabels(first, theme, k, measure));
-  drawLabels(context, placeLabels(asked, { width, height }), theme, measure);
+  drawLabels(context, placeLabels(asked, { width, height }, taken), theme, measure);
 }
 
 const hueOf = (numbers, client) => (numbers.get(client) ?? 0) % ORIGINS;

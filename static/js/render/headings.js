@@ -4,7 +4,6 @@
  */
 
 import { pointOn } from "../layout/links.js";
-import { FLAGS_PX } from "../layout/plane.js";
 import { span } from "../model/format.js";
 import { troubleWords } from "../model/trouble.js";
 import { element, setText } from "./dom.js";
@@ -66,7 +65,7 @@ export function makeHeadings(document, layer, on) {
 function place(box, plane, lane) {
   if (plane.turned) {
     const column = plane.width / plane.lanes.length;
-    Object.assign(box.style, { left: `${lane.base + FLAGS_PX - column}px`, top: "0px", width: `${column}px`, height: `${plane.a0 - 4}px` });
+    Object.assign(box.style, { left: `${lane.base + plane.flags - column}px`, top: "0px", width: `${column}px`, height: `${plane.a0 - 4}px` });
   } else {
     Object.assign(box.style, { left: "0px", top: `${lane.base - 6 * plane.scale}px`, width: `${plane.a0 - 14}px`, height: "auto" });
   }

@@ -8,7 +8,7 @@ import { isAcknowledged } from "../model/acknowledged.js";
 import { prepared } from "./canvas.js";
 import { glyph, laneCell, MARKER_WORDS, pin } from "./glyphs.js";
 import { paintGroupPicture } from "./group_picture.js";
-import { ORIGINS } from "./theme.js";
+import { ORIGINS, themeFor } from "./theme.js";
 
 /** Widest and narrowest message, px. */
 const WIDEST_PX = 13;
@@ -17,17 +17,18 @@ const NARROWEST_PX = 4;
 /**
  * @param {HTMLCanvasElement} canvas
  * @param {{lanes: object[], group?: object}} picture as the server passes it
- * @param {import("./theme.js").Theme} theme
+ * @param {import("./theme.js").Theme} page_theme
  * @param {{ratio: number, width: number, height: number}} given
  */
-export function paintPicture(canvas, picture, theme, { ratio, width, height }) {
+export function paintPicture(canvas, picture, page_theme, { ratio, width, height }) {
   if (picture.group) {
-    paintGroupPicture(canvas, picture.group, theme, { ratio, width, height });
+    paintGroupPicture(canvas, picture.group, page_theme, { ratio, width, height });
     return;
   }
   const context = prepared(canvas, width, height, ratio);
   const { lanes } = picture;
   if (!lanes?.length) return;
+  const theme = themeFor(page_theme, lanes.map(({ cluster }) => cluster).sort());
   const subscription = watchedOf(lanes);
   const acknowledged = identities(lanes, subscription);
   const pitch = height / lanes.length;

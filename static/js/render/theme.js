@@ -15,6 +15,9 @@ export const ORIGINS = 4;
  * @property {number} thread px
  */
 
+/** Hues by the words that cluster names use for them: a cluster named green must not be drawn amber. The report's `charts.py` has the same table. */
+const NAMED_HUES = { blue: 0, amber: 1, orange: 1, green: 2, teal: 2, olive: 3, yellow: 3 };
+
 const TOKENS = {
   bg: "--bg",
   sunk: "--bg-sunk",
@@ -64,3 +67,24 @@ function mixed(colour, ground, keep) {
 
 /** @returns {string} a canvas font */
 export const fontOf = (theme, size = theme.label, weight = 400) => `${weight} ${size}px ${theme.sans}`;
+
+/**
+ * The hue of each cluster: its place among the sorted names, but a name that speaks of a colour gets that one.
+ * @param {string[]} names of all clusters, sorted
+ * @returns {number[]} the index of a hue for each cluster number below `ORIGINS`; further clusters start over
+ */
+export function huesOf(names) {
+  const wanted = Array.from({ length: ORIGINS }, (_, number) => hueIn(names[number] ?? ""));
+  const claimed = wanted.map((hue, number) => (wanted.indexOf(hue) === number ? hue : undefined));
+  const free = wanted.map((_, hue) => hue).filter((hue) => !claimed.includes(hue));
+  return claimed.map((hue, number) => hue ?? free.splice(Math.max(0, free.indexOf(number)), 1)[0]);
+}
+
+const hueIn = (name) => name.toLowerCase().split(/[^a-z]+/).map((word) => NAMED_HUES[word]).find((hue) => hue !== undefined);
+
+/** @param {Theme} theme @param {string[]} names of the clusters, sorted @returns {Theme} with hues by cluster number, as `huesOf` gives them */
+export function themeFor(theme, names) {
+  const hues = huesOf(names);
+  if (hues.every((hue, number) => hue === number)) return theme;
+  return { ...theme, origin: hues.map((hue) => theme.origin[hue]), done: hues.map((hue) => theme.done[hue]) };
+}
