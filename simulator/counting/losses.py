@@ -90,7 +90,19 @@ def going(facts: Facts, window: Window, topic: int) -> Going:
     cause = np.where(removed[chosen] <= covered[chosen], _REMOVED, np.where(began, _BEGAN_AFTER, _MOVED_PAST))
     why = np.array(["cursor-opened-later", "mark-delete-passed-it", "", "ledger-deleted"], dtype=object)[cause]
     why[(cause == _REMOVED) & (gone[chosen] == log.lost_seq)] = "cluster-lost"
+    why[_not_where_the_update_came_from(facts, window, topic, log.message[rows][chosen], gone[chosen])] = "not-in-source"
     return Going(log.message[rows][chosen], gone[chosen], cause, why, log.seq[rows][chosen])
+
+
+def _not_where_the_update_came_from(facts: Facts, window: Window, topic: int, message: np.ndarray, gone: np.ndarray) -> np.ndarray:
+    """Mask of messages that an Update passed whose writer had never stored them: it names a position, not messages."""
+    applied = facts.history.table("update.applied", subscription=window.subscription, cluster=window.target, topic=topic)
+    mask = np.zeros(len(message), dtype=bool)
+    for writer in np.unique(applied.peer).tolist():
+        log = facts.log(writer, topic)
+        stored = first_seq(log.message, log.seq, facts.history.message_count)
+        mask |= np.isin(gone, applied.seq[applied.peer == writer]) & (stored[message] > gone)
+    return mask
 
 
 def owed(facts: Facts, window: Window, topic: int) -> np.ndarray:

@@ -86,6 +86,7 @@ WHY: dict[tuple[str, str], str] = {
     ("after_newest_snapshot", "no-snapshot"): "No snapshot was complete yet, so {to} knew of no progress at all.",
     ("subscription_began_after", "cursor-opened-later"): "{subscription} began in {to} after this message, so it is never delivered there.",
     ("cursor_moved_past", "mark-delete-passed-it"): "The position of {subscription} in {to} moved over it although nobody had finished it.",
+    ("cursor_moved_past", "not-in-source"): "The region that wrote this update did not hold the message then, but an update names a position in {to}, and everything before it counts as acknowledged.",
     ("removed", "ledger-deleted"): "{to} deleted the part of the log that held it.",
     ("removed", "cluster-lost"): "{to} was lost for good, and its copy with it.",
     ("never_replicated", "cluster-lost"): "The region that should have sent it was lost for good.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.simulator.engine_runs import rows, run
 from tests.simulator.trace_builder import TraceBuilder, losses
 
 
@@ -134,6 +135,24 @@ def test_never_replicated_because_the_cluster_is_lost_for_good():
     world.fail_over("a", "b")
     failover = world.failover()
     assert (failover.stranded, failover.lost_list[0].why) == (1, "cluster-lost")
+
+
+def test_what_a_third_cluster_gives_to_the_target_only_is_passed_by_updates():
+    # c replicates to b only. a's requests are answered with b's last entry, which may be c's; a's Update covers what a never
+    # stored. c's messages of 0.3, 0.8, … 2.8 s are in b 20 ms later; the answer of 3.02 s covers these 6, the Update is applied
+    # at 3.12 s (the acks of a's group of 3.1 s, and 20 ms); those of 3.3 s and 3.8 s are delivered in b.
+    world = run(
+        "clusters: {a: {}, b: {}, c: {}}\nlinks: {default: {latency: 20ms}}\ntopics: {t: {clusters: [a, b, c], replication: [a <-> b, c -> b]}}\n"
+        "producers: {p: {topic: t, cluster: a, start: 50ms, every: 100ms, count: 38}, q: {topic: t, cluster: c, start: 300ms, every: 500ms, count: 8}}\n"
+        "subscriptions: {s: {topic: t, type: Shared, replicateSubscriptionState: true, initialPosition: Earliest}}\n"
+        "consumers: {c1: {subscription: s, cluster: a}}\n"
+        "commands: [{at: 3900ms, do: subscription.fail-over, subscription: s, from: a, to: b, mode: crash}]\n",
+        until="8s",
+    )  # fmt: skip
+    failover = world.counted().failovers[0]
+    assert losses(failover) == {"cursor_moved_past": 6}
+    assert [(entry.producer, entry.sequence_id, entry.why) for entry in failover.lost_list] == [("q", number, "not-in-source") for number in range(6)]
+    assert [row["sequence_id"] for row in rows(world, "message.delivered", producer="q")] == [6, 7] and world.summary()["violations"] == []
 
 
 def test_what_came_before_the_subscription_began_is_not_owed():
