@@ -98,7 +98,7 @@ class Brokers:
         """The client starts with the producer's plan."""
         if self.resolver is not None:
             first_us = self.producer.spec.at_us[0] if self.producer.spec.at_us else self.producer.spec.start_us
-            self.runtime.schedule(first_us, self.rank, self, "again")
+            self.runtime.schedule(first_us, self.rank, self, "look_up", NULL)  # a send by hand may have asked before, and wait its backoff
 
     def look_up(self, cause: int) -> None:
         """Ask where the topic is, while something is not connected."""

@@ -1,0 +1,83 @@
+"""A swarm over every built-in scenario: random commands beside its own break no claim that the scenario itself keeps, and replay to the same bytes.
+
+A few runs of each scenario, the same ones each time, are part of every test run; `SWARM_EXAMPLES=200 pytest -m swarm` runs that many of
+each, beginning with number `SWARM_FROM`. A failing run names its scenario and commands.
+"""
+
+import os
+from functools import cache
+from random import Random
+
+import pytest
+
+from simulator import World
+from simulator.scenarios.builtin import scenario_names
+from simulator.trace.registry import NULL
+from tests.simulator.library_commands import random_command
+
+EXAMPLES_ALWAYS = 2
+EXAMPLES = int(os.environ.get("SWARM_EXAMPLES", EXAMPLES_ALWAYS))
+FIRST = int(os.environ.get("SWARM_FROM", "0"))
+LONGEST_US = 20_000_000
+"""A run ends here at the latest: what a scenario shows is over by then, and the swarm stays cheap."""
+LONGEST_OF_US = {"groups-thousand-streams": 1_500_000}
+"""The same for a scenario whose second costs more than the others' minute."""
+REPLAYED = 3
+"""Every so many runs the command log is replayed."""
+
+pytestmark = pytest.mark.swarm
+
+
+def schedule(name, number):
+    """The scenario's end, and instants with commands, of the run with this number."""
+    scenario = World.open(name).scenario
+    chance = Random(f"{name}/{number}")
+    end_us = min(scenario.until_us, LONGEST_OF_US.get(name, LONGEST_US))
+    instants = sorted(chance.choice((0, chance.randrange(end_us), chance.randrange(end_us))) for _ in range(chance.randint(1, 5)))
+    return end_us, [(at_us, random_command(scenario, chance)) for at_us in instants]
+
+
+def perturbed(name, end_us, commands):
+    """The scenario with commands given by hand; one that does not apply at its time is refused, which is fine."""
+    world = World.open(name)
+    for at_us, command in commands:
+        world.run(at_us)
+        world.apply(command)
+    world.run(end_us)
+    return world
+
+
+@cache
+def own_violations(name):
+    """Claims that the scenario breaks by itself: some show what an unsafe option does."""
+    return frozenset(one["claim"] for one in perturbed(name, World.open(name).scenario.until_us, ()).summary()["violations"])
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_a_perturbed_scenario_breaks_no_claim(name):
+    for number in range(FIRST, FIRST + EXAMPLES):
+        end_us, commands = schedule(name, number)
+        told = f"{name}, run {number}: {commands}"
+        world = perturbed(name, end_us, commands)
+        broken = [one for one in world.summary()["violations"] if one["claim"] not in own_violations(name)]
+        assert not broken, f"{told} breaks {broken}"
+        causes = world.trace.columns(names=("cause_seq",))["cause_seq"]
+        later = [seq for seq in (causes != NULL).nonzero()[0].tolist() if causes[seq] >= seq]
+        assert not later, f"{told}: rows {later[:5]} come before their causes"
+        if number % REPLAYED == 0:
+            replayed = World.replay(world.scenario, world.seed, world.command_log, end_us)
+            assert replayed.digest() == world.digest(), told
+
+
+def test_a_client_that_was_asked_to_send_before_its_plan_keeps_its_wait():
+    # A send by hand at 0 looks the cluster up; refused, it waits 100 ms. The plan's beginning at 100 ms must not ask once more.
+    world = perturbed("tenant-moves", 2_000_000, [(0, {"do": "cluster.lose", "cluster": "blue"}), (0, {"do": "producer.publish", "producer": "web"})])
+    asked = [row["at_us"] // 1000 for row in world.trace.rows(types=["lookup.failed"]) if row["client"] == "web"]
+    assert asked[:3] == [1, 103, 305] and world.summary()["violations"] == []
+
+
+def test_a_copied_request_over_a_slowed_link_may_take_as_long():
+    # The request of 1 s reaches eu at 1.3 s, where the refusal is logged.
+    world = perturbed("created-apart", 10_000_000, [(0, {"do": "link.slow", "link": "us -> eu", "latency": "300ms"})])
+    refused = world.trace.rows(types=["topic.creation-refused"])
+    assert [row["at_us"] for row in refused if row["reason"] == "copied-request"] == [1_300_000] and world.summary()["violations"] == []
