@@ -1,7 +1,8 @@
 """The process around a leader: its timers, its commits, what it says. Rows come from here.
 
 Rules: it commits and renews its claim in one step every `leader_heartbeat_interval`; a stop in order commits once more and gives the claim
-back, a crash does neither. The first round comes at once, the others each `leader_renew_streams_interval`.
+back, a crash does neither. The first round comes at once, the others each `leader_renew_streams_interval`. The first look at deadlines comes within
+`leader_periodical_actions_interval`, at a drawn instant: EMQX starts both timers together, and each of them drifts by what its own work takes.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class LeaderProcess:
         self.born_seq = system.note("leader.elected", cause, node, group, number, why)
         for name, assignment in self.leader.streams.items():
             system.note("progress.loaded", self.born_seq, node, group, name, assignment.position, number)
-        self._arm(system.setting("leader_periodical_actions_interval"), "periodical_actions")
+        interval_us = system.setting("leader_periodical_actions_interval")
+        self._arm(1 + draw(stream_key(system.seed, f"phase/{group}/{number}"), 0) % interval_us, "periodical_actions")
         self._arm(system.setting("leader_heartbeat_interval"), "heartbeat")
         self.renew_streams(True)
 

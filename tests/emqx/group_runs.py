@@ -38,3 +38,10 @@ def group(world: World, name: str) -> dict:
 def instants(world: World, client: str) -> list[int]:
     """When a client got messages."""
     return [row["at_us"] for row in rows(world, "message.delivered", client=client)]
+
+
+def tick_after(world: World, at_us: int) -> int:
+    """When the first leader looks at deadlines next after an instant: each `leader_periodical_actions_interval`, from a drawn instant on."""
+    interval_us = world.runtime.setting("leader_periodical_actions_interval")
+    phase_us = world.runtime.leaders[1].due_us("periodical_actions") % interval_us
+    return at_us + 1 + (phase_us - at_us - 1) % interval_us

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.emqx.group_runs import SECOND, group, rows, run
+from tests.emqx.group_runs import SECOND, group, rows, run, tick_after
 
 MS = 1000
 SHARE = '"$share/g/t/#"'
@@ -65,12 +65,13 @@ def found_after(world):
 
 
 def granted_again(world):
-    grants = sent(world, "grant")
-    return grants[1] - grants[0]
+    _round, first, second, *_rest = sent(world, "grant")
+    return second - first
 
 
 def dropped_after(world):
-    return rows(world, "borrower.dropped")[0]["at_us"] - 4 * SECOND
+    """In whole seconds: it is noticed at the next look at deadlines, within a second."""
+    return (rows(world, "borrower.dropped")[0]["at_us"] - 4 * SECOND) // SECOND * SECOND
 
 
 def committed(world):
@@ -88,7 +89,7 @@ TIMERS = [
     ("session_unsubscribe_timeout", SECOND, "1500ms", 1500 * MS, ONE,
      ("at: 2s, do: session.pause-acks, session: a", f"at: 3s, do: session.unsubscribe, session: a, topic: {SHARE}"), left_after),
     ("leader_renew_streams_interval", SECOND, "700ms", 700 * MS, ONE, (), found_after),
-    ("leader_periodical_actions_interval", SECOND, "300ms", 200 * MS, ONE, ("at: 500ms, do: protocol.lose, type: grant",), granted_again),
+    ("leader_periodical_actions_interval", SECOND, "300ms", 300 * MS, ONE, ("at: 500ms, do: protocol.lose, type: grant",) * 2, granted_again),
     ("leader_borrower_timeout", 5 * SECOND, "7s", 7 * SECOND, ONE, ("at: 4500ms, do: session.kill, session: a",), dropped_after),
     ("leader_heartbeat_interval", 10 * SECOND, "3s", 3 * SECOND, ONE, (), committed),
 ]  # fmt: skip
@@ -110,9 +111,9 @@ def test_a_claim_lives_thirty_seconds():
 # --- lost
 
 
-def test_a_lost_grant_is_said_again_each_second_and_nothing_is_passed_over():
+def test_a_lost_grant_is_said_again_within_a_second_and_nothing_is_passed_over():
     world = run(with_commands(TWO, "at: 1500ms, do: protocol.lose, type: grant", "at: 1500ms, do: protocol.lose, type: grant"))
-    assert sent(world, "grant")[:4] == [2 * SECOND, 2 * SECOND, 3 * SECOND, 3 * SECOND]
+    assert sent(world, "grant")[:4] == [2 * SECOND] * 2 + [tick_after(world, 2 * SECOND)] * 2
     assert group(world, "g")["duplicates"] == group(world, "g")["lost"] == 0
 
 
@@ -120,14 +121,14 @@ def test_a_lost_first_progress_is_repeated_because_the_grant_is():
     """The borrower confirms each grant at once, and the session reports all that it reads after a lease: four for two streams, all lost."""
     more = [f"at: {at}, do: session.{do}-acks, session: a" for at, do in (("1s", "pause"), ("4s", "resume"))]
     world = run(with_commands(TWO, *more, *["at: 1500ms, do: protocol.lose, type: update-progress, session: a"] * 4))
-    assert sent(world, "grant", client="a")[2] == 3 * SECOND and group(world, "g")["delivered"] == group(world, "g")["published"]
+    assert sent(world, "grant", client="a")[2] == tick_after(world, 2 * SECOND) and group(world, "g")["delivered"] == group(world, "g")["published"]
     assert len(rows(world, "lease.changed", client="a", reason="granted")) == 2, "the repeated grant leases nothing anew"
 
 
 @pytest.mark.parametrize("lost, again", [("revoke", "revoke"), ("revoked", "revoked"), ("revoke-finished", "revoked")])
-def test_what_a_hand_over_loses_is_said_again_a_second_later(lost, again):
+def test_what_a_hand_over_loses_is_said_again_within_a_second(lost, again):
     world = run(with_commands(TWO, f"at: 4900ms, do: protocol.lose, type: {lost}"))
-    assert sent(world, again)[:2] == [5 * SECOND, 6 * SECOND]
+    assert sent(world, again)[:2] == [5 * SECOND, tick_after(world, 5 * SECOND)]
     assert rows(world, "lease.changed", client="b", reason="granted")[0]["at_us"] in (6 * SECOND, 7 * SECOND)
     assert group(world, "g")["duplicates"] == 0 and gone(world, "a") == gone(world, "b") == []
 
@@ -135,7 +136,7 @@ def test_what_a_hand_over_loses_is_said_again_a_second_later(lost, again):
 def test_a_lost_last_progress_comes_again_with_the_repeated_revoke():
     """The borrower answers a revoke with its progress at once, not yet finished, and the session's last word follows: both lost."""
     world = run(with_commands(TWO, *["at: 4950ms, do: protocol.lose, type: update-progress, session: a"] * 3))
-    answers = [row for row in rows(world, "protocol.sent", reason="revoke") if row["at_us"] == 6 * SECOND]
+    answers = [row for row in rows(world, "protocol.sent", reason="revoke") if row["at_us"] == tick_after(world, 5 * SECOND)]
     assert answers and rows(world, "lease.changed", client="b", reason="granted")[0]["at_us"] in (6 * SECOND, 7 * SECOND)
     assert group(world, "g")["duplicates"] == 0
 
@@ -187,6 +188,16 @@ sessions:
 """
     world = run(body)
     assert ("invalidated by the leader") in [why for _at, why in gone(world, "a")] and group(world, "g")["lost"] == 0
+
+
+@pytest.mark.parametrize("latency_ms", [50, 150, 300])
+def test_how_often_that_happens_grows_with_the_latency_and_does_not_jump(latency_ms):
+    """A look at deadlines falls between `revoked` and its answer with a chance of the round trip in a second. With one phase for rounds and looks it was never, or always."""
+    body = APART.replace("latency: 300ms", f"latency: {latency_ms}ms").replace("a: {node: n", "a: {node: m, start: 100ms").replace("sessions:", f"sessions:\n  lead: {{node: n, subscriptions: [{SHARE}], stop: 1500ms}}")
+    runs = 60
+    hits = sum(any(why == "invalidated by the leader" for _at, why in gone(run(body, until="8s", seed=seed), "a")) for seed in range(runs))
+    expected = runs * 2 * latency_ms // 1000
+    assert expected // 3 <= hits <= 2 * expected and 0 < hits < runs
 
 
 # --- late
