@@ -7,6 +7,7 @@ import pytest
 from simulator import COMMANDS, ScenarioError, load_scenario
 from simulator.emqx.protocol import MESSAGES
 from simulator.scenarios.command_table_emqx import PROTOCOL_MESSAGES
+from simulator.scenarios.remarks import remarks
 from tests.emqx.group_runs import SECOND, open_world, rows
 
 BODY = """
@@ -141,3 +142,13 @@ def test_canonical_text_is_the_same_scenario():
     world = world_after()
     again = load_scenario(world.scenario.canonical_text)
     assert again == world.scenario
+
+
+@pytest.mark.parametrize("text, remarked", [("$queue/g/t/#", True), ("$queue/t/#", False), ("$queue/t", False), ("$queue/other/x", False), ("$share/g/t/#", False)])
+def test_a_queue_with_a_group_is_remarked_on_where_no_topic_matches_it(text, remarked):
+    """The proposal writes $queue/GROUP/FILTER; to the broker that is the filter GROUP/FILTER."""
+    body = BODY.replace('["$share/g/t/#", own/x]', f'["{text}"]')
+    said = remarks(open_world(body).scenario)
+    assert len(said) == remarked and all("sessions.a.subscriptions" in one and 'write "$queue/t/#"' in one for one in said)
+    given = remarks(open_world(BODY + f'commands: [{{at: 1s, do: session.subscribe, session: b, topic: "{text}"}}]\n').scenario)
+    assert len(given) == remarked and all("commands[0].topic" in one for one in given)
