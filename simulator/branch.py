@@ -45,6 +45,7 @@ class Branch:
         self.checkpoints: list[Checkpoint] = []
         self.command_log: list[dict] = []
         self.furthest_us = runtime.now_us
+        self.full_us: int | None = None  # the instant that would write more rows than a lab may hold
         self._grown = runtime.growing()
         self.save(runtime)
 

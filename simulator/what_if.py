@@ -23,7 +23,7 @@ class Rerun:
 
     def __init__(self, variant: Variant, seed: int, until_us: int, rows_max: int | None = None) -> None:
         self.variant, self.until_us = variant, until_us
-        self.world = World(variant.scenario, seed, rows_max)
+        self.world = World(variant.scenario, seed, rows_max, begun=False)
         for entry in variant.commands:
             self.world.schedule_logged(entry)
 

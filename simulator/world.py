@@ -7,7 +7,6 @@ branch it begins a new one, and the old one stays. All work can be done in slice
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,64 +14,56 @@ from simulator import admin, stepping, summary
 from simulator.branch import BY_HAND, Branch, put_by_hand
 from simulator.checks import Checks
 from simulator.counting.results import CountedRun
+from simulator.instants import SLICE_EVENTS, Advancing, Applying, CommandResult, Seek
 from simulator.pulsar import forecasting
 from simulator.protocols import protocol_of
-from simulator.scenarios.commands import CommandError, normalise_command
+from simulator.scenarios.commands import normalise_command
 from simulator.scenarios.loader import load_scenario
 from simulator.scenarios.model import Scenario
 from simulator.summaries.broker_load import broker_load
-from simulator.system.commanding import execute
 from simulator.trace.trace import Trace
 from simulator.views import inspection, live
 from simulator.views.snapshot_rules import snapshot_rules
 
 ENGINE_VERSION = "0.1.0"
 ROWS_MAX = 5_000_000
-"""Rows a lab holds: about 200 MB of trace; then it pauses and says so."""
-SLICE_EVENTS = 4_000
-"""Queue events between looks at the row bound and the checkpoints in an uncut run."""
+"""Rows of a branch: about 200 MB of trace. An instant that would write more is undone, and the lab pauses before it and says so."""
 
 _NO_FORECASTS: tuple[tuple[int, int, int], dict] = ((-1, -1, -1), {})
 """(branch, instant, rows) where they were made, and what was foretold there by (subscription, source)."""
-
-
-@dataclass(frozen=True, slots=True)
-class CommandResult:
-    """The answer to a command: ok, or code, what is wrong, what would be right; then nothing has changed."""
-
-    ok: bool
-    code: str | None = None
-    error: str | None = None
-    hint: str | None = None
 
 
 class _Accepted(Exception):
     """A command's function has checked everything and would begin."""
 
 
-class World:
-    """A run that can be looked at, changed and sought in. `rows_max` None lifts the bound (headless runs)."""
+class World(Advancing):
+    """A run that can be looked at, changed and sought in. `rows_max` None lifts the bound (headless runs). Not `begun`, its first
+    instant is still to be run, in slices: `advance(0, …)` until it is `whole`."""
 
-    def __init__(self, scenario: Scenario, seed: int | None = None, rows_max: int | None = ROWS_MAX) -> None:
+    def __init__(self, scenario: Scenario, seed: int | None = None, rows_max: int | None = ROWS_MAX, begun: bool = True) -> None:
         self.scenario = scenario
         self.seed = scenario.seed if seed is None else seed
         self.rows_max = rows_max
         self.protocol = protocol_of(scenario)
         self.runtime = self.protocol.build(scenario, self.seed, Trace())
-        self.runtime.run_instants(0, SLICE_EVENTS)
         self._branches = [Branch(0, self.runtime)]
         self._branch = self._branches[0]
+        self._undo: Undo | None = None
+        self.applying: Applying | None = None
         self._counted: CountedRun | None = None
         self._counted_whole: tuple[int, CountedRun] | None = None  # (branch, what it holds)
         self._foretold: dict[tuple[int, int], dict] = {}  # (branch, seq of a failover): the forecast at its instant
         self._forecasts = _NO_FORECASTS
+        if begun:
+            self._finish_instant()
 
     # --- opening
 
     @classmethod
-    def from_scenario(cls, scenario: Scenario, seed: int | None = None, rows_max: int | None = ROWS_MAX) -> World:
+    def from_scenario(cls, scenario: Scenario, seed: int | None = None, rows_max: int | None = ROWS_MAX, begun: bool = True) -> World:
         """A world at instant 0."""
-        return cls(scenario, seed, rows_max)
+        return cls(scenario, seed, rows_max, begun)
 
     @classmethod
     def open(cls, scenario: str | Path, seed: int | None = None, settings: dict[str, Any] | None = None, rows_max: int | None = ROWS_MAX) -> World:
@@ -138,42 +129,6 @@ class World:
         """The commands given by hand in this branch, in order."""
         return [dict(entry) for entry in self._branch.command_log]
 
-    @property
-    def limit_reached(self) -> str | None:
-        """A sentence when the lab is full and will not run further."""
-        if self.rows_max is None or self._branch.trace.length < self.rows_max:
-            return None
-        return f"This lab holds {self._branch.trace.length:,} rows, the most it may ({self.rows_max:,}). Go back and branch, or open a shorter scenario."
-
-    # --- running
-
-    def run(self, until_us: int | None = None) -> None:
-        """Run whole instants up to `until_us` (default: the scenario's end), or until the row bound."""
-        until_us = self.scenario.until_us if until_us is None else until_us
-        while self.advance(until_us, SLICE_EVENTS):
-            pass
-
-    def advance(self, until_us: int, events: int = SLICE_EVENTS) -> bool:
-        """Run at most about `events` queue events towards `until_us`; True while more is left."""
-        at_front = self.runtime.seq == self._branch.trace.length
-        if at_front and self.limit_reached:
-            return False
-        self.runtime.rows_max = self.rows_max
-        more = self.runtime.run_instants(until_us, events, None if self.rows_max is None else self._full)
-        self._after_running()
-        return more
-
-    def _full(self) -> bool:
-        """Whether the bound is reached: asked at the end of every instant, so a run pauses at the same one however it is cut."""
-        return self.runtime.seq >= self.rows_max
-
-    def _after_running(self) -> None:
-        if self.runtime.seq == self._branch.trace.length:
-            self._branch.furthest_us = max(self._branch.furthest_us, self.runtime.now_us)
-            self._branch.save_if_due(self.runtime)
-            self._branch.checks.read_sealed(self.trace)
-            self._keep_forecasts()
-
     def _keep_forecasts(self) -> None:
         """What was foretold at each failover so far: the state that knows it is left behind when somebody goes back."""
         for failover in self.runtime.failovers:
@@ -201,12 +156,13 @@ class World:
 
     def switch_branch(self, number: int) -> None:
         """Stand in another branch, at the same instant if it has been there, else at its front."""
+        self._finish_instant()
         seek = self.begin_switch(number)
         while seek.step(SLICE_EVENTS):
             pass
 
     def begin_switch(self, number: int) -> Seek:
-        """The same in slices."""
+        """The same in slices; the world is `whole`."""
         if not 0 <= number < len(self._branches):
             raise ValueError(f"there is no branch {number}: there are 0 to {len(self._branches) - 1}")
         at_us = min(self.now_us, self._branches[number].furthest_us)
@@ -221,14 +177,31 @@ class World:
 
     def fork(self) -> World:
         """An independent world at the same instant; the past is shared, the future its own."""
+        self._finish_instant()
         other = World.__new__(World)
         other.scenario, other.seed, other.rows_max, other.protocol = self.scenario, self.seed, self.rows_max, self.protocol
-        other._counted = other._counted_whole = None
+        other._counted = other._counted_whole = other._undo = other.applying = None
         other._branches, other._foretold, other._forecasts = [], {}, _NO_FORECASTS
         other.runtime = self._branch.shared.load(self._branch.shared.save(self.runtime))
         other.runtime.write_to(self.trace, self.seq)
         other._branch_off(self._branch, None)
         return other
+
+    @property
+    def present_branch(self) -> Branch:
+        """The branch that it stands in."""
+        return self._branch
+
+    def begin_branch(self, command: dict) -> Branch:
+        """A command in the past begins a branch; gives the one before."""
+        parent = self._branch
+        self._branch_off(parent, command)
+        return parent
+
+    def drop_branch(self, parent: Branch) -> None:
+        """The branch that was just begun comes to nothing."""
+        del self._branches[-1]
+        self._branch = parent
 
     def _branch_off(self, parent: Branch, command: dict | None) -> None:
         """Begin a branch at the present state: what was to come by hand in the parent does not come here."""
@@ -244,19 +217,16 @@ class World:
 
     def apply(self, command: dict) -> CommandResult:
         """Give a command now. Refused: code, error and hint, and nothing has changed."""
-        try:
-            normal = self.check(command)
-        except CommandError as error:
-            return CommandResult(False, error.code, str(error), error.hint)
-        if self.now_us < self.furthest_us or self.runtime.seq < self._branch.trace.length:
-            self._branch_off(self._branch, normal)
-        self._branch.command_log.append({"at_us": self.now_us, "number": len(self._branch.command_log), **normal})
-        self.runtime.command_count += 1
-        execute(self.runtime, normal)
-        self.runtime.run_instants(self.now_us, SLICE_EVENTS)
-        self._after_running()
+        applying = self.begin_apply(command)
+        while applying.step(SLICE_EVENTS):
+            pass
+        assert applying.result is not None
+        return applying.result
+
+    def begin_apply(self, command: dict) -> Applying:
+        """The same in slices."""
         self._counted = None
-        return CommandResult(True)
+        return Applying(self, command)
 
     def check(self, command: dict) -> dict:
         """The normalised command if it would be accepted now. Raises CommandError; changes nothing."""
@@ -296,7 +266,7 @@ class World:
     @property
     def unchecked_rows(self) -> int:
         """Rows up to now that the checks have not read; `violations` reads them all at once."""
-        return self._branch.checks.unread_rows(self.seq)
+        return self._branch.checks.unread_rows(self.seq) if self.whole else 0
 
     def check_on(self, rows: int) -> None:
         """Let the checks read at most `rows` more of the rows up to now."""
@@ -383,17 +353,3 @@ class World:
     def digest(self) -> str:
         """SHA-256 of the trace of this branch up to now."""
         return self.trace.digest(self.seq)
-
-
-class Seek:
-    """A seek under way. `step` does a slice of it."""
-
-    def __init__(self, world: World, at_us: int) -> None:
-        self.world = world
-        self.at_us = at_us
-        if at_us < world.now_us or world._branch.nearest_us(at_us) > world.now_us:
-            world._load(at_us)
-
-    def step(self, events: int = SLICE_EVENTS) -> bool:
-        """Run at most about `events` queue events; True while more is left."""
-        return self.world.advance(self.at_us, events)

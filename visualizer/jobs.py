@@ -15,13 +15,16 @@ from visualizer.looking import FORECAST_EVERY_US
 from visualizer.session import Session
 from visualizer.store import StoredLab
 from visualizer.wire import Refused
-from visualizer.work import Wait, Work
+from visualizer.work import Wait, Work, in_thread
 
 FARTHEST_FACTOR, FARTHEST_US = 10, 3_600_000_000
 """How far beyond its scenario's end a lab may be sought: ten times, or an hour if that is more."""
 
 SEARCH_US = 60_000_000
 """How far ahead of all that has been run a step looks for its row."""
+
+INSTANT_EVENTS = 200
+"""Queue events of one instant that a step runs in one slice: a millisecond or two."""
 
 SEARCH_INSTANTS = 40
 """Instants that a step runs in one slice: about a millisecond."""
@@ -36,7 +39,10 @@ CURVE_POINTS = 600
 def rebuild(session: Session, stored: StoredLab, scenario_of: Callable[[], Awaitable[Any]]) -> Work:
     """Make the world and bring it where it stood: every command again, in the order given, then the position."""
     scenario = yield Wait(scenario_of())
-    world = World.from_scenario(scenario)
+    world = yield in_thread(lambda: World.from_scenario(scenario, begun=False))
+    while not world.whole:
+        world.advance(0, session.slice_events())
+        yield None
     session.start_with(world, scenario)
     yield None
     for given in stored.commands:
@@ -44,7 +50,7 @@ def rebuild(session: Session, stored: StoredLab, scenario_of: Callable[[], Await
         # The branch must have run as far as it had, or the command would not start a new branch where it did.
         yield from _run_to(session, max(given["furthest_us"], given["at_us"]))
         yield from _go_to(session, given["at_us"])
-        result = world.apply(dict(given["command"]))
+        result = yield from _apply(session, given["command"])
         if given["ok"] is not None and bool(result.ok) != given["ok"]:
             raise AssertionError(f"command {given['number']} ({given['command']['do']}) was {_outcome(given['ok'])} when it was given and is {_outcome(result.ok)} in the replay")
         yield None
@@ -147,6 +153,9 @@ def _passing_after(session: Session, which: Any) -> Work:
         if world.now_us >= end_us or world.limit_reached:
             return None
         world.advance(end_us, 1)
+        while not world.whole:
+            if world.advance(world.now_us, INSTANT_EVENTS):
+                yield None
         if turn % SEARCH_INSTANTS == 0:
             yield None
 
@@ -188,6 +197,14 @@ def _stand_in(session: Session, number: int) -> Work:
         yield None
 
 
+def _apply(session: Session, command: dict[str, Any]) -> Work:
+    """Let a command take effect, in slices of its instant; gives the result."""
+    applying = session.world.begin_apply(dict(command))
+    while applying.step(session.slice_events()):
+        yield None
+    return applying.result
+
+
 def carry_out(session: Session, command: dict[str, Any], apart: bool, keep: Callable[..., Awaitable[int]], kept: Callable[..., Awaitable[None]]) -> Work:
     """Store the command, then let it take effect, then store what came of it. Nothing moves in between.
 
@@ -202,7 +219,7 @@ def carry_out(session: Session, command: dict[str, Any], apart: bool, keep: Call
         yield from _go_to(session, here_us)
     number = yield Wait(keep(command=command, at_us=world.now_us, furthest_us=world.furthest_us, branch=world.branch))
     branch = world.branch
-    result = world.apply(dict(command))
+    result = yield from _apply(session, command)
     if world.branch != branch:
         session.new_epoch()
     session.looking.want()

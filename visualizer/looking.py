@@ -138,11 +138,18 @@ class Looking:
 
     # --- long jobs
 
+    def say_within_instant(self) -> None:
+        """Say that a long instant is being run; pages keep the last complete one."""
+        self._say_busy("instant", None)
+
     def say_busy(self, job: Job) -> None:
         """Show what the lab is at, and how far."""
+        self._say_busy(job.doing, job.to_us)
+
+    def _say_busy(self, doing: str, to_us: int | None) -> None:
         if self.frames is None or not self._listener.watched():
             return
-        busy = {"doing": job.doing, "at_us": self.frames.world.now_us, "to_us": job.to_us}
+        busy = {"doing": doing, "at_us": self.frames.world.now_us, "to_us": to_us}
         frame = self.frames.busy(self._playing(busy))
         if frame is None:  # a page that waits for its first picture
             self._listener.say({"type": "busy", **busy})

@@ -40,6 +40,7 @@ class Session:
         self.blocked_on: Awaitable[Any] | None = None
         self._size = SliceSize()
         self._jobs = Waiting()
+        self._within_since_s: float | None = None
 
     # --- asked from outside, returns at once
 
@@ -92,6 +93,8 @@ class Session:
         """Do one slice of what is due; False when nothing is."""
         if self.blocked_on is not None:
             return False
+        if not self._jobs.under_way and self._finish_instant(now_s):
+            return True
         if self._jobs:
             self.looking.drop()  # a job may move the world: the frame is made anew
             self._job_slice(now_s)
@@ -106,7 +109,7 @@ class Session:
         """When the next turn has something to do; None when only a request can change that."""
         if self.blocked_on is not None:
             return None
-        if self._jobs or self.looking.under_way or self.playback.target_us is not None:
+        if self._jobs or self._within_instant or self.looking.under_way or self.playback.target_us is not None:
             return now_s
         if self.world is not None and (self.playback.playing or self.looking.wanted):
             return self.looking.next_frame_s
@@ -128,12 +131,31 @@ class Session:
             return True
         return world.advance(until_us, self.slice_events())
 
+    @property
+    def _within_instant(self) -> bool:
+        """Whether the world stands within an instant: there is nothing to look at, and pages keep the last complete one."""
+        return self.world is not None and not self.world.whole
+
+    def _finish_instant(self, now_s: float) -> bool:
+        """A slice of the instant under way, before anything else may look at the world; False when it is complete."""
+        if not self._within_instant:
+            self._within_since_s = None
+            return False
+        if self._within_since_s is None:
+            self._within_since_s = now_s
+        elif now_s - self._within_since_s > BUSY_AFTER_S and now_s >= self.looking.next_frame_s:
+            self.looking.next_frame_s = now_s + BUSY_AFTER_S
+            self.looking.say_within_instant()
+        self.looking.drop()
+        self.world.advance(self.world.now_us, self.slice_events())
+        return True
+
     def _job_slice(self, now_s: float) -> None:
         job = self._jobs.first
         if job.doing and self._jobs.busy_for_s(now_s) > BUSY_AFTER_S and now_s >= self.looking.next_frame_s:
             self.looking.next_frame_s = now_s + BUSY_AFTER_S
             self.looking.say_busy(job)
-        waiting = self._jobs.slice(now_s)
+        waiting = self._jobs.slice(now_s, not self._within_instant)
         self.blocked_on = None if waiting is None else waiting.until
 
     def _play_slice(self, now_s: float) -> bool:
@@ -148,6 +170,8 @@ class Session:
         if world.now_us < target_us:
             hop_us = min(target_us, self.looking.next_point_us(target_us))
             more = self.advance(hop_us)
+            if self._within_instant:
+                return True
             if not more and hop_us < target_us:
                 self.looking.begin_point()
             if world.now_us < target_us and playback.patient(now_s):
@@ -168,7 +192,7 @@ class Session:
     @property
     def settled(self) -> bool:
         """Whether the world stands where a person or the playback left it, not half-way through a job."""
-        return self.world is not None and not self._jobs
+        return self.world is not None and not self._jobs and self.world.whole
 
     @property
     def has_work(self) -> bool:

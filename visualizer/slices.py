@@ -6,7 +6,7 @@ Rules: seconds come in as numbers, the pump is the only one that reads a clock; 
 from __future__ import annotations
 
 SLICE_S = 0.005
-"""Engine work in one turn: what a neighbour's frame waits for at most, per lab. A slice holds at least one whole instant."""
+"""Engine work in one turn: what a neighbour's frame waits for at most, per lab. A slice may end within an instant."""
 
 AIM_S = 0.8 * SLICE_S
 """What the number of events per slice aims at, so that a slow one still fits."""

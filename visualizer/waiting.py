@@ -63,12 +63,17 @@ class Waiting:
         """What the first job waited for has failed: the error is raised where the job waits."""
         self._error = error
 
-    def slice(self, now_s: float) -> Wait | None:
-        """One slice of the first job; what it waits for outside the engine, if anything.
+    @property
+    def under_way(self) -> bool:
+        """Whether the first job has begun: it takes the world where it wants it, slice by slice."""
+        return self._began_s is not None
+
+    def slice(self, now_s: float, whole: bool = True) -> Wait | None:
+        """One slice of the first job; what it waits for outside the engine, if anything. Within an instant (not `whole`) it is not given up.
 
         An internal error ends a job that only reads, and no more than that. In any other job it may have left the world in pieces, so it is raised.
         """
-        if self._overtaken(now_s):
+        if whole and self._overtaken(now_s):
             self._finish(self._jobs[0])  # the world is whole, only elsewhere
         job = self._jobs[0]
         if self._began_s is None:

@@ -5,6 +5,7 @@ Rules: a function first checks and raises CommandError, then calls `begin()`, th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from simulator.emqx.network import Order
@@ -17,9 +18,13 @@ from simulator.system import links
 from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
+    from simulator.emqx.publisher import Publisher
     from simulator.emqx.runtime import Emqx
 
 SHARDS_MAX = 256
+
+PORTION_MESSAGES = 100
+"""Messages that a command publishes in one event: a millisecond or two, with what wakes up."""
 
 
 # --- sessions
@@ -225,9 +230,14 @@ def disturb(fate: str) -> Handler:
 
 def publish(system: Emqx, arguments: dict, begin: Begin) -> None:
     """publisher.publish: so many messages at once."""
-    cause = begin()
-    for _number in range(arguments["count"]):
-        system.publishers[arguments["publisher"]].publish(cause)
+    system.in_portions(_published(system.publishers[arguments["publisher"]], arguments["count"], begin()))
+
+
+def _published(publisher: Publisher, count: int, cause: int) -> Iterator[int]:
+    for number in range(1, count + 1):
+        publisher.publish(cause)
+        if number % PORTION_MESSAGES == 0:
+            yield PORTION_MESSAGES
 
 
 def pause_publisher(system: Emqx, arguments: dict, begin: Begin) -> None:

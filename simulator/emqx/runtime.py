@@ -131,6 +131,12 @@ class Emqx(System):
         for holder in (self.messages, *self.storage.streams.values()):
             holder.columns = tuple(column.prefix(holder.length) for column in holder.columns)
 
+    def cut_back(self) -> None:
+        super().cut_back()
+        for holder in (self.messages, *self.storage.streams.values()):
+            for column in holder.columns:
+                column.cut(holder.length)
+
     # --- settings
 
     def setting(self, name: str) -> Any:

@@ -15,6 +15,7 @@ from simulator.emqx.generations import in_turn, whose_turn_comes
 from simulator.emqx.protocol import END, BorrowerId, Progress
 from simulator.emqx.reading import Reading
 from simulator.scenarios.mqtt_topics import Subscription
+from simulator.kernel.clock import CONTINUES_RANK
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
 from simulator.trace.registry import CODE, NULL
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from simulator.scenarios.model import SessionSpec
 
 SESSION_RANK = 4
+STEPS_AT_ONCE = 1_000
+"""Fetches, deliveries and acknowledgements of one event: some milliseconds."""
 OFFLINE, ONLINE = "offline", "online"
 _DELIVERED, _ACKNOWLEDGED = CODE["message.delivered"], CODE["message.acknowledged"]
 
@@ -216,8 +219,16 @@ class Session:
         if not self.online:
             return
         self.agent.report_due()
-        while self.online and (self._take_in() or self._send() or self._acknowledge()):
-            pass
+        self.work_on(self.life)
+
+    def work_on(self, life: int) -> None:
+        """A portion of the work; what is left follows at this instant, before anything else."""
+        if life != self.life:
+            return
+        for _step in range(STEPS_AT_ONCE):
+            if not (self.online and (self._take_in() or self._send() or self._acknowledge())):
+                return
+        self.system.schedule(self.system.now_us, CONTINUES_RANK, self, "work_on", life)
 
     def _take_in(self) -> bool:
         """Fetch for the next stream that may have something, however slow the client is."""

@@ -8,12 +8,15 @@ what it no longer waits for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
-from typing import Any
+from typing import Any, Protocol
 
 COMMAND_RANK = 1 << 40
 """Commands come after everything else at their instant."""
+
+CONTINUES_RANK = -1
+"""What a long event has left to do goes before everything else at its instant, so cutting it into portions changes no row."""
 
 EVENTS_QUEUED_MAX = 5_000_000
 """Events waiting at once: far above what a scenario needs (one per producer, consumer, timer and thing on a wire)."""
@@ -21,6 +24,12 @@ EVENTS_QUEUED_MAX = 5_000_000
 
 class QueueFull(RuntimeError):
     """Our bug or a scenario beyond the bound: more events wait than EVENTS_QUEUED_MAX."""
+
+
+class Rows(Protocol):
+    """What counts the rows written so far: the trace."""
+
+    length: int
 
 
 class Clock:
@@ -69,23 +78,37 @@ class Clock:
         heapify(self._queue)
         self.now_us = now_us
 
-    def run_instants(self, until_us: int, events: int, full: Callable[[], bool] | None = None) -> bool:
-        """Run whole instants up to and including `until_us`, stopping at the first instant's end after `events` events,
-        or at the first at which `full` says so.
+    @property
+    def whole(self) -> bool:
+        """Whether the present instant is finished: nothing more waits for it."""
+        return not self._queue or self._queue[0][0] > self.now_us
 
-        A method that did the work of many events returns how many; it may move the clock on, up to `limit_us` and before the next event.
-        Returns True while instants at or before `until_us` are left; otherwise the clock stands at `until_us`.
+    def in_portions(self, portions: Iterator[int]) -> int:
+        """Do long work of this instant in portions, the first now, each next one as an event of its own before everything else.
+
+        Each portion yields how many queue events it stands for. What follows in the caller must not depend on the rest.
+        """
+        events = next(portions, None)
+        if events is None:
+            return 1
+        self.schedule(self.now_us, CONTINUES_RANK, self, "in_portions", portions)
+        return events
+
+    def run_instants(self, until_us: int, events: int, rows: Rows | None = None, rows_max: int = 0) -> bool:
+        """Run up to and including `until_us`, stopping after about `events` events, or as soon as there are more `rows` than `rows_max`.
+
+        It may stop within an instant: then `whole` is false. A method that did the work of many events returns how many; it may
+        move the clock on, up to `limit_us` and before the next event. Returns True while events at or before `until_us` are left;
+        otherwise the clock stands at `until_us`.
         """
         queue = self._queue
         self.limit_us = until_us
         if len(queue) > EVENTS_QUEUED_MAX:
             raise QueueFull(f"{len(queue)} events wait; the bound is {EVENTS_QUEUED_MAX}")
-        while queue and (at_us := queue[0][0]) <= until_us:
-            if at_us != self.now_us:
-                if events <= 0 or (full is not None and full()):
-                    return True
-                self.now_us = at_us
-            _at_us, _rank, _order, target, method, argument = heappop(queue)
+        while queue and queue[0][0] <= until_us:
+            if events <= 0 or (rows is not None and rows.length > rows_max):
+                return True
+            self.now_us, _rank, _order, target, method, argument = heappop(queue)
             events -= getattr(target, method)(argument) or 1
         self.now_us = max(self.now_us, until_us)
         return False

@@ -59,6 +59,10 @@ class SharedColumn:
             raise AssertionError(f"a prefix of {length} values was asked of a column of {len(self.values)}")
         return SharedColumn(self.values[:length])
 
+    def cut(self, length: int) -> None:
+        """Forget the values from `length` on, for every world that holds the column."""
+        del self.values[length:]
+
     def view(self, first: int, last: int) -> np.ndarray:
         """Values `first` to `last - 1` as a read-only int64 copy (an export of the buffer would forbid appending)."""
         return np.frombuffer(self.values[first:last].tobytes(), dtype=np.int64)

@@ -258,6 +258,12 @@ class TopicLog:
         self._named_ids = self._named_ids.prefix(self._named)
         self._named_firsts = self._named_firsts.prefix(self._named)
 
+    def cut_back(self) -> None:
+        """Forgets what other worlds of the branch wrote beyond the present length."""
+        self.records.cut(self.length)
+        self._named_ids.cut(self._named)
+        self._named_firsts.cut(self._named)
+
     def share(self, other: TopicLog) -> None:
         """Uses another world's columns of the same branch; what is not yet there will be written through."""
         self.records = other.records

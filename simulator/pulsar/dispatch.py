@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from simulator.kernel.clock import CONTINUES_RANK
 from simulator.pulsar.hash_ring import chosen_on_ring, full_topic_name
 from simulator.trace.registry import NULL
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
     from simulator.pulsar.session import Session
     from simulator.pulsar.subscription import Subscription
+
+
+DISPATCHED_AT_ONCE = 1_000
+"""Entries that one event hands out at most, a receiver queue of the default size: two or three milliseconds."""
 
 
 class Dispatcher:
@@ -93,6 +98,10 @@ class Dispatcher:
 
     def go_on(self, cause: int) -> None:
         """The mark-delete was moved so: who was blocked by what he held may be sent more."""
+
+    def dispatch_on(self, cause: int) -> None:
+        """Enough has been handed out in this event: the rest follows at this instant, before anything else."""
+        self.runtime.schedule(self.runtime.now_us, CONTINUES_RANK, self, "dispatch", cause)
 
     # --- quiet stretches
 
@@ -176,11 +185,16 @@ class SingleActiveDispatcher(Dispatcher):
         if self.busy or self.waiting or session is None or session.permits <= 0:
             return
         self.busy = True
+        left = DISPATCHED_AT_ONCE
         while session.permits > 0 and session is self.active:
+            if not left:
+                self.dispatch_on(cause)
+                break
             index = self.next_deliverable(cause)
             if index is None:
                 break
             self.unacked += session.push(index, 0, cause)
+            left -= 1
         self.busy = False
 
     def redeliver(self, session: Session, indices: list[int], cause: int) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pyroaring import BitMap
 
 from simulator.kernel.random import draw, stream_key
-from simulator.pulsar.dispatch import Dispatcher
+from simulator.pulsar.dispatch import DISPATCHED_AT_ONCE, Dispatcher
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -109,9 +109,12 @@ class SharedDispatcher(Dispatcher):
             return
         self.busy = True
         turn_messages = self.topic.hot.turn_messages
-        session, left = None, 0
+        session, left, sent = None, 0, 0
         while not self.blocked:
             if left <= 0 or session.blocked or session.permits <= 0:
+                if sent >= DISPATCHED_AT_ONCE:
+                    self.dispatch_on(cause)
+                    break
                 session, left = self._next_session(), turn_messages
             if session is None:
                 break
@@ -121,6 +124,7 @@ class SharedDispatcher(Dispatcher):
                     self.turn = self.sessions.index(session)  # chosen, and got nothing: it keeps its turn
                 break
             left -= self._send(session, index, cause)
+            sent += 1
         self.busy = False
 
     def _next_session(self) -> Session | None:

@@ -85,3 +85,9 @@ class MarkerTable:
         copy._markers = self._markers[:count]
         copy._update_seqs = {number: seq for number, seq in self._update_seqs.items() if number <= count}
         return copy
+
+    def cut(self, count: int) -> None:
+        """Forget the markers after the first `count`."""
+        del self._markers[count:]
+        for number in [number for number in self._update_seqs if number > count]:
+            del self._update_seqs[number]

@@ -102,6 +102,11 @@ class MessageTable:
         copy._bind()
         return copy
 
+    def cut(self, count: int) -> None:
+        """Forget the messages from `count` on."""
+        for name in _COLUMNS:
+            del getattr(self, name)[count:]
+
 
 def _array(values: np.ndarray | int, count: int) -> array:
     return array("q", [values]) * count if isinstance(values, int) else array("q", values.tobytes())

@@ -110,6 +110,16 @@ class Runtime(System):
                 topic.stored_seqs = topic.stored_seqs.prefix(topic.log.length)
                 topic.source_indices = topic.source_indices.prefix(topic.log.length if topic.keeps_sources else 0)
 
+    def cut_back(self) -> None:
+        super().cut_back()
+        self.messages.cut(self.message_count)
+        self.markers.cut(self.marker_count)
+        for cluster in self.clusters.values():
+            for topic in cluster.every_log():
+                topic.log.cut_back()
+                topic.stored_seqs.cut(topic.log.length)
+                topic.source_indices.cut(topic.log.length if topic.keeps_sources else 0)
+
     def link_cut(self, link: Link, cause: int) -> None:
         """Connections made over the link break; what is on them is lost."""
         for topic in self.clusters[link.source].topics.values():

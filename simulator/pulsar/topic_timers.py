@@ -31,5 +31,5 @@ class TopicTimers:
     def expiry_timer(self, epoch: int) -> None:
         """The periodic TTL check."""
         if epoch == self.epoch and self.loaded:
-            upkeep.expire(self)
+            self.runtime.in_portions(upkeep.expire(self))
             self._time("expiry_timer", self.cluster.setting("messageExpiryCheckIntervalInMinutes", self) * _MINUTE_US)

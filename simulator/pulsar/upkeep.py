@@ -6,6 +6,7 @@ Rules: trimming deletes whole ledgers that every durable cursor, replicators' in
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -168,22 +169,35 @@ def messages_between(topic: Topic, first: int, last: int):
                 yield index, record + offset, NULL if count == 1 else offset
 
 
-def pass_over(subscription: Subscription, last: int, event: str, cause: int, *more: str) -> int:
-    """Rows for the unacknowledged messages that a cursor is about to be moved over, up to entry `last`; returns how many."""
-    topic, cursor, passed = subscription.topic, subscription.cursor, 0
-    for index, message, batch_index in messages_between(topic, cursor.mark_delete + 1, last + 1):
+LOOKED_AT_ONCE = 2_000
+"""Entries that a search looks at in one event: a millisecond."""
+
+PORTION_ENTRIES = 500
+"""Entries that a cursor is moved over in one event: two or three milliseconds."""
+
+
+def pass_over(subscription: Subscription, last: int, event: str, cause: int, *more: str) -> Iterator[int]:
+    """Rows for the unacknowledged messages that a cursor is about to be moved over, up to entry `last`, in portions of the clock's."""
+    topic, cursor, first = subscription.topic, subscription.cursor, max(subscription.cursor.mark_delete + 1, subscription.topic.log.first_kept)
+    for begin in range(first, last + 1, PORTION_ENTRIES):
+        end = min(begin + PORTION_ENTRIES, last + 1)
+        _pass_over(topic, cursor, subscription, begin, end, event, cause, more)
+        if end <= last:
+            yield PORTION_ENTRIES
+
+
+def _pass_over(topic: Topic, cursor: Cursor, subscription: Subscription, first: int, end: int, event: str, cause: int, more: tuple[str, ...]) -> None:
+    for index, message, batch_index in messages_between(topic, first, end):
         remaining = cursor.batch_remaining(index, topic.runtime.messages.batch[message - max(batch_index, 0)])
         if remaining >> max(batch_index, 0) & 1:
             messages = topic.runtime.messages
             topic.runtime.note(event, cause, topic.cluster.number, topic.number, subscription.number, messages.producer[message],
                                messages.sequence_id[message], *topic.log.position(index), batch_index, *more)  # fmt: skip
             topic.runtime.settled[subscription.name].add(message)
-            passed += 1
-    return passed
 
 
-def expire(topic: Topic) -> None:
-    """TTL: each cursor moves over its oldest entries as long as they are older; no Update is triggered."""
+def expire(topic: Topic) -> Iterator[int]:
+    """TTL: each cursor moves over its oldest entries as long as they are older, in portions; no Update is triggered."""
     ttl_us = topic.hot.ttl_us
     if ttl_us == 0:
         return
@@ -194,8 +208,10 @@ def expire(topic: Topic) -> None:
             continue
         while last + 1 < topic.log.length and published_us(topic, last + 1) < limit_us:
             last += 1
+            if last % LOOKED_AT_ONCE == 0:
+                yield LOOKED_AT_ONCE // 10
         if last > subscription.cursor.mark_delete:
-            pass_over(subscription, last, "message.expired", NULL)
+            yield from pass_over(subscription, last, "message.expired", NULL)
             subscription.pass_over_to(last, "expiry", NULL)
     for replicator in topic.replicators.values():
         _expire_for(replicator, limit_us)

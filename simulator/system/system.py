@@ -70,6 +70,11 @@ class System(Clock):
         """Take copies of its own of all that grows: what a new branch does before it writes."""
         self.write_to(self.trace.prefix(self.seq), self.seq)
 
+    def cut_back(self) -> None:
+        """Forget, for every world of the branch, what lies beyond this state: an instant that was undone."""
+        self.trace.cut(self.seq)
+        self.write_to(self.trace, self.seq)
+
     def link_cut(self, link: Link, cause: int) -> None:
         """A link has been cut: what else breaks with it."""
 

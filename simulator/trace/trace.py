@@ -124,6 +124,10 @@ class Trace:
         copy._write_to(self._blocks[whole].opened(copy._sealed_rows, rest) if whole < len(self._blocks) else self._open.prefix(rest))
         return copy
 
+    def cut(self, seq: int) -> None:
+        """Forget the rows from `seq` on, and the names that only they use."""
+        vars(self).update(vars(self.prefix(seq)))
+
     # --- reading
 
     def number(self, name: str) -> int | None:

@@ -101,7 +101,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     counts(Trace, "row", "read", lambda *_: 1)
     counts(Trace, "digest", "hashed", lambda trace, upto=None: len(trace) if upto is None else upto)
     counts(Checks, "read", "checked", lambda checks, trace, upto=None: max(0, (len(trace) if upto is None else upto) - checks.position))
-    counts(Clock, "run_instants", "events", lambda clock, until_us, events, full=None: events)
+    counts(Clock, "run_instants", "events", lambda clock, until_us, events, *_: events)
     counts(World, "counted", "counted", lambda world: world.seq)
     yield done
 

@@ -34,7 +34,7 @@ Tell = Callable[[dict[str, Any]], None]
 
 _load = partial(read_soon, load_scenario_text)
 _read = sync_to_async(read_text, thread_sensitive=False)
-_build = sync_to_async(lambda scenario: World.from_scenario(scenario, rows_max=ROWS_OF_A_RUN), thread_sensitive=False)
+_build = sync_to_async(lambda scenario: World.from_scenario(scenario, rows_max=ROWS_OF_A_RUN, begun=False), thread_sensitive=False)
 
 
 class Study:

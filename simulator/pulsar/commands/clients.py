@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from simulator.kernel.distributions import Sampler
@@ -14,7 +15,14 @@ from simulator.scenarios.model import Distribution
 from simulator.scenarios.names import parse_message, parse_position
 from simulator.system.commanding import Handler
 
+PORTION_MESSAGES = 50
+"""Messages that a command publishes in one event: about 3 ms with their consumers and replicators."""
+
+EVENTS_PER_MESSAGE = 2
+"""Queue events whose time one published message takes."""
+
 if TYPE_CHECKING:
+    from simulator.pulsar.producer import Producer
     from simulator.pulsar.runtime import Runtime
     from simulator.pulsar.topic import Topic
 
@@ -22,9 +30,14 @@ if TYPE_CHECKING:
 def publish(runtime, arguments, begin) -> None:
     """producer.publish: so many at once, beside the producer's plan."""
     producer = producer_in(runtime, arguments, ("running", "paused"), "publish")
-    cause = begin()
-    for _ in range(arguments["count"]):
+    runtime.in_portions(_published(producer, arguments["count"], begin()))
+
+
+def _published(producer: Producer, count: int, cause: int) -> Iterator[int]:
+    for number in range(1, count + 1):
         producer.publish(cause)
+        if number % PORTION_MESSAGES == 0:
+            yield EVENTS_PER_MESSAGE * PORTION_MESSAGES
     producer.flush_batches(cause)
 
 

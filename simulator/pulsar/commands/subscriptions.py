@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from simulator.pulsar import upkeep
@@ -20,10 +21,13 @@ def reset(runtime, arguments, begin) -> None:
     """subscription.reset: to a position, an end of the log, or an instant of publishing."""
     subscriptions = subscriptions_of(runtime, arguments)
     targets = [_reset_target(subscription, arguments) for subscription in subscriptions]
-    cause = begin()
+    runtime.in_portions(_reset(subscriptions, targets, begin()))
+
+
+def _reset(subscriptions: list[Subscription], targets: list[int], cause: int) -> Iterator[int]:
     for subscription, mark_delete in zip(subscriptions, targets, strict=True):
         if mark_delete > subscription.cursor.mark_delete:
-            upkeep.pass_over(subscription, mark_delete, "message.skipped", cause, "reset")
+            yield from upkeep.pass_over(subscription, mark_delete, "message.skipped", cause, "reset")
         subscription.reset(mark_delete, "reset", cause)
 
 
@@ -45,26 +49,34 @@ def _reset_target(subscription: Subscription, arguments: dict) -> int:
 def skip(runtime, arguments, begin) -> None:
     """subscription.skip: over the next entries that are not acknowledged, markers counted as the broker does."""
     subscriptions = subscriptions_of(runtime, arguments)
-    cause = begin()
+    runtime.in_portions(_skip(subscriptions, arguments["count"], begin()))
+
+
+def _skip(subscriptions: list[Subscription], count: int, cause: int) -> Iterator[int]:
     for subscription in subscriptions:
-        index, left = subscription.cursor.mark_delete, arguments["count"]
+        index, left = subscription.cursor.mark_delete, count
         while left and index + 1 < subscription.topic.log.length:
             index += 1
             left -= not subscription.cursor.is_acknowledged(index)
-        _move_over(subscription, index, "skip", cause)
+            if index % upkeep.LOOKED_AT_ONCE == 0:
+                yield upkeep.LOOKED_AT_ONCE // 10
+        yield from _move_over(subscription, index, "skip", cause)
 
 
 def clear(runtime, arguments, begin) -> None:
     """subscription.clear: to the end of the log."""
     subscriptions = subscriptions_of(runtime, arguments)
-    cause = begin()
+    runtime.in_portions(_clear(subscriptions, begin()))
+
+
+def _clear(subscriptions: list[Subscription], cause: int) -> Iterator[int]:
     for subscription in subscriptions:
-        _move_over(subscription, subscription.topic.log.length - 1, "clear", cause)
+        yield from _move_over(subscription, subscription.topic.log.length - 1, "clear", cause)
 
 
-def _move_over(subscription: Subscription, index: int, reason: str, cause: int) -> None:
+def _move_over(subscription: Subscription, index: int, reason: str, cause: int) -> Iterator[int]:
     if index > subscription.cursor.mark_delete:
-        upkeep.pass_over(subscription, index, "message.skipped", cause, reason)
+        yield from upkeep.pass_over(subscription, index, "message.skipped", cause, reason)
         subscription.pass_over_to(index, reason, cause)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from simulator.pulsar import upkeep
@@ -62,12 +63,15 @@ def truncate(runtime, arguments, begin) -> None:
     topics = topics_of(runtime, arguments["cluster"], arguments["topic"])
     _writes_ledgers(topics, "truncated")
     _at_a_broker(topics, arguments)
-    cause = begin()
+    runtime.in_portions(_truncate(topics, begin()))
+
+
+def _truncate(topics: list[Topic], cause: int) -> Iterator[int]:
     for topic in topics:
         for subscription in topic.subscriptions.values():
             last = topic.log.length - 1
             if last > subscription.cursor.mark_delete:
-                upkeep.pass_over(subscription, last, "message.skipped", cause, "truncate")
+                yield from upkeep.pass_over(subscription, last, "message.skipped", cause, "truncate")
                 subscription.acknowledge_up_to(last, "clear", cause)
         for replicator in topic.replicators.values():
             upkeep.clear_replication(replicator, cause)

@@ -5,7 +5,7 @@
 
 import { required, setText } from "../render/dom.js";
 
-const BUSY = { rebuild: "The lab is being run again to where it stood", seek: "Going there", step: "Looking for the next step", count: "The run is being counted" };
+const BUSY = { rebuild: "The lab is being run again to where it stood", seek: "Going there", step: "Looking for the next step", count: "The run is being counted", instant: "A long instant is being run" };
 /** How long a thing that is over is told, ms. */
 const TOLD_MS = 6000;
 
