@@ -8,14 +8,15 @@ the epoch is given by the lab's session.
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from visualizer import thinning
 from visualizer.changes import changes
+from visualizer.kept import KeptRows
 from visualizer.packing import packed, table
-from visualizer.risk import RiskCurves
+from visualizer.curve import Point, RiskCurves
 from visualizer.wire import encode
 
 MOVING_THINGS = 500
@@ -30,14 +31,11 @@ SNAPSHOT_CELLS, SNAPSHOT_ROWS = 400, 300
 FRAME_CELLS, FRAME_ROWS = 400, 200
 """What one ordinary frame may bring; beyond that the newest, and `sampled`."""
 
-FORECASTS_KEPT = 3000
-"""Points of the risk curve kept per branch: five minutes at one in 100 ms."""
-
 CELL_COLUMNS = ("kind", "producer", "number", "size", "snapshot")
 """Columns of `World.cells`."""
 
-FORECASTS_SENT = 600
-"""Points in a snapshot frame."""
+FORECASTS_SENT = 800
+"""Points of the risk curve in a snapshot frame, and that a page holds; older ones it asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +59,15 @@ class Playing:
 class FrameMaker:
     """The frames of one lab, in order. Remembers what the last one held."""
 
-    def __init__(self, world: Any) -> None:
+    def __init__(self, world: Any, curves: RiskCurves) -> None:
         self.world = world
+        self.curves = curves
         self.epoch = 0
         self.number = 0
         self._lengths: dict[str, int] = {}
         self._seq = 0
-        self.risk = RiskCurves()
-        self._forecasts: dict[int, deque[tuple[int, dict[str, Any]]]] = {}
-        self._unsent: list[tuple[int, dict[str, Any]]] = []
+        self._kept: KeptRows | None = None  # None: to be looked for where the world stands
+        self._shown_us = 0  # the instant of the last frame
         self._level = 0
         self._repeats = 0  # frames since the world moved
         self._head: dict[str, Any] = {}  # of the last frame
@@ -78,37 +76,35 @@ class FrameMaker:
     def begin_epoch(self, epoch: int) -> None:
         """After a seek or a new branch: the next frame is number 1 and a snapshot."""
         self.epoch, self.number = epoch, 0
-        self._unsent.clear()
+        self._kept = None
 
-    def note_forecast(self, forecasts: dict[str, Any]) -> None:
-        """Keep the present forecasts, `{subscription: {"to": {peer: figures}}}`, as a point of the risk curve: in order of time, once per instant."""
-        curve = self._forecasts.setdefault(self.world.branch, deque(maxlen=FORECASTS_KEPT))
-        at_us = self.world.now_us
-        if curve and at_us <= curve[-1][0]:
-            return
-        self.risk.note(self.world.branch, at_us, forecasts)
-        point = (at_us, {name: {peer: figures["duplicates"] for peer, figures in forecast["to"].items()} for name, forecast in forecasts.items() if forecast})
-        curve.append(point)
-        self._unsent.append(point)
+    def prepare(self) -> Iterator[None]:
+        """What the next frame needs of the rows before it, in slices; nothing while frames follow each other."""
+        if self._kept is None:
+            kept = KeptRows()
+            yield from kept.look_back(self.world.trace, self.world.seq)
+            self._kept, self._seq = kept, self.world.seq
 
     def next(self, playing: Playing, with_snapshot: bool) -> tuple[Frame, Frame | None]:
         """The next frame for everyone and, when asked for or when the epoch is new, the snapshot of the same instant."""
+        for _ in self.prepare():
+            pass
         self.number += 1
         view = self.world.view()
-        self.note_forecast({name: {**forecast, "lag_us": self.world.sync_lag(name)} for name, forecast in view["forecast"].items()})
         head = self._heading(view, playing)
+        kept = self._kept.add(self.world.trace, self._seq, self.world.seq)
         flights, totals = self.world.flights(MOVING_THINGS)
         if self.number == 1:
             shown = view
             frame = snapshot = self._snapshot(head, shown, flights, totals)
         else:
-            text, shown = self._ordinary(head, view, flights, totals)
+            text, shown = self._ordinary(head, view, flights, totals, kept)
             frame = Frame(self.epoch, self.number, False, text)
             snapshot = self._snapshot(head, shown, flights, totals) if with_snapshot else None
         self._repeats = self._repeats + 1 if self._seq == self.world.seq else 0
         self._seq = self.world.seq
         self._lengths = {where: topic["length"] for where, topic in _topics(view)}
-        self._unsent.clear()
+        self._shown_us = view["at_us"]
         self._head, self._view = head, shown
         return frame, snapshot
 
@@ -126,7 +122,8 @@ class FrameMaker:
         if self._head["epoch"] == self.epoch:
             self.number = self._head["number"]
         head = {**self._head, "playing": playing.playing, "speed": playing.speed, "reached": playing.reached, "busy": playing.busy}
-        nothing = {"changes": {}, "whole": [], "cells": {}, **_flying([], {}), "rows": table([]), "forecast": _curves([]), "sampled": True}
+        seq = head["seq"]
+        nothing = {"changes": {}, "whole": [], "cells": {}, **_flying([], {}), "rows": table([]), "rows_from": seq, "kept": table([]), "forecast": _curves([]), "forecast_from_us": head["at_us"], "sampled": True}
         return Frame(head["epoch"], head["number"], False, encode({**head, **nothing}))
 
     def _heading(self, view: dict[str, Any], playing: Playing) -> dict[str, Any]:
@@ -146,7 +143,9 @@ class FrameMaker:
 
     def _snapshot(self, head: dict[str, Any], view: dict[str, Any], flights: list[dict[str, Any]], totals: dict[str, int]) -> Frame:
         lengths = {where: topic["length"] for where, topic in _topics(view)}
-        curve = list(self._forecasts.get(self.world.branch, ()))
+        points, points_from_us = self.curves.newest(FORECASTS_SENT)
+        rows = self._newest_control_rows(0, SNAPSHOT_ROWS)
+        rows_from = rows[0]["seq"] if len(rows) == SNAPSHOT_ROWS else 0
         text = encode(
             {
                 **head,
@@ -154,15 +153,18 @@ class FrameMaker:
                 "view": view,
                 "cells": {where: _packed_cells(self._cells(where, max(0, length - SNAPSHOT_CELLS), length)) for where, length in lengths.items()},
                 **_flying(flights, totals),
-                "rows": table(self._newest_control_rows(0, SNAPSHOT_ROWS)),
-                "forecast": _curves(curve[-FORECASTS_SENT:]),
+                "rows": table(rows),
+                "rows_from": rows_from,
+                "kept": table([row for row in self._kept.all() if row["seq"] < rows_from]),
+                "forecast": _curves(points),
+                "forecast_from_us": points_from_us,
                 "branches": self.world.branches,
-                "sampled": len(curve) > FORECASTS_SENT,
+                "sampled": False,
             }
         )
         return Frame(self.epoch, self.number, True, text)
 
-    def _ordinary(self, head: dict[str, Any], view: dict[str, Any], flights: list[dict[str, Any]], totals: dict[str, int]) -> tuple[str, dict[str, Any]]:
+    def _ordinary(self, head: dict[str, Any], view: dict[str, Any], flights: list[dict[str, Any]], totals: dict[str, int], kept: list[dict[str, Any]]) -> tuple[str, dict[str, Any]]:
         """(The frame's text, the view as it shows it); thinned as far as needed, beginning one level below the last frame's."""
         cells, sampled = {}, False
         for where, topic in _topics(view):
@@ -171,21 +173,29 @@ class FrameMaker:
                 newest = max(first, topic["length"] - FRAME_CELLS)
                 sampled |= newest > first
                 cells[where] = self._cells(where, newest, topic["length"])
-        rows = self._newest_control_rows(self._seq, FRAME_ROWS + 1)
+        rows, rows_from = self._newest_control_rows(self._seq, FRAME_ROWS + 1), self._seq
         if len(rows) > FRAME_ROWS:
             rows, sampled = rows[1:], True
+            rows_from = rows[0]["seq"]
+        points = self.curves.between(self._shown_us, head["at_us"])  # that of the last frame once more: a command may have changed it
         level = max(0, self._level - 1)
         while True:
             most = thinning.most_at(level)
             shown = thinning.in_turns(thinning.thin_view(view, level), self._view, level, self.number) if level else view
             changed, whole = changes(self._view, shown)
+            points_here = thinning.newest(points, most)
+            brought = thinning.newest(rows, most)
+            brought_from = rows_from if len(brought) == len(rows) else brought[0]["seq"] if brought else head["seq"]
             content = {
                 "changes": changed,
                 "whole": whole,
                 "cells": {where: _packed_cells(thinning.newest_cells(block, most)) for where, block in cells.items()},
                 **_flying(thinning.evenly(flights, most), totals),
-                "rows": table(thinning.newest(rows, most)),
-                "forecast": _curves(self._unsent if level == 0 else self._unsent[-1:]),
+                "rows": table(brought),
+                "rows_from": brought_from,
+                "kept": table([row for row in kept if row["seq"] < brought_from]),
+                "forecast": _curves(points_here),
+                "forecast_from_us": self._shown_us if len(points_here) == len(points) else points_here[0][0] if points_here else head["at_us"],
                 "sampled": sampled or level > 0,
             }
             text = encode({**head, **content})
@@ -225,8 +235,9 @@ def _flying(flights: list[dict[str, Any]], totals: dict[str, int]) -> dict[str, 
     return {"flights": table(things), "flights_total": table(links)}
 
 
-def _curves(points: list[tuple[int, dict[str, dict[str, int]]]]) -> dict[str, Any]:
-    """Points of the risk curve: their instants, and a column for each subscription and peer."""
-    pairs = sorted({(name, peer) for _, values in points for name, peers in values.items() for peer in peers})
-    columns = [[name, peer, packed(values.get(name, {}).get(peer) for _, values in points)] for name, peer in pairs]
+def _curves(points: list[Point]) -> dict[str, Any]:
+    """Points of the risk curve: their instants, and a column of duplicates for each subscription and peer."""
+    nothing: dict[str, Any] = {"to": {}}
+    pairs = sorted({(name, peer) for _, values in points for name, one in values.items() for peer in one["to"]})
+    columns = [[name, peer, packed(values.get(name, nothing)["to"].get(peer, {}).get("duplicates") for _, values in points)] for name, peer in pairs]
     return {"at_us": packed(at_us for at_us, _ in points), "curves": columns}

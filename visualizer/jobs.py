@@ -11,7 +11,6 @@ from itertools import count
 from typing import Any
 
 from simulator import World
-from visualizer.looking import FORECAST_EVERY_US
 from visualizer.session import Session
 from visualizer.store import StoredLab
 from visualizer.wire import Refused
@@ -32,9 +31,6 @@ SEARCH_INSTANTS = 40
 SEARCH_ROWS = 16_384
 """Rows that a step looks through in one slice: a millisecond or two."""
 
-CURVE_POINTS = 600
-"""Points of the risk curve over one run forward."""
-
 
 def rebuild(session: Session, stored: StoredLab, scenario_of: Callable[[], Awaitable[Any]]) -> Work:
     """Make the world and bring it where it stood: every command again, in the order given, then the position."""
@@ -53,6 +49,7 @@ def rebuild(session: Session, stored: StoredLab, scenario_of: Callable[[], Await
         result = yield from _apply(session, given["command"])
         if given["ok"] is not None and bool(result.ok) != given["ok"]:
             raise AssertionError(f"command {given['number']} ({given['command']['do']}) was {_outcome(given['ok'])} when it was given and is {_outcome(result.ok)} in the replay")
+        yield from session.curves.settle()
         yield None
     yield from _stand_in(session, stored.branch)
     yield from _run_to(session, stored.furthest_us)
@@ -90,17 +87,13 @@ def _go_to(session: Session, at_us: int) -> Work:
 
 
 def _run_to(session: Session, at_us: int) -> Work:
-    """Run forward to an instant that may lie beyond all that has been run, with points of the risk curve on the way."""
+    """Run forward to an instant that may lie beyond all that has been run."""
     world = session.world
     if at_us <= world.furthest_us:
         return
     yield from _go_to(session, world.furthest_us)
-    every_us = max(FORECAST_EVERY_US, (at_us - world.now_us) // CURVE_POINTS)
-    while world.now_us < at_us and not world.limit_reached:
-        hop_us = min(at_us, (world.now_us // every_us + 1) * every_us)
-        while session.advance(hop_us):
-            yield None
-        yield from session.looking.point()
+    while session.advance(at_us):
+        yield None
 
 
 def step(session: Session, back: bool, which: Any) -> Work:
@@ -152,10 +145,11 @@ def _passing_after(session: Session, which: Any) -> Work:
         yield from _go_to(session, world.furthest_us)
         if world.now_us >= end_us or world.limit_reached:
             return None
-        world.advance(end_us, 1)
+        session.curves.advance(end_us, 1)
         while not world.whole:
             if world.advance(world.now_us, INSTANT_EVENTS):
                 yield None
+        yield from session.curves.settle()
         if turn % SEARCH_INSTANTS == 0:
             yield None
 
@@ -214,12 +208,13 @@ def carry_out(session: Session, command: dict[str, Any], apart: bool, keep: Call
     world = session.world
     if apart and world.now_us == world.furthest_us:
         here_us = world.now_us
-        while world.advance(here_us + 1, session.slice_events()):
+        while session.curves.advance(here_us + 1, session.slice_events()):
             yield None
         yield from _go_to(session, here_us)
     number = yield Wait(keep(command=command, at_us=world.now_us, furthest_us=world.furthest_us, branch=world.branch))
     branch = world.branch
     result = yield from _apply(session, command)
+    yield from session.curves.settle()
     if world.branch != branch:
         session.new_epoch()
     session.looking.want()

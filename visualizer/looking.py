@@ -1,6 +1,6 @@
-"""What is looked at of a lab: its frames on their beat, and the points of the risk curve between them.
+"""What is looked at of a lab: its frames on their beat.
 
-Rules: looking never moves the world, and the world stands still while a frame or a point is made: that is cut into slices, so
+Rules: looking never moves the world, and the world stands still while a frame is made: that is cut into slices, so
 that no neighbour waits for it, and begun anew when a job comes first. Instants of the wall clock come in as numbers.
 """
 
@@ -9,15 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+from visualizer.curve import RiskCurves
 from visualizer.frames import Frame, FrameMaker, Playing
 from visualizer.playback import FRAME_S, Playback
-from visualizer.work import Job, Work
-
-FORECAST_EVERY_US = 100_000
-"""Simulated time between points of the risk curve while somebody watches."""
-
-POINTS_PER_FRAME = 8
-"""Points of the risk curve that one frame brings at most."""
+from visualizer.work import Job
 
 CHECK_ROWS = 2_000
 """Rows that the checks read in a slice of their own: the next view would read all that are left at once."""
@@ -47,14 +42,12 @@ class Looking:
         self._listener = listener
         self._playback = playback
         self._epoch = first_epoch
-        self._movable: list[str] = []  # subscriptions that the risk curve is about: replicated or not, they could go to another cluster
         self._snapshot_wanted = False
-        self._making: Iterator[None] | None = None  # a frame, or a point of the curve
+        self._making: Iterator[None] | None = None  # a frame
 
-    def begin(self, world: Any, scenario: Any) -> None:
+    def begin(self, world: Any, curves: RiskCurves) -> None:
         """There is a world to look at."""
-        self._movable = [name for name, spec in sorted(scenario.subscriptions.items()) if len(scenario.topics[spec.topic].clusters) > 1]
-        self.frames = FrameMaker(world)
+        self.frames = FrameMaker(world, curves)
 
     def new_epoch(self) -> None:
         """The world stands elsewhere than the last frame said: pages start over."""
@@ -105,36 +98,11 @@ class Looking:
         for name in world.subscriptions[:-1]:
             world.forecast(name)
             yield None
+        yield from self.frames.prepare()
         with_snapshot, self._snapshot_wanted, self.wanted = self._snapshot_wanted, False, False
         frame, snapshot = self.frames.next(self._playing(), with_snapshot)
         self._listener.publish(frame, snapshot)
         self.wanted |= not self._playback.playing and self.frames.behind
-
-    # --- the risk curve
-
-    def next_point_us(self, target_us: int) -> int:
-        """Where to stop on the way for a point of the risk curve."""
-        if not self._listener.watched():
-            return target_us
-        assert self.frames is not None
-        now_us = self.frames.world.now_us
-        every_us = max(FORECAST_EVERY_US, (target_us - now_us) // POINTS_PER_FRAME)
-        return (now_us // every_us + 1) * every_us
-
-    def begin_point(self) -> None:
-        """A point here, if somebody watches, in the slices to come."""
-        if self._listener.watched():
-            self._making = self.point()
-
-    def point(self) -> Work:
-        """A point of the risk curve, one subscription in a slice."""
-        assert self.frames is not None
-        world, forecasts = self.frames.world, {}
-        for name in self._movable if self._listener.watched() else ():
-            yield None
-            forecasts[name] = {"to": world.forecast(name), "lag_us": world.sync_lag(name)}
-        if forecasts:
-            self.frames.note_forecast(forecasts)
 
     # --- long jobs
 

@@ -15,6 +15,7 @@ from simulator.views.creation import look, starts
 from visualizer import stories
 from visualizer.arguments import check_arguments
 from visualizer.cone import cone
+from visualizer.events import events
 from visualizer.handshakes import handshakes
 from visualizer.latest import latest
 from visualizer.passages import landmarks, passages
@@ -134,6 +135,7 @@ def creation(session: Session, of: str | None) -> Work:
 ANSWERS: dict[str, Callable[..., Work]] = {
     "rows": rows,
     "row": row,
+    "events": events,
     "cone": cone,
     "passages": passages,
     "handshakes": handshakes,

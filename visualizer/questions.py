@@ -88,6 +88,12 @@ async def row(request: HttpRequest, lab_id: str, seq: int) -> HttpResponse:
 
 
 @answers
+async def events(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """Control rows around the instant shown."""
+    return json_answer(await current_hub().ask(lab_id, "events"))
+
+
+@answers
 async def cone(request: HttpRequest, lab_id: str) -> HttpResponse:
     """Of a row (`?seq=`), a message (`?producer=&number=`) or a marker (`?marker=`)."""
     producer = request.GET.get("producer") or None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any
 
+from visualizer.curve import RiskCurves
 from visualizer.looking import CHECK_ROWS, Listener, Looking
 from visualizer.playback import Playback
 from visualizer.reruns import Reruns
@@ -31,8 +32,10 @@ class Session:
         self.lab_id = lab_id
         self.listener = listener
         self.world: Any = None
+        self.curves: RiskCurves | None = None
         self.tiles = TileCache()
         self.printouts = Printouts()
+        self.events_kept: tuple[Any, Any] = (None, None)  # where the rows around the instant were read, and the answer
         self.reruns: Reruns | None = None  # set by whoever has a pump for runs beside the lab
         self.playback = Playback()
         self.looking = Looking(first_epoch, listener, self.playback)
@@ -69,7 +72,8 @@ class Session:
     def start_with(self, world: Any, scenario: Any) -> None:
         """The rebuilding job has made the world; it may still have to run to its position."""
         self.world, self.until_us = world, scenario.until_us
-        self.looking.begin(world, scenario)
+        self.curves = RiskCurves(world, scenario)
+        self.looking.begin(world, self.curves)
         self.new_epoch()
 
     def new_epoch(self) -> None:
@@ -95,6 +99,9 @@ class Session:
             return False
         if not self._jobs.under_way and self._finish_instant(now_s):
             return True
+        if self.curves is not None and self.curves.due:  # before anything moves the world
+            self.curves.take_one()
+            return True
         if self._jobs:
             self.looking.drop()  # a job may move the world: the frame is made anew
             self._job_slice(now_s)
@@ -109,7 +116,8 @@ class Session:
         """When the next turn has something to do; None when only a request can change that."""
         if self.blocked_on is not None:
             return None
-        if self._jobs or self._within_instant or self.looking.under_way or self.playback.target_us is not None:
+        points_due = self.curves is not None and bool(self.curves.due)
+        if self._jobs or self._within_instant or points_due or self.looking.under_way or self.playback.target_us is not None:
             return now_s
         if self.world is not None and (self.playback.playing or self.looking.wanted):
             return self.looking.next_frame_s
@@ -129,7 +137,8 @@ class Session:
         if world.unchecked_rows >= CHECK_ROWS:
             world.check_on(CHECK_ROWS)
             return True
-        return world.advance(until_us, self.slice_events())
+        assert self.curves is not None
+        return self.curves.advance(until_us, self.slice_events())
 
     @property
     def _within_instant(self) -> bool:
@@ -148,6 +157,8 @@ class Session:
             self.looking.say_within_instant()
         self.looking.drop()
         self.world.advance(self.world.now_us, self.slice_events())
+        if self.world.whole and self.curves is not None:
+            self.curves.look()
         return True
 
     def _job_slice(self, now_s: float) -> None:
@@ -167,14 +178,12 @@ class Session:
             self.pause()
             return False
         target_us = playback.aim(now_s, world.now_us, self.until_us)
-        if world.now_us < target_us:
-            hop_us = min(target_us, self.looking.next_point_us(target_us))
-            more = self.advance(hop_us)
+        assert self.curves is not None
+        if world.now_us < target_us or self.curves.due:
+            more = self.advance(target_us)
             if self._within_instant:
                 return True
-            if not more and hop_us < target_us:
-                self.looking.begin_point()
-            if world.now_us < target_us and playback.patient(now_s):
+            if more and playback.patient(now_s):
                 return True
         playback.arrived(now_s, world.now_us)
         self.looking.want()

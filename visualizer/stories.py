@@ -13,7 +13,7 @@ from typing import Any
 
 from simulator.story import groups, page, shared_groups, shared_page, shared_place_of, shared_story, story_of
 from simulator.what_if import beside, looks
-from visualizer.risk import FIGURES as RISKS
+from visualizer.curve import FIGURES as RISKS
 from visualizer.session import Session
 from visualizer.wire import Refused
 from visualizer.work import Work, in_thread
@@ -107,7 +107,7 @@ def forecast(session: Session, subscription: str, topic: str, after_us: int) -> 
     yield None
     lag_us = world.sync_lag(subscription)
     now = {peer: {**{name: figures[name] for name in RISKS}, "lag_us": lag_us[peer]} for peer, figures in world.forecast(subscription).items()}
-    return {"at_us": world.now_us, "branch": world.branch, "now": now, "curve": session.looking.frames.risk.columns(world.branch, subscription, after_us), "rules": rules}
+    return {"at_us": world.now_us, "branch": world.branch, "now": now, "curve": session.curves.columns(subscription, after_us), "rules": rules}
 
 
 def what_if(session: Session) -> Work:

@@ -41,6 +41,7 @@ urlpatterns = [
     path("labs/<slug:lab_id>/delete/", mine.delete, name="delete-lab"),
     path("labs/<slug:lab_id>/tiles/<whole:branch>/<str:cluster>/<str:topic>/<whole:level>/<whole:index>.json", questions.tile, name="tile"),
     path("labs/<slug:lab_id>/rows.json", questions.rows, name="rows"),
+    path("labs/<slug:lab_id>/events.json", questions.events, name="events"),
     path("labs/<slug:lab_id>/row/<whole:seq>.json", questions.row, name="row"),
     path("labs/<slug:lab_id>/cone.json", questions.cone, name="cone"),
     path("labs/<slug:lab_id>/passages.json", questions.passages, name="passages"),

@@ -94,10 +94,10 @@ class Clock:
         self.schedule(self.now_us, CONTINUES_RANK, self, "in_portions", portions)
         return events
 
-    def run_instants(self, until_us: int, events: int, rows: Rows | None = None, rows_max: int = 0) -> bool:
+    def run_instants(self, until_us: int, events: int, rows: Rows | None = None, rows_max: int = 0, pause: Callable[[], bool] | None = None) -> bool:
         """Run up to and including `until_us`, stopping after about `events` events, or as soon as there are more `rows` than `rows_max`.
 
-        It may stop within an instant: then `whole` is false. A method that did the work of many events returns how many; it may
+        `pause` is asked before each further instant and stops the run there. It may stop within an instant: then `whole` is false. A method that did the work of many events returns how many; it may
         move the clock on, up to `limit_us` and before the next event. Returns True while events at or before `until_us` are left;
         otherwise the clock stands at `until_us`.
         """
@@ -107,6 +107,8 @@ class Clock:
             raise QueueFull(f"{len(queue)} events wait; the bound is {EVENTS_QUEUED_MAX}")
         while queue and queue[0][0] <= until_us:
             if events <= 0 or (rows is not None and rows.length > rows_max):
+                return True
+            if pause is not None and queue[0][0] > self.now_us and pause():
                 return True
             self.now_us, _rank, _order, target, method, argument = heappop(queue)
             events -= getattr(target, method)(argument) or 1

@@ -255,7 +255,7 @@ class Consumer(Acknowledger):
         if runtime.windows:
             window = runtime.windows.get(subscription.name)
             if window is not None and window.target == topic.cluster.name:
-                window.delivered(message)
+                window.delivered(message, topic.name, index)
         runtime.delivered[subscription.name].add(message)
         key = (topic.place, index, batch_index)
         handed = self.in_hand[key] = (item, seq, key, about)

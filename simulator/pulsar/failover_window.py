@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from pyroaring import BitMap
 
+from simulator.log.ranges import runs
 from simulator.pulsar import forecasting
 from simulator.pulsar.draining import Draining
 
 if TYPE_CHECKING:
     from simulator.pulsar.runtime import Runtime
     from simulator.pulsar.topic import Topic
+
+
+MARKED_RANGES_MAX = 200
+"""Ranges of entries that one frame may carry of a failover: the first of the cursor's, the newest of the duplicates'."""
 
 
 class FailoverWindow:
@@ -35,6 +40,12 @@ class FailoverWindow:
         self.unsettled = self.held  # of these, what is still to be delivered there
         self.judged = BitMap()  # delivered at the target inside the window
         self.duplicates = self.redeliveries = self.extra_deliveries = 0
+        self.cursors = {  # in the target, before anything is delivered there
+            topic.name: {"mark_delete_index": found.cursor.mark_delete, "ranges": [list(pair) for pair in found.cursor.ranges(MARKED_RANGES_MAX)]}
+            for topic in runtime.clusters[target].topics.values()
+            if (found := topic.subscriptions.get(subscription)) is not None
+        }
+        self.duplicate_entries: dict[str, BitMap] = {}  # by topic of the target
         self.first_delivery_us: int | None = None
         self.caught_up_us: int | None = None
         self.draining = Draining(runtime, subscription, target)
@@ -42,8 +53,8 @@ class FailoverWindow:
         self.out_since_us = runtime.now_us if cluster.up or cluster.crashed_at_us is None else min(runtime.now_us, cluster.crashed_at_us)
         self.look_again()
 
-    def delivered(self, message: int) -> None:
-        """A delivery at the target; told before the delivery itself is noted."""
+    def delivered(self, message: int, topic: str, index: int) -> None:
+        """A delivery at the target, of an entry of a topic there; called before the delivery itself is noted."""
         runtime = self.runtime
         if self.first_delivery_us is None:
             self.first_delivery_us = runtime.now_us
@@ -53,6 +64,7 @@ class FailoverWindow:
         self.judged.add(message)
         if message in runtime.acknowledged[self.subscription]:
             self.duplicates += 1
+            self.duplicate_entries.setdefault(topic, BitMap()).add(index)
         elif message in runtime.delivered[self.subscription]:
             self.redeliveries += 1
 
@@ -97,6 +109,14 @@ class FailoverWindow:
     def _note_caught_up(self) -> None:
         if not self.unsettled:
             self.caught_up_us = self.runtime.now_us
+
+    def entries(self) -> dict[str, dict[str, Any]]:
+        """By topic of the target what a page marks in its log: the cursor at the failover (mark_delete_index, ranges), and which entries held duplicates so far."""
+        nothing = {"mark_delete_index": -1, "ranges": []}
+        return {
+            name: {**self.cursors.get(name, nothing), "duplicates": [list(pair) for pair in runs(self.duplicate_entries.get(name, BitMap()))[-MARKED_RANGES_MAX:]]}
+            for name in sorted({*self.cursors, *self.duplicate_entries})
+        }
 
     def figures(self) -> dict[str, Any]:
         """What a page shows. Stranded is settled at the failover, lost when the window closes."""

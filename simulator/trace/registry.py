@@ -8,6 +8,8 @@ A missing value is `NULL`. `docs/trace.md`, the JS constants and the Spark schem
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 NULL = -(1 << 62)
@@ -256,6 +258,12 @@ EVENT_TYPES: tuple[EventType, ...] = tuple(
 )
 BY_NAME: dict[str, EventType] = {event.name: event for event in EVENT_TYPES}
 CODE: dict[str, int] = {event.name: event.code for event in EVENT_TYPES}
+
+
+def pattern_of(types: Iterable[str]) -> re.Pattern[bytes]:
+    """What `Trace.has_any` looks for: any row of these types. Faster than columns for the few rows of one instant."""
+    return re.compile(b"[" + b"".join(re.escape(bytes([CODE[name]])) for name in types) + b"]", re.DOTALL)
+
 
 NAME_COLUMNS: tuple[str, ...] = tuple(name for name, (kind, _) in COLUMNS.items() if kind == NAME and name != "type")
 

@@ -8,6 +8,7 @@ sealed blocks and copies the rest. Names are numbered in order of first use, so 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -195,6 +196,17 @@ class Trace:
             return self._open.types(first - self._sealed_rows, end - self._sealed_rows)
         block = self._blocks[first // BLOCK_ROWS]
         return block.types()[first % BLOCK_ROWS : (end - 1) % BLOCK_ROWS + 1]
+
+    def has_any(self, first: int, last: int, pattern: re.Pattern[bytes]) -> bool:
+        """Whether a row `first` <= seq < `last` has one of the types of a pattern made by `pattern_of`."""
+        while first < last:
+            if first >= self._sealed_rows:
+                return pattern.search(self._open.codes, first - self._sealed_rows, last - self._sealed_rows) is not None
+            end = min(last, (first // BLOCK_ROWS + 1) * BLOCK_ROWS)
+            if pattern.search(self._types(first, end).astype(np.uint8).tobytes()):
+                return True
+            first = end
+        return False
 
     def columns(self, first: int = 0, last: int | None = None, names: Sequence[str] = COLUMN_NAMES) -> dict[str, np.ndarray]:
         """Columns of rows `first` <= seq < `last` as int64 with NULL; name columns index `self.names`."""

@@ -53,10 +53,19 @@ def view(world: World) -> dict[str, Any]:
         "sentence": _sentence(runtime, forecasts),
         "forecast": {name: found for name, found in forecasts.items() if found is not None},
         "why_no_snapshot": {name: _refusals(runtime, name) for name in runtime.cluster_names},
-        "failovers": world.live_failovers(),
+        "failovers": _failovers(world),
         "lookup": lookup_view(world),
         "migrations": migrations_view(world),
     }
+
+
+def _failovers(world: World) -> list[dict[str, Any]]:
+    """Live figures of each; of the latest of each subscription also its `entries` in the target's logs."""
+    windows = world.runtime.windows
+    return [
+        {**figures, "entries": one.window.entries()} if windows.get(one.subscription) is one.window else figures
+        for figures, one in zip(world.live_failovers(), world.runtime.failovers, strict=True)
+    ]
 
 
 def _topics(runtime: Runtime, cluster: str) -> dict[str, Any]:

@@ -58,7 +58,7 @@ test("an old frame changes nothing at all", () => {
   assert.equal(reduce(before, frame(2, { view: small(9) })), before);
 });
 
-test("a snapshot starts a new past: rows, cells and markers of the old one are gone, the curve before it stays", () => {
+test("a snapshot starts a new past: rows, cells, markers and curve of the old one are gone", () => {
   const later = { epoch: 2, number: 1, snapshot: true };
   const state = play([
     welcome(),
@@ -68,7 +68,7 @@ test("a snapshot starts a new past: rows, cells and markers of the old one are g
   assert.equal(state.cells["a/orders"].count, 1);
   assert.deepEqual(state.rows.map((row) => row.seq), [2]);
   assert.equal(state.snapshots.size, 0);
-  assert.deepEqual(state.forecast.map(([at_us]) => at_us), [10, 30], "what lies after the new instant was another future");
+  assert.deepEqual(state.forecast.map(([at_us]) => at_us), [30]);
 });
 
 test("on another branch the old curve is no past", () => {
@@ -100,14 +100,22 @@ test("the same messages give the same state, however often", () => {
   assert.deepEqual([...one.owners], [[1, 0]], "the request names who asked for snapshot 1");
 });
 
-test("after a seek back the rows ahead are still known on this branch, and a new branch forgets them", () => {
+test("rows hold nothing across a hole: a frame that skipped rows starts the list anew", () => {
   const row = (seq) => ({ seq, at_us: seq, type: "link.cut" });
-  const at = (seq, branch = 0) => ({ ...small(), seq, branch });
-  const there = play([welcome(), frame(1, { view: at(10), rows: [row(3), row(7)] })]);
-  const back = reduce(there, frame(1, { epoch: 2, snapshot: true, view: at(5), rows: [row(3)] }));
-  assert.deepEqual([back.rows.map(({ seq }) => seq), back.ahead.map(({ seq }) => seq)], [[3], [7]]);
-  const further = reduce(back, frame(2, { epoch: 2, view: at(8), rows: [row(7)] }));
-  assert.deepEqual([further.rows.map(({ seq }) => seq), further.ahead], [[3, 7], []]);
-  const elsewhere = reduce(back, frame(1, { epoch: 3, snapshot: true, view: at(5, 1), rows: [row(3)] }));
-  assert.deepEqual(elsewhere.ahead, []);
+  const at = (seq) => ({ ...small(), seq });
+  const before = play([welcome(), frame(1, { view: at(10), rows: [row(3), row(7)] })]);
+  const follows = reduce(before, frame(2, { view: at(20), rows: [row(12)], rows_from: 10 }));
+  assert.deepEqual([follows.rows.map(({ seq }) => seq), follows.rows_from], [[3, 7, 12], 0]);
+  const skipped = reduce(before, frame(2, { view: at(20), rows: [row(18)], rows_from: 15 }));
+  assert.deepEqual([skipped.rows.map(({ seq }) => seq), skipped.rows_from], [[18], 15]);
+});
+
+test("what is held for longer comes across a hole, and is the same for a page that begins there", () => {
+  const row = (seq, type = "snapshot.requested") => ({ seq, at_us: seq * 10, type, snapshot: seq, cluster: "a", topic: "orders", count: 1 });
+  const at = (seq) => ({ ...small(), seq });
+  const followed = play([welcome(), frame(1, { view: at(10), rows: [row(3)] }), frame(2, { view: at(20), kept: [row(12)], rows: [row(18, "link.cut")], rows_from: 15 })]);
+  const began = play([welcome(), frame(1, { view: at(20), kept: [row(3), row(12)], rows: [row(18, "link.cut")], rows_from: 15 })]);
+  assert.deepEqual(followed.kept, began.kept);
+  assert.deepEqual([...followed.snapshots], [...began.snapshots]);
+  assert.deepEqual([...followed.snapshots.keys()], [3, 12]);
 });

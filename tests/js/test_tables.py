@@ -14,6 +14,8 @@ from typing import Any
 from simulator.scenarios.command_table import COMMANDS
 from simulator.trace.registry import EVENT_TYPES, MARKER_TYPES
 from spark_reports.html.charts import hues_of
+from visualizer.frames import SNAPSHOT_ROWS
+from visualizer.kept import KEPT
 from visualizer.wire import FASTEST, INBOUND, SLOWEST, WIRE_VERSION
 
 PAGE = Path(__file__).resolve().parents[2] / "static" / "js"
@@ -26,6 +28,12 @@ def of_the_page(module: str, expression: str) -> Any:
     answer = subprocess.run([node, "--input-type=module", "-e", script], capture_output=True, text=True, timeout=60, check=False)
     assert answer.returncode == 0, answer.stderr
     return json.loads(answer.stdout)
+
+
+def test_the_page_holds_the_same_rows_for_longer_as_frames_bring():
+    of_page = of_the_page("model/kept.js", "Object.fromEntries(Object.entries(page.KEPT).map(([name, { types, most }]) => [name, [[...types], most]]))")
+    assert of_page == {name: [list(types), most] for name, (types, most) in KEPT.items()}
+    assert of_the_page("model/rows.js", "page.ROWS_KEPT") == SNAPSHOT_ROWS
 
 
 def test_every_event_has_a_line_in_words():

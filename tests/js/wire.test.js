@@ -14,7 +14,7 @@ import { frame, welcome } from "./fixtures/lab.js";
 const table = (count = 0, columns = {}, texts = [], names = []) => ({ count, names, texts, columns });
 
 /** A frame as the server writes it: nothing in it yet. */
-const written = (number, more = {}) => ({ ...frame(number), flights: table(), flights_total: table(), rows: table(), forecast: { at_us: [], curves: [] }, ...more });
+const written = (number, more = {}) => ({ ...frame(number), flights: table(), flights_total: table(), rows: table(), kept: table(), forecast: { at_us: [], curves: [] }, ...more });
 const columns = (more = {}) => ({ first: 4, length: 7, names: ["web"], kind: [0, 0, 1], producer: [[0, 3]], number: [5, 1, 995], size: [1, [0, 2]], snapshot: [-1, [0, 2]], ...more });
 
 test("decode takes a frame and keeps fields it does not know", () => {

@@ -68,5 +68,6 @@ class FrameReader:
             "flights": [{**flight, "due_us": flight["sent_us"] + flight["travel_us"]} for flight in rows_of(frame["flights"])],
             "flights_total": {f"{one['from']} -> {one['to']}": one["count"] for one in rows_of(frame["flights_total"])},
             "rows": rows_of(frame["rows"]),
+            "kept": rows_of(frame["kept"]),
             "forecast": points,
         }

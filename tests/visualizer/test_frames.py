@@ -16,6 +16,7 @@ from simulator import World, load_scenario_text
 from tests.visualizer.pages import SCENARIO
 from tests.visualizer.reading import FrameReader, changed, rows_of, unpacked
 from visualizer.changes import changes
+from visualizer.curve import RiskCurves
 from visualizer.frames import FRAME_BYTES, MOVING_THINGS, Frame, FrameMaker, Playing
 from visualizer.packing import packed, table
 
@@ -30,7 +31,7 @@ def world_of(text: str, at_us: int) -> World:
 
 
 def maker_of(world: World) -> FrameMaker:
-    frames = FrameMaker(world)
+    frames = FrameMaker(world, RiskCurves(world, world.scenario))
     frames.begin_epoch(1)
     return frames
 

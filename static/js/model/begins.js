@@ -1,17 +1,17 @@
 /**
  * Where each cursor began: what lies before it was never owed to its consumers, so the cursor's covering it is no
- * acknowledgement. Folded from `subscription.created`.
+ * acknowledgement. Read from `subscription.created`.
  */
 
 import { indexOf } from "./positions.js";
 
 /**
- * @param {Object<string, number>} begins by "cluster/topic/subscription"
- * @param {object[]} rows rows not folded before
+ * @param {object[]} rows `subscription.created`, ascending seq
  * @param {object} view the frame's view, for its ledgers
+ * @returns {Object<string, number>} by "cluster/topic/subscription"
  */
-export function foldBegins(begins, rows, view) {
-  let next = begins;
+export function beginsOf(rows, view) {
+  let next = {};
   for (const row of rows) {
     if (row.type !== "subscription.created") continue;
     const ledgers = view.clusters[row.cluster]?.topics?.[row.topic]?.ledgers ?? [];

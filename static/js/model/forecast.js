@@ -1,30 +1,31 @@
 /**
- * The fail-over-now curve: instants and, per subscription and peer, the duplicates then forecast. Kept thin: neighbours
- * closer than the finest step that a screen shows are merged, so that an hour of play stays a few thousand points.
+ * The fail-over-now curve: instants and, per subscription and peer, the duplicates then forecast. The server decides the instants, by the
+ * run alone (`visualizer/curve.py`); a page holds the newest up to now and asks for older ones (`curve_window.js`).
  */
 
-export const POINTS_KEPT = 6000;
+/** Points held: what a snapshot frame brings, so that it does not matter how the page came to the instant. */
+export const POINTS_KEPT = 800;
 
 /** @typedef {[at_us: number, values: Object<string, Object<string, number>>]} Point */
 
 /**
  * @param {Point[]} points ascending instants
- * @param {Point[] | undefined} added ascending instants
- * @returns {Point[]}
+ * @param {Point[] | undefined} added ascending instants; they replace those known of their time, which a command may have changed
+ * @param {boolean} follows whether no point is missing between the two
+ * @returns {Point[]} the same list when nothing was added
  */
-export function addPoints(points, added) {
+export function addPoints(points, added, follows = true) {
+  if (!follows) return (added ?? []).slice(-POINTS_KEPT);
   if (!added || added.length === 0) return points;
-  const last_us = points.length ? points[points.length - 1][0] : -1;
-  const fresh = added.filter(([at_us]) => at_us > last_us);
-  if (fresh.length === 0) return points;
-  const all = points.concat(fresh);
-  return all.length > POINTS_KEPT ? thinned(all) : all;
+  const before = points.findLastIndex(([at_us]) => at_us < added[0][0]) + 1;
+  return [...points.slice(0, before), ...added].slice(-POINTS_KEPT);
 }
 
-/** Every other point of the older half goes; the newer half stays as fine as it came. */
-function thinned(points) {
-  const half = points.length >> 1;
-  return points.filter((_, at) => at >= half || at % 2 === 0);
+/** @returns {Point[]} the points held and, as the last one, the forecast at the instant shown */
+export function curveUpToNow(state) {
+  const now = Object.entries(state.view?.forecast ?? {}).map(([name, { to }]) => [name, Object.fromEntries(Object.entries(to).map(([peer, figures]) => [peer, figures.duplicates]))]);
+  if (now.length === 0) return state.forecast;
+  return [...state.forecast.filter(([at_us]) => at_us < state.at_us), [state.at_us, Object.fromEntries(now)]];
 }
 
 /**

@@ -12,7 +12,7 @@ import { topicView } from "./state.js";
  * @param {import("./state.js").LabState} state
  * @param {{topic: string, subscription: string, subject: string}} watched
  * @param {string} cluster whose cursor is asked
- * @param {object | null} moved what stood at the latest failover of the subscription
+ * @param {import("./moved.js").Moved | null} moved the latest failover of the subscription
  * @param {(cluster: string) => Set<number>} elsewhere identities that other clusters' cursors have let go
  * @returns {Set<number>} identities, none in most runs
  */
@@ -27,10 +27,10 @@ export function passedOver(state, watched, cluster, moved, elsewhere) {
     return counted ? asMany(counted, store, (index) => isAcknowledged(cursor, index), elsewhere(cluster)) : new Set();
   }
   const failover = state.view.failovers?.findLast((one) => one.subscription === subscription);
-  if (!failover?.lost || moved?.to !== cluster || !moved.elsewhere) return new Set();
+  if (!failover?.lost || moved?.to !== cluster) return new Set();
   const begin = state.begins[beginKey(cluster, topic, subscription)] ?? -1;
   const then = (index) => index > begin && (index <= moved.mark_delete_index || inRanges(moved.ranges, index));
-  return asMany(failover.lost, store, then, moved.elsewhere);
+  return asMany(failover.lost, store, then, elsewhere(cluster));
 }
 
 function asMany(counted, store, covered, elsewhere) {

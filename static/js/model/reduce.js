@@ -7,13 +7,13 @@ import { placeOf } from "../wire/sequence.js";
 import { appendCells, prependCells } from "./cells.js";
 import { changedView } from "./changes.js";
 import { emptyLab } from "./state.js";
-import { foldBegins } from "./begins.js";
-import { addPoints } from "./forecast.js";
-import { foldMarkers } from "./markers.js";
+import { beginsOf } from "./begins.js";
+import { addKept } from "./kept.js";
+import { addPoints, POINTS_KEPT } from "./forecast.js";
+import { foldMarkers, noMarkers } from "./markers.js";
 import { foldOwners } from "./owners.js";
-import { foldSnapshots } from "./snapshots.js";
-import { addRows, rowsAhead, ROWS_KEPT } from "./rows.js";
-import { standingAtFailover } from "./moved.js";
+import { foldSnapshots, noSnapshots } from "./snapshots.js";
+import { addRows, ROWS_KEPT } from "./rows.js";
 
 const TAKES = {
   welcome: (state, message) => ({ ...state, welcome: message }),
@@ -38,9 +38,13 @@ function takeFrame(state, given) {
   if (place === "old") return state;
   if (place === "gap") return { ...state, gaps: state.gaps + 1 };
   const frame = given.snapshot ? given : { ...given, view: changedView(state.view, given.changes, given.whole) };
-  const base = frame.snapshot ? startOver(state, frame) : state;
-  const rows = addRows(base.rows, frame.rows);
-  const fresh = rows === base.rows ? [] : rows.slice(rows.findLastIndex((row) => row.seq <= lastSeq(base.rows)) + 1);
+  const base = frame.snapshot ? startOver(state) : state;
+  const follows = !frame.snapshot && frame.rows_from <= base.view.seq;
+  const rows = addRows(base.rows, frame.rows, follows);
+  const goes_on = !frame.snapshot && frame.forecast_from_us <= base.at_us;
+  const forecast = addPoints(base.forecast, frame.forecast, goes_on);
+  const fresh = [...(frame.kept ?? []), ...frame.rows];
+  const kept = addKept(base.kept, fresh);
   return {
     ...base,
     epoch: frame.epoch,
@@ -56,25 +60,19 @@ function takeFrame(state, given) {
     flights_total: frame.flights_total,
     sampled: frame.sampled,
     rows,
-    ahead: rowsAhead(base.ahead, frame.view.seq),
-    snapshots: foldSnapshots(base.snapshots, fresh),
-    markers: foldMarkers(base.markers, fresh),
-    begins: foldBegins(base.begins, fresh, frame.view),
-    forecast: addPoints(base.forecast, frame.forecast),
-    moved: standingAtFailover(base, fresh, frame),
+    rows_from: rows.length >= ROWS_KEPT ? rows[0].seq : Math.min(frame.rows_from, follows ? base.rows_from : Infinity),
+    kept,
+    snapshots: kept.snapshots === base.kept.snapshots ? base.snapshots : foldSnapshots(noSnapshots(), kept.snapshots),
+    markers: foldMarkers(follows ? base.markers : noMarkers(), frame.rows),
+    begins: beginsOf(kept.created, frame.view),
+    forecast,
+    forecast_from_us: forecast.length >= POINTS_KEPT ? forecast[0][0] : Math.min(frame.forecast_from_us, goes_on ? base.forecast_from_us : Infinity),
     branches: frame.branches ?? base.branches,
   };
 }
 
-const lastSeq = (rows) => (rows.length ? rows[rows.length - 1].seq : -1);
-
-/**
- * A snapshot frame starts a new past: nothing of the old one may shine through. The curve keeps what lies before the
- * new instant on the same branch, because a snapshot carries only the newest stretch of it.
- */
-function startOver(state, frame) {
-  const same_branch = state.view && state.view.branch === frame.view.branch;
-  const kept = same_branch ? state.forecast.filter(([at_us]) => at_us < (frame.forecast?.[0]?.[0] ?? frame.at_us)) : [];
+/** A snapshot frame starts a new past: nothing of what the page showed before may be seen in it. */
+function startOver(state) {
   return {
     ...emptyLab(),
     welcome: state.welcome,
@@ -83,10 +81,6 @@ function startOver(state, frame) {
     missed: state.missed,
     gaps: state.gaps,
     branches: state.branches,
-    ahead: same_branch ? addRows(state.rows, state.ahead).slice(-ROWS_KEPT) : [],
-    begins: same_branch ? state.begins : {},
-    moved: same_branch && state.moved && state.moved.at_us <= frame.at_us ? state.moved : null,
-    forecast: kept,
   };
 }
 

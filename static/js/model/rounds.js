@@ -49,7 +49,7 @@ export function figuresOf({ figures }) {
 /** @returns {{at_us: number, seq: number, words: string}[]} rounds that changed something, the newest first */
 export function roundsOf(rows, group, most) {
   return rows
-    .filter((row) => row.type === "leader.round" && row.subscription === group)
+    .filter((row) => row.subscription === group)
     .slice(-most)
     .reverse()
     .map((row) => ({ at_us: row.at_us, seq: row.seq, words: `leader ${row.count} dealt ${counted(row.entry, "stream")} to ${counted(row.sequence_id, "borrower")}` }));

@@ -1,28 +1,21 @@
-/** The rows of the trace that the page keeps for its event list: in order of seq, no row twice, the oldest let go. */
+/**
+ * The newest control rows up to the instant, as the page holds them: in order of seq, none missing between the first and the instant.
+ * Older ones, and those that a branch has run beyond the instant, are asked of the server (`event_window.js`).
+ */
 
-/** Rows kept; the list asks the server for older ones by seq. */
-export const ROWS_KEPT = 1500;
+/** Rows held: what a snapshot frame brings, so that it does not matter how the page came to the instant. */
+export const ROWS_KEPT = 300;
 
 /**
  * @param {object[]} kept ascending seq
  * @param {object[]} added ascending seq
+ * @param {boolean} follows whether no row is missing between the two
  * @returns {object[]} a new list, or `kept` itself when nothing was new
  */
-export function addRows(kept, added) {
-  if (!added || added.length === 0) return kept;
+export function addRows(kept, added, follows = true) {
+  if (!follows || added[0]?.seq < kept[0]?.seq) return added.slice(-ROWS_KEPT);
   const last_seq = kept.length ? kept[kept.length - 1].seq : -1;
   const fresh = added.filter((row) => row.seq > last_seq);
   if (fresh.length === 0) return kept;
-  const all = kept.concat(fresh);
-  return all.length > ROWS_KEPT ? all.slice(all.length - ROWS_KEPT) : all;
-}
-
-/**
- * Rows that the page knows of this branch and that lie after the instant it shows now.
- * @param {object[]} known ascending seq
- * @param {number} seq rows from here on have not happened yet at this instant
- */
-export function rowsAhead(known, seq) {
-  if (known.length === 0 || known[known.length - 1].seq < seq) return [];
-  return known[0].seq >= seq ? known : known.filter((row) => row.seq >= seq);
+  return kept.concat(fresh).slice(-ROWS_KEPT);
 }

@@ -24,13 +24,13 @@ export const SNAPSHOTS_KEPT = 120;
 export const noSnapshots = () => new Map();
 
 const FOLDS = {
-  "snapshot.requested": (row, old) => ({ ...old, asked_us: old.asked_us ?? row.at_us, round: row.count ?? 1, second_us: row.count === 2 ? row.at_us : old.second_us, state: "pending" }),
+  "snapshot.requested": (row, old) => ({ ...old, asked_us: row.count === 2 ? old.asked_us : row.at_us, round: row.count ?? 1, second_us: row.count === 2 ? row.at_us : old.second_us, state: "pending" }),
   "snapshot.answered": (row, old) => ({ ...old, positions: { ...old.positions, [row.peer]: { ledger: row.to_ledger, entry: row.to_entry } } }),
   "snapshot.completed": (row, old) => ({
     ...old,
     state: "completed",
     ended_us: row.at_us,
-    asked_us: old.asked_us ?? row.at_us - (row.duration_us ?? 0),
+    asked_us: row.duration_us === undefined ? old.asked_us : row.at_us - row.duration_us, // the row says how long it took; rows before it may be out of reach
     local: { ledger: row.ledger, entry: row.entry },
     partial: row.reason === "partial",
   }),

@@ -7,6 +7,7 @@ import { identityOf, originOf, markerKind } from "./cells.js";
 import { beginKey } from "./begins.js";
 import { inRanges, isAcknowledged } from "./acknowledged.js";
 import { passedOver } from "./passed_over.js";
+import { movedOf } from "./moved.js";
 import { topicView } from "./state.js";
 
 export const DONE = 1; // acknowledged here or anywhere else
@@ -16,7 +17,6 @@ export const TWICE = 8; // would be delivered here again
 export const CAME_TWICE = 16; // has been delivered here again
 export const STRANDED = 32; // only in the cluster that failed
 export const OURS = 64; // a marker of the subject cluster's own questions
-const READ = 128; // read by the dispatcher
 export const LOST = 256; // owed to the consumers here, and before the place where the cursor here began, or passed over by it
 
 /** Entries looked at per cluster when asking what was acknowledged anywhere; twice the widest window. */
@@ -68,16 +68,13 @@ function identitiesIn(store) {
 export function makeStanding(state, watched) {
   const { topic, subscription, subject, clusters } = watched;
   const anywhere = acknowledgedIdentities(state, topic, subscription, clusters);
-  const moved = state.moved && state.moved.topic === topic && state.moved.subscription === subscription ? state.moved : null;
+  const moved = movedOf(state.view, topic, subscription);
   const others = (cluster) => acknowledgedIdentities(state, topic, subscription, clusters.filter((one) => one !== cluster));
   const passed = new Map(clusters.map((cluster) => [cluster, passedOver(state, watched, cluster, moved, others)]));
   for (const identities of passed.values()) for (const identity of identities) anywhere.delete(identity);
   const failed = moved && state.view.clusters[moved.from]?.state !== "up" ? moved.from : null;
   const target_store = failed ? state.cells[`${moved.to}/${topic}`] : undefined;
   const reached = target_store ? identitiesIn(target_store) : null;
-  // what was seen just before the failover, and what the cursor of a cluster that is down since says it had let go at its end
-  const at_end = moved?.known && failed ? acknowledgedIdentities(state, topic, subscription, [failed]) : [];
-  const then = moved?.known ? new Set([...(moved.acknowledged ?? []), ...at_end]) : null;
   const owed = moved ? owedIdentities(state, topic, subscription, moved.from) : null;
   const subject_number = clusters.indexOf(subject);
   const forecast = state.view.forecast?.[subscription];
@@ -88,8 +85,6 @@ export function makeStanding(state, watched) {
     const cursor = topicView(state, cluster, topic)?.subscriptions?.[subscription];
     if (!store) return bits;
     const held = new Set(Object.values(cursor?.consumers ?? {}).flatMap((consumer) => consumer.in_hand ?? []));
-    const read_index = cursor?.read_index ?? 0;
-    const all_delivered = noneQueued(cursor);
     const begin = state.begins[beginKey(cluster, topic, subscription)] ?? -1;
     // where the subscription is missing it would be created: the engine's forecast says whether at the beginning
     const counted = forecast?.from === subject ? forecast.to?.[cluster]?.duplicates : undefined;
@@ -99,7 +94,7 @@ export function makeStanding(state, watched) {
     for (let index = Math.max(from, store.first); index < Math.min(to, store.first + store.count); index++) {
       const at = index - store.first;
       const here = isAcknowledged(cursor, index);
-      let bit = (here ? HERE | DONE : 0) | (held.has(index) ? HELD : 0) | (index < read_index ? READ : 0);
+      let bit = (here ? HERE | DONE : 0) | (held.has(index) ? HELD : 0);
       const kind = store.columns.kind[at];
       if (kind >= 100) {
         bits[index - from] = bit | (isOurs(state.owners, kind, store.columns.snapshot[at], subject_number) ? OURS : 0);
@@ -108,7 +103,7 @@ export function makeStanding(state, watched) {
       const identity = identityOf(store.columns, at);
       const filtered = inRanges(cursor?.said ?? [], index);
       if (!here && anywhere.has(identity) && (filtered || !comes_once)) bit |= (would_come || (moved?.to === cluster && !held.has(index))) && !filtered ? DONE | TWICE : DONE;
-      if (then && moved.to === cluster && cameTwice(moved, then, identity, index, bit, all_delivered)) bit = (bit & ~TWICE) | CAME_TWICE;
+      if (moved?.to === cluster && inRanges(moved.duplicates, index)) bit = (bit & ~TWICE) | CAME_TWICE;
       if (cluster === failed && reached && !reached.has(identity)) bit |= STRANDED;
       if (passed.get(cluster).has(identity)) bit = (bit & ~DONE) | LOST;
       if (moved?.to === cluster && index <= begin && owed.has(identity) && !anywhere.has(identity)) bit = (bit & ~DONE) | LOST;
@@ -116,18 +111,6 @@ export function makeStanding(state, watched) {
     }
     return bits;
   };
-}
-
-/** With empty receiver queues whatever was read is with the application, or acknowledged and not yet heard of by the broker. */
-function noneQueued(cursor) {
-  const consumers = Object.values(cursor?.consumers ?? {});
-  return consumers.length > 0 && consumers.every((consumer) => consumer.queued === 0);
-}
-
-function cameTwice(moved, then, identity, index, bit, all_delivered) {
-  if (index <= moved.mark_delete_index || inRanges(moved.ranges, index)) return false;
-  const delivered = (bit & (HERE | HELD)) !== 0 || (all_delivered && (bit & READ) !== 0);
-  return delivered && then.has(identity);
 }
 
 /** A marker is ours when the subject asked the question it belongs to, or wrote it (an update names no snapshot). */

@@ -16,12 +16,13 @@
  * @property {object[]} flights things on the wire
  * @property {Object<string, number>} flights_total by "a -> b"
  * @property {boolean} sampled fewer cells or flights came than there are
- * @property {object[]} rows the trace's rows kept for the list
- * @property {object[]} ahead rows of this branch that lie after the instant: it was further once
+ * @property {object[]} rows the newest control rows up to the instant
+ * @property {number} rows_from no control row from this seq on is missing in `rows`
+ * @property {import("./kept.js").Kept} kept the newest rows of what is held for longer
  * @property {Map<number, import("./snapshots.js").Snapshot>} snapshots
  * @property {Map<number, import("./markers.js").Marker>} markers
  * @property {import("./forecast.js").Point[]} forecast
- * @property {object | null} moved what stood at the latest failover's instant, for marks of what came twice
+ * @property {number} forecast_from_us no point from this instant on is missing in `forecast`
  * @property {Object<string, number>} begins by "cluster/topic/subscription": the ordinal after which its cursor began
  * @property {number} older times that older cells were put in
  * @property {object[]} branches
@@ -30,6 +31,7 @@
  * @property {number} gaps times the page had to ask for a snapshot
  */
 
+import { nothingKept } from "./kept.js";
 import { makeNames } from "./names.js";
 import { noMarkers } from "./markers.js";
 import { noSnapshots } from "./snapshots.js";
@@ -52,11 +54,12 @@ export function emptyLab() {
     flights_total: {},
     sampled: false,
     rows: [],
-    ahead: [],
+    rows_from: 0,
+    kept: nothingKept(),
     snapshots: noSnapshots(),
     markers: noMarkers(),
     forecast: [],
-    moved: null,
+    forecast_from_us: 0,
     begins: {},
     older: 0,
     branches: [],

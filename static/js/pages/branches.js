@@ -63,7 +63,7 @@ export function makeBranches(document, root, { link, getState, say }) {
       if (link.branch(here.parent)) link.seek(here.at_us);
       return;
     }
-    const row = state.rows.findLast((one) => one.type === "command.applied");
+    const row = state.kept.commands.at(-1);
     if (row) link.seek(Math.max(0, row.at_us - 1));
     else say({ error: "Nothing to undo.", hint: "No command has been given in this branch.", tone: "plain" });
   }

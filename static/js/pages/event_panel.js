@@ -2,7 +2,7 @@
 
 import { becauseOf } from "../render/because.js";
 import { makeEvents } from "../render/events.js";
-import { addRows } from "../model/rows.js";
+import { makeEventWindow } from "../model/event_window.js";
 import { required } from "../render/dom.js";
 
 /** Data rows fetched at once for the tabs that show messages. */
@@ -12,6 +12,7 @@ const NONE = [];
 export function makeEventPanel({ document, root, link, requests, base, getState, say, looks, lights, wake }) {
   const list = makeEvents(document, root, { onChoose: choose, onFilter: wake });
   const box = required(root, "[data-part=events]");
+  const window_of = makeEventWindow({ get: requests.get, base, onAnswer: wake });
   let data = { seq: -1, rows: [], asking: false };
 
   /** The diagram shows the instant, the list the causes. */
@@ -38,7 +39,7 @@ export function makeEventPanel({ document, root, link, requests, base, getState,
     data = { ...data, asking: true };
     try {
       const answer = await requests.get(`${base}rows.json?first=${Math.max(0, seq - FETCHED)}&last=${seq}&control=0&limit=${FETCHED}`);
-      data = { seq, rows: addRows([], answer.rows), asking: false };
+      data = { seq, rows: answer.rows, asking: false };
     } catch (reason) {
       data = { seq, rows: [], asking: false };
       say({ error: reason.message, hint: reason.hint });
@@ -69,7 +70,8 @@ export function makeEventPanel({ document, root, link, requests, base, getState,
       const seq = state.view.seq;
       const protocol = list.filter() === "protocol";
       if (!protocol && !state.playing && data.seq !== seq && !data.asking) fetchData(seq);
-      const owed = protocol ? list.update(state.rows, state.ahead, theme, ratio, wall_ms) : list.update(data.rows, NONE, theme, ratio, wall_ms);
+      const around = protocol ? window_of.of(state, wall_ms) : null;
+      const owed = protocol ? list.update(around.rows, around.ahead, theme, ratio, wall_ms) : list.update(data.rows, NONE, theme, ratio, wall_ms);
       list.light(lights.now()?.seqs ?? null);
       return owed;
     },

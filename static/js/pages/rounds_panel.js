@@ -35,7 +35,7 @@ function make(section, { document, lights }) {
 
   const pairs = (lines) => lines.flatMap(([name, value]) => [element(document, "dt", { text: name }), element(document, "dd", { text: value })]);
   const figuresNodes = (lines) => lines.map(({ name, value, note, harm }) => element(document, "div", {}, [element(document, "dt", { text: name }), element(document, harm ? "dd.value.harm-text" : "dd.value", { text: value }), element(document, "dd.note", { text: note })]));
-  const roundNodes = (lines) => (lines.length ? lines.map(({ at_us, seq, words }) => element(document, "li", {}, [element(document, "button", { type: "button", title: "Light what led to it", onclick: () => lights.row(seq) }, [element(document, "time", { text: `${seconds(at_us, 2)} s` }), ` ${words}`])])) : [element(document, "li.quiet", { text: "None among the events that this page holds." })]);
+  const roundNodes = (lines) => (lines.length ? lines.map(({ at_us, seq, words }) => element(document, "li", {}, [element(document, "button", { type: "button", title: "Light what led to it", onclick: () => lights.row(seq) }, [element(document, "time", { text: `${seconds(at_us, 2)} s` }), ` ${words}`])])) : [element(document, "li.quiet", { text: "None so far." })]);
 
   return {
     update(state, watched, { theme, ratio, now_us }) {
@@ -51,7 +51,7 @@ function make(section, { document, lights }) {
       const left = ({ due_us }) => (due_us.length === 0 ? "none is armed" : due_us.map((us) => span(Math.max(0, us - now_us))).join(", "));
       write("timers", found.length ? found.map((timer) => [timer.name, `in ${left(timer)}`]) : [["no leader", "nothing is dealt out"]], pairs, timers);
       write("figures", figuresOf(group), figuresNodes, figures);
-      write("rounds", roundsOf(state.rows, watched.group, LISTED), roundNodes, rounds);
+      write("rounds", roundsOf(state.kept.rounds, watched.group, LISTED), roundNodes, rounds);
     },
   };
 }

@@ -60,7 +60,7 @@ function paint(canvas, state, watched, pending, theme, ratio, width) {
   const context = prepared(canvas, width, height, ratio);
   const x0 = 92 * theme.scale;
   const x1 = width - 8;
-  const rows = state.rows.filter((row) => row.snapshot === pending.snapshot && (row.type === "snapshot.requested" || row.type === "snapshot.answered"));
+  const rows = state.kept.snapshots.filter((row) => row.snapshot === pending.snapshot && (row.type === "snapshot.requested" || row.type === "snapshot.answered"));
   const span_us = Math.max(state.at_us - pending.started_us, 1) * 1.15;
   const xAt = (us) => x0 + ((us - pending.started_us) / span_us) * (x1 - x0);
   peers.forEach((peer, at) => paintRow(context, theme, { y: (at * ROW_PX + 9) * theme.scale, peer, x0, x1, xAt, now_us: state.at_us, rows, answer: pending.answers[peer] }));

@@ -3,7 +3,7 @@
  * and is redrawn at most four times a second and only when something changed.
  */
 
-import { curveOf, peersOf } from "../model/forecast.js";
+import { curveOf, curveUpToNow, peersOf } from "../model/forecast.js";
 import { plainChart } from "./plain_chart.js";
 
 /** Least time between two drawings, ms of the wall clock. */
@@ -27,7 +27,7 @@ export function makeCurve(element, plotly) {
     update(state, watched, theme, given, wall_ms) {
       const library = plotly();
       if (!library) return false;
-      const key = [state.forecast.length, state.forecast.at(-1)?.[0], given.window.start_us, given.window.span_us, watched.subscription, watched.target, theme.ink.bg, given.width, given.height].join("|");
+      const key = [state.view.branch, state.at_us, state.view.seq, state.forecast.length, given.window.start_us, given.window.span_us, watched.subscription, watched.target, theme.ink.bg, given.width, given.height].join("|");
       if (key === drawn) return false;
       if (wall_ms - drawn_ms < CURVE_EVERY_MS) return true;
       drawn = key;
@@ -43,10 +43,11 @@ export function makeCurve(element, plotly) {
 }
 
 function traces(state, watched, theme) {
-  const peers = peersOf(state.forecast, watched.subscription);
+  const points = curveUpToNow(state);
+  const peers = peersOf(points, watched.subscription);
   const ordered = [...peers.filter((peer) => peer === watched.target), ...peers.filter((peer) => peer !== watched.target)];
   return ordered.map((peer, at) => {
-    const { x, y } = curveOf(state.forecast, watched.subscription, peer);
+    const { x, y } = curveOf(points, watched.subscription, peer);
     return {
       x,
       y,
@@ -76,7 +77,7 @@ function layoutOf(state, watched, theme, { window, x0, x1, width, height }) {
 
 function topOf(state, watched, from, to) {
   let top = 4;
-  for (const [at_us, values] of state.forecast) {
+  for (const [at_us, values] of curveUpToNow(state)) {
     if (at_us / 1e6 < from - (to - from) || at_us / 1e6 > to) continue;
     for (const value of Object.values(values[watched.subscription] ?? {})) top = Math.max(top, value);
   }

@@ -123,7 +123,7 @@ function askHoles(scene, state, lane, ask) {
 export const nameOfMessage = (state, store, at) => `${state.names.list[store.columns.producer[at]] ?? "?"}/${store.columns.number[at]}`;
 
 function heldSince(state, name) {
-  const row = state.rows.findLast((one) => one.type === "message.held" && `${one.producer}/${one.sequence_id}` === name);
+  const row = state.kept.held.findLast((one) => `${one.producer}/${one.sequence_id}` === name);
   return row ? row.at_us : null;
 }
 

@@ -3,7 +3,7 @@
  * has not been run yet beyond. Dragging or arrow keys seek.
  */
 
-import { curveOf } from "../model/forecast.js";
+import { curveOf, curveUpToNow } from "../model/forecast.js";
 import { seconds } from "../model/format.js";
 import { prepared } from "./canvas.js";
 import { glyph } from "./glyphs.js";
@@ -45,7 +45,7 @@ export function paintScrub(canvas, state, watched, theme, given) {
 
 function paintCurve(context, state, watched, theme, { xAt, base, height }) {
   if (!watched?.target) return;
-  const { x, y } = curveOf(state.forecast, watched.subscription, watched.target);
+  const { x, y } = curveOf(curveUpToNow(state), watched.subscription, watched.target);
   if (x.length < 2) return;
   const top = Math.max(4, ...y);
   context.strokeStyle = theme.ink.harmSoft;

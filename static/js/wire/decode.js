@@ -75,6 +75,7 @@ function contentOf(frame) {
     flights: rowsOf(frame.flights, "flights").map(arriving),
     flights_total: Object.fromEntries(rowsOf(frame.flights_total, "flights_total").map(({ from, to, count }) => [`${from} -> ${to}`, count])),
     rows: rowsOf(frame.rows, "rows"),
+    kept: rowsOf(frame.kept, "kept"),
     forecast: pointsOf(frame.forecast),
   };
 }
