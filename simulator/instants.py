@@ -6,6 +6,7 @@ nothing of the undone one left in trace, logs or tables. Which instant that is d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -138,15 +139,18 @@ class Advancing:
         while self.advance(until_us, SLICE_EVENTS):
             pass
 
-    def advance(self, until_us: int, events: int = SLICE_EVENTS) -> bool:
-        """Run at most about `events` queue events towards `until_us`, perhaps into the middle of an instant (`whole`); True while more is left."""
+    def advance(self, until_us: int, events: int = SLICE_EVENTS, pause: Callable[[], bool] | None = None) -> bool:
+        """Run at most about `events` queue events towards `until_us`, perhaps into the middle of an instant (`whole`); True while more is left.
+
+        `pause` is asked before each further instant and stops the run there."""
         if self._undo is not None:
             return self._go_back(events)
         runtime, branch, rows_max = self.runtime, self._branch, self.rows_max
         if branch.full_us is not None:
             until_us = min(until_us, branch.full_us - 1)
         runtime.rows_max = rows_max
-        more = runtime.run_instants(until_us, events) if rows_max is None else runtime.run_instants(until_us, events, branch.trace, rows_max)
+        rows = None if rows_max is None else branch.trace
+        more = runtime.run_instants(until_us, events, rows, rows_max or 0, pause)
         if rows_max is not None and runtime.seq > rows_max:
             self._undo_instant()
             return True

@@ -83,6 +83,7 @@ OPTIONAL_TEXT = Argument(str, optional=True)
 
 ARGUMENTS: dict[str, dict[str, Argument]] = {
     "rows": {"first": SEQ, "last": OPTIONAL_SEQ, "control": Argument(bool), "limit": Argument(int, ROWS_LIMIT, low=1)},
+    "events": {},
     "row": {"seq": SEQ},
     "cone": {"seq": OPTIONAL_SEQ, "producer": OPTIONAL_TEXT, "number": OPTIONAL_SEQ, "marker": OPTIONAL_SEQ},
     "passages": {"from_us": INSTANT, "to_us": INSTANT},

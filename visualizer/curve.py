@@ -71,12 +71,18 @@ class RiskCurves:
             return bool(self.due) or world.now_us < until_us
         behind = world.now_us < world.furthest_us
         stop_us = min(until_us, world.furthest_us if behind else self.after(world.now_us)) if self.movable else until_us
+        if self.movable and world.whole:
+            self.look()
+            if self.due:
+                return True
         line = self._line()
         watching = self.movable and not behind and line.jumps < JUMPS_PER_STEP
         more = world.advance(stop_us, events, (lambda: world.trace.has_any(line.seen, world.seq, _PATTERN)) if watching else None)
+        if not world.whole:
+            return True
         if self.movable:
             self.look()
-        if world.limit_reached and world.seq == len(world.trace):
+        if not more and world.now_us < stop_us:  # the branch is full
             return bool(self.due)
         return more or stop_us < until_us or bool(self.due)
 
@@ -110,8 +116,9 @@ class RiskCurves:
         if not points or points[-1][0] < at_us:
             points.append((at_us, {}))
         idle_us = world.now_us - at_us
-        lag_us = {peer: lag_us and lag_us - idle_us for peer, lag_us in world.sync_lag(name).items()}
-        points[-1][1][name] = {"to": world.forecast(name), "lag_us": lag_us}
+        to = world.forecast(name)
+        lag_us = {peer: lag_us and lag_us - idle_us for peer, lag_us in world.sync_lag(name).items() if peer in to}
+        points[-1][1][name] = {"to": to, "lag_us": lag_us}
 
     # --- the grid
 

@@ -34,7 +34,9 @@ def source_of(runtime: Runtime, subscription: str) -> str | None:
 
 
 def is_target(runtime: Runtime, subscription: str, cluster: str) -> bool:
-    """Whether consumers could be moved to the cluster: a topic that was migrated away from it (PIP-188) only sends them on."""
+    """Whether consumers could be moved to the cluster: it is up, and not one that the topic was migrated away from (PIP-188), which only sends them on."""
+    if not runtime.clusters[cluster].up:
+        return False
     base = runtime.subscriptions[subscription].topic
     return any(topic.base == base and topic.migrated_to is None for topic in runtime.clusters[cluster].topics.values())
 

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { breakMenu, clusterMenu } from "../../static/js/transport/fault_menus.js";
 import { reduce } from "../../static/js/model/reduce.js";
 import { emptyLab } from "../../static/js/model/state.js";
 import { CAME_TWICE, DONE, HELD, HERE, LOST, makeStanding, OURS, STRANDED, TWICE } from "../../static/js/model/standing.js";
@@ -128,6 +129,16 @@ test("watched: a wish holds while it exists, else the lab decides; the subject i
   assert.equal(whatIsWatched(emptyLab(), {}), null);
   const ordered = whatIsWatched({ ...state, welcome: { ...state.welcome, lanes: ["b", "a"] } }, {});
   assert.deepEqual([ordered.lanes, ordered.clusters], [["b", "a"], ["a", "b"]], "shown in the scenario file's order, numbered in that of names");
+});
+
+test("a region that is down is no target; where none is left, the page says so", () => {
+  const state = lab({ more: { forecast: { billing: { from: "a", to: {} } } } });
+  state.view.clusters.b.state = "down";
+  const watched = whatIsWatched(state, { target: "b" });
+  assert.deepEqual([watched.target, watched.peers], [null, []]);
+  assert.equal(plainSentence(sentenceOf(state, watched)), "billing reads in a. No region can take over: b is down.");
+  const items = [...clusterMenu(state, watched, "a"), ...breakMenu(state, watched)].flatMap((group) => group.items);
+  assert.ok(!items.some((item) => item.act === "failOver"));
 });
 
 test("the sentence says the engine's figures and names harm only when there is some", () => {

@@ -7,6 +7,7 @@ messages 0-49 (those that b held when it answered at 5.04 s) and moves b's curso
 
 import pytest
 
+from simulator import World
 from tests.simulator.engine_runs import MS, SECOND, at_ms, do, numbers, open_world, rows, subscription
 
 
@@ -317,3 +318,15 @@ def test_all_consumers_of_the_subscription_move_and_no_others():
     fail_over(world, "planned", 5600 * MS)
     world.run(6 * SECOND)
     assert sorted(subscription(world, "b")["consumers"]) == ["c1", "c2", "c3"] and subscription(world, "a")["consumers"] == {}
+
+
+def test_a_region_that_is_down_is_not_forecast_as_a_target():
+    world = World.open("three-regions")
+    world.run(4_000_000)
+    assert sorted(world.forecast("billing")) == ["eu-central", "us-east"]
+    assert world.apply({"do": "cluster.crash", "cluster": "eu-central"}).ok
+    assert sorted(world.forecast("billing")) == ["us-east"] == sorted(world.view()["forecast"]["billing"]["to"])
+    assert world.apply({"do": "cluster.lose", "cluster": "us-east"}).ok
+    assert world.forecast("billing") == {}
+    assert world.apply({"do": "cluster.restart", "cluster": "eu-central"}).ok
+    assert sorted(world.forecast("billing")) == ["eu-central"]

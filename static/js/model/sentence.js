@@ -8,6 +8,8 @@ import { groupSentence } from "./group_sentence.js";
 import { isGroupLab } from "./groups.js";
 import { counted, whole } from "./format.js";
 import { shadowSentence } from "./shadows.js";
+import { topicView } from "./state.js";
+import { isUp } from "./watched.js";
 
 /** @typedef {string | {strong: string} | {harm: string} | {soft: string} | {pick: string, choices: string[]}} Part */
 
@@ -80,13 +82,20 @@ function quiet(state, watched) {
   if (!watched.subscription || known.length === 0) return ["Nobody has subscribed yet. ", { soft: "Press play." }];
   const cluster = state.view.clusters[watched.subject];
   if (cluster?.state !== "up") return [{ strong: watched.subject }, ` is ${cluster?.state ?? "gone"}. `, { soft: `Nobody reads ${watched.subscription}.` }];
-  return [{ strong: watched.subscription }, ` reads in ${watched.subject}. `, { soft: "There is nowhere to fail over to." }];
+  return [{ strong: watched.subscription }, ` reads in ${watched.subject}. `, { soft: nowhere(state, watched) }];
+}
+
+/** Why no region could take over. */
+export function nowhere(state, { topic, subject, lanes }) {
+  const others = lanes.filter((cluster) => cluster !== subject && topicView(state, cluster, topic));
+  if (others.length === 0) return "There is nowhere to fail over to.";
+  return `No region can take over: ${others.map((cluster) => `${cluster} is ${state.view.clusters[cluster].state}`).join(", ")}.`;
 }
 
 /** The line under the sentence after a failover: the forecast for the next one, since life goes on. */
 export function secondSentence(state, watched) {
   if (!state.view || !watched || !latestFailover(state, watched.subscription)) return null;
-  return forecastSentence(state, watched);
+  return forecastSentence(state, watched) ?? (isUp(state, watched.subject) ? [{ soft: nowhere(state, watched) }] : null);
 }
 
 /** @returns {string} the parts as one plain sentence, for the live region and the title */

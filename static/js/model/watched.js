@@ -24,9 +24,12 @@ export function whatIsWatched(state, wish) {
   const subject = subjectOf(state, topic, subscription, clusters);
   const forecast = state.view.forecast?.[subscription];
   const peers = lanes.filter((cluster) => forecast?.to?.[cluster]);
-  const target = [wish.target, plannedTarget(state, subscription), state.view.sentence?.to, peers[0]].find((name) => name && name !== subject && clusters.includes(name)) ?? null;
+  const target = [wish.target, plannedTarget(state, subscription), state.view.sentence?.to, peers[0]].find((name) => name !== subject && isUp(state, name)) ?? null;
   return { topic, subscription, subject, target, clusters, lanes, peers };
 }
+
+/** @returns {boolean} whether a region could take over at all */
+export const isUp = (state, cluster) => state.view?.clusters?.[cluster]?.state === "up";
 
 /** A lab of groups has one to look at, and nodes instead of clusters with logs. */
 function watchedOfGroups(state, { group }) {

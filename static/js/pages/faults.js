@@ -1,6 +1,7 @@
 /** From a click on a thing, or a key, to a command: menus, the form for any command, the failover dialog. Each says beforehand what will happen. */
 
 import { consequencesOf } from "../model/consequences.js";
+import { nowhere } from "../model/sentence.js";
 import { hasPeers } from "../model/possible.js";
 import { makeCommandForm } from "../transport/command_form.js";
 import { makeFailoverDialog } from "../transport/failover_dialog.js";
@@ -18,7 +19,7 @@ const MENUS = {
   flight: (state, watched, { flight }) => saidMenu(flight),
 };
 
-export function makeFaults({ document, root, link, getState, getWatched, onMarker, onInside }) {
+export function makeFaults({ document, root, link, getState, getWatched, say, onMarker, onInside }) {
   const form = makeCommandForm(document, required(root, "[data-part=command-dialog]"), { getState, getWatched, onCommand: give });
   const failover = makeFailoverDialog(document, required(root, "[data-part=failover-dialog]"), {
     getState,
@@ -33,11 +34,19 @@ export function makeFaults({ document, root, link, getState, getWatched, onMarke
   const break_button = required(root, "[data-act=break]");
   const acts = {
     breakSomething: () => getState().view && menu.show((isGroupLab(getState()) ? groupBreakMenu : breakMenu)(getState(), getWatched()), break_button),
-    failOver: () => getState().view && (hasPeers(getState()) ? failover.show() : acts.breakSomething()), // a group, or a cluster alone, has nowhere to go
+    failOver,
     anyCommand: () => form.show(),
   };
   break_button.addEventListener("click", acts.breakSomething);
   required(root, "[data-act=fail-over]").addEventListener("click", acts.failOver);
+
+  function failOver() {
+    const state = getState();
+    if (!state.view) return;
+    if (!hasPeers(state)) acts.breakSomething(); // a group, or a cluster alone, has nowhere to go
+    else if (getWatched().target === null) say({ error: nowhere(state, getWatched()), hint: "Restart a region, or go back to an instant at which one is up.", tone: "plain" });
+    else failover.show();
+  }
 
   /** On a branch of its own, so that Z undoes it. */
   function give(command) {

@@ -56,7 +56,7 @@ export function makeView(parts) {
   const appearance = makeAppearance(document, root, window, redraw);
   const lights = makeLights({ ...parts, say, redraw });
   const looks = makeLooks({ ...parts, say, lights, onFollow: (producer, number) => controls.followMessage(producer, number) });
-  const faults = makeFaults({ ...parts, onMarker: looks.showMarker, onInside: looks.showInside });
+  const faults = makeFaults({ ...parts, say, onMarker: looks.showMarker, onInside: looks.showInside });
   const stage = makeStage(document, root, { ...faults.on, onThing: looks.showThing, onChange: wake, say: (thing) => wordsOfThing(getState(), getWatched(), thing) }, tiles);
   const group_stage = makeGroupStage(document, root, { onThing: faults.on.onGroupThing, onChange: wake, say: (thing) => groupThingWords(getState(), getWatched(), thing) });
   const picture = makeMainPicture(root, getState, stage, group_stage);

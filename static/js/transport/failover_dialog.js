@@ -2,6 +2,7 @@
 
 import { element, required } from "../render/dom.js";
 import { lanesOf } from "../model/state.js";
+import { isUp } from "../model/watched.js";
 import { counted } from "../model/format.js";
 
 const MODES = {
@@ -21,18 +22,25 @@ export function makeFailoverDialog(document, dialog, { getState, getWatched, onC
   const says = required(dialog, "[data-part=mode-words]");
   const forecast = required(dialog, "[data-part=failover-forecast]");
 
-  const isUp = (cluster) => getState().view.clusters[cluster]?.state === "up";
+  const stillUp = (cluster) => isUp(getState(), cluster);
 
   function refresh() {
     const mode = field("mode").value;
     says.textContent = MODES[mode];
     for (const part of dialog.querySelectorAll("[data-mode]")) part.hidden = part.dataset.mode !== mode;
-    if (!isUp(field("from").value)) required(dialog, "[data-part=also-crash]").hidden = true;
+    if (!stillUp(field("from").value)) required(dialog, "[data-part=also-crash]").hidden = true;
     const figures = getState().view?.forecast?.[getWatched().subscription];
     const to = figures?.from === field("from").value ? figures.to[field("to").value] : null;
     forecast.textContent = to && mode === "crash" ? `At this instant: ${counted(to.duplicates, "message")} would come twice, ${to.stranded} stranded, ${to.lost} lost.` : "";
   }
 
+  /** A region that is down, or the one that is left, is no target. */
+  function offerTargets(chosen) {
+    const targets = lanesOf(getState()).filter((name) => name !== field("from").value && stillUp(name));
+    field("to").replaceChildren(...targets.map((name) => element(document, "option", { text: name, value: name, selected: name === chosen })));
+  }
+
+  field("from").addEventListener("change", () => offerTargets(field("to").value));
   dialog.addEventListener("change", refresh);
   required(dialog, "[data-act=failover-cancel]").addEventListener("click", () => dialog.close());
   required(dialog, "form").addEventListener("submit", (event) => {
@@ -53,16 +61,15 @@ export function makeFailoverDialog(document, dialog, { getState, getWatched, onC
       for (const name of ["probeInterval", "failoverDelay", "switchBackDelay"]) if (field(name).value.trim()) command[name] = field(name).value.trim();
       if (!field("switchBack").checked) command.switchBack = false;
     }
-    const crash = mode === "crash" && field("also-crash").checked && isUp(command.from);
+    const crash = mode === "crash" && field("also-crash").checked && stillUp(command.from);
     return crash ? [{ do: "cluster.crash", cluster: command.from }, command] : [command];
   }
 
   return {
     show() {
       const watched = getWatched();
-      const options = (chosen) => lanesOf(getState()).map((name) => element(document, "option", { text: name, value: name, selected: name === chosen }));
-      field("from").replaceChildren(...options(watched.subject));
-      field("to").replaceChildren(...options(watched.target));
+      field("from").replaceChildren(...lanesOf(getState()).map((name) => element(document, "option", { text: name, value: name, selected: name === watched.subject })));
+      offerTargets(watched.target);
       required(dialog, "[data-part=failover-title]").textContent = `Fail ${watched.subscription} over`;
       refresh();
       dialog.showModal();

@@ -36,7 +36,7 @@ export function clusterMenu(state, watched, cluster) {
 function subscriptionItems(watched, cluster, cursor, alone) {
   const preset = { subscription: watched.subscription, cluster };
   const items = [];
-  if (cluster === watched.subject && !alone) items.push({ says: "Fail over…", key: "O", harm: true, act: "failOver" });
+  if (cluster === watched.subject && watched.target !== null) items.push({ says: "Fail over…", key: "O", harm: true, act: "failOver" });
   if (!alone) items.push({ says: cursor.replicated ? "Switch replication off" : "Switch replication on", command: { do: "subscription.replicate", ...preset, enabled: !cursor.replicated } });
   items.push({ says: "Reset…", form: { name: "subscription.reset", preset } }, { says: "Skip messages…", form: { name: "subscription.skip", preset } });
   items.push({ says: "Clear the backlog", command: { do: "subscription.clear", ...preset } });
@@ -112,7 +112,7 @@ export function breakMenu(state, watched) {
   const down = watched.lanes.filter((cluster) => state.view.clusters[cluster]?.state === "down");
   const pairs = watched.lanes.flatMap((a, at) => watched.lanes.slice(at + 1).map((b) => [a, b]));
   const links = pairs.filter(([a, b]) => state.view.links[`${a} -> ${b}`] || state.view.links[`${b} -> ${a}`]);
-  const over = watched.clusters.length > 1 ? [{ says: "Fail over…", key: "O", harm: true, act: "failOver" }] : [];
+  const over = watched.target !== null ? [{ says: "Fail over…", key: "O", harm: true, act: "failOver" }] : [];
   return [
     {
       title: "a region",
