@@ -14,12 +14,13 @@ django_application = get_asgi_application()  # loads the applications: what foll
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.sessions import SessionMiddlewareStack  # noqa: E402
 
+from labsite.bodies import BoundedBodies  # noqa: E402
 from visualizer.origin import SameOriginSockets  # noqa: E402
 from visualizer.routing import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
-        "http": django_application,
+        "http": BoundedBodies(django_application),
         "websocket": SameOriginSockets(SessionMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )

@@ -143,11 +143,15 @@ def _work(report: Report, row: Row) -> list[dict[str, Any]]:
     spark = open_session(settings=QUICK)
     from spark_reports.jobs.failover import FailoverReport
 
-    replay_url = reverse("visualizer:replay", args=[report.lab_id])
-    made = FailoverReport(spark, [trace], report.folder, row, replay_url).make()
+    made = FailoverReport(spark, [trace], report.folder, row, replay_url_of(report)).make()
     names = ("subscription", "from", "to", "mode", "at_us", "duplicates", "redeliveries", "stranded", "lost")
     groups = [{"group": group["name"], **{name: group[name] for name in ("duplicates", "redeliveries", "lost")}} for run in made["runs"] for group in run["groups"]]
     return [{name: failover[name] for name in names} for run in made["runs"] for failover in run["failovers"]] + groups
+
+
+def replay_url_of(report: Report) -> str | None:
+    """The address of a replay at the site that was asked for the report: its page is opened from a disk, too. None when the site is not known."""
+    return f"{report.site}{reverse('visualizer:replay', args=[report.lab_id])}" if report.site else None
 
 
 def _replayed(report: Report, row: Row, path: Path) -> Path:

@@ -19,6 +19,7 @@ import dj_database_url
 import plotly
 
 from labsite import environment
+from labsite.bodies import LARGEST_BODY_BYTES
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(os.environ.get("FAILOVER_LAB_DATA") or BASE_DIR / "var")
@@ -99,7 +100,7 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 SECURE_HSTS_SECONDS = 31_536_000 if SECURE else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE else None
-DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
+DATA_UPLOAD_MAX_MEMORY_SIZE = FILE_UPLOAD_MAX_MEMORY_SIZE = LARGEST_BODY_BYTES  # longer ones end in labsite.bodies; these stay in memory
 
 LOGGING = {
     "version": 1,

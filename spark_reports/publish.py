@@ -6,7 +6,6 @@ it may be as large as the trace. On a cluster the folder must be one that the ex
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_reports.csv_file import write_csv
 from spark_reports.html.page import page
 from spark_reports.transforms.places import LEDGER_STEP
 
@@ -30,13 +30,10 @@ _PLAIN = (
 def write_small(report: dict[str, Any], folder: Path) -> None:
     """The page, the figures, and everything the page was made from."""
     (folder / JSON).write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    with (folder / CSV).open("w", newline="", encoding="utf-8") as file:
-        rows = [_flat(run, failover) for run in report["runs"] for failover in run["failovers"]]
-        rows += [_flat_group(run, group) for run in report["runs"] for group in run["groups"]]
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        writer = csv.DictWriter(file, names or ["run", "scenario", "seed", *_PLAIN])
-        writer.writeheader()
-        writer.writerows(rows)
+    rows = [_flat(run, failover) for run in report["runs"] for failover in run["failovers"]]
+    rows += [_flat_group(run, group) for run in report["runs"] for group in run["groups"]]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    write_csv(folder / CSV, names or ["run", "scenario", "seed", *_PLAIN], rows)
     (folder / HTML).write_text(page(report), encoding="utf-8")
 
 

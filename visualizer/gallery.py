@@ -11,7 +11,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from simulator import scenario_names
 from visualizer.definitions import builtin_scenario, builtin_scenarios
@@ -32,7 +32,7 @@ FIRST = ("two-regions", "three-regions", "region-down", "periodic-snapshots")
 """Where a newcomer begins; the others follow by title."""
 
 
-@require_GET
+@require_safe
 def gallery(request: HttpRequest) -> HttpResponse:
     scenarios = sorted(builtin_scenarios(), key=_place)
     pictures = known_pictures(scenarios)
@@ -67,13 +67,13 @@ def _shown(scenario: Any, picture: dict[str, Any] | None) -> dict[str, Any]:
     }
 
 
-@require_GET
+@require_safe
 def pictures(request: HttpRequest) -> HttpResponse:
     """?names=a,b → {a: picture, …}, each run now where nobody asked for it before."""
     return _of_each(request, picture_of)
 
 
-@require_GET
+@require_safe
 def outcomes(request: HttpRequest) -> HttpResponse:
     """?names=a,b → {a: {failovers: [{duplicates, redeliveries, lost, stranded}]}, …}."""
     return _of_each(request, outcome_of)

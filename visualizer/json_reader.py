@@ -40,22 +40,22 @@ def read_json(text: str | bytes) -> Any:
 
 def _check(found: Any) -> None:
     """Depth and texts, level by level."""
-    level = [found]
-    for _ in range(DEEPEST_JSON + 1):
+    level, depth = [found], 0
+    while level:
         below: list[Any] = []
         for value in level:
             if isinstance(value, str):
                 _check_text(value)
             elif isinstance(value, list):
-                below.extend(value)
+                below.append(value)
             elif isinstance(value, dict):
                 for key in value:
                     _check_text(key)
-                below.extend(value.values())
-        if not below:
-            return
-        level = below
-    raise ValueError(f"it is nested deeper than {DEEPEST_JSON} levels")
+                below.append(value.values())
+        depth += 1
+        if below and depth > DEEPEST_JSON:
+            raise ValueError(f"it is nested deeper than {DEEPEST_JSON} levels")
+        level = [value for members in below for value in members]
 
 
 def _check_text(text: str) -> None:

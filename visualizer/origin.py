@@ -28,7 +28,10 @@ def is_own_origin(origin: str, host: str) -> bool:
     domain, _ = split_domain_port(host)
     if not validate_host(domain, settings.ALLOWED_HOSTS):
         return False
-    parts = urlsplit(origin.lower())
+    try:
+        parts = urlsplit(origin.lower())
+    except ValueError:  # such as http://[
+        return False
     if parts.scheme not in _DEFAULT_PORT:
         return False
     own = host.lower()

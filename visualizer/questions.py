@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from visualizer.arguments import number_in
 from visualizer.hub import current_hub
@@ -38,7 +38,7 @@ def json_answer(text: str, status: int = 200) -> HttpResponse:
 def answers(view: View) -> View:
     """A GET whose refusals are answered in words."""
 
-    @require_GET
+    @require_safe
     @wraps(view)
     async def answering(request: HttpRequest, **arguments: Any) -> HttpResponse:
         try:

@@ -1,6 +1,7 @@
-"""The socket addresses: a lab, and a question about a set-up."""
+"""The socket addresses: a lab, and a question about a set-up; any other is refused before the handshake ends."""
 
-from django.urls import path
+from channels.security.websocket import WebsocketDenier
+from django.urls import path, re_path
 
 from visualizer.consumers import LabConsumer
 from visualizer.setups.consumer import AnswerConsumer
@@ -8,4 +9,5 @@ from visualizer.setups.consumer import AnswerConsumer
 websocket_urlpatterns = [
     path("ws/labs/<slug:lab_id>/", LabConsumer.as_asgi()),
     path("ws/answers/", AnswerConsumer.as_asgi()),
+    re_path("", WebsocketDenier.as_asgi()),
 ]

@@ -14,9 +14,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonRes
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from simulator import ScenarioError
+from visualizer.arguments import number_in
 from visualizer.definitions import NewLab, copy_of, new_lab, variant_of
 from visualizer.hub import current_hub
 from visualizer.mine import LABS_ASKED
@@ -27,7 +28,7 @@ from visualizer.wire import LATEST_US, Refused, json_object
 
 
 @csrf_exempt  # no cookie means anything here; the origin is checked instead
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def labs(request: HttpRequest) -> HttpResponse:
     """The page of one's labs; a POST makes one. Which they are only the browser knows: it holds their tokens."""
     return create_lab(request) if request.method == "POST" else render(request, "visualizer/labs.html", {"asked": LABS_ASKED})
@@ -53,7 +54,7 @@ def _given(request: HttpRequest) -> dict[str, Any]:
     if "json" not in request.content_type:
         given: dict[str, Any] = {name: value for name in ("scenario", "yaml") if (value := request.POST.get(name))}
         seed = request.POST.get("seed", "")
-        return {**given, "seed": int(seed)} if seed.isascii() and seed.isdigit() else given
+        return {**given, "seed": number_in(seed, "seed")} if seed.isascii() and seed.isdigit() else given
     return json_object(request.body, '{"scenario": "two-regions"}')
 
 
@@ -66,7 +67,7 @@ def _to_page(made: NewLab) -> HttpResponse:
     return HttpResponseRedirect(f"{reverse('visualizer:lab', args=[made.lab.pk])}#token={made.token}")
 
 
-@require_GET
+@require_safe
 def lab_page(request: HttpRequest, lab_id: str) -> HttpResponse:
     lab = Lab.objects.filter(pk=lab_id).first()
     if lab is None:
@@ -77,7 +78,7 @@ def lab_page(request: HttpRequest, lab_id: str) -> HttpResponse:
 
 
 @csrf_exempt
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def replay(request: HttpRequest, lab_id: str) -> HttpResponse:
     """The link that shows a run again: a page that asks, and on POST a new lab with the same scenario, seed and commands; with `?at_us=`, at that instant."""
     lab = Lab.objects.filter(pk=lab_id).first()
@@ -87,7 +88,7 @@ def replay(request: HttpRequest, lab_id: str) -> HttpResponse:
         return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
     try:
         at_us = _instant(request.GET.get("at_us", "0"))
-        if request.method == "GET":
+        if request.method != "POST":
             return render(request, "visualizer/replay.html", {"lab": lab, "commands": lab.commands.count(), "at": f"{at_us / 1e6:.3f}" if at_us else ""})
         return _to_page(copy_of(lab, at_us))
     except Refused as refused:
@@ -111,9 +112,10 @@ async def open_variant(request: HttpRequest, lab_id: str) -> HttpResponse:
 
 def _instant(text: str) -> int:
     """Microseconds as an address or a form gives them. Raises Refused."""
-    if not text.isascii() or not text.isdigit() or len(text) > len(str(LATEST_US)) or int(text) > LATEST_US:
-        raise Refused("bad-argument", f"at_us is {text[:40]!r}.", f"Give a whole number from 0 to {LATEST_US}.")
-    return int(text)
+    at_us = number_in(text, "at_us")
+    if at_us > LATEST_US:
+        raise Refused("bad-argument", f"at_us is {at_us}.", f"Give a whole number from 0 to {LATEST_US}.")
+    return at_us
 
 
 def _no_such_lab(request: HttpRequest) -> HttpResponse:

@@ -253,9 +253,27 @@ def run_tables(run: dict[str, Any]) -> str:
     return "".join(parts)
 
 
+def _command_line(run: dict[str, Any]) -> str:
+    """What runs it again where no site made the report, from the lab's folder. Commands given by hand are not in the scenario, so report.json is read."""
+    if run["commands"]:
+        return f"<code>{escape(replay_command(run))}</code> in the lab's folder, beside report.json: it prints the trace's sha256"
+    return f"<code>{escape(replay_command(run))}</code> in the lab's folder, with the scenario below saved as scenario.yaml"
+
+
+def replay_command(run: dict[str, Any]) -> str:
+    """A line for a shell."""
+    if not run["commands"]:
+        return f"python manage.py simulate scenario.yaml --seed {run['seed']} --until {run['until_us']}us"
+    code = (
+        f"import json; from simulator import World, load_scenario_text as load; run = next(one for one in json.load(open('report.json'))['runs'] if one['run'] == {run['run']}); "
+        "print(World.replay(load(run['scenario_text'], seed=run['seed']), run['seed'], run['commands'], run['until_us']).digest())"
+    )
+    return f'python -c "{code}"'
+
+
 def replay(run: dict[str, Any]) -> str:
     """How to have this very run again."""
-    link = f'<a href="{escape(run["replay_url"])}" target="_blank" rel="noopener">replay this run in the lab</a>' if run.get("replay_url") else "<code>python manage.py simulate scenario.yaml</code> with the scenario below"
+    link = f'<a href="{escape(run["replay_url"])}" target="_blank" rel="noopener">replay this run in the lab</a>' if run.get("replay_url") else _command_line(run)
     commands = "<br>".join(escape(f"{seconds(entry['at_us'])} s {entry['do']} " + " ".join(f"{name}={value}" for name, value in entry.items() if name not in ("at_us", "number", "do"))) for entry in run["commands"])
     facts = (("again", link), ("engine", escape(run["engine_version"])), ("scenario", escape(run["scenario"])), ("seed", str(run["seed"])), ("until", f"{seconds(run['until_us'])} s"),
              ("by hand", commands or "no commands"), ("trace", f"{number(run['rows'])} rows<br><span class=\"mono\">sha256 {escape(run['trace_sha256'])}</span>"))  # fmt: skip

@@ -33,6 +33,7 @@ class FailoverReport:
     """One report being made. `listener` hears of progress (`progress.Silent` says how)."""
 
     def __init__(self, spark: Any, traces: Iterable[str | Path], out: str | Path, listener: Any = None, replay_url: str | None = None, compare: bool = False) -> None:
+        """`replay_url` is absolute: the page is opened from a disk, too. Without it the page gives a command line."""
         self.spark = spark
         self.paths = list(traces)
         self.out = Path(out)

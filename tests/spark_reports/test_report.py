@@ -30,7 +30,7 @@ def done(spark: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """A finished report on a lab in which region-down ran to its end, and the steps that its row went through."""
     settings.DATA_DIR, settings.ALLOWED_HOSTS = tmp_path, ["testserver"]
     lab = new_lab({"scenario": "region-down"}).lab
-    report = Report.objects.create(lab=lab, title=lab.title, scenario_text=lab.scenario_text, seed=lab.seed, until_us=0)
+    report = Report.objects.create(lab=lab, title=lab.title, scenario_text=lab.scenario_text, seed=lab.seed, until_us=0, site="https://lab.example.org")
     told: list[tuple[str, int]] = []
     step = report_worker.Row.step
 
@@ -77,7 +77,7 @@ def test_a_report_from_the_queue_to_the_downloads(done: tuple[Report, list[tuple
 
 
 def check_contents(report: Report, run: dict[str, Any], failover: dict[str, Any]) -> None:
-    assert run["replay_url"] == f"/labs/{report.lab_id}/replay/"
+    assert run["replay_url"] == f"https://lab.example.org/labs/{report.lab_id}/replay/"
     assert run["what_if"]["same_bytes"] is True
     assert [entry["name"] for entry in run["what_if"]["variants"]][0] == "as it was"
     assert len(run["what_if"]["variants"]) >= 4

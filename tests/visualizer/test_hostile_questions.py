@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from channels.db import database_sync_to_async
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.visualizer.hostile import arguments_of
@@ -28,7 +28,7 @@ ANSWER_BYTES = 2_000_000
 LABS = {"two-regions": 6_000_000, "groups-join": 3_000_000}
 """A lab of each protocol, and the instant at which it is asked."""
 
-HOSTILE = settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+HOSTILE = settings(max_examples=20, phases=[Phase.explicit, Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from simulator import scenario_names
 from simulator.comparison import STRATEGIES
@@ -24,7 +24,7 @@ from visualizer.questions import answers, json_answer, refusal, whole_number
 from visualizer.wire import Refused
 
 
-@require_GET
+@require_safe
 def comparison_page(request: HttpRequest, name: str) -> HttpResponse:
     """`?seed=` another seed than the scenario's."""
     try:
@@ -35,7 +35,7 @@ def comparison_page(request: HttpRequest, name: str) -> HttpResponse:
     return _page(request, scenario.title, scenario, f"{data}?seed={scenario.seed}", "")
 
 
-@require_GET
+@require_safe
 def lab_comparison_page(request: HttpRequest, lab_id: str) -> HttpResponse:
     """A lab as it has run, every command given by hand included."""
     lab = Lab.objects.filter(pk=lab_id).first()

@@ -45,6 +45,7 @@ class Report(models.Model):
     seed = models.BigIntegerField()
     commands = models.JSONField(default=list)
     until_us = models.BigIntegerField()
+    site = models.CharField(max_length=300, blank=True, help_text="address of the site that was asked, as https://lab.example.org; a downloaded page links to it")
 
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     attempt = models.IntegerField(default=1)

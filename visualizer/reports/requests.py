@@ -32,8 +32,11 @@ def check_owner(lab: Lab, request: HttpRequest, body: dict[str, Any]) -> None:
         raise Refused("not-owner", "Only who opened this lab can ask for its reports.", "Open the scenario from the gallery to have a lab of your own.")
 
 
-def ask_for_report(lab: Lab, body: dict[str, Any]) -> Report:
-    """Store and queue a report about everything that the lab has run, or, when it has not run yet, about the whole scenario."""
+def ask_for_report(lab: Lab, body: dict[str, Any], site: str) -> Report:
+    """Store and queue a report about everything that the lab has run, or, when it has not run yet, about the whole scenario.
+
+    `site` is the address that the page links to, from wherever it is opened.
+    """
     until_us = body.get("until_us")
     if until_us is not None and (type(until_us) is not int or not 0 < until_us <= LATEST_US):
         raise Refused("bad-argument", "until_us is not an instant.", "Give microseconds from the start of the run, or leave it out.")
@@ -41,7 +44,7 @@ def ask_for_report(lab: Lab, body: dict[str, Any]) -> Report:
     if waiting >= WAITING_MOST:
         raise Refused("too-many", f"{waiting} reports of this lab are being made already.", "Wait for one of them, or cancel one.")
     report = Report.objects.create(
-        lab=lab, title=lab.title, scenario_text=lab.scenario_text, seed=lab.seed, commands=lab.command_log, until_us=until_us or lab.furthest_us
+        lab=lab, title=lab.title, scenario_text=lab.scenario_text, seed=lab.seed, commands=lab.command_log, until_us=until_us or lab.furthest_us, site=site
     )
     queue(report)
     return report

@@ -15,7 +15,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from visualizer.models import Lab
 from visualizer.origin import may_post
@@ -53,7 +53,7 @@ def create(request: HttpRequest, lab_id: str) -> HttpResponse:
         raise Refused("not-found", "There is no such lab.", "Open a scenario from the gallery.")
     body = body_of(request)
     check_owner(lab, request, body)
-    report = ask_for_report(lab, body)
+    report = ask_for_report(lab, body, f"{request.scheme}://{request.get_host()}"[:300])
     return JsonResponse({"id": report.pk, "url": reverse("reports:report", args=[report.pk])}, status=201)
 
 
@@ -84,7 +84,7 @@ def _owned(request: HttpRequest, report_id: str) -> Report:
     return report
 
 
-@require_GET
+@require_safe
 def report_page(request: HttpRequest, report_id: str) -> HttpResponse:
     """Progress while it is made; then the report and its downloads."""
     if not Report.objects.filter(pk=report_id).exists():
@@ -94,7 +94,7 @@ def report_page(request: HttpRequest, report_id: str) -> HttpResponse:
     return render(request, "reports/report.html", {"report": report, "status": status, "downloads": DOWNLOADS if report.state == Report.State.DONE else ()})
 
 
-@require_GET
+@require_safe
 def status(request: HttpRequest, report_id: str) -> HttpResponse:
     """The report's state for the page, which asks while it is not over."""
     if not Report.objects.filter(pk=report_id).exists():
@@ -130,13 +130,13 @@ def words(report: Report) -> str:
     return {"done": "Done.", "failed": report.error or "It failed.", "cancelled": "It was cancelled."}[report.state]
 
 
-@require_GET
+@require_safe
 def document(request: HttpRequest, report_id: str) -> HttpResponse:
     """The report itself, as the page shows it: under its own policy."""
     return _file(report_id, "html", {"Content-Security-Policy": PAGE_POLICY}, attached=False)
 
 
-@require_GET
+@require_safe
 def download(request: HttpRequest, report_id: str, kind: str) -> HttpResponse:
     """One of the files, to keep."""
     return _file(report_id, kind, {}, attached=True)

@@ -11,7 +11,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from simulator import format_duration
 from visualizer.questions import refusal
@@ -22,7 +22,7 @@ from visualizer.setups.variations import RUNS, period_us
 from visualizer.wire import Refused, json_object
 
 
-@require_GET
+@require_safe
 def set_up_page(request: HttpRequest) -> HttpResponse:
     values = values_from(request.GET.dict())
     try:
@@ -40,7 +40,7 @@ def set_up_page(request: HttpRequest) -> HttpResponse:
     return render(request, "visualizer/set_up.html", content)
 
 
-@require_GET
+@require_safe
 def scenario_of_form(request: HttpRequest) -> HttpResponse:
     """The same address with its values: the text, the field of each piece of it, and every problem at its field."""
     values = values_from(request.GET.dict())
