@@ -6,7 +6,7 @@ import { AHEAD_MS, instantShown, stoppedClock, tookFrame } from "../../static/js
 import { makeLoop } from "../../static/js/playback/loop.js";
 import { SPEEDS, placeOfSpeed, speedText } from "../../static/js/transport/speeds.js";
 import { commandOf } from "../../static/js/model/commands.js";
-import { makeLabLink } from "../../static/js/transport/lab_link.js";
+import { makeLabLink, WAITING_MOST } from "../../static/js/transport/lab_link.js";
 import { bytes, counted, parseSpan, span, whole } from "../../static/js/model/format.js";
 import { matches } from "../../static/js/model/scenario_search.js";
 import { levelFor, sharesOf } from "../../static/js/model/tiles.js";
@@ -103,4 +103,31 @@ test("tiles: the level fits the stretch, shares are parts of one", () => {
   assert.deepEqual(sharesOf(tile, 0, 2), { origins: [0.75, 0], markers: 0.25 });
   assert.equal(sharesOf(tile, 1, 2), null, "nothing there yet");
   assert.deepEqual(sharesOf({ level: 0, kind: [1] }, 0, 2), { origins: [0, 1], markers: 0 });
+});
+
+test("what is pressed before the page knows its owner waits and is done then", () => {
+  const sent = [];
+  const said = [];
+  let owner = null;
+  const link = makeLabLink({ send: (message) => sent.push(message) > 0, isOwner: () => owner, say: (notice) => said.push(notice.error) });
+  link.play(1);
+  link.play(1);
+  link.step("control");
+  link.play(2);
+  assert.deepEqual([sent, [...new Set(said)]], [[], ["Connecting…"]]);
+  owner = true;
+  link.ownerKnown();
+  assert.deepEqual(sent.map(({ type }) => type), ["step", "play"], "play pressed twice is as if it had not been pressed");
+  link.ownerKnown();
+  assert.equal(sent.length, 2);
+});
+
+test("who turns out to be watching is told so once", () => {
+  const said = [];
+  let owner = null;
+  const link = makeLabLink({ send: () => assert.fail("a viewer sends nothing"), isOwner: () => owner, say: (notice) => said.push(notice.error) });
+  for (let at = 0; at < WAITING_MOST + 5; at++) link.step("control");
+  owner = false;
+  link.ownerKnown();
+  assert.equal(said.filter((words) => words === "You are watching this lab.").length, 1);
 });

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { branchesNow } from "../../static/js/model/branches.js";
 import { reduce } from "../../static/js/model/reduce.js";
 import { emptyLab } from "../../static/js/model/state.js";
 import { cells, cursor, frame, frozen, topic, view, welcome } from "./fixtures/lab.js";
@@ -98,6 +99,12 @@ test("the same messages give the same state, however often", () => {
   const other = play(messages);
   assert.deepEqual({ ...one, cells: null }, { ...other, cells: null });
   assert.deepEqual([...one.owners], [[1, 0]], "the request names who asked for snapshot 1");
+});
+
+test("the branch shown has run as far as its newest frame says, also between two snapshots", () => {
+  const branches = [{ number: 0, parent: null, at_us: 0, command: null, furthest_us: 3_600_000 }, { number: 1, parent: 0, at_us: 1, command: { do: "link.cut" }, furthest_us: 9 }];
+  const state = play([welcome(), frame(1, { view: { ...small(), furthest_us: 3_600_000 }, branches }), frame(2, { changes: { furthest_us: 6_200_000 } })]);
+  assert.deepEqual(branchesNow(state).map(({ furthest_us }) => furthest_us), [6_200_000, 9]);
 });
 
 test("rows hold nothing across a hole: a frame that skipped rows starts the list anew", () => {

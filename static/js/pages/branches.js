@@ -1,6 +1,6 @@
 /** The branches of the run: a small tree in a dialog, each branch a bar on the run's time that can be chosen; undo goes to the one before. */
 
-import { branchTree } from "../model/branches.js";
+import { branchesNow, branchTree } from "../model/branches.js";
 import { seconds } from "../model/format.js";
 import { element, required, setText } from "../render/dom.js";
 
@@ -27,8 +27,9 @@ export function makeBranches(document, root, { link, getState, say }) {
   }
 
   function write(state) {
-    const end_us = Math.max(1, ...state.branches.map((one) => one.furthest_us));
-    list.replaceChildren(...branchTree(state.branches, state.view.branch).map((node) => lineOf(node, state, end_us)));
+    const all = branchesNow(state);
+    const end_us = Math.max(1, ...all.map((one) => one.furthest_us));
+    list.replaceChildren(...branchTree(all, state.view.branch).map((node) => lineOf(node, state, end_us)));
   }
 
   function lineOf(node, state, end_us) {
@@ -71,7 +72,7 @@ export function makeBranches(document, root, { link, getState, say }) {
   return {
     acts: { branches: show, undo },
     update(state) {
-      const key = JSON.stringify([state.branches, state.view.branch]);
+      const key = JSON.stringify([dialog.open ? branchesNow(state) : state.branches, state.view.branch]);
       if (key === written) return;
       written = key;
       button.hidden = state.branches.length < 2;

@@ -40,7 +40,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
   const credit = makeCredit();
 
   const tiles = makeTiles({ get: requests.get, base, onTile: () => loop.wake() });
-  const link = makeLabLink({ send: (message) => connection.send(message), isOwner: () => state.welcome?.owner === true, say: (notice) => view.say(notice) });
+  const link = makeLabLink({ send: (message) => connection.send(message), isOwner: () => state.welcome && state.welcome.owner === true, say: (notice) => view.say(notice) });
   const watched = () => whatIsWatched(state, wish);
   const view = makeView({
     document,
@@ -79,6 +79,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
     view.heard(message);
     const before = state;
     state = reduce(state, message);
+    if (message.type === "welcome") link.ownerKnown();
     if (message.type === "frame") {
       if (state.gaps > before.gaps) {
         fresh_hello = true;

@@ -3,17 +3,30 @@
  * back as notices in words. Without the owner's token nothing is sent and the page says why.
  */
 
+/** Requests that wait until the page knows its owner: what a person presses in a few seconds. */
+export const WAITING_MOST = 20;
+
 /**
  * @param {object} parts
  * @param {(message: object) => boolean} parts.send false when the line is down
- * @param {() => boolean} parts.isOwner
+ * @param {() => boolean | null} parts.isOwner null until the server has said so: what is asked until then waits
  * @param {(notice: {error: string, hint?: string, tone?: string}) => void} parts.say
  */
 export function makeLabLink({ send, isOwner, say }) {
   let next_id = 1;
   const waiting = new Map();
+  let early = [];
+
+  /** Asked before the page knows its owner: play pressed twice is as if it had not been pressed. */
+  function askLater(message) {
+    if (message.type === "play" && early.at(-1)?.type === "play") early.pop();
+    else if (early.length < WAITING_MOST) early.push(message);
+    say({ error: "Connecting…", hint: "What you pressed is done as soon as the lab is here.", tone: "plain" });
+    return true;
+  }
 
   function ask(message) {
+    if (isOwner() === null) return askLater(message);
     if (!isOwner()) {
       say({ error: "You are watching this lab.", hint: "Only who holds its key can play, stop or break it. Take a copy to have one of your own, at this instant.", tone: "plain" });
       return false;
@@ -24,6 +37,12 @@ export function makeLabLink({ send, isOwner, say }) {
   }
 
   return {
+    /** The server has said whose lab this is: what waited is asked now, or refused once. */
+    ownerKnown() {
+      const asked = early;
+      early = [];
+      for (const message of asked) if (!ask(message)) break;
+    },
     play: (speed) => ask({ type: "play", speed }),
     pause: () => ask({ type: "pause" }),
     speed: (speed) => ask({ type: "speed", speed }),
