@@ -1,18 +1,23 @@
 """Making one report in the worker: replay, trace, Spark; and its row kept up to date meanwhile.
 
 Rules: the row is written every second by one thread, so that a dead worker shows by its silence and a cancel is heard
-wherever the work stands; an error reaches the row in words and the log with its traceback. Imported by the worker only.
+wherever the work stands; an error reaches the row in words and the log with its traceback. While the database is away the work
+goes on, and what came of it is written when it is back. Imported by the worker only.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import signal
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from django import db
 from django.db import close_old_connections, connection
 from django.urls import reverse
 from django.utils import timezone
@@ -21,12 +26,16 @@ from simulator import ENGINE_VERSION, ScenarioError, World, load_scenario_text
 from simulator.trace.files import TraceFileError, write_trace
 from spark_reports.progress import Cancelled
 from spark_reports.session import QUICK, JavaMissing, open_session
-from visualizer.reports.models import Report, remove_files
+from visualizer.reports.models import Report, heard_from, remove_files
+from visualizer.trouble import is_trouble
 
 log = logging.getLogger("labsite.reports")
 
 WRITE_EVERY_S = 1.0
 REPLAY_SLICE_EVENTS = 20_000
+
+DATABASE_WAIT_S, DATABASE_PAUSE_S = 600.0, 2.0
+"""How long a report that begins or is over waits for a database that is away, and how often it is tried; the files stay in any case."""
 
 
 class Stopped(Exception):
@@ -83,30 +92,56 @@ class Row:
     def _keep_writing(self) -> None:
         try:
             while not self._over.wait(WRITE_EVERY_S / 2):
-                self._write()
+                self._try_to_write()
         finally:
             connection.close()
 
-    def _write(self) -> None:
-        close_old_connections()
+    def _try_to_write(self) -> None:
+        """Half a second later it is tried again, with what has been said until then."""
         with self._lock:
             told, self._told = self._told, {}
-        mine = self.report.mine().filter(state=Report.State.RUNNING)
-        if not mine.update(heard_at=timezone.now(), **told) or mine.values_list("cancel_wanted", flat=True).first():
-            self._cancel.set()
+        try:
+            close_old_connections()
+            if not heard_from(self.report, told) or self.report.mine().values_list("cancel_wanted", flat=True).first():
+                self._cancel.set()
+        except db.Error as error:
+            log.warning("The progress of report %s cannot be written: %s: %s", self.report.pk, type(error).__name__, error)
+            with self._lock:
+                self._told = {**told, **self._told}
 
 
 def make_report(report_id: str, attempt: int) -> str:
     """Make the report of this attempt; returns its state. Never raises for what the row can say."""
-    taken = Report.objects.filter(pk=report_id, attempt=attempt, state=Report.State.QUEUED)
-    if not taken.update(state=Report.State.RUNNING, heard_at=timezone.now(), step_name="starting"):
+    report = _when_the_database_is_there(lambda: _taken(report_id, attempt))
+    if report is None:
         return "given up"
-    report = Report.objects.get(pk=report_id, attempt=attempt)
     row = Row(report)
     with row, _StopsWith(row):
         ended = _ended(report, row)
-    report.mine().filter(state=Report.State.RUNNING).update(finished_at=timezone.now(), heard_at=timezone.now(), **ended)
+    _when_the_database_is_there(lambda: heard_from(report, {"finished_at": timezone.now(), **ended}))
     return str(ended["state"])
+
+
+def _taken(report_id: str, attempt: int) -> Report | None:
+    """The report, now running; None when this attempt is over."""
+    queued = Report.objects.filter(pk=report_id, attempt=attempt, state=Report.State.QUEUED)
+    if not queued.update(state=Report.State.RUNNING, heard_at=timezone.now(), step_name="starting"):
+        return None
+    return Report.objects.get(pk=report_id, attempt=attempt)
+
+
+def _when_the_database_is_there(write: Callable[[], Any]) -> Any:
+    """Write now, or as soon as the database is back. Raises its error after `DATABASE_WAIT_S`."""
+    end_s = time.monotonic() + DATABASE_WAIT_S
+    while True:
+        try:
+            close_old_connections()
+            return write()
+        except db.Error as error:
+            if not is_trouble(error) or time.monotonic() > end_s:
+                raise
+            log.warning("A report's row cannot be written, trying again: %s: %s", type(error).__name__, error)
+            time.sleep(DATABASE_PAUSE_S)
 
 
 def _ended(report: Report, row: Row) -> dict[str, Any]:
@@ -128,9 +163,11 @@ def _ended(report: Report, row: Row) -> dict[str, Any]:
     except Exception as error:
         # The one place that meets whatever Spark and its JVM may raise: the row must not stay "running".
         log.exception("Report %s failed", report.pk)
-        words = str(error).splitlines()[0][:500] if str(error) else type(error).__name__
         _forget_broken_session()
-        return failed | {"error": f"The report could not be made: {words}", "hint": "Try again; the worker's log has the whole story."}
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            remove_files(report)
+            return failed | {"error": "The report could not be made: there is no room left for its files.", "hint": "Try again when the site's operator has made room; `manage.py clean` removes old reports."}
+        return failed | {"error": f"The report could not be made: internal error ({type(error).__name__}).", "hint": "Try again. The worker's log says more."}
 
 
 def _work(report: Report, row: Row) -> list[dict[str, Any]]:

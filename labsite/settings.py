@@ -15,10 +15,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import dj_database_url
 import plotly
 
-from labsite import environment
+from labsite import database, environment
 from labsite.bodies import LARGEST_BODY_BYTES
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -48,6 +47,7 @@ if (BASE_DIR / "visualizer" / "reports" / "models.py").exists():
 MIDDLEWARE = [
     "labsite.middleware.SecurityHeaders",
     "labsite.middleware.StaticFiles",
+    "labsite.database.DatabaseErrors",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -65,14 +65,7 @@ TEMPLATES = [
 ]
 
 DATABASE_URL = environment.address("DATABASE_URL", ("sqlite", "postgres", "postgresql"))
-DATABASES = {"default": dj_database_url.parse(DATABASE_URL or f"sqlite:///{DATA_DIR / 'lab.sqlite3'}", conn_max_age=60)}
-if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    # Writers wait for each other instead of failing: the site, the report worker and a second process share the file.
-    DATABASES["default"].setdefault("OPTIONS", {}).update(
-        transaction_mode="IMMEDIATE",
-        timeout=20,
-        init_command="PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
-    )
+DATABASES = {"default": database.settings_of(DATABASE_URL or f"sqlite:///{DATA_DIR / 'lab.sqlite3'}")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = environment.address("REDIS_URL", ("redis", "rediss", "unix"))

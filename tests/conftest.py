@@ -47,3 +47,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _rank(item: pytest.Item) -> int:
     """The order of `TOGETHER`, then everything else as found."""
     return next((place for place, begin in enumerate(TOGETHER) if item.nodeid.startswith(begin)), len(TOGETHER))
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A file as on a site: SQLite's shared memory has other locks, and labs are saved from a thread of their own."""
+    from django.db import connections
+
+    if connections["default"].vendor == "sqlite":
+        connections["default"].settings_dict["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")

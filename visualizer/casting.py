@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from django import db
 from django.conf import settings
 from redis.exceptions import RedisError
 
@@ -20,6 +21,7 @@ from visualizer.lease import HEAD_START_TICKS, Leases, OnlyProcess, RedisLeases
 from visualizer.relaying import Relay
 from visualizer.rooms import Room
 from visualizer.running import Runner
+from visualizer.trouble import no_database
 from visualizer.wire import Refused
 
 if TYPE_CHECKING:
@@ -67,7 +69,15 @@ class Casting:
         if self.exchange is not None and holder != self.exchange.channel:
             room.part = Relay(self.exchange, room, holder)
         else:
-            room.part = Runner(self.hub, room, await store.take(room.lab.pk))
+            room.part = Runner(self.hub, room, await self._taken(room.lab.pk))
+
+    async def _taken(self, lab_id: str) -> store.StoredLab:
+        """The lab's rows, after what an earlier run of it here still has to save. Raises Refused while the database is away."""
+        try:
+            return await self.hub.saver.store(lab_id, lambda _: store.take(lab_id), undo=None)
+        except db.Error as error:
+            logger.warning("Lab %s cannot be read: %s: %s", lab_id, type(error).__name__, error)
+            raise no_database() from error
 
     async def dismiss(self, room: Room) -> None:
         """The room is closed here; the lease, if Redis cannot be told, runs out by itself."""

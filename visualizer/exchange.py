@@ -155,11 +155,21 @@ def _take_as_relay(room: Room, relay: Relay, message: dict[str, Any]) -> None:
     if kind == "lab.frame":
         relay.take(*_frames_of(message))
     elif kind == "lab.notice":
-        (room.fail if message["failure"] else room.say_to_all)(message["message"])
+        _take_notice(room, message["message"], message["failure"])
     elif kind == "lab.reply":
         relay.replied(message["number"], message["message"])
     elif kind == "lab.answer":
         relay.answered(message["number"], message["text"], message["refused"])
+
+
+def _take_notice(room: Room, notice: dict[str, Any], failure: bool) -> None:
+    """A lasting state is kept for pages that come later; what is said once is passed on."""
+    if failure:
+        room.fail(notice)
+    elif notice["type"] == "notice":
+        room.tell(notice["code"], notice["words"])
+    else:
+        room.say_to_all(notice)
 
 
 def _group(lab_id: str) -> str:

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Awaitable, Coroutine, Iterable
 from typing import Any
 
+from visualizer import store
 from visualizer.arguments import check_arguments
 from visualizer.casting import Casting
 from visualizer.comparisons.running import Comparisons
@@ -22,6 +23,7 @@ from visualizer.models import Lab
 from visualizer.pump import Pump
 from visualizer.rooms import Room
 from visualizer.running import Runner
+from visualizer.saving import NOT_SAVED, Saver
 from visualizer.setups.studies import Studies
 from visualizer.wire import Refused
 
@@ -56,6 +58,7 @@ class Hub:
         self.pump = Pump(self._engine_failed)
         self.studies = Studies(self.pump)
         self.comparisons = Comparisons(self.pump)
+        self.saver = Saver()
         self._casting = Casting(self)
         self._starting: asyncio.Task[None] | None = None
         self._opening: dict[str, asyncio.Lock] = {}
@@ -99,6 +102,7 @@ class Hub:
         for work, what in await self._casting.start():
             self._for_ever(work, what)
         self._for_ever(self.pump.run(), "running the pump")
+        self._for_ever(self.saver.run(), "saving the labs")
         self._for_ever(self._look_after(), "looking after the labs")
 
     @property
@@ -119,6 +123,7 @@ class Hub:
         self.rooms.clear()
         for task in list(self._tasks):
             task.cancel()
+        self.saver.stop()
 
     # --- rooms
 
@@ -134,7 +139,7 @@ class Hub:
     async def _open(self, lab_id: str) -> Room:
         if len(self.rooms) >= ROOMS:
             raise Refused("too-many", f"This server process shows {ROOMS} labs already.", "Close one, or try again in a minute.")
-        lab = await Lab.objects.filter(pk=lab_id).afirst()
+        lab = await store.find(lab_id)
         if lab is None:
             raise Refused("not-found", f"There is no lab {lab_id}.", "Open a new one from the gallery.")
         await scenario_of(lab.scenario_text, lab.seed)
@@ -153,9 +158,14 @@ class Hub:
         async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
             if self.rooms.get(room.lab.pk) is not room:
                 return
-            if not await Lab.objects.filter(pk=room.lab.pk).aexists():
+            try:
+                there = await store.exists(room.lab.pk)
+            except Refused:
+                return  # the database is away: the lab goes on as it is, its writes are refused, and this is tried again
+            if not there:
                 await self._close(room, DELETED)
                 return
+            room.tell(NOT_SAVED, None)
             room.part.close()
             if self.exchange is None:
                 self._leave(room, "Another server process has taken this lab. With REDIS_URL set, processes share labs.")
@@ -173,10 +183,26 @@ class Hub:
         while True:
             await asyncio.sleep(TICK_S)
             for room in list(self.rooms.values()):
-                await room.part.tick()
-                if room.idle_ticks >= IDLE_TICKS:
-                    await self._put_away(room)
-            await self._casting.tick(self.rooms.values())
+                await self._survived(self._look_after_one(room))
+            await self._survived(self._casting.tick(self.rooms.values()))
+
+    async def _survived(self, work: Coroutine[Any, Any, Any]) -> None:
+        """What goes wrong with one lab is logged; the others are still looked after."""
+        try:
+            await work
+        except Exception:
+            logger.exception("Failed while looking after the labs")
+
+    async def _look_after_one(self, room: Room) -> None:
+        await room.part.tick()
+        if room.idle_ticks >= IDLE_TICKS:
+            await self._put_away(room)
+
+    async def put_away(self, room: Room, reason: str) -> None:
+        """Close a room of this process; its pages are told why and connect again by themselves."""
+        async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
+            if self.rooms.get(room.lab.pk) is room:
+                await self._close(room, reason)
 
     async def _put_away(self, room: Room) -> None:
         lab_id = room.lab.pk
@@ -201,11 +227,11 @@ class Hub:
     async def delete(self, lab: Lab) -> None:
         """Delete a lab's rows. Its pages are told at once, here and in other processes."""
         async with self._opening.setdefault(lab.pk, asyncio.Lock()):
-            room = self.rooms.get(lab.pk)
-            if room is not None:
-                await self._close(room, DELETED)
             lab_id = lab.pk  # deleting takes it from the object
             await lab.adelete()
+            room = self.rooms.get(lab_id)
+            if room is not None:
+                await self._close(room, DELETED)
             if self.exchange is not None:
                 self.exchange.send_gone(lab_id)
         self._opening.pop(lab_id, None)
@@ -213,15 +239,13 @@ class Hub:
     async def gone(self, room: Room) -> None:
         """Another process says that this lab was deleted: look, and if so, close it here."""
         async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
-            if self.rooms.get(room.lab.pk) is room and not await Lab.objects.filter(pk=room.lab.pk).aexists():
+            if self.rooms.get(room.lab.pk) is room and not await store.exists(room.lab.pk):
                 await self._close(room, DELETED)
 
     async def keep_positions(self, lab_ids: Iterable[str]) -> None:
         """Store where those of these labs stand that run here, before somebody is told of it from the database."""
-        for lab_id in lab_ids:
-            room = self.rooms.get(lab_id)
-            if room is not None:
-                await room.part.keep_position()
+        rooms = [self.rooms[lab_id] for lab_id in lab_ids if lab_id in self.rooms]
+        await asyncio.gather(*(room.part.keep_position() for room in rooms))
 
     def renamed(self, lab: Lab) -> None:
         """Pages that open the lab from now on are told its new title."""

@@ -199,9 +199,10 @@ def _apply(session: Session, command: dict[str, Any]) -> Work:
     return applying.result
 
 
-def carry_out(session: Session, command: dict[str, Any], apart: bool, keep: Callable[..., Awaitable[int]], kept: Callable[..., Awaitable[None]]) -> Work:
-    """Store the command, then let it take effect, then store what came of it. Nothing moves in between.
+def carry_out(session: Session, command: dict[str, Any], apart: bool, keep: Callable[..., Awaitable[int | Refused]], kept: Callable[..., None]) -> Work:
+    """Store the command, then let it take effect, then leave what came of it to be stored. Nothing moves in between.
 
+    `keep` gives the command's number once it is stored, or why it could not be stored in time: then it does not take effect.
     `apart`: it begins a branch even at the front of the run, so that going back to the branch before undoes it. The engine branches
     where the past goes on without the command, so the past is given one more instant.
     """
@@ -212,11 +213,13 @@ def carry_out(session: Session, command: dict[str, Any], apart: bool, keep: Call
             yield None
         yield from _go_to(session, here_us)
     number = yield Wait(keep(command=command, at_us=world.now_us, furthest_us=world.furthest_us, branch=world.branch))
+    if isinstance(number, Refused):
+        raise number
     branch = world.branch
     result = yield from _apply(session, command)
     yield from session.curves.settle()
     if world.branch != branch:
         session.new_epoch()
     session.looking.want()
-    yield Wait(kept(number=number, ok=bool(result.ok), code=result.code or "", position=session.position(), command_log=world.command_log))
+    kept(number=number, ok=bool(result.ok), code=result.code or "", position=session.position(), command_log=[dict(entry) for entry in world.command_log])
     return result

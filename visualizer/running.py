@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from django import db
+
 from simulator import ENGINE_VERSION
-from visualizer import jobs, store
+from visualizer import jobs, saving, store
 from visualizer.definitions import scenario_of
 from visualizer.frames import Frame
 from visualizer.pictures import picture_at
@@ -19,6 +22,7 @@ from visualizer.queries import COUNTED, answer
 from visualizer.reruns import Reruns
 from visualizer.rooms import Reply, Room
 from visualizer.session import Session
+from visualizer.trouble import AWAY, bad_value, is_bad_value
 from visualizer.wire import Refused
 from visualizer.work import Job
 
@@ -33,6 +37,9 @@ EPOCHS_PER_RUN = 1_000_000
 WATCHER_TICKS = 4
 """Seconds without a word after which another process no longer watches."""
 
+POSITION_S = 1.0
+"""How long somebody who asks where the lab stands waits for that to be stored."""
+
 
 class Runner:
     """Listens to its session (`visualizer.session.Listener`) and is its room's part."""
@@ -43,8 +50,11 @@ class Runner:
         self.session.reruns = self.reruns = Reruns(stored.lab_id, hub.pump)
         self._watchers: dict[str, list[int]] = {}  # channel: [viewers there, ticks left]
         self._position_due = False
-        self._keeping = asyncio.Lock()
         self._kept: dict[str, Any] | None = None
+        self._next_number = 1 + max((given["number"] for given in stored.commands), default=0)
+        self._taken = False  # another process runs the lab: found out when writing
+        self._notice: str | None = None
+        self._notice_ticks = 0  # for as long the end of the notice is repeated to other processes
         self._viewers_told = 0
         if room.failure is None:
             work = jobs.rebuild(self.session, stored, lambda: scenario_of(stored.scenario_text, stored.seed))
@@ -53,6 +63,8 @@ class Runner:
 
     def _rebuilt(self, _: Any) -> None:
         self.session.looking.want(snapshot=True)
+        if any(given["ok"] is None for given in self.stored.commands):  # what came of it was not stored before the process ended
+            self._put(partial(store.keep_position, self.stored, {"command_log": [dict(entry) for entry in self.session.world.command_log]}))
         self.position_changed()
 
     def _not_rebuilt(self, refused: Refused) -> None:
@@ -110,14 +122,7 @@ class Runner:
         return self._command_job(message, reply)
 
     def _command_job(self, message: dict[str, Any], reply: Reply) -> Job:
-        stored = self.stored
         identifier = message.get("id")
-
-        def keep(**given: Any) -> Any:
-            return store.keep_command(stored, **given)
-
-        def kept(**given: Any) -> Any:
-            return store.command_took_effect(stored, **given)
 
         def done(result: Any) -> None:
             reply({"type": "result", "id": identifier, "ok": bool(result.ok), "code": result.code, "error": result.error, "hint": result.hint})
@@ -125,7 +130,27 @@ class Runner:
         def refused(why: Refused) -> None:
             reply({"type": "result", "id": identifier, "ok": False, "code": why.code, "error": why.error, "hint": why.hint})
 
-        return Job(jobs.carry_out(self.session, message["command"], message.get("apart", False), keep, kept), done, refused)
+        return Job(jobs.carry_out(self.session, message["command"], message.get("apart", False), self._keep_command, self._command_took_effect), done, refused)
+
+    async def _keep_command(self, **given: Any) -> int | Refused:
+        """The command's number once it is stored; why not when that took too long, or cannot be."""
+        number, self._next_number = self._next_number, self._next_number + 1
+
+        def work(write: saving.Write) -> None:
+            store.keep_command(self.stored, number, lambda: write.withdrawn, **given)
+
+        try:
+            await self.hub.saver.store(self.stored.lab_id, work, undo=partial(store.forget_command, self.stored, number))
+        except Refused as refused:
+            return refused
+        except Exception as error:
+            if is_bad_value(error):
+                return bad_value()
+            raise
+        return number
+
+    def _command_took_effect(self, **outcome: Any) -> None:
+        self._put(partial(store.command_took_effect, self.stored, **outcome))
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> str:
         """Answer a question about the lab (`visualizer.queries`), in its turn. Raises `Refused`, also for an internal error in the answer."""
@@ -194,16 +219,31 @@ class Runner:
                 del self._watchers[channel]
         self.viewers_changed()
         self.session.remind()
-        self.room.idle_ticks = 0 if self.watched() or self.session.has_work else self.room.idle_ticks + 1
+        busy = self.watched() or self.session.has_work or self.hub.saver.pending(self.stored.lab_id)
+        self.room.idle_ticks = 0 if busy else self.room.idle_ticks + 1
         self._position_due |= self.session.playback.playing
-        await self.keep_position()
+        self._put_position()
+        self._show_trouble()
+        if self._taken:  # again, should the database have been away when it was looked up
+            self.hub.lost(self.room)
+
+    def _show_trouble(self) -> None:
+        """Every page, here and elsewhere, is told that the lab cannot be saved, and when it can again."""
+        words = saving.NOTICE if self.hub.saver.in_trouble(self.stored.lab_id) else None
+        if words != self._notice:
+            self._notice, self._notice_ticks = words, WATCHER_TICKS
+            self.room.tell(saving.NOT_SAVED, words)
+        if words or self._notice_ticks > 0:
+            self._notice_ticks -= 1
+            self._notify({"type": "notice", "code": saving.NOT_SAVED, "words": words})
 
     async def keep_position(self) -> None:
-        """Store where the lab stands, when that is not what was stored last; returns when that, or what was being stored already, is done."""
-        async with self._keeping:
-            await self._keep_position()
+        """Store where the lab stands; returns when that is done, or soon when it cannot be done now."""
+        self._put_position()
+        await self.hub.saver.flushed(self.stored.lab_id, POSITION_S)
 
-    async def _keep_position(self) -> None:
+    def _put_position(self) -> None:
+        """Leave where the lab stands to be stored, when that is not what was stored last."""
         if not self._position_due or not self.session.settled:
             return
         self._position_due = False
@@ -212,12 +252,19 @@ class Runner:
             return
         # While it plays the picture would be old in a moment; it is drawn when the lab stands still.
         picture = {} if self.session.playback.playing else {"picture": picture_at(self.session.world)}
-        try:
-            await store.keep_position(self.stored, {**position, **picture})
-        except store.LabTaken:
+        self._kept = position
+        self._put(partial(store.keep_position, self.stored, {**position, **picture}), replaceable=True)
+
+    def _put(self, work: Any, replaceable: bool = False) -> None:
+        self.hub.saver.put(self.stored.lab_id, work, replaceable).add_done_callback(self._put_ended)
+
+    def _put_ended(self, done: asyncio.Future[Any]) -> None:
+        error = None if done.cancelled() else done.exception()
+        if isinstance(error, store.LabTaken):
+            self._taken = True
             self.hub.lost(self.room)
-        else:
-            self._kept = position
+        elif error is not None:
+            logger.error("Something of lab %s could not be stored", self.stored.lab_id, exc_info=error)
 
     def close(self) -> None:
         self.hub.pump.remove(self.session)
@@ -230,6 +277,10 @@ class Runner:
         """The engine, or the code here, broke: stop this lab, loudly, with what is needed to see it again."""
         if isinstance(error, store.LabTaken):
             self.hub.lost(self.room)
+            return
+        if isinstance(error, db.Error):
+            logger.error("Lab %s ended here because of the database", self.stored.lab_id, exc_info=error)
+            self.hub.soon(self.hub.put_away(self.room, AWAY), "putting a lab away")
             return
         world = self.session.world
         logger.error("Lab %s (seed %s) stopped by our own bug", self.stored.lab_id, self.stored.seed, exc_info=error)
@@ -246,7 +297,7 @@ class Runner:
         self.room.fail(failure)
         self._notify(failure, failure=True)
         self.session.give_up(Refused("engine-bug", failure["error"], failure["hint"]))
-        self.hub.soon(store.keep_failure(self.stored, failure), "keeping a failure")
+        self._put(partial(store.keep_failure, self.stored, failure))
 
 
 def _nothing(_: Any) -> None:

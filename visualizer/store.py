@@ -2,24 +2,40 @@
 
 Rules: a process takes a lab by raising its `run_number`; every write names the number it was taken with, so a process
 that lost the lab without noticing is told (`LabTaken`) instead of overwriting. A command's row is written before it
-takes effect.
+takes effect. Writes are functions for the thread of `visualizer.saving`, each one transaction that may be done twice: a
+connection that breaks in a commit leaves open whether it happened. Reads have threads of their own, since those of requests
+end with them, and raise Refused while the database cannot be reached.
 """
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django import db
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
 from visualizer.models import Lab, LabCommand
+from visualizer.trouble import is_trouble, no_database, with_fresh_connection
+
+READERS = 4
+"""Threads, and so connections, that read for this process's labs: opening one is a millisecond."""
+
+_readers = ThreadPoolExecutor(READERS, thread_name_prefix="reading")
 
 
 class LabTaken(Exception):
     """Another server process runs this lab now."""
+
+
+class Withdrawn(Exception):
+    """Nobody waits for this command any more: it is not stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +52,39 @@ class StoredLab:
     commands: list[dict[str, Any]]
 
 
-@sync_to_async
+# --- reads
+
+
+def _reads(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
+    in_thread = sync_to_async(with_fresh_connection(function), thread_sensitive=False, executor=_readers)
+
+    @wraps(function)
+    async def read(*arguments: Any) -> Any:
+        try:
+            return await in_thread(*arguments)
+        except db.Error as error:
+            if is_trouble(error):
+                raise no_database() from error
+            raise
+
+    return read
+
+
+@_reads
+def find(lab_id: str) -> Lab | None:
+    """The lab's row, None when there is none."""
+    return Lab.objects.filter(pk=lab_id).first()
+
+
+@_reads
+def exists(lab_id: str) -> bool:
+    """Whether the lab has not been deleted."""
+    return Lab.objects.filter(pk=lab_id).exists()
+
+
+# --- writes, for the saving thread
+
+
 def take(lab_id: str) -> StoredLab:
     """Become the process that runs this lab. The caller holds its lease."""
     with transaction.atomic():
@@ -51,27 +99,30 @@ def _write(stored: StoredLab, **fields: Any) -> None:
         raise LabTaken(f"lab {stored.lab_id} is run by another process since run {stored.run_number}")
 
 
-@sync_to_async
 def keep_position(stored: StoredLab, position: dict[str, Any]) -> None:
     _write(stored, **position)
 
 
-@sync_to_async
 def keep_failure(stored: StoredLab, failure: dict[str, Any]) -> None:
     _write(stored, state=Lab.State.FAILED, failure=failure)
 
 
-@sync_to_async
-def keep_command(stored: StoredLab, **given: Any) -> int:
-    """Store a command that is about to take effect; returns its number."""
+def keep_command(stored: StoredLab, number: int, withdrawn: Callable[[], bool], **given: Any) -> None:
+    """Store a command that is about to take effect, unless nobody waits for it any more. A second time it is there already."""
     with transaction.atomic():
         _write(stored, branch=given["branch"], position_us=given["at_us"], furthest_us=given["furthest_us"])
-        number = LabCommand.objects.filter(lab_id=stored.lab_id).count() + 1
-        LabCommand.objects.create(lab_id=stored.lab_id, number=number, **given)
-    return number
+        LabCommand.objects.bulk_create([LabCommand(lab_id=stored.lab_id, number=number, **given)], ignore_conflicts=True)
+        if withdrawn():
+            raise Withdrawn
 
 
-@sync_to_async
+def forget_command(stored: StoredLab, number: int) -> None:
+    """Take back a command that was refused because storing it took too long; it may or may not be there."""
+    with transaction.atomic():
+        _write(stored)
+        LabCommand.objects.filter(lab_id=stored.lab_id, number=number).delete()
+
+
 def command_took_effect(stored: StoredLab, number: int, ok: bool, code: str, position: dict[str, Any], command_log: list[dict[str, Any]]) -> None:
     with transaction.atomic():
         _write(stored, command_log=command_log, **position)

@@ -28,9 +28,9 @@ ROOT = Path(__file__).resolve().parents[2]
 class Site:
     """A server process with its own port; `data` may be shared with others, as may Redis."""
 
-    def __init__(self, data: Path, redis_url: str = "", migrate: bool = True, application: str = "labsite.asgi:application") -> None:
+    def __init__(self, data: Path, redis_url: str = "", migrate: bool = True, application: str = "labsite.asgi:application", database_url: str = "") -> None:
         self.data = data
-        self.environment = {**os.environ, "FAILOVER_LAB_DATA": str(data), "REDIS_URL": redis_url, "DATABASE_URL": "", "DJANGO_SETTINGS_MODULE": "labsite.settings"}
+        self.environment = {**os.environ, "FAILOVER_LAB_DATA": str(data), "REDIS_URL": redis_url, "DATABASE_URL": database_url, "DJANGO_SETTINGS_MODULE": "labsite.settings"}
         self.port = free_port()
         self.log = (data / f"site-{self.port}.log").open("wb")
         if migrate:

@@ -30,7 +30,7 @@ def test_with_nothing_set_it_works_on_this_machine(tmp_path):
     found = settings_with(tmp_path, ["DATABASES", "CHANNEL_LAYERS", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG"])
     database = found["DATABASES"]["default"]
     assert database["ENGINE"].endswith("sqlite3") and database["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
-    assert database["OPTIONS"]["timeout"] == 20 and "WAL" in database["OPTIONS"]["init_command"]
+    assert database["OPTIONS"]["timeout"] == 5 and "WAL" in database["OPTIONS"]["init_command"]
     assert "InMemory" in found["CHANNEL_LAYERS"]["default"]["BACKEND"]
     assert found["DEBUG"] is False and found["ALLOWED_HOSTS"] == ["localhost", "127.0.0.1", "[::1]"]
     key = tmp_path / "secret-key"
@@ -91,4 +91,4 @@ def test_static_files_stay_in_their_folder(client, path):
 def test_sqlite_waits_for_other_writers(tmp_path):
     code = "from django.db import connection; c = connection.cursor(); print([c.execute(f'PRAGMA {p}').fetchone()[0] for p in ('journal_mode', 'busy_timeout')])"
     done = run_manage("shell", "--no-imports", "-c", code, FAILOVER_LAB_DATA=str(tmp_path))
-    assert "['wal', 20000]" in done.stdout, done.stderr
+    assert "['wal', 5000]" in done.stdout, done.stderr

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -83,13 +84,26 @@ class Report(models.Model):
         return Report.objects.filter(pk=self.pk, attempt=self.attempt)
 
 
+SILENT = "The worker that made this report ended before it was done."
+
+
+def heard_from(report: Report, columns: dict[str, Any]) -> bool:
+    """Its worker writes how far it is, or how it ended; False when this attempt is over.
+
+    One that was given up for its silence goes on: the database was away, not the worker.
+    """
+    going_on = {"state": Report.State.RUNNING, "error": "", "hint": "", "finished_at": None}
+    wanted = models.Q(state=Report.State.RUNNING) | models.Q(state=Report.State.FAILED, error=SILENT)
+    return bool(report.mine().filter(wanted).update(**{**going_on, "heard_at": timezone.now(), **columns}))
+
+
 def give_up_on_the_silent(report_id: str) -> None:
     """Mark a running report whose worker has died as failed."""
     long_ago = timezone.now() - timedelta(seconds=SILENT_FOR_S)
     Report.objects.filter(pk=report_id, state=Report.State.RUNNING, heard_at__lt=long_ago).update(
         state=Report.State.FAILED,
         finished_at=timezone.now(),
-        error="The worker that made this report ended before it was done.",
+        error=SILENT,
         hint="Nothing of the lab is lost. Try again; when it happens twice, look at the worker's log.",
     )
 

@@ -1,0 +1,77 @@
+"""Reports while the database is away or the disk is full: the work goes on, its end is written, nothing internal is shown."""
+
+from __future__ import annotations
+
+import errno
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from labsite import report_worker
+from tests.visualizer.faults import SECRET, injected_faults
+from visualizer.definitions import new_lab
+from visualizer.reports.models import Report
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def report(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Report:
+    settings.DATA_DIR, settings.ALLOWED_HOSTS = tmp_path, ["testserver"]
+    monkeypatch.setattr(report_worker, "DATABASE_PAUSE_S", 0.05)
+    monkeypatch.setattr(report_worker, "WRITE_EVERY_S", 0.04)
+    monkeypatch.setattr(report_worker, "_forget_broken_session", lambda: None)
+    lab = new_lab({"scenario": "region-down"}).lab
+    return Report.objects.create(lab=lab, title="Region down", scenario_text=lab.scenario_text, seed=1, until_us=9_000_000)
+
+
+def test_a_report_that_ends_while_the_database_is_away_is_written_when_it_is_back(report: Report, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    with injected_faults() as faults:
+
+        def work(made: Report, row: report_worker.Row) -> list[dict[str, Any]]:
+            row.say("counting")
+            faults.begin("shut down")
+            while "progress" not in caplog.text:  # its row could not be written, and its thread lives
+                row.go_on()
+            return [{"duplicates": 7}]
+
+        def pause(_: float) -> None:
+            Report.objects.filter(pk=report.pk)
+            faults.end()
+
+        monkeypatch.setattr(report_worker, "_work", work)
+        monkeypatch.setattr(report_worker.time, "sleep", pause)
+        assert report_worker.make_report(report.pk, 1) == "done"
+    report.refresh_from_db()
+    assert (report.state, report.figures) == ("done", [{"duplicates": 7}])
+
+
+def test_a_report_given_up_while_the_database_was_away_goes_on_when_its_worker_is_heard_again(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(made: Report, row: report_worker.Row) -> list[dict[str, Any]]:
+        Report.objects.filter(pk=report.pk).update(heard_at=timezone.now() - timedelta(minutes=1))
+        assert Client().get(f"/reports/{report.pk}/status.json").json()["state"] == "failed"
+        row.say("counting")
+        while Report.objects.get(pk=report.pk).state == "failed":
+            row.go_on()
+        assert not row.cancel_wanted()
+        return []
+
+    monkeypatch.setattr(report_worker, "_work", work)
+    assert report_worker.make_report(report.pk, 1) == "done"
+    report.refresh_from_db()
+    assert (report.state, report.error) == ("done", "")
+
+
+@pytest.mark.parametrize(("error", "words"), [(OSError(errno.ENOSPC, "No space left on device", SECRET), "no room left"), (RuntimeError(SECRET), "internal error (RuntimeError)")])
+def test_what_drivers_and_spark_say_stays_in_the_log(report: Report, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception, words: str) -> None:
+    def work(made: Report, row: report_worker.Row) -> None:
+        raise error
+
+    monkeypatch.setattr(report_worker, "_work", work)
+    assert report_worker.make_report(report.pk, 1) == "failed"
+    told = Client().get(f"/reports/{report.pk}/status.json").json()
+    assert words in told["error"] and SECRET not in str(told) and SECRET in caplog.text
