@@ -23,7 +23,7 @@ def main() -> int:
 
 def run_tests(supervisor: Supervisor, arguments: list[str]) -> int:
     ensure_environment(supervisor)
-    for thing in ("java", "chromium", "node"):
+    for thing in ("java", "chromium", "node", "postgres"):
         system.ensure(supervisor, thing)
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     return supervisor.run([str(PYTHON), "-m", "pytest", *(arguments or WHOLE_SUITE)], environment)

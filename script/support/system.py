@@ -1,4 +1,4 @@
-"""What the lab needs from the operating system: Java for reports; Chromium and Node for the tests.
+"""What the lab needs from the operating system: Java for reports; Chromium, Node and PostgreSQL for the tests.
 
 Rules: look first; install only from Debian's own packages, only as root; never fail here: the answer is whether it is
 there now, and `HOW_TO_INSTALL` says in words what a person can do. Standard library only.
@@ -21,6 +21,7 @@ HOW_TO_INSTALL = {
     "java": f"Java {JAVA_LEAST} or newer is needed for reports. Debian, Ubuntu: apt-get install openjdk-17-jre-headless. "
     "Fedora: dnf install java-17-openjdk-headless. macOS: brew install openjdk@17. Then start again.",
     "chromium": "Chromium is needed for the browser tests. Debian: apt-get install chromium.",
+    "postgres": "PostgreSQL's server is needed for the tests that kill it. Debian: apt-get install postgresql.",
     "node": f"Node {NODE_LEAST} or newer is needed for the tests of the page's modules. Debian: apt-get install nodejs.",
 }
 
@@ -28,13 +29,16 @@ _DEBIAN_PACKAGES = {
     "java": ("openjdk-17-jre-headless", "openjdk-21-jre-headless"),  # the second: releases that no longer carry 17
     "chromium": ("chromium",),
     "node": ("nodejs",),
+    "postgres": ("postgresql",),
 }
 
 
 def has(thing: str) -> bool:
-    """Whether `thing` (java, chromium, node) is here and new enough."""
+    """Whether `thing` (java, chromium, node, postgres) is here and new enough."""
     if thing == "chromium":
         return any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
+    if thing == "postgres":
+        return bool(shutil.which("postgres") or list(Path("/usr/lib/postgresql").glob("*/bin/postgres")))
     if thing == "java":
         home = os.environ.get("JAVA_HOME")
         program = str(Path(home) / "bin" / "java") if home else "java"

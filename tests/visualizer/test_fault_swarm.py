@@ -1,0 +1,147 @@
+"""Randomly drawn faults of database, disk and Redis while a lab is used: what was acknowledged is there, and the run is the same.
+
+Rules: a schedule is drawn from its seed alone; two run with every suite, more with `FAULT_SEEDS=200`. Whatever a schedule did, at its
+end all faults are over, and: every acknowledged command is stored and no refused one, the run rebuilt from the database has the
+digest of the live one, no lab is marked as failed, and each page that was told of trouble was told of its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from simulator import World, load_scenario_text
+from tests.visualizer.faults import KINDS, SqliteLock, database_file, injected_faults, sqlite_waits
+from tests.visualizer.pages import SCENARIO, Page
+from visualizer import casting, saving
+from visualizer.hub import current_hub
+from visualizer.models import Lab, LabCommand
+from visualizer.wire import Refused
+
+SEEDS = range(int(os.environ.get("FAULT_SEEDS", "2")))
+STEPS = 14
+
+COMMANDS = (
+    {"do": "link.cut", "link": "a -> b"}, {"do": "link.heal", "link": "a -> b"}, {"do": "cluster.crash", "cluster": "b"},
+    {"do": "cluster.restart", "cluster": "b"}, {"do": "link.cut", "link": "b -> a"}, {"do": "no.such-command"},
+)  # fmt: skip
+
+
+class Schedule:
+    """One lab under drawn faults: `acknowledged` are the commands whose result the owner was given."""
+
+    def __init__(self, seed: int, made: Any, faults: Any, redis: Any) -> None:
+        self.random = random.Random(seed)
+        self.made, self.faults, self.redis = made, faults, redis
+        self.lock = SqliteLock(database_file())
+        self.page = Page(made.lab.pk, made.token)
+        self.acknowledged: list[str] = []
+        self.words: dict[str, str | None] = {}  # of each lasting state, as the page has it now
+
+    async def message(self, *kinds: str) -> dict[str, Any]:
+        while True:
+            message = await self.page.receive()
+            if message["type"] == "notice":
+                self.words[message["code"]] = message["words"]
+            if message["type"] in kinds:
+                return message
+
+    async def step(self) -> None:
+        await getattr(self, self.random.choice(("command", "command", "seek", "fault", "fault", "commit", "other_writer", "no_redis", "over", "over")))()
+
+    async def command(self) -> None:
+        command = self.random.choice(COMMANDS)
+        await self.page.send({"type": "command", "id": 1, "command": command})
+        result = await self.message("result")
+        if result["code"] != saving.NOT_SAVED:
+            self.acknowledged.append(command["do"])
+
+    async def seek(self) -> None:
+        await self.page.send({"type": "seek", "at_us": self.random.randrange(1_000_000, 8_000_000)})
+        await self.message("frame")
+
+    async def fault(self) -> None:
+        self.faults.begin(self.random.choice(sorted(KINDS)))
+
+    async def commit(self) -> None:
+        self.faults.begin(self.random.choice(sorted(KINDS)), at_commit=True)
+
+    async def other_writer(self) -> None:
+        self.faults.end()
+        self.lock.release()
+        await sync_to_async(self.lock.take, thread_sensitive=False)()
+
+    async def no_redis(self) -> None:
+        if self.redis.process.poll() is None:
+            self.redis.kill()
+
+    async def over(self) -> None:
+        self.faults.end()
+        self.lock.release()
+        if self.redis.process.poll() is not None:
+            await sync_to_async(self.redis.start, thread_sensitive=False)()
+
+
+@pytest.fixture
+async def schedule(request, settings, monkeypatch, mortal_redis, transactional_db):
+    """A lab in a process that shares a real Redis, with waits that are seconds on a site."""
+    from visualizer.definitions import new_lab
+
+    monkeypatch.setattr(saving, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(saving, "LONGEST_PAUSE_S", 0.2)
+    monkeypatch.setattr(saving, "SLOW_S", 0.2)
+    monkeypatch.setattr("visualizer.hub.TICK_S", 0.1)
+    settings.REDIS_URL = mortal_redis.url
+    settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [mortal_redis.url], "prefix": "faults"}}}
+    made = await sync_to_async(new_lab)({"yaml": SCENARIO})
+    with sqlite_waits(0.02), injected_faults() as faults:
+        drawn = Schedule(request.param, made, faults, mortal_redis)
+        yield drawn
+        drawn.lock.close()
+        await drawn.page.close()
+        current_hub().stop("The test is over.")
+        await asyncio.sleep(0)
+
+
+async def inputs_elsewhere(lab_id: str) -> dict[str, Any]:
+    """As a new process tells them, which takes the lab over when the lease of the one before has run out."""
+    while True:
+        try:
+            return json.loads(await current_hub().ask(lab_id, "inputs"))
+        except Refused:
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.swarm
+@pytest.mark.parametrize("schedule", SEEDS, indirect=True)
+async def test_whatever_fails_what_was_acknowledged_is_there(schedule):
+    await schedule.page.open()
+    for _ in range(STEPS):
+        await schedule.step()
+    await schedule.over()
+    lab_id = schedule.made.lab.pk
+    await schedule.page.send({"type": "command", "id": 2, "command": {"do": "cluster.crash", "cluster": "a"}})
+    while (result := await schedule.message("result"))["code"] == saving.NOT_SAVED:  # until the database has been found again
+        await schedule.page.send({"type": "command", "id": 2, "command": {"do": "cluster.crash", "cluster": "a"}})
+    schedule.acknowledged.append("cluster.crash")
+    assert result["id"] == 2
+    while any(schedule.words.get(code) for code in (saving.NOT_SAVED, casting.AWAY)):
+        await schedule.message("notice")
+    while current_hub().saver.pending(lab_id):
+        await asyncio.sleep(0.02)
+    assert [row.command["do"] async for row in LabCommand.objects.filter(lab_id=lab_id).order_by("number")] == schedule.acknowledged
+    lab = await Lab.objects.aget(pk=lab_id)
+    assert (lab.state, lab.failure) == (Lab.State.READY, None)
+    live = json.loads(await current_hub().ask(lab_id, "inputs"))
+    current_hub().stop("A restart.")
+    await asyncio.sleep(0)
+    again = await inputs_elsewhere(lab_id)
+    assert (again["digest"], again["commands"], again["until_us"]) == (live["digest"], live["commands"], live["until_us"])
+    scenario = load_scenario_text(SCENARIO)
+    assert World.replay(scenario, scenario.seed, live["commands"], live["until_us"]).digest() == live["digest"]
