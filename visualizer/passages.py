@@ -24,7 +24,7 @@ PIECE_ROWS = 65_536
 """Rows looked at in one slice of a job."""
 
 ROW_TYPES = tuple(event.name for event in EVENT_TYPES if event.plane == "control" and event.name.startswith(("marker.", "snapshot.")))
-LANDMARKS = ("cluster.crashed", "cluster.restarted", "cluster.lost", "node.crashed", "node.restarted", "link.cut", "link.healed", "link.slowed", "failover.started")
+LANDMARKS = ("cluster.crashed", "cluster.restarted", "cluster.lost", "node.crashed", "node.stopped", "node.restarted", "link.cut", "link.healed", "link.slowed", "failover.started")
 LANDMARKS_LISTED = 1_000
 """Faults and failovers that a scrub bar marks; of more, the newest. Snapshots get twice as many places."""
 _SNAPSHOTS = ("snapshot.completed", "snapshot.timed-out", "snapshot.abandoned")

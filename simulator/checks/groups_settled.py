@@ -8,7 +8,7 @@ Excepted is a stream whose owner obeyed a revoke that was late or came twice: EM
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -33,14 +33,14 @@ AS_SHIPPED = {
 HELD_US = 5_000_000
 """A client that holds a chunk longer than this does not acknowledge."""
 
-def _setting_us(scenario: Scenario, name: str) -> int:
-    return scenario.settings.get(name, SETTINGS[name].default)
+def _setting_us(settings: Mapping[str, Any], name: str) -> int:
+    return settings.get(name, SETTINGS[name].default)
 
 
-def round_trip_limit_us(scenario: Scenario) -> int:
+def round_trip_limit_us(settings: Mapping[str, Any]) -> int:
     """The longest way to a leader and back with which all is heard in time: a ping before its deadline, its answer, and what a look at deadlines would say again. 1 s with the defaults."""
-    ping = _setting_us(scenario, "leader_borrower_timeout") - _setting_us(scenario, "session_ping_leader_interval")
-    return min(ping, _setting_us(scenario, "session_ping_leader_timeout"), _setting_us(scenario, "leader_periodical_actions_interval"))
+    ping = _setting_us(settings, "leader_borrower_timeout") - _setting_us(settings, "session_ping_leader_interval")
+    return min(ping, _setting_us(settings, "session_ping_leader_timeout"), _setting_us(settings, "leader_periodical_actions_interval"))
 
 
 Borrower = tuple[int, int]
@@ -49,6 +49,7 @@ Borrower = tuple[int, int]
 DISTURBING = (
     "command.applied", "node.crashed", "node.restarted", "link.cut", "link.healed", "link.slowed", "session.connected", "session.disconnected", "session.subscribed",
     "session.unsubscribed", "group.declared", "group.destroyed", "stream.opened", "stream.closed", "stream.found", "store.failed", "protocol.delayed", "protocol.duplicated",
+    "node.stopped", "store.unreachable", "leader.blocked", "leader.unblocked", "config.updated",
 )  # fmt: skip
 CHANGING = ("leader.elected", "leader.ended", "borrower.changed", "lease.changed", "assignment.changed", "protocol.lost", "chunk.fetched", "progress.told", "progress.loaded")
 
@@ -98,19 +99,27 @@ class Settled(Check):
     claim = "Once nothing disturbs a group and its clients acknowledge, every stream is owned, and read unless its owner obeyed a late revoke, within 45 s (the sum of the timers), and shares differ by one at most."
 
     def begin(self, scenario: Scenario) -> None:
-        self.limit_us = round_trip_limit_us(scenario)
         self.late_revokes = not scenario.options.get("revokeCarriesEpoch", False)
-        in_time = self.limit_us > 0 and all(2 * max(link.latency.value_us, link.latency.high_us) <= self.limit_us for link in scenario.links.values())
-        renewed = _setting_us(scenario, "leader_heartbeat_interval") < _setting_us(scenario, "leader_claim_ttl")
-        self.judges = in_time and renewed and not any(scenario.options.get(name) == value for name, value in AS_SHIPPED.items())
-        looks_us = _setting_us(scenario, "leader_periodical_actions_interval") - SETTINGS["leader_periodical_actions_interval"].default
-        self.bound_us = sum(_setting_us(scenario, name) for name in WAITED_FOR) + max(0, looks_us)
+        self.settings = dict(scenario.settings)
+        self.slowest_us = max((2 * max(link.latency.value_us, link.latency.high_us) for link in scenario.links.values()), default=0)
+        self.judges = not any(scenario.options.get(name) == value for name, value in AS_SHIPPED.items())
+        self.bound_us = 0
+        self._reckon()
         self.groups: dict[int, _Group] = {}
         self.held: dict[tuple[int, int, int], int] = {}  # since when a client has a chunk of a group's stream
         self.quiet_us = self.changed_us = 0
         self.judged = False  # the present state
 
+    def _reckon(self) -> None:
+        """What the settings in force allow: once messages, answers or claims cannot be in time, nothing is claimed any more."""
+        self.limit_us = round_trip_limit_us(self.settings)
+        renewed = _setting_us(self.settings, "leader_heartbeat_interval") < _setting_us(self.settings, "leader_claim_ttl")
+        self.judges = self.judges and renewed and 0 < self.limit_us >= self.slowest_us
+        looks_us = _setting_us(self.settings, "leader_periodical_actions_interval") - SETTINGS["leader_periodical_actions_interval"].default
+        self.bound_us = max(self.bound_us, sum(_setting_us(self.settings, name) for name in WAITED_FOR) + max(0, looks_us))  # timers that run keep their span
+
     def copy_into(self, copy: Settled) -> None:
+        copy.settings, copy.slowest_us = dict(self.settings), self.slowest_us
         copy.judges, copy.limit_us, copy.bound_us, copy.late_revokes = self.judges, self.limit_us, self.bound_us, self.late_revokes
         copy.quiet_us, copy.changed_us, copy.judged = self.quiet_us, self.changed_us, self.judged
         copy.groups, copy.held = {name: group.copy() for name, group in self.groups.items()}, dict(self.held)
@@ -123,8 +132,14 @@ class Settled(Check):
         for seq, kind, row in self._rows(stretch):
             yield from self._judge(stretch, instants, stretch.at_us(seq))
             self._take(kind, row, stretch.at_us(seq), stretch)
-            if kind == "link.slowed" and 2 * row[-1] > self.limit_us:
-                self.judges = False  # from now on not all is heard in time
+            if kind == "link.slowed":
+                self.slowest_us = max(self.slowest_us, 2 * row[-1])
+            elif kind == "config.updated":
+                self.settings[stretch.name(row[6])] = row[-1]
+            else:
+                continue
+            self._reckon()
+            if not self.judges:  # from now on not everything arrives in time
                 return
         yield from self._judge(stretch, instants, int(instants[-1]))
 
@@ -174,7 +189,7 @@ class Settled(Check):
             return
         self.judged, self.changed_us = False, at_us
         if kind in DISTURBING or (kind == "protocol.lost" and stretch.name(detail) != "no-such-process") or (kind == "assignment.changed" and entry == NULL):
-            self.quiet_us = at_us + (duration_us if kind == "store.failed" else 0)
+            self.quiet_us = at_us + (duration_us if kind in ("store.failed", "store.unreachable") else 0)
         if kind == "session.disconnected":
             self._gone(client)
         elif kind == "group.destroyed":

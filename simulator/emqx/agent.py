@@ -42,13 +42,21 @@ class Agent:
         system = self.session.system
         if system.option("emqxEdition") == "community":
             return
-        spans = Timers(*(system.setting(name) for name in Timers._fields))
+        spans = self._spans()
         faults = Faults(system.fault("secondConnectResponse"), system.fault("resetWhileUnsubscribing"), not system.option("revokeCarriesEpoch"))
         who = (self.session.name, number, self.count)
         self.count += 1
         borrower = self.borrowers[who] = Borrower(who, system.group_name(subscription), spans, faults)
         self._note_state(borrower, "new", cause)
         self._carry_out(borrower, borrower.start(system.now_us), self.born[who])
+
+    def _spans(self) -> Timers:
+        return Timers(*(self.session.system.setting(name) for name in Timers._fields))
+
+    def read_settings(self) -> None:
+        """Settings were changed: each timer takes its span when it next starts."""
+        for borrower in self.borrowers.values():
+            borrower.spans = self._spans()
 
     def unsubscribe(self, number: int, cause: int) -> None:
         """The client gave the subscription up; what is wholly acknowledged is told after that."""

@@ -14,6 +14,7 @@ from simulator.emqx.session import Session
 from simulator.scenarios.mqtt_topics import Subscription, parse_subscription
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.problems import Wrong
+from simulator.scenarios.units import format_duration
 from simulator.system import links
 from simulator.system.commanding import Begin, Handler
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from simulator.emqx.runtime import Emqx
 
 SHARDS_MAX = 256
+STOP_RANK = 5
+"""After messages, timers and sessions of the instant."""
 
 PORTION_MESSAGES = 100
 """Messages that a command publishes in one event: a millisecond or two, with what wakes up."""
@@ -31,10 +34,8 @@ PORTION_MESSAGES = 100
 
 
 def connect(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """session.connect: a client comes, or comes back."""
+    """session.connect: a client comes, or comes back; a connection that it has is closed by this one."""
     session = system.sessions[arguments["session"]]
-    if session.online:
-        raise CommandError("already-connected", f"{session.name} is connected", "disconnect or kill it first")
     node = arguments.get("node", session.node)
     if not system.nodes[node].up:
         raise CommandError("node-down", f"{node} is down", "name a node that is up, or restart it")
@@ -176,11 +177,24 @@ def crash_node(system: Emqx, arguments: dict, begin: Begin) -> None:
             session.kill(seq, "node-crash")
 
 
+def stop_node(system: Emqx, arguments: dict, begin: Begin) -> None:
+    """node.stop: in order; with evacuation its clients are disconnected in order first."""
+    node = system.nodes[arguments["node"]]
+    if not node.up:
+        raise CommandError("not-up", f"{node.name} is down", "stop a node that is up")
+    seq = system.note("node.stopped", begin(), node.name)
+    if arguments.get("evacuate", False):
+        for session in system.sessions.values():
+            if session.online and session.node == node.name:
+                session.disconnect(seq, "evacuated")
+    system.schedule(system.now_us, STOP_RANK, system, "stop_node", (node.name, seq))  # what the node's processes send each other at this instant arrives before
+
+
 def restart_node(system: Emqx, arguments: dict, begin: Begin) -> None:
     """node.restart: empty; its sessions come back when their clients connect."""
     node = system.nodes[arguments["node"]]
     if node.up:
-        raise CommandError("not-down", f"{node.name} is up", "crash it first")
+        raise CommandError("not-down", f"{node.name} is up", "crash or stop it first")
     system.note("node.restarted", begin(), node.name)
     node.up = True
 
@@ -209,10 +223,24 @@ def add_shards(system: Emqx, arguments: dict, begin: Begin) -> None:
 
 
 def fail_store(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """store.fail: the leaders' store answers nobody for a while."""
+    """store.fail: the leaders' store answers nobody for a while, or one node is cut off from it."""
     seq = begin()
+    if "node" in arguments:
+        system.store.cut_until_us[arguments["node"]] = max(system.now_us + arguments["for_us"], system.store.cut_until_us.get(arguments["node"], 0))
+        system.note("store.unreachable", seq, arguments["node"], arguments["for_us"])
+        return
     system.store.failing_until_us = system.now_us + arguments["for_us"]
     system.note("store.failed", seq, arguments["for_us"])
+
+
+def update_config(system: Emqx, arguments: dict, begin: Begin) -> None:
+    """config.update: a timer's span on all nodes (durable_queues)."""
+    name, value_us = arguments["setting"], arguments["value_us"]
+    if system.setting(name) == value_us:
+        raise CommandError("no-change", f"{name} is {format_duration(value_us)} as it is", "give another value")
+    seq = begin()
+    system.update_setting(name, value_us)
+    system.note("config.updated", seq, name, format_duration(value_us), value_us)
 
 
 # --- messages between processes, publishers
@@ -271,11 +299,13 @@ HANDLERS: dict[str, Handler] = {
     "group.declare": declare,
     "group.destroy": destroy,
     "node.crash": crash_node,
+    "node.stop": stop_node,
     "node.restart": restart_node,
     **links.HANDLERS,
     "storage.close-generation": close_generation,
     "storage.add-shards": add_shards,
     "store.fail": fail_store,
+    "config.update": update_config,
     "protocol.lose": disturb("lose"),
     "protocol.delay": disturb("delay"),
     "protocol.duplicate": disturb("duplicate"),

@@ -1,17 +1,17 @@
 """The process around a leader: its timers, its commits, what it says. Rows come from here.
 
 Rules: it commits and renews its claim in one step every `leader_heartbeat_interval`; a stop in order commits once more and gives the claim
-back, a crash does neither. The first round comes at once, the others each `leader_renew_streams_interval`. The first look at deadlines comes within
+back, a crash does neither. While a request waits for the store the process handles nothing: what comes meanwhile stands in its mailbox. The first round comes at once, the others each `leader_renew_streams_interval`. The first look at deadlines comes within
 `leader_periodical_actions_interval`, at a drawn instant: EMQX starts both timers together, and each of them drifts by what its own work takes.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simulator.emqx import leader as machine
 from simulator.emqx.leader import Leader, LeaderFaults
-from simulator.emqx.leader_store import Claim
+from simulator.emqx.leader_store import REQUEST_TIMEOUT_US, Claim
 from simulator.emqx.network import Address, Flight
 from simulator.emqx.protocol import CRASHED, END, FENCED, FREE, LEADER_MOVES, LEADING, STOPPED, BorrowerId, Message
 from simulator.kernel.random import draw, stream_key
@@ -41,6 +41,7 @@ class LeaderProcess:
 
     __slots__ = (
         "system", "group", "node", "number", "state", "leader", "places", "root", "start_us", "born_seq", "committed_us", "due", "rounds", "round_us",
+        "asked_us", "mailbox",
     )  # fmt: skip
 
     def __init__(self, system: Emqx, group: str, node: str, number: int, cause: int, why: str) -> None:
@@ -54,6 +55,8 @@ class LeaderProcess:
         self.root, self.start_us = kept.root, kept.start_us
         self.committed_us = self.round_us = system.now_us  # its claim is of then, too
         self.rounds = 0
+        self.asked_us: int | None = None  # since when a commit waits for the store
+        self.mailbox: list[tuple[str, Any]] = []
         self.due: dict[str, list[int]] = {"renew_streams": [], "periodical_actions": [], "heartbeat": []}
         self.born_seq = system.note("leader.elected", cause, node, group, number, why)
         for name, assignment in self.leader.streams.items():
@@ -76,17 +79,19 @@ class LeaderProcess:
         """When a timer goes off next."""
         return min(self.due[method], default=None)
 
-    def _went_off(self, method: str) -> bool:
-        """Take note that a timer of this instant went off; False when nobody is there to act."""
+    def _went_off(self, method: str, argument: bool | None = None) -> bool:
+        """Take note that a timer of this instant went off; False when nobody is there to act, or the process waits for the store."""
         if self.system.now_us in self.due[method]:
             self.due[method].remove(self.system.now_us)
-        return self.alive
+        if self.asked_us is not None:
+            self.mailbox.append((method, argument))
+        return self.alive and self.asked_us is None
 
     # --- timers
 
     def renew_streams(self, rearm: bool) -> None:
         """A reassignment round."""
-        if not self._went_off("renew_streams"):
+        if not self._went_off("renew_streams", rearm):
             return
         system = self.system
         self.rounds += 1
@@ -117,15 +122,43 @@ class LeaderProcess:
         if now - self.committed_us >= self.system.setting("leader_claim_ttl"):
             self._end("its claim is too old", self.born_seq)
             return
-        if store.failing_until_us > now:
-            self._arm(self.system.setting("leader_heartbeat_interval"), "heartbeat")
+        if store.cut_off(self.node, now):
+            self.asked_us = now
+            self.system.note("leader.blocked", self.born_seq, self.node, self.group, self.number)
+            self.system.schedule(min(now + REQUEST_TIMEOUT_US, store.cut_until_us[self.node]), TIMER_RANK, self, "answered")
             return
+        if store.answers(self.node, now):
+            self._renew(self.born_seq, now)
+        if self.alive:
+            self._arm(self.system.setting("leader_heartbeat_interval"), "heartbeat")
+
+    def _renew(self, cause: int, asked_us: int) -> None:
+        """The store has the request of `asked_us`: it commits and renews the claim, or fences the leader."""
         lost = self._fenced()
         if lost is not None:
-            self._end(lost, self.born_seq)
+            self._end(lost, cause)
+        else:
+            self._commit(cause, asked_us)
+
+    def answered(self, _argument: None = None) -> None:
+        """A commit that waited is answered, or given up; then what stands in the mailbox is handled, in order."""
+        if not self.alive or self.asked_us is None:
             return
-        self._commit(self.born_seq)
-        self._arm(self.system.setting("leader_heartbeat_interval"), "heartbeat")
+        system = self.system
+        asked_us, self.asked_us = self.asked_us, None
+        answers = system.store.answers(self.node, system.now_us)
+        seq = system.note("leader.unblocked", self.born_seq, self.node, self.group, self.number, "answered" if answers else "timeout")
+        if answers:
+            self._renew(seq, asked_us)
+        if self.alive:
+            self._arm(system.setting("leader_heartbeat_interval"), "heartbeat")
+        waiting, self.mailbox = self.mailbox, []
+        for method, argument in waiting:
+            if self.alive:
+                getattr(self, method)(argument)
+
+    def _received(self, message: tuple[Flight, int]) -> None:
+        self.receive(*message)
 
     def _fenced(self) -> str | None:
         """Why the store refuses its commit: the claim must be its own and the root what it last wrote, however old."""
@@ -137,7 +170,8 @@ class LeaderProcess:
             return "another leader has the claim"
         return "another leader has committed" if store.groups[self.group].root != self.root else None
 
-    def _commit(self, cause: int) -> None:
+    def _commit(self, cause: int, claimed_us: int) -> None:
+        """`claimed_us`: the instant that its claim bears from now on."""
         system = self.system
         kept = system.store.groups[self.group]
         wanted = {name: (one.rank, one.position) for name, one in self.leader.streams.items()}
@@ -148,13 +182,16 @@ class LeaderProcess:
             system.note("progress.persisted", seq, self.node, self.group, name, NULL if position == END else position, self.number)
         kept.positions, kept.ranks = wanted, self.leader.ranks.copy()
         kept.root = self.root = system.store.next_root()
-        self.committed_us = system.now_us
-        system.store.claims[self.group] = Claim(self.number, self.node, system.now_us)
+        self.committed_us = claimed_us
+        system.store.claims[self.group] = Claim(self.number, self.node, claimed_us)
 
     # --- messages
 
     def receive(self, flight: Flight, cause: int) -> None:
         """Something for the leader."""
+        if self.asked_us is not None:
+            self.mailbox.append(("_received", (flight, cause)))
+            return
         self.places[flight.message.borrower] = flight.source
         self._carry_out(self.leader.receive(self.system.now_us, flight.message), cause)
 
@@ -189,9 +226,9 @@ class LeaderProcess:
 
     def _end(self, why: str, cause: int) -> None:
         fenced = self._fenced() is not None
-        if self.system.store.failing_until_us <= self.system.now_us:
+        if self.system.store.answers(self.node, self.system.now_us):
             if not fenced:
-                self._commit(cause)
+                self._commit(cause, self.system.now_us)
             self.system.store.release(self.group, self.number)
         self._gone(cause, why, FENCED if fenced else STOPPED)
 

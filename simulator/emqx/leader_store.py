@@ -10,6 +10,9 @@ from typing import NamedTuple
 
 from simulator.emqx.ranks import Rank, RankProgress
 
+REQUEST_TIMEOUT_US = 60_000_000
+"""How long a request waits for an answer of the store: `RA_TIMEOUT` of emqx_ds_replication_layer."""
+
 
 class Claim(NamedTuple):
     leader: int
@@ -30,15 +33,24 @@ class Committed:
 
 
 class LeaderStore:
-    """`failing_until_us`: it answers nobody before; who asks is told to try again."""
+    """`failing_until_us`: every request before fails at once. `cut_until_us` by node: requests from there wait until then, or for `REQUEST_TIMEOUT_US`."""
 
-    __slots__ = ("claims", "groups", "failing_until_us", "roots")
+    __slots__ = ("claims", "groups", "failing_until_us", "cut_until_us", "roots")
 
     def __init__(self) -> None:
         self.claims: dict[str, Claim] = {}
         self.groups: dict[str, Committed] = {}
         self.failing_until_us = 0
+        self.cut_until_us: dict[str, int] = {}
         self.roots = 0
+
+    def answers(self, node: str, now: int) -> bool:
+        """Whether a request from a node is answered now."""
+        return max(self.failing_until_us, self.cut_until_us.get(node, 0)) <= now
+
+    def cut_off(self, node: str, now: int) -> bool:
+        """Whether a request from a node gets no answer at all."""
+        return self.cut_until_us.get(node, 0) > now
 
     def next_root(self) -> int:
         """A sequence number that no commit has had: one of a group that was destroyed never fits its successor."""

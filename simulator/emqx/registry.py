@@ -47,7 +47,7 @@ class Registry:
     def _elect(self, group: str, cause: int) -> Followed | None:
         system, store, now = self.system, self.system.store, self.system.now_us
         self.electors.pop(group, None)
-        if store.failing_until_us > now:
+        if not store.answers(self.node, now):
             system.note("election.failed", cause, self.node, group, "the store does not answer")
             return None
         if group not in store.groups:

@@ -147,6 +147,14 @@ class Emqx(System):
         """Whether a known fault of the code is in force, rather than the sane behaviour."""
         return self.option(name) in FAULTY
 
+    def update_setting(self, name: str, value_us: int) -> None:
+        """A timer's new span: code reads it when it next starts that timer."""
+        self.settings[name] = value_us
+        for session in self.sessions.values():
+            session.agent.read_settings()
+        for process in self.leaders.values():
+            process.leader.timeout_us = self.setting("leader_borrower_timeout")
+
     # --- groups
 
     def declare(self, name: str, group: str, wanted: str, start_us: int, cause: int) -> None:
@@ -195,7 +203,18 @@ class Emqx(System):
         plain = "queue" if subscription.group == QUEUE else subscription.group
         return plain if plain not in self.groups else subscription.text
 
-    # --- leaders
+    # --- leaders and nodes
+
+    def stop_node(self, stopped: tuple[str, int]) -> None:
+        """The node's leaders end in order, then its connections close: their processes are shut down, and no leader is told (esockd)."""
+        name, seq = stopped
+        for leader in [one for one in self.leaders.values() if one.alive and one.node == name]:
+            leader.stop(seq, "node-stop")
+        self.nodes[name].up = False
+        self.registries[name].electors.clear()
+        for session in self.sessions.values():
+            if session.online and session.node == name:
+                session.kill(seq, "node-stop")
 
     def next_leader(self) -> int:
         """The number of a new leader, from 1."""

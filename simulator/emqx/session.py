@@ -78,6 +78,8 @@ class Session:
 
     def connect(self, cause: int, node: str, clean: bool = False) -> None:
         """The client connects; a session that was there before goes on where it was, unless it asks for a clean start; a new one subscribes as planned."""
+        if self.online:
+            self.kill(cause, "taken-over")  # EMQX's takeover_kick ends the old connection's process without a word to leaders
         if clean:
             self._forget()
             self.begun = False
@@ -129,9 +131,9 @@ class Session:
         self.ready.clear()
         self.busy_until_us = None
         seq = self.system.note("session.disconnected", cause, self.node, self.name, why)
-        if not self.spec.durable:  # kept in memory only
+        if not self.spec.durable and why != "taken-over":  # kept in memory only
             self._forget()
-        if self.spec.reconnect_us is not None and why != "closed":
+        if self.spec.reconnect_us is not None and why not in ("closed", "taken-over"):
             self._try_again()
         return seq
 

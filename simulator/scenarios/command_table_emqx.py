@@ -11,6 +11,12 @@ PROTOCOL_MESSAGES = (
 )  # fmt: skip
 """What borrowers and leaders say, as `simulator.emqx.protocol` names it (a test compares)."""
 
+LIVE_SETTINGS = (
+    "session_find_leader_timeout", "session_ping_leader_interval", "session_ping_leader_timeout", "session_unsubscribe_timeout",
+    "leader_renew_streams_interval", "leader_periodical_actions_interval", "leader_borrower_timeout",
+)  # fmt: skip
+"""What EMQX's configuration holds under `durable_queues`; the commit interval and the claim's life are constants of its code."""
+
 _SESSION = Key("session", "session", "which session", required=True)
 _GROUP = Key("group", "text", "which group", required=True)
 _NODE = Key("node", "node", "which node", required=True)
@@ -23,7 +29,7 @@ _NEXT = (
 )  # fmt: skip
 
 DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
-    ("session.connect", "let a client connect; its session goes on where it was", (
+    ("session.connect", "let a client connect; its session goes on where it was; a connection that it has is closed (takeover)", (
         _SESSION, Key("node", "node", "to this node; without it where it was last"), Key("clean", "boolean", "with a clean start: its old session is dropped, and it subscribes as when it first came", default=False),
     )),
     ("session.disconnect", "end a client's connection, or lose it; its session tells the leaders how far it was", (_SESSION,)),
@@ -37,10 +43,18 @@ DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
     ("group.declare", "declare a group that the scenario lists with declared: false", (_GROUP, Key("startTime", "duration", "it reads what was stored from this instant on; without it from now"))),
     ("group.destroy", "destroy a group with its progress; nothing is kept for it any more", (_GROUP,)),
     ("node.crash", "let every process of a node die hard", (_NODE,)),
-    ("node.restart", "start a crashed node, empty", (_NODE,)),
+    ("node.stop", "stop a node in order: its leaders commit and give their claims back, its connections close", (
+        _NODE, Key("evacuate", "boolean", "its clients are disconnected in order before, as by node evacuation", default=False),
+    )),
+    ("node.restart", "start a crashed or stopped node, empty", (_NODE,)),
     ("storage.close-generation", "close the streams of all shards and begin a generation", ()),
     ("storage.add-shards", "deal clients over more shards from now on", (Key("count", "integer", "how many more", required=True, minimum=1, maximum=255),)),
-    ("store.fail", "let the leaders' store answer nobody", (Key("for", "duration", "for how long", required=True, minimum=1),)),
+    ("store.fail", "let the leaders' store answer nobody, or cut one node off from it", (
+        Key("for", "duration", "for how long", required=True, minimum=1), Key("node", "node", "only this node is cut off: its leaders' requests wait; without it every request fails at once"),
+    )),
+    ("config.update", "change a timer of leaders and borrowers on all nodes; it counts from its next start", (
+        Key("setting", "choice", "which", required=True, choices=LIVE_SETTINGS), Key("value", "duration", "its new value", required=True, minimum=1),
+    )),
     ("protocol.lose", "lose the next message of a kind between borrowers and leaders", _NEXT),
     ("protocol.delay", "delay the next message of a kind", (*_NEXT, Key("by", "duration", "by how much", required=True))),
     ("protocol.duplicate", "let the next message of a kind arrive twice", (*_NEXT, Key("by", "duration", "how long after the first", default="0s"))),

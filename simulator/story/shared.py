@@ -20,7 +20,7 @@ KIND = "duplicates"
 UPDATE_PROGRESS = "update-progress"
 
 _OF_CLIENTS = ("session.disconnected", "session.connected", "borrower.dropped", "borrower.changed")
-_OF_ALL = ("leader.ended", "leader.elected", "group.destroyed", "group.declared", "node.crashed", "link.cut", "link.healed", "store.failed")
+_OF_ALL = ("leader.ended", "leader.elected", "group.destroyed", "group.declared", "node.crashed", "link.cut", "link.healed", "store.failed", "node.stopped", "store.unreachable", "leader.blocked")
 
 
 def shared_groups(counted: CountedGroup) -> list[dict[str, Any]]:

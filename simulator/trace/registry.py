@@ -219,7 +219,7 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ("node.crashed", ("cluster",), "control", "every process of the node died"),
     ("node.restarted", ("cluster",), "control", "the node is up again, empty"),
     ("session.connected", ("cluster", "client", "reason"), "control", "a client connected; reason: new, resumed"),
-    ("session.disconnected", ("cluster", "client", "reason"), "control", "its connection ended; reason: closed (in order), killed, crash, node-crash"),
+    ("session.disconnected", ("cluster", "client", "reason"), "control", "its connection ended; reason: closed (in order), killed, crash, node-crash, node-stop, evacuated (in order), taken-over (by the same client elsewhere)"),
     ("session.subscribed", ("cluster", "subscription", "client", "count", "detail"), "control", "a client subscribed; count numbers its subscriptions, detail is what it asked for; subscription null: a filter of its own"),
     ("session.unsubscribed", ("cluster", "subscription", "client", "count", "detail"), "control", "a client gave subscription count up"),
     ("group.declared", ("subscription", "duration_us", "detail"), "control", "the group is there: it reads what was stored from instant duration_us on; detail is how a client asks for it"),
@@ -251,6 +251,11 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ("assignment.changed", ("cluster", "subscription", "client", "topic", "count", "entry", "reason", "ledger"), "control", "at leader ledger the stream is granting to, granted to, revoking or revoked from borrower count of the client, or free; entry is its saved position"),
     ("borrower.joined", ("cluster", "subscription", "client", "count"), "control", "the leader knows borrower count"),
     ("borrower.dropped", ("cluster", "subscription", "client", "count", "reason"), "control", "the leader knows it no more; its streams are free"),
+    ("node.stopped", ("cluster",), "control", "the node was stopped: its leaders commit and give their claims back, its connections close without a message to other leaders"),
+    ("store.unreachable", ("cluster", "duration_us"), "control", "the node cannot reach the leaders' store for duration_us"),
+    ("leader.blocked", ("cluster", "subscription", "count"), "control", "leader count waits for the store to answer its commit, and handles nothing meanwhile"),
+    ("leader.unblocked", ("cluster", "subscription", "count", "reason"), "control", "its request was answered, or given up after 60 s (reason: answered, timeout)"),
+    ("config.updated", ("reason", "detail", "duration_us"), "control", "setting reason is duration_us now, written detail, on all nodes"),
 )
 
 EVENT_TYPES: tuple[EventType, ...] = tuple(

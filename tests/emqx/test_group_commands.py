@@ -45,7 +45,7 @@ def later(us, event, **equal):
 KILL = {"do": "session.kill", "session": "a"}
 # command -> (before, arguments, effect), (before, arguments, code of the refusal)
 CASES = {
-    "session.connect": (([KILL], {"session": "a"}, later(0, "session.connected", client="a", reason="resumed")), ([], {"session": "a"}, "already-connected")),
+    "session.connect": (([KILL], {"session": "a"}, later(0, "session.connected", client="a", reason="resumed")), ([{"do": "node.crash", "node": "n2"}], {"session": "a", "node": "n2"}, "node-down")),
     "session.disconnect": (([], {"session": "a"}, later(0, "session.disconnected", client="a", reason="closed")), ([], {"session": "idle"}, "not-connected")),
     "session.kill": (([], {"session": "a"}, later(0, "session.disconnected", client="a", reason="killed")), ([], {"session": "idle"}, "not-connected")),
     "session.subscribe": (([], {"session": "b", "topic": "own/#"}, later(0, "session.subscribed", client="b")), ([], {"session": "memory", "topic": SHARE}, "not-durable")),
@@ -57,6 +57,9 @@ CASES = {
     "group.declare": (([], {"group": "later", "startTime": "1s"}, later(0, "group.declared", subscription="later", duration_us=SECOND)), ([], {"group": "g"}, "already-declared")),
     "group.destroy": (([], {"group": "g"}, later(12 * SECOND, "election.failed", detail="the group is not declared")), ([], {"group": "none"}, "unknown-name")),
     "node.crash": (([], {"node": "n2"}, later(0, "session.disconnected", client="b", reason="node-crash")), ([{"do": "node.crash", "node": "n1"}], {"node": "n1"}, "not-up")),
+    "node.stop": (([], {"node": "n2"}, later(0, "session.disconnected", client="b", reason="node-stop")), ([{"do": "node.stop", "node": "n1"}], {"node": "n1"}, "not-up")),
+    "config.update": (([], {"setting": "leader_borrower_timeout", "value": "9s"}, later(0, "config.updated", reason="leader_borrower_timeout", duration_us=9 * SECOND)),
+                      ([], {"setting": "leader_borrower_timeout", "value": "5s"}, "no-change")),
     "node.restart": (([{"do": "node.crash", "node": "n2"}], {"node": "n2"}, later(0, "node.restarted")), ([], {"node": "n1"}, "not-down")),
     "link.cut": (([], {"link": "n1 <-> n2"}, later(5 * SECOND, "protocol.lost", detail="link-cut")), ([{"do": "link.cut", "link": "n1 <-> n2"}], {"link": "n1 -> n2"}, "already-cut")),
     "link.heal": (([{"do": "link.cut", "link": "n1 -> n2"}], {"link": "n1 -> n2"}, later(0, "link.healed")), ([], {"link": "n1 -> n2"}, "not-broken")),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from simulator import World
 from simulator.emqx.protocol import MESSAGES
+from simulator.scenarios.command_table_emqx import LIVE_SETTINGS
 from tests.emqx.group_runs import SECOND, open_world
 
 FAULTS_UNTIL_MS, BOUND_US = 20_000, 45 * SECOND
@@ -26,6 +27,10 @@ session = st.sampled_from(SESSIONS)
 commands = st.one_of(
     st.builds("session.{}, session: {}".format, st.sampled_from(("kill", "disconnect", "connect", "pause-acks", "resume-acks")), session),
     st.builds("session.connect, session: {}, clean: true".format, session),
+    st.builds("session.connect, session: {}, node: {}".format, session, st.sampled_from(NODES)),
+    st.builds("node.stop, node: {}, evacuate: {}".format, st.sampled_from(NODES), st.sampled_from(("true", "false"))),
+    st.builds("store.fail, for: {}s, node: {}".format, st.integers(1, 15), st.sampled_from(NODES)),
+    st.builds("config.update, setting: {}, value: {}ms".format, st.sampled_from(LIVE_SETTINGS), st.integers(300, 4_000)),
     st.sampled_from(("group.destroy, group: g", "group.declare, group: g", "group.declare, group: g, startTime: 0s", "group.declare, group: g, startTime: 6s")),
     st.builds("session.{}, session: {}, topic: {}".format, st.sampled_from(("subscribe", "unsubscribe")), session, st.just(SHARE)),
     st.sampled_from(("leader.crash, group: g", "leader.stop, group: g", "storage.close-generation", "storage.add-shards, count: 1", "store.fail, for: 3s")),

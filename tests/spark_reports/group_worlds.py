@@ -59,6 +59,8 @@ def _fault(chance: Random) -> str:
         f"node.crash, node: {chance.choice(NODES)}", f"node.restart, node: {chance.choice(NODES)}", "link.cut, link: n1 <-> n2", "link.heal, link: n1 <-> n2",
         f"protocol.lose, type: {chance.choice(MESSAGES)}", f"protocol.delay, type: {chance.choice(MESSAGES)}, by: {chance.randint(1, 12_000)}ms",
         f"protocol.duplicate, type: {chance.choice(MESSAGES)}, by: {chance.randint(0, 3_000)}ms",
+        f"session.connect, session: {session}, node: {chance.choice(NODES)}", f"node.stop, node: {chance.choice(NODES)}",
+        f"store.fail, for: {chance.randint(20, 90)}s, node: {chance.choice(NODES)}", f"config.update, setting: leader_borrower_timeout, value: {chance.randint(2_000, 8_000)}ms",
     ))  # fmt: skip
 
 

@@ -15,6 +15,11 @@ const next = [
   { name: "session", kind: "session" }, { name: "group", kind: "text" }, { name: "stream", kind: "text" }, { name: "skip", kind: "integer" },
 ];
 
+const LIVE_SETTINGS = [
+  "session_find_leader_timeout", "session_ping_leader_interval", "session_ping_leader_timeout", "session_unsubscribe_timeout",
+  "leader_renew_streams_interval", "leader_periodical_actions_interval", "leader_borrower_timeout",
+];
+
 /** @type {Object<string, import("./commands.js").Command>} */
 export const GROUP_COMMANDS = {
   "session.connect": { says: "let a client connect", arguments: [session, { name: "node", kind: "node" }, { name: "clean", kind: "boolean" }] },
@@ -29,10 +34,12 @@ export const GROUP_COMMANDS = {
   "group.declare": { says: "declare a group", arguments: [group, { name: "startTime", kind: "duration" }] },
   "group.destroy": { says: "destroy a group", arguments: [group] },
   "node.crash": { says: "crash a node", arguments: [node] },
-  "node.restart": { says: "restart a crashed node", arguments: [node] },
+  "node.stop": { says: "stop a node in order", arguments: [node, { name: "evacuate", kind: "boolean" }] },
+  "node.restart": { says: "restart a node", arguments: [node] },
   "storage.close-generation": { says: "begin a generation of storage", arguments: [] },
   "storage.add-shards": { says: "add shards to storage", arguments: [{ name: "count", kind: "integer", required, begin: 1 }] },
-  "store.fail": { says: "let the leaders' store fail", arguments: [{ name: "for", kind: "duration", required, begin: "5s" }] },
+  "store.fail": { says: "let the leaders' store fail", arguments: [{ name: "for", kind: "duration", required, begin: "5s" }, { name: "node", kind: "node" }] },
+  "config.update": { says: "change a timer of leaders and borrowers", arguments: [{ name: "setting", kind: "choice", required, choices: LIVE_SETTINGS }, { name: "value", kind: "duration", required, begin: "2s" }] },
   "protocol.lose": { says: "lose the next message of a kind", arguments: next },
   "protocol.delay": { says: "delay the next message of a kind", arguments: [...next, { name: "by", kind: "duration", required, begin: "1s" }] },
   "protocol.duplicate": { says: "double the next message of a kind", arguments: [...next, { name: "by", kind: "duration", begin: "0s" }] },

@@ -29,8 +29,10 @@ function withNode(node, state) {
 
 /** @type {Object<string, (command: object, state?: import("./state.js").LabState) => string[]>} */
 export const GROUP_WORDS = {
-  "session.connect": ({ session, clean }) =>
-    clean
+  "session.connect": ({ session, node, clean }, state) =>
+    state?.view?.sessions?.[session]?.state === "online"
+      ? [`${session} takes its session over${node ? ` at ${node}` : ""}: the old connection closes and no leader receives a message. What was in flight is delivered again, and each leader keeps the old borrower until its last ping is five seconds old.`]
+      : clean
       ? [`${session ?? "The client"} connects and begins anew: what its session had in flight is dropped; in a group somebody gets it again from where the leader has it.`]
       : [`${session ?? "The client"} connects; what its session had in flight comes again, and its streams must be granted anew.`],
   "session.disconnect": ({ session }) => [`${session ?? "The session"} tells its leaders how far it was; its streams are free at once, from the beginning of what is not wholly acknowledged.`],
@@ -44,10 +46,19 @@ export const GROUP_WORDS = {
   "group.declare": ({ group }) => [`What matches ${group ?? "the group"}'s filter is kept from now on.`],
   "group.destroy": ({ group }) => [`${group ?? "The group"} is gone with its progress; its borrowers look for a leader in vain.`],
   "node.crash": ({ node }, state) => [`Every session and leader at ${node ?? "the node"} dies; nothing of theirs is committed.`, ...withNode(node, state)],
+  "node.stop": ({ node, evacuate }, state) => [
+    evacuate ? `${node ?? "The node"}'s clients are disconnected in order first: leaders receive their progress.` : `${node ?? "The node"}'s connections close without a message to leaders elsewhere, which drop their borrowers five seconds after the last ping.`,
+    "Its leaders commit and give their claims back.",
+    ...withNode(node, state).map((words) => words.replace(/ At this instant:.*/, "")),
+  ],
   "node.restart": ({ node }) => [`${node ?? "The node"} comes back empty; clients connect again.`],
   "storage.close-generation": () => ["The streams of all shards end where they are; what is published from now on opens new ones."],
   "storage.add-shards": () => ["Clients are dealt over more shards; the streams that are there stay."],
-  "store.fail": () => ["No leader can be elected and none can commit meanwhile."],
+  "store.fail": ({ node }) =>
+    node
+      ? [`Leaders at ${node} handle nothing from their next commit on, until the store answers or 60 s have passed. Once their claim is 30 s old, a borrower of another node makes a second leader.`]
+      : ["No leader can be elected and none can commit meanwhile."],
+  "config.update": ({ setting, value }) => [`${setting ?? "The timer"} becomes ${value ?? "another value"} on all nodes; a timer that runs keeps its span until it starts again.`],
   "protocol.lose": (order) => [`${chosen(order)} reaches nobody.`],
   "protocol.delay": (order) => [`${chosen(order)} comes late.`],
   "protocol.duplicate": (order) => [`${chosen(order)} comes twice.`],

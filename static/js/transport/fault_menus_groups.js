@@ -13,8 +13,15 @@ export function nodeMenu(state, node) {
   const life = up ? { says: "Crash it", key: "C", harm: true, command: { do: "node.crash", node } } : { says: "Restart it", key: "R", command: { do: "node.restart", node } };
   const others = Object.keys(state.view.clusters).filter((other) => other !== node && state.view.links[`${node} -> ${other}`]);
   const away = Object.entries(state.view.sessions).filter(([, one]) => one.node === node && one.state === "offline");
+  const more = up
+    ? [
+        { says: "Stop it in order", key: "S", command: { do: "node.stop", node } },
+        { says: "Evacuate and stop it", key: "E", command: { do: "node.stop", node, evacuate: true } },
+        { says: "Cut it off from the leaders' store for 90 s", harm: true, command: { do: "store.fail", for: "90s", node } },
+      ]
+    : [];
   return [
-    { title: `node ${node}`, items: [life, ...(up ? away.slice(0, 6).map(([client]) => ({ says: `Connect ${client}`, command: session("connect", client) })) : [])] },
+    { title: `node ${node}`, items: [life, ...more, ...(up ? away.slice(0, 6).map(([client]) => ({ says: `Connect ${client}`, command: session("connect", client) })) : [])] },
     ...others.map((other) => linkMenu(state, [node, other])[0]),
   ];
 }
@@ -31,7 +38,7 @@ export function leaderMenu(state, { group }) {
     : [];
   return [
     { title: leading ? `leader ${leading.number} of ${group}` : `no leader of ${group}`, items: [look, ...life] },
-    { title: "its store and storage", items: [{ says: "Let the leaders' store fail for 5 s", harm: true, command: { do: "store.fail", for: "5s" } }, { says: "Close the generation", key: "G", command: { do: "storage.close-generation" } }, { says: "Add shards…", form: { name: "storage.add-shards", preset: {} } }] },
+    { title: "its store and storage", items: [{ says: "Change a timer…", form: { name: "config.update", preset: {} } }, { says: "Let the leaders' store fail for 5 s", harm: true, command: { do: "store.fail", for: "5s" } }, { says: "Close the generation", key: "G", command: { do: "storage.close-generation" } }, { says: "Add shards…", form: { name: "storage.add-shards", preset: {} } }] },
     { title: group, items: [{ says: "Destroy the group", harm: true, command: { do: "group.destroy", group } }] },
   ];
 }
@@ -41,12 +48,14 @@ export function clientMenu(state, { group }, client) {
   const one = state.view.sessions[client];
   const look = { says: "Look inside", key: "L", look: { kind: "client", client }, words: "Its borrowers, their timers, what they hold and what of it is in hand." };
   if (one.state === "offline") return [{ title: client, items: [look, { says: "Connect", key: "N", command: session("connect", client) }] }];
+  const others = Object.keys(state.view.clusters).filter((node) => node !== one.node && state.view.clusters[node].state === "up");
   const text = state.view.groups[group].text;
   const shares = one.subscriptions.includes(text);
   const items = [
     look,
     { says: "Kill its session", key: "K", harm: true, command: session("kill", client) },
     { says: "Disconnect in order", key: "D", command: session("disconnect", client) },
+    ...others.slice(0, 4).map((node) => ({ says: `Connect it to ${node} (takeover)`, command: { ...session("connect", client), node } })),
     one.acks_paused ? { says: "Let it acknowledge again", key: "A", command: session("resume-acks", client) } : { says: "Pause its acknowledgements", key: "A", harm: true, command: session("pause-acks", client) },
     shares ? { says: `Unsubscribe from ${text}`, key: "U", command: { ...session("unsubscribe", client), topic: text } } : { says: `Subscribe to ${text}`, key: "U", command: { ...session("subscribe", client), topic: text } },
   ];
