@@ -73,23 +73,14 @@ def test_a_wait_notices_the_signal():
             supervisor.sleep(PATIENCE_S)
 
 
-def test_stamp_follows_the_requirements(monkeypatch, tmp_path):
-    requirements = tmp_path / "requirements.txt"
-    requirements.write_text("numpy==1\n")
-    monkeypatch.setattr(environment, "REQUIREMENTS", requirements)
-    before = environment.wanted_stamp()
-    requirements.write_text("numpy==2\n")
-    assert environment.wanted_stamp() != before
-
-
-def test_environment_is_current_only_with_stamp_and_a_python_that_works(monkeypatch, tmp_path):
-    monkeypatch.setattr(environment, "STAMP", tmp_path / "stamp")
+def test_a_stage_is_current_only_with_stamp_and_a_python_that_works(monkeypatch, tmp_path):
+    monkeypatch.setattr(environment, "ENVIRONMENT", tmp_path)
     monkeypatch.setattr(environment, "PYTHON", Path(sys.executable))
-    assert not environment.is_current()
-    environment.STAMP.write_text(environment.wanted_stamp())
-    assert environment.is_current()
+    assert not environment.is_current(environment.SITE)
+    environment.SITE.stamp.write_text(environment.SITE.wanted_stamp())
+    assert environment.is_current(environment.SITE) and not environment.is_current(environment.SITE, environment.REPORTS)
     monkeypatch.setattr(environment, "PYTHON", tmp_path / "python")
-    assert not environment.is_current()
+    assert not environment.is_current(environment.SITE)
 
 
 @pytest.mark.parametrize(

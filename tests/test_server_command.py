@@ -62,6 +62,16 @@ class Server:
                     continue  # it ended while we looked
         return found
 
+    def wait_for_worker(self, other_than: int = 0) -> int:
+        """The report worker's process: it starts once Spark is installed, at once where it is already."""
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            found = [pid for pid, command in self.children().items() if "db_worker" in command and pid != other_than]
+            if found:
+                return found[0]
+            assert self.process.poll() is None and time.monotonic() < end, self.log.read_text()
+            time.sleep(0.1)
+
     def stop(self, number: int) -> float:
         """Seconds until the process has ended; raises when it takes longer than promised."""
         started = time.monotonic()
@@ -77,6 +87,7 @@ def test_the_server_serves_and_leaves_nothing_behind(bare_environment, tmp_path,
         server.wait_for(r"Failover Lab is at http://127\.0\.0\.1:\d+/")
         with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/", timeout=PATIENCE_S) as answer:
             assert answer.status == 200
+        server.wait_for_worker()
         children = server.children()
         assert sorted("db_worker" in command for command in children.values()) == [False, True], children
     finally:
@@ -89,13 +100,10 @@ def test_a_dead_worker_is_started_again(bare_environment, tmp_path):
     server = Server(bare_environment, tmp_path / "log")
     try:
         server.wait_for("Failover Lab is at")
-        worker = next(pid for pid, command in server.children().items() if "db_worker" in command)
+        worker = server.wait_for_worker()
         os.kill(worker, signal.SIGKILL)
         server.wait_for("starting it again")
-        end = time.monotonic() + PATIENCE_S
-        while not any("db_worker" in command for pid, command in server.children().items() if pid != worker):
-            assert time.monotonic() < end, "no new worker came"
-            time.sleep(0.1)
+        server.wait_for_worker(other_than=worker)
     finally:
         server.stop(signal.SIGTERM)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from script.support.environment import PYTHON, ensure_environment, run_command
+from script.support.environment import PYTHON, REPORTS, SITE, TESTS, ensure_environment, run_command
 from script.support.processes import Supervisor
 
 
@@ -14,7 +14,7 @@ def main() -> int:
 
 
 def bench(supervisor: Supervisor, arguments: list[str]) -> int:
-    ensure_environment(supervisor)
+    ensure_environment(supervisor, SITE, REPORTS, TESTS)
     return supervisor.run([str(PYTHON), "-m", "script.benchmarks", *arguments], {**os.environ, "PYTHONUNBUFFERED": "1"})
 
 

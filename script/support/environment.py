@@ -1,6 +1,6 @@
-"""The checkout's own Python environment, `.venv`: made once, brought up to date when `requirements.txt` changes.
+"""The checkout's own Python environment, `.venv`: made once, installed in stages, brought up to date when requirements change.
 
-Rules: the stamp is written last, so a broken installation is done again; two commands at once take turns; nothing
+Rules: a stage's stamp is written last, so a broken installation is done again; two commands at once take turns; nothing
 outside the checkout is changed but Debian's `python3-venv`, as root, where Python cannot make environments without it.
 Standard library only.
 """
@@ -16,48 +16,126 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from script.support.processes import Stopped, Supervisor, say
+from script.support.processes import POLL_SECONDS, Stopped, Supervisor, say
 from script.support.system import install_debian_package
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = ROOT / ".venv"
 PYTHON = ENVIRONMENT / "bin" / "python"
-STAMP = ENVIRONMENT / "requirements.stamp"
 REQUIREMENTS = ROOT / "requirements.txt"
+TEST_REQUIREMENTS = ROOT / "tests" / "requirements.txt"
+REPORTS_BEGIN = "# reports"
+"""The line of requirements.txt after which everything is for reports only."""
+
+LAST_WORDS = 20
+"""Lines of pip's output that are shown when it fails."""
+
+Progress = Callable[[str], None]
 
 
 class SetUpFailed(Exception):
     """What could not be set up, in words for the person at the terminal."""
 
 
-def wanted_stamp() -> str:
-    """Changes when what is to be installed does."""
-    return hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A part of the environment that is installed by itself and has a stamp of its own."""
+
+    name: str
+    words: str
+
+    def requirements(self) -> list[str]:
+        """The pins of this stage."""
+        if self.name == "tests":
+            return _pins(TEST_REQUIREMENTS.read_text())
+        site, _, reports = REQUIREMENTS.read_text().partition(f"\n{REPORTS_BEGIN}\n")
+        return _pins(reports if self.name == "reports" else site)
+
+    def wanted_stamp(self) -> str:
+        """Changes when what is to be installed does."""
+        return hashlib.sha256("\n".join(self.requirements()).encode()).hexdigest()
+
+    @property
+    def stamp(self) -> Path:
+        return ENVIRONMENT / f"{self.name}.stamp"
+
+    def is_current(self) -> bool:
+        """Whether this stage was installed to its end as the requirements are now."""
+        return self.stamp.is_file() and self.stamp.read_text().strip() == self.wanted_stamp()
 
 
-def is_current() -> bool:
-    return STAMP.is_file() and STAMP.read_text().strip() == wanted_stamp() and _works(PYTHON)
+SITE = Stage("site", "what the site needs (about 200 MB)")
+REPORTS = Stage("reports", "Spark, for reports (about 700 MB)")
+TESTS = Stage("tests", "what the tests need (about 400 MB)")
 
 
-def ensure_environment(supervisor: Supervisor) -> bool:
-    """Makes `.venv` as the requirements say; returns True when something had to be installed."""
+def _pins(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def is_current(*stages: Stage) -> bool:
+    return all(stage.is_current() for stage in stages) and _works(PYTHON)
+
+
+def ensure_environment(supervisor: Supervisor, *stages: Stage, progress: Progress | None = None) -> bool:
+    """Makes `.venv` and installs the stages in it; returns True when something had to be installed.
+
+    `progress` is for an installation in the background: it gets words about what pip does, and pip's output goes to a log.
+    """
     with REQUIREMENTS.open("rb") as lock:
         _take_turn(lock, supervisor)
-        if is_current():
+        if is_current(*stages):
             return False
-        started = time.monotonic()
         if not _works(PYTHON):
             _make(supervisor)
-        say("Installing what requirements.txt names into .venv (about 1.3 GB; a minute or two)…")
-        command = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(REQUIREMENTS)]
-        if supervisor.run(command) != 0:
-            raise SetUpFailed("pip could not install requirements.txt; its message is above. A second try goes on from there.")
-        STAMP.write_text(wanted_stamp() + "\n")
-        say(f"Installed in {time.monotonic() - started:.0f} s.")
+        for stage in stages:
+            if not stage.is_current():
+                _install(supervisor, stage, progress)
         return True
+
+
+def _install(supervisor: Supervisor, stage: Stage, progress: Progress | None) -> None:
+    started = time.monotonic()
+    say(f"Installing {stage.words}…")
+    # Modules are compiled when they are first imported: most never are.
+    command = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--no-compile", *stage.requirements()]
+    failed = supervisor.run([*command, "--quiet"]) != 0 if progress is None else not _followed(supervisor, [*command, "--progress-bar", "off"], stage, progress)
+    if failed:
+        raise SetUpFailed(f"pip could not install {stage.words}; its message is above. A second try goes on from there.")
+    stage.stamp.write_text(stage.wanted_stamp() + "\n")
+    say(f"Installed {stage.words} in {time.monotonic() - started:.0f} s.")
+
+
+def _followed(supervisor: Supervisor, command: list[str], stage: Stage, progress: Progress) -> bool:
+    """Runs pip with its output in a log, and says what it is at; whether it succeeded."""
+    log = ENVIRONMENT / f"{stage.name}.log"
+    with log.open("wb") as output:
+        child = supervisor.start(command, output=output)
+    said = ""
+    while child.poll() is None:
+        words = step_of(log.read_text(errors="replace"))
+        if words and words != said:
+            said = words
+            progress(words)
+        supervisor.sleep(10 * POLL_SECONDS)
+    supervisor.forget(child)
+    if child.returncode != 0:
+        say("\n".join(log.read_text(errors="replace").splitlines()[-LAST_WORDS:]))
+    return child.returncode == 0
+
+
+def step_of(output: str) -> str:
+    """What pip is at, by the latest line of its output that says it; empty when none does."""
+    for line in reversed(output.splitlines()):
+        if line.startswith("Collecting "):
+            return f"fetching {line.split()[1].split('=')[0]}"
+        if line.startswith("Installing collected packages:"):
+            return f"unpacking {line.count(',') + 1} packages"
+    return ""
 
 
 def _take_turn(lock: BinaryIO, supervisor: Supervisor) -> None:

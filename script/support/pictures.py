@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 
 from script.support import system
-from script.support.environment import PYTHON, ROOT, ensure_environment, run_command
+from script.support.environment import PYTHON, REPORTS, ROOT, SITE, TESTS, ensure_environment, run_command
 from script.support.processes import Supervisor
 
 
@@ -18,7 +18,7 @@ def run_in_environment(module: str, take: Callable[[Supervisor], int]) -> int:
 
 
 def _enter(supervisor: Supervisor, module: str) -> int:
-    ensure_environment(supervisor)
+    ensure_environment(supervisor, SITE, REPORTS, TESTS)
     if not system.ensure(supervisor, "chromium"):
         return 2
     return supervisor.run([str(PYTHON), "-m", module, *sys.argv[1:]], {**os.environ, "PYTHONUNBUFFERED": "1"})

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from typing import BinaryIO
 
 GRACE_SECONDS = 5.0
 """Between asking a child to stop and killing it; with what follows well under the promised 10 s."""
@@ -63,9 +64,12 @@ class Supervisor:
         if self.stop_signal is not None:
             raise Stopped
 
-    def start(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+    def start(self, command: Sequence[str], environment: Mapping[str, str] | None = None, output: BinaryIO | None = None) -> subprocess.Popen[bytes]:
+        """Starts `command`; what it prints goes to `output`, to this process's own without."""
         self.check()
-        child = subprocess.Popen(command, env=dict(environment or os.environ), stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=_end_with_parent)
+        child = subprocess.Popen(
+            command, env=dict(environment or os.environ), stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, preexec_fn=_end_with_parent
+        )
         self._children.append(child)
         return child
 

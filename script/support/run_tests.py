@@ -11,7 +11,7 @@ import os
 import sys
 
 from script.support import system
-from script.support.environment import PYTHON, ensure_environment, run_command
+from script.support.environment import PYTHON, REPORTS, SITE, TESTS, ensure_environment, run_command
 from script.support.processes import Supervisor
 
 WHOLE_SUITE = ("-n", "2")
@@ -22,7 +22,7 @@ def main() -> int:
 
 
 def run_tests(supervisor: Supervisor, arguments: list[str]) -> int:
-    ensure_environment(supervisor)
+    ensure_environment(supervisor, SITE, REPORTS, TESTS)
     for thing in ("java", "chromium", "node", "postgres"):
         system.ensure(supervisor, thing)
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}

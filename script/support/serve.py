@@ -1,8 +1,9 @@
 """`script/server`: sets the checkout up, then serves the lab and runs the report worker until told to stop.
 
 Rules: uvicorn serves the site, a second process works off report tasks; the worker is started again when it dies, the
-end of the site ends everything; Ctrl-C, SIGTERM and a closed terminal leave no process behind. Java is only for
-reports: without it the lab runs, and this says what to install.
+end of the site ends everything; Ctrl-C, SIGTERM and a closed terminal leave no process behind. Spark and Java are only for
+reports: what is missing of them is installed while the site serves, the worker starts when Spark is there, and until then
+report tasks wait in their queue. Without Java the lab runs, and this says what to install.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import argparse
 import os
 import socket
 import subprocess
+import sys
 import time
 
 from script.support import system
-from script.support.environment import PYTHON, SetUpFailed, ensure_environment, run_command
+from script.support.environment import PYTHON, REPORTS, SITE, SetUpFailed, ensure_environment, run_command
 from script.support.processes import POLL_SECONDS, Supervisor, say
+from script.support.report_tools import Status
 
 START_LIMIT_SECONDS = 120
 """A site that has not answered by then is taken for broken."""
@@ -52,17 +55,26 @@ def _port(text: str) -> int:
 
 def serve(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
     _refuse_taken_port(arguments.host, arguments.port)
-    fresh = ensure_environment(supervisor)
-    if not system.has("java") and not (fresh and not arguments.no_install and system.ensure(supervisor, "java")):
+    ensure_environment(supervisor, SITE)
+    has_spark = REPORTS.is_current()
+    if not system.has("java") and (has_spark or arguments.no_install):
         say(f"The lab runs; reports do not. {system.HOW_TO_INSTALL['java']}")
+    if has_spark:
+        Status().clear()
+    else:
+        Status().say("waiting for the site to answer")
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **_allowed_hosts(arguments.host)}
     if supervisor.run([str(PYTHON), "manage.py", "migrate", "--noinput", "--verbosity", "0"], environment) != 0:
         raise SetUpFailed("The database could not be brought up to date; Django's message is above.")
     site = supervisor.start(site_command(arguments.host, arguments.port), environment)
-    worker = None if arguments.no_worker else supervisor.start(worker_command(), environment)
     wait_until_it_answers(supervisor, site, arguments.host, arguments.port)
+    reports = Reports(supervisor, arguments, environment, has_spark)
     say(f"Failover Lab is at http://{_reachable(arguments.host)}:{arguments.port}/   (Ctrl-C stops it)")
-    return _watch(supervisor, site, worker, environment)
+    while site.poll() is None:
+        reports.look_after()
+        supervisor.sleep(POLL_SECONDS)
+    say(f"The site ended by itself with code {site.returncode}; stopping.")
+    return site.returncode or 1
 
 
 def site_command(host: str, port: int, python: str = str(PYTHON), application: str = "labsite.asgi:application") -> list[str]:
@@ -84,21 +96,46 @@ def site_command(host: str, port: int, python: str = str(PYTHON), application: s
     return [python, "-m", "uvicorn", application, *words, "--no-access-log", "--no-server-header", "--no-proxy-headers"]
 
 
+def tools_command(no_install: bool) -> list[str]:
+    """By the Python that makes the environment, not by the environment's own."""
+    return [sys.executable, "-m", "script.support.report_tools", *(["--no-install"] if no_install else [])]
+
+
 def worker_command() -> list[str]:
     return [str(PYTHON), "manage.py", "db_worker"]
 
 
-def _watch(supervisor: Supervisor, site: subprocess.Popen[bytes], worker: subprocess.Popen[bytes] | None, environment: dict[str, str]) -> int:
-    """Until a signal (raised as `Stopped`) or the site's own end, whose exit code is returned."""
-    while site.poll() is None:
-        if worker is not None and worker.poll() is not None:
-            say(f"The report worker ended with code {worker.returncode}; starting it again.")
-            supervisor.forget(worker)
-            supervisor.sleep(WORKER_PAUSE_SECONDS)
-            worker = supervisor.start(worker_command(), environment)
-        supervisor.sleep(POLL_SECONDS)
-    say(f"The site ended by itself with code {site.returncode}; stopping.")
-    return site.returncode or 1
+class Reports:
+    """The installation of what reports need, then the worker that makes them, started again when it dies."""
+
+    def __init__(self, supervisor: Supervisor, arguments: argparse.Namespace, environment: dict[str, str], has_spark: bool) -> None:
+        self._supervisor, self._environment = supervisor, environment
+        self._with_worker = not arguments.no_worker
+        self._installing: subprocess.Popen[bytes] | None = None
+        self._worker: subprocess.Popen[bytes] | None = None
+        if has_spark:
+            self._start_worker()
+        else:
+            self._installing = supervisor.start(tools_command(arguments.no_install), environment)
+
+    def look_after(self) -> None:
+        """Goes on when the installation has ended, and starts a worker that has died again."""
+        if self._installing is not None and self._installing.poll() is not None:
+            self._supervisor.forget(self._installing)
+            if self._installing.returncode == 0:
+                self._start_worker()
+            else:
+                say("Spark could not be installed, so reports wait in their queue. The site goes on; the next start tries again.")
+            self._installing = None
+        if self._worker is not None and self._worker.poll() is not None:
+            say(f"The report worker ended with code {self._worker.returncode}; starting it again.")
+            self._supervisor.forget(self._worker)
+            self._supervisor.sleep(WORKER_PAUSE_SECONDS)
+            self._start_worker()
+
+    def _start_worker(self) -> None:
+        if self._with_worker:
+            self._worker = self._supervisor.start(worker_command(), self._environment)
 
 
 def _allowed_hosts(host: str) -> dict[str, str]:

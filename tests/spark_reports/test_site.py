@@ -110,6 +110,30 @@ def test_waiting_long_names_the_worker(report: Report) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+def test_while_spark_is_installed_a_waiting_report_says_so(made: Any, report: Report, data_folder: Path) -> None:
+    def said(text: str) -> tuple[str, str]:
+        (data_folder / "report-tools.json").write_text(text)
+        status = Client().get(f"/reports/{report.pk}/status.json").json()
+        return status["words"], status["note"]
+
+    words, note = said('{"state": "installing", "words": "fetching pyspark"}')
+    assert words == "Installing Spark: fetching pyspark." and "begins by itself" in note
+    assert b"Installing Spark: fetching pyspark." in Client().get(f"/reports/{report.pk}/").content
+    words, note = said('{"state": "failed", "words": "pip ended with an error"}')
+    assert words == "Spark could not be installed, so this report waits." and "script/server" in note
+    for broken in ("", "[]", '{"state": 1}', "\x00"):
+        assert said(broken) == ("Waiting for the worker.", "")
+    Report.objects.filter(pk=report.pk).update(state=Report.State.RUNNING, heard_at=timezone.now(), step_name="starting Spark")
+    assert said('{"state": "installing", "words": "fetching pyspark"}')[0] == "Starting Spark.", "only what waits is waiting for it"
+
+
+def test_the_two_sides_of_the_installation_name_the_same_file() -> None:
+    from script.support.report_tools import STATUS_NAME
+    from visualizer.reports import tools
+
+    assert tools.STATUS_NAME == STATUS_NAME
+
+
 def test_without_java_the_page_says_what_to_install(report: Report, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     def no_java(**_: Any) -> None:
         raise JavaMissing("No Java was found. On Debian: apt-get install openjdk-17-jre-headless.")

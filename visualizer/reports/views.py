@@ -22,6 +22,7 @@ from visualizer.origin import may_post
 from visualizer.reports.files import DOWNLOADS, PAGE_POLICY, path_of
 from visualizer.reports.models import UNTAKEN_FOR_S, Report, ask_to_cancel, begin_again, give_up_on_the_silent
 from visualizer.reports.requests import ask_for_report, body_of, check_owner, queue
+from visualizer.reports.tools import missing_tools
 from visualizer.wire import Refused
 
 STATUS = {"not-owner": 403, "foreign-origin": 403, "not-found": 404, "too-many": 429, "not-over": 409}
@@ -108,10 +109,14 @@ def _status(report_id: str) -> dict[str, Any]:
     waited_s = (timezone.now() - report.queued_at).total_seconds()
     untaken = report.state == Report.State.QUEUED and waited_s > UNTAKEN_FOR_S
     note = "No worker has taken it yet. `script/server` runs one; by itself it is `python manage.py db_worker`. It may also be at work on another report." if untaken else ""
+    said = words(report)
+    missing = missing_tools() if report.state == Report.State.QUEUED else None
+    if missing is not None:
+        said, note = missing
     return {
         "id": report.pk, "state": report.state, "over": report.over, "cancel_wanted": report.cancel_wanted, "step_number": report.step_number,
         "step_count": report.step_count, "step_name": report.step_name, "tasks_done": report.tasks_done, "tasks_count": report.tasks_count,
-        "error": report.error, "hint": report.hint, "note": note, "figures": report.figures, "words": words(report),
+        "error": report.error, "hint": report.hint, "note": note, "figures": report.figures, "words": said,
     }  # fmt: skip
 
 

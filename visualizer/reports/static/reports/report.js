@@ -43,7 +43,7 @@ export function watchReport(root, window, storage) {
     }
     if (part("words").textContent !== status.words) part("words").textContent = status.words;
     const hint = [status.hint, status.note].filter(Boolean).join(" ");
-    if (hint || status.over) part("hint").textContent = hint;
+    part("hint").textContent = hint;
     const steps = part("steps");
     steps.max = status.step_count || 1;
     steps.value = Math.max(0, status.step_number - 1);

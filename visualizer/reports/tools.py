@@ -1,0 +1,25 @@
+"""What the report page says while `script/server` installs Spark (`script/support/report_tools.py` writes it).
+
+Rules: a file that is not there, or cannot be read, says nothing: the tools are here, or somebody else sees to them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from django.conf import settings
+
+STATUS_NAME = "report-tools.json"
+
+
+def missing_tools() -> tuple[str, str] | None:
+    """What to say of a report that waits, as (words, note); None when nothing is known to be missing."""
+    try:
+        status = json.loads((Path(settings.DATA_DIR) / STATUS_NAME).read_text())
+        state, doing = status["state"], status["words"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if state == "failed":
+        return "Spark could not be installed, so this report waits.", "Start script/server again to retry; the terminal has the reason. The lab goes on without reports."
+    return f"Installing Spark: {doing}.", "This report begins by itself when that is done. The lab can be used meanwhile."
