@@ -15,14 +15,17 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.sessions import SessionMiddlewareStack  # noqa: E402
 
 from labsite.bodies import BoundedBodies  # noqa: E402
+from visualizer.clients import KnownClients  # noqa: E402
 from visualizer.origin import SameOriginSockets  # noqa: E402
 from visualizer.routing import websocket_urlpatterns  # noqa: E402
 
-application = ProtocolTypeRouter(
-    {
-        "http": BoundedBodies(django_application),
-        "websocket": SameOriginSockets(SessionMiddlewareStack(URLRouter(websocket_urlpatterns))),
-    }
+application = KnownClients(
+    ProtocolTypeRouter(
+        {
+            "http": BoundedBodies(django_application),
+            "websocket": SameOriginSockets(SessionMiddlewareStack(URLRouter(websocket_urlpatterns))),
+        }
+    )
 )
 
 gc.collect()

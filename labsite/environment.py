@@ -6,6 +6,7 @@ checks of `labsite.checks`, so that `manage.py check` and the server's start say
 
 from __future__ import annotations
 
+import ipaddress
 import os
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -31,6 +32,17 @@ def names(name: str, default: list[str]) -> list[str]:
     """A comma-separated list; unset or empty is the default."""
     given = [part.strip() for part in os.environ.get(name, "").split(",") if part.strip()]
     return given or default
+
+
+def networks(name: str) -> list[str]:
+    """A comma-separated list of IP addresses or networks. One that is neither is a problem and left out."""
+    found = []
+    for text in names(name, []):
+        try:
+            found.append(str(ipaddress.ip_network(text)))
+        except ValueError:
+            PROBLEMS.append((f"{name} holds {text!r}, which is neither an address nor a network.", f"For example {name}=127.0.0.1,10.0.0.0/8."))
+    return found
 
 
 def address(name: str, schemes: tuple[str, ...]) -> str | None:

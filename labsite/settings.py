@@ -5,6 +5,7 @@ REDIS_URL      default: none, one server process; redis://host:6379/0 lets sever
 SECRET_KEY     default: made once and kept in var/secret-key
 ALLOWED_HOSTS  default: localhost,127.0.0.1,[::1]; comma-separated host names
 TRUSTED_ORIGINS  default: none beside the site's own; comma-separated, as https://lab.example.org, for a proxy that changes Host
+TRUSTED_PROXIES  default: none; comma-separated addresses or networks of proxies whose X-Forwarded-For names the visitor that quotas count for
 SECURE         1 when the site is reached by https only: secure cookies and HSTS
 FAILOVER_LAB_DATA  default: var/ beside this folder; where the database file, the key and reports are kept
 DEBUG          1 shows tracebacks in the browser and reloads static files
@@ -29,6 +30,7 @@ SECURE = environment.flag("SECURE")
 SECRET_KEY = environment.secret_key(DATA_DIR)
 ALLOWED_HOSTS = environment.names("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 TRUSTED_ORIGINS = environment.names("TRUSTED_ORIGINS", [])
+TRUSTED_PROXIES = environment.networks("TRUSTED_PROXIES")
 CSRF_TRUSTED_ORIGINS = TRUSTED_ORIGINS
 
 INSTALLED_APPS = [

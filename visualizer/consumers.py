@@ -53,6 +53,7 @@ class LabConsumer(PageConsumer):
         if self.hello_said:
             raise Refused("hello-again", "hello was said already.", "Say it once per connection.")
         self.hello_said = True
+        self.first_message_came()
         self.entering = asyncio.ensure_future(self._enter(message))
         self.entering.add_done_callback(self._entering_ended)
 

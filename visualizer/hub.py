@@ -16,6 +16,7 @@ from typing import Any
 from visualizer import store
 from visualizer.arguments import check_arguments
 from visualizer.casting import Casting
+from visualizer.clients import check_open_labs, client
 from visualizer.comparisons.running import Comparisons
 from visualizer.definitions import scenario_of
 from visualizer.exchange import Exchange
@@ -58,6 +59,7 @@ class Hub:
         self.pump = Pump(self._engine_failed)
         self.studies = Studies(self.pump)
         self.comparisons = Comparisons(self.pump)
+        self._reserved: dict[str, str] = {}  # labs that are being opened, and for which client
         self.saver = Saver()
         self._casting = Casting(self)
         self._starting: asyncio.Task[None] | None = None
@@ -137,13 +139,24 @@ class Hub:
             return room
 
     async def _open(self, lab_id: str) -> Room:
-        if len(self.rooms) >= ROOMS:
+        """Opens a place of this process's `ROOMS`, taken before the first await: others are opened meanwhile."""
+        name = client.get()
+        held = [room.client for room in self.rooms.values()] + list(self._reserved.values())
+        check_open_labs(held.count(name))
+        if len(held) >= ROOMS:
             raise Refused("too-many", f"This server process shows {ROOMS} labs already.", "Close one, or try again in a minute.")
+        self._reserved[lab_id] = name
+        try:
+            return await self._open_reserved(lab_id, name)
+        finally:
+            del self._reserved[lab_id]
+
+    async def _open_reserved(self, lab_id: str, name: str) -> Room:
         lab = await store.find(lab_id)
         if lab is None:
             raise Refused("not-found", f"There is no lab {lab_id}.", "Open a new one from the gallery.")
         await scenario_of(lab.scenario_text, lab.seed)
-        room = Room(lab)
+        room = Room(lab, name)
         await self._casting.cast(room)
         self.rooms[lab_id] = room
         return room

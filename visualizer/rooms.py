@@ -50,8 +50,9 @@ class Room:
 
     part: Part
 
-    def __init__(self, lab: Lab) -> None:
+    def __init__(self, lab: Lab, client: str = "") -> None:
         self.lab = lab
+        self.client = client  # who opened it: a quota counts it for this address
         self.viewers: dict[int, Viewer] = {}
         self.recent: deque[Frame] = deque(maxlen=RECENT_FRAMES)
         # Another engine version may do better: a failure of an older one is forgotten.

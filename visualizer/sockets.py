@@ -24,6 +24,10 @@ CLOSED_BY_ERROR = 4500
 """Close codes. Websocket libraries refuse to send most codes below 3000; 4000 to 4999 are an application's own (RFC 6455, 7.4.2)."""
 
 
+FIRST_MESSAGE_S = 15.0
+"""How long a socket may stay open before its first message."""
+
+
 class PageConsumer(AsyncWebsocketConsumer):
     """A socket whose `viewer` holds what waits to be sent."""
 
@@ -34,9 +38,16 @@ class PageConsumer(AsyncWebsocketConsumer):
         self.viewer = viewer
         await self.accept()
         self._delivery = Delivery(viewer, self.base_send, self._all_sent, self._broken)
+        words = f"Nothing was said for {FIRST_MESSAGE_S:.0f} s after the socket was opened."
+        self._silence = asyncio.get_running_loop().call_later(FIRST_MESSAGE_S, viewer.close, words)
+
+    def first_message_came(self) -> None:
+        """The page has said what it wants: the socket may stay."""
+        self._silence.cancel()
 
     def stop_sending(self) -> None:
         """The page has gone."""
+        self._silence.cancel()
         self._delivery.stop()
 
     async def dispatch(self, message: dict[str, Any]) -> None:

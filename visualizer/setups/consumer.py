@@ -27,6 +27,7 @@ class AnswerConsumer(PageConsumer):
             text = _text_asked_about(text_data)
             if self.cancel is not None:
                 raise Refused("asked-already", "This socket has its question.", "Open another one.")
+            self.first_message_came()
             hub = current_hub()
             await hub.start()
             self.cancel = hub.studies.ask(text, self.viewer.say)

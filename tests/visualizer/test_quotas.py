@@ -1,0 +1,120 @@
+"""What one address may have at once, and that others have room beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from tests.visualizer.pages import HOST, ORIGIN, SCENARIO, Page, Socket
+from visualizer import clients
+from visualizer.clients import client_of
+from visualizer.definitions import new_lab
+from visualizer.hub import ROOMS
+from visualizer.wire import Refused
+
+
+def scope(peer: str | None, forwarded: str = "") -> dict[str, Any]:
+    return {"client": (peer, 1) if peer else None, "headers": [(b"x-forwarded-for", forwarded.encode())] if forwarded else []}
+
+
+@pytest.mark.parametrize(
+    ("trusted", "peer", "forwarded", "counted"),
+    [
+        ([], "203.0.113.9", "198.51.100.7", "203.0.113.9"),
+        (["127.0.0.1/32"], "203.0.113.9", "198.51.100.7", "203.0.113.9"),
+        (["127.0.0.1/32"], "127.0.0.1", "198.51.100.7", "198.51.100.7"),
+        (["127.0.0.1/32"], "127.0.0.1", "1.1.1.1, 198.51.100.7", "198.51.100.7"),
+        (["127.0.0.1/32", "10.0.0.0/8"], "127.0.0.1", "1.1.1.1, 198.51.100.7, 10.2.3.4", "198.51.100.7"),
+        (["127.0.0.1/32"], "127.0.0.1", "", "127.0.0.1"),
+        (["127.0.0.1/32"], "127.0.0.1", "nonsense", ""),
+        ([], "2001:db8:1:2:3:4:5:6", "", "2001:db8:1:2::/64"),
+        ([], "::ffff:203.0.113.9", "", "203.0.113.9"),
+        ([], None, "198.51.100.7", ""),
+    ],
+)
+def test_whose_request_it_is(settings, trusted, peer, forwarded, counted):
+    settings.TRUSTED_PROXIES = trusted
+    assert client_of(scope(peer, forwarded)) == counted
+
+
+async def open_as(hub: Any, name: str, lab_id: str) -> str:
+    """Open a lab for this address; why not, when it is refused."""
+    clients.client.set(name)
+    try:
+        await hub.room(lab_id)
+        return ""
+    except Refused as refused:
+        return refused.error
+
+
+@pytest.fixture
+async def many(hub):
+    """Makes labs of the small scenario."""
+
+    async def make(count: int) -> list[str]:
+        return [(await sync_to_async(new_lab)({"yaml": SCENARIO})).lab.pk for _ in range(count)]
+
+    return make
+
+
+async def test_of_300_labs_opened_at_once_no_more_than_there_are_places_are(hub, many, monkeypatch):
+    monkeypatch.setattr("visualizer.casting.Runner", lambda hub, room, stored: Still())
+    answers = await asyncio.gather(*(asyncio.create_task(open_as(hub, f"10.0.0.{number % 30}", lab)) for number, lab in enumerate(await many(300))))
+    assert len(hub.rooms) == answers.count("") == ROOMS
+    assert {answer for answer in answers if answer} == {f"This server process shows {ROOMS} labs already."}
+
+
+class Still:
+    """A part that runs nothing."""
+
+    session = None
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    async def tick(self) -> None:
+        """Nothing to look after."""
+
+
+async def test_one_client_does_not_take_every_place(hub, many, monkeypatch):
+    monkeypatch.setattr(clients, "OPEN_LABS_PER_CLIENT", 2)
+    first, second, third = await many(3)
+    assert await open_as(hub, "10.0.0.1", first) == await open_as(hub, "10.0.0.1", second) == ""
+    assert "from your address" in await open_as(hub, "10.0.0.1", third)
+    assert await open_as(hub, "10.0.0.1", first) == "", "one that is open already"
+    assert await open_as(hub, "10.0.0.2", third) == ""
+
+
+async def test_a_socket_that_says_nothing_is_closed(made, monkeypatch):
+    monkeypatch.setattr("visualizer.sockets.FIRST_MESSAGE_S", 0.2)
+    from labsite.asgi import application
+
+    for path in (f"/ws/labs/{made.lab.pk}/", "/ws/answers/"):
+        socket = Socket(application, path, headers=[(b"host", HOST.encode()), ORIGIN])
+        await socket.connect()
+        assert "Nothing was said" in await socket.receive_from()
+        assert (await socket.receive_output())["type"] == "websocket.close"
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await asyncio.sleep(0)
+    monkeypatch.undo()
+    assert (await page.command(do="link.cut", link="a -> b"))["ok"]
+    await page.close()
+
+
+async def test_sockets_of_one_client_are_bounded(made, monkeypatch):
+    monkeypatch.setattr(clients, "SOCKETS_PER_CLIENT", 2)
+    pages = [Page(made.lab.pk) for _ in range(3)]
+    for page in pages[:2]:
+        await page.open()
+    connected, _ = await pages[2].socket.connect()
+    assert not connected
+    await pages[0].close()
+    again = Page(made.lab.pk)
+    await again.open()
+    for page in (pages[1], again):
+        await page.close()
+    assert not clients.sockets
