@@ -95,14 +95,14 @@ def write_traces(worlds: dict[str, World], folder: Path) -> list[TraceInput]:
 
 
 def worked_cases(patch: pytest.MonkeyPatch) -> dict[str, tuple[Any, Any, list[Any]]]:
-    """Trace, scenario and failovers of every worked case, by name: what the counting's own tests count."""
-    seen: dict[str, tuple[Any, Any, list[Any]]] = {}
+    """Trace, scenario and failovers of every worked case, by name: what the counting's own tests count, of each trace as it is in the end."""
+    seen: dict[int, tuple[str, tuple[Any, Any, list[Any]]]] = {}
     count_run = trace_builder.count_run
 
     def recording(trace: Any, scenario: Any, *more: Any) -> Any:
         counted = count_run(trace, scenario, *more)  # a case about contradictions raises here, and is none for Spark
         if scenario.family in ("replicated-subscriptions", "tenant-migration"):
-            seen[f"case-{len(seen):03}-{current[0]}"] = (trace, scenario, counted.failovers)
+            seen[id(trace)] = (current[0], (trace, scenario, counted.failovers))
         return counted
 
     current = [""]
@@ -112,7 +112,7 @@ def worked_cases(patch: pytest.MonkeyPatch) -> dict[str, tuple[Any, Any, list[An
             if name.startswith("test_") and inspect.isfunction(function) and not inspect.signature(function).parameters and not hasattr(function, "hypothesis"):
                 current[0] = name
                 function()
-    return seen
+    return {f"case-{number:03}-{name}": case for number, (name, case) in enumerate(seen.values())}
 
 
 @pytest.fixture(scope="module")
