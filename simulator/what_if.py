@@ -45,12 +45,12 @@ def looks(scenario: Scenario) -> dict[str, Any]:
 
 def beside(scenario: Scenario, outcomes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The outcomes, the first being the real one, with their cases in the order of its cases: each with its `label` and `at_us`, `figures` (null where it did not come about), and what
-    the change did: `difference` in words, `harm` (a list of integers, small is good; null where nobody can say) and `helps`."""
+    the change did: `difference` in words, `harm` (a list of integers, small is good; null where nobody can say), `helps`, and what it `assumes` that was not so (null for advice that could have been followed)."""
     compared = protocol_of(scenario).compared
     names = [figure.name for figure in compared.figures]
 
-    def told(real: dict[str, Any], other: dict[str, Any] | None) -> dict[str, Any]:
-        place = {name: real[name] for name in ("label", "at_us")}
+    def told(key: str, real: dict[str, Any], other: dict[str, Any] | None) -> dict[str, Any]:
+        place = {**{name: real[name] for name in ("label", "at_us")}, "assumes": compared.assumes(real, key)}
         if other is None:
             return {**place, "figures": None, "difference": compared.missing, "harm": None, "helps": False}
         harm = compared.harm(real, other)
@@ -58,6 +58,6 @@ def beside(scenario: Scenario, outcomes: Sequence[dict[str, Any]]) -> list[dict[
 
     real_cases = outcomes[0]["cases"] if outcomes else []
     return [
-        {**{name: outcome[name] for name in ("key", "name", "digest")}, "cases": [told(real, outcome["cases"][place] if place < len(outcome["cases"]) else None) for place, real in enumerate(real_cases)]}
+        {**{name: outcome[name] for name in ("key", "name", "digest")}, "cases": [told(outcome["key"], real, outcome["cases"][place] if place < len(outcome["cases"]) else None) for place, real in enumerate(real_cases)]}
         for outcome in outcomes
     ]  # fmt: skip

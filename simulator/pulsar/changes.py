@@ -103,11 +103,11 @@ def _two_ways(scenario: Scenario, commands: CommandLog) -> Changed:
 
 
 def _planned(scenario: Scenario, commands: CommandLog) -> Changed:
-    return _moved(scenario, commands, "planned", "planned", "moved as planned, before the region failed", {})
+    return _moved(scenario, commands, "planned", "planned", "planned move before the region failed", {})
 
 
 def _drained(scenario: Scenario, commands: CommandLog) -> Changed:
-    told = "producers stopped, and moved when the other region had been told everything"
+    told = "producers stopped first, consumers moved when the target had every acknowledgement"
     return _moved(scenario, commands, "drained", "drained", told, {"stop-producers": True})
 
 

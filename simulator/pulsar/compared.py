@@ -46,7 +46,20 @@ def _harm(real: Case, other: Case) -> tuple[int, ...]:
     return (0, *(other[name] for name in ("lost", "duplicates", "stranded", "redeliveries")), other["outage_us"] or 0)
 
 
+ASSUMPTIONS = {
+    "planned": "assumes a planned move while the region was still up",
+    "drained": "assumes a planned move while the region was still up",
+    "all-up": "assumes that no region fails",
+}
+"""Changes, by key, that nobody can make when a region crashes without notice."""
+
+
+def _assumes(real: Case, key: str) -> str | None:
+    return ASSUMPTIONS.get(key) if real["mode"] in ("crash", "auto") else None
+
+
 COMPARED = Compared(
     "failover", _cases, FIGURES, _difference, _harm, "the failover did not come about",
     "Nobody moves to another region in this run, so there is nothing to compare. Press O to move the consumers.",
+    _assumes,
 )  # fmt: skip

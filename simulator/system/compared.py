@@ -24,10 +24,16 @@ class Figure:
         return {name: value for name, value in asdict(self).items() if name != "word"}
 
 
+def no_assumption(real: Case, key: str) -> str | None:
+    """Every change could have been made before the run."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Compared:
     """`noun` is what is compared, one by one; `cases(world)` lists them in a world that has run; `figures` are the columns; `difference(real, other)` says in words what a change did;
-    `harm(real, other)` orders outcomes, small is good; `missing` says that a case did not come about, `nothing` that a run has none at all."""
+    `harm(real, other)` orders outcomes, small is good; `missing` says that a case did not come about, `nothing` that a run has none at all. `assumes(real, key)` is what the change of that key assumes which was not so in the real case
+    (a crash cannot be moved ahead of), None for advice that could have been followed."""
 
     noun: str
     cases: Callable[[Any], list[Case]]
@@ -36,6 +42,7 @@ class Compared:
     harm: Callable[[Case, Case], tuple[int, ...]]
     missing: str
     nothing: str
+    assumes: Callable[[Case, str], str | None] = no_assumption
 
 
 def figure_words(figures: Sequence[Figure], real: Case, other: Case) -> list[str]:

@@ -1,6 +1,6 @@
 """“What would have helped”: the run and its changed reruns as a table, in the order in which the lab's page shows them.
 
-Rules: what happened comes first, then what helped most, then what made no difference; figures, words and order come ready (`simulator.what_if`).
+Rules: what happened comes first, then what helped most, then what made no difference, then what assumes a plan that there was not; figures, words and order come ready (`simulator.what_if`).
 """
 
 from __future__ import annotations
@@ -24,19 +24,22 @@ def what_if(run: dict[str, Any], place: int) -> str:
     if not told.get("variants"):
         return ""
     columns = told["columns"]
-    real, changed, same = _in_order(told["variants"], place)
-    most = max([case["figures"][columns[0]["name"]] for _name, case in (real, *changed, *same) if case["figures"]], default=0) or 1
-    rows = [_row(real, columns, most, "real"), *(_row(line, columns, most, "") for line in changed), *(_row(line, columns, most, "same") for line in same)]
+    real, changed, same, assumed = _in_order(told["variants"], place)
+    most = max([case["figures"][columns[0]["name"]] for _name, case in (real, *changed, *same, *assumed) if case["figures"]], default=0) or 1
+    kinds = (("real", [real]), ("", changed), ("same", same), ("assumed", assumed))
+    rows = [_row(line, columns, most, kind) for kind, lines in kinds for line in lines]
     head = "".join(f"<th>{escape(title)}</th>" for title in ("one thing changed", *(column["title"] for column in columns))) + '<th class="left">difference</th>'
     table = scrolling(f'<table class="what-if"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>')
     return f"<section><h2>What would have helped</h2><p>{_headline(changed)}</p>{table}</section>"
 
 
-def _in_order(variants: list[dict[str, Any]], place: int) -> tuple[Line, list[Line], list[Line]]:
-    """The real run, what changed something, the least harmful first, and what changed nothing."""
+def _in_order(variants: list[dict[str, Any]], place: int) -> tuple[Line, list[Line], list[Line], list[Line]]:
+    """The real run, what changed something, the least harmful first, what changed nothing, and what nobody could have done after a crash."""
     real, *others = [(variant["name"], variant["cases"][place]) for variant in variants]
-    changed = sorted((line for line in others if line[1]["difference"] != SAME), key=lambda line: (line[1]["harm"] is None, line[1]["harm"] or []))
-    return real, changed, [line for line in others if line[1]["difference"] == SAME]
+    others.sort(key=lambda line: (line[1]["harm"] is None, line[1]["harm"] or []))
+    advice = [line for line in others if not line[1]["assumes"]]
+    same = [line for line in advice if line[1]["difference"] == SAME]
+    return real, [line for line in advice if line[1]["difference"] != SAME], same, [line for line in others if line[1]["assumes"]]
 
 
 def _headline(changed: list[Line]) -> str:
@@ -56,7 +59,8 @@ def _row(line: Line, columns: list[dict[str, str]], most: int, kind: str) -> str
         cells.append(f"<td>{_figure(value, column['unit'])}{bar}</td>")
     words = "what happened" if kind == "real" else case["difference"]
     mark = f' class="{kind}"' if kind else ""
-    return f'<tr{mark}><th scope="row">{escape(name).replace(" ms", "&nbsp;ms")}</th>{"".join(cells)}<td class="left words">{escape(words)}</td></tr>'
+    assumes = f" <small>({escape(case['assumes'])})</small>" if case["assumes"] else ""
+    return f'<tr{mark}><th scope="row">{escape(name).replace(" ms", "&nbsp;ms")}{assumes}</th>{"".join(cells)}<td class="left words">{escape(words)}</td></tr>'
 
 
 def _figure(value: int | None, unit: str) -> str:

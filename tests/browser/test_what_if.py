@@ -24,7 +24,7 @@ def row(lab, name: str):
 
 def test_the_table_fills_and_says_what_helps_most(lab):
     panel = panel_of(lab)
-    expect(panel).to_contain_text("What helps most: producers stopped")
+    expect(panel).to_contain_text("What helps most: producers stopped first")
     expect(row(lab, "as it was")).to_contain_text("19")
     halved = row(lab, "a snapshot every 1000 ms instead of 2000 ms")
     expect(halved).to_contain_text("9")

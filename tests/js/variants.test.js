@@ -37,3 +37,10 @@ test("each case of a run has its own lines", () => {
   assert.equal(real.label, "second");
   assert.deepEqual(changed[0].harm, [2]);
 });
+
+test("what assumes a planned move comes last after a crash, and is never what helps most", () => {
+  const planned = variant("planned", told([0, 0, 0], { helps: true, assumes: "assumes a planned move while the region was still up" }));
+  const lines = inOrder({ variants: [...answer.variants.slice(0, 4), planned, ...answer.variants.slice(4)] }, 0);
+  assert.deepEqual(lines.assumed.map(({ key }) => key), ["planned"]);
+  assert.equal(mostHelpful(lines).key, "best");
+});

@@ -126,8 +126,23 @@ def test_a_variant_gives_the_same_however_it_is_cut():
     ],
 )
 def test_differences_are_said_in_words(other, words):
-    real = {"duplicates": 7, "redeliveries": 0, "stranded": 0, "lost": 0, "outage_us": 100_000, "first_delivery_us": 5, "moved": True, "markers": 9, "label": "s from a to b", "at_us": 5}
+    real = {"duplicates": 7, "redeliveries": 0, "stranded": 0, "lost": 0, "outage_us": 100_000, "first_delivery_us": 5, "mode": "crash", "moved": True, "markers": 9, "label": "s from a to b", "at_us": 5}
     outcomes = [{"key": key, "name": key, "digest": "", "cases": cases} for key, cases in (("real", [real]), ("other", [] if other is None else [{**real, **other}]))]
     [told] = beside(load_scenario("region-down"), outcomes)[1]["cases"]
     assert told["difference"] == words
     assert told["helps"] == (other is not None and "fewer twice" in words and "lost" not in words)
+
+
+def test_after_a_crash_a_planned_move_is_told_with_what_it_assumes():
+    scenario = load_scenario("region-down")
+    wanted = [variant for variant in variants(scenario, []) if variant.key in ("as-it-was", "period-halved", "planned", "drained")]
+    told = {one["key"]: one["cases"][0]["assumes"] for one in beside(scenario, [outcome(variant) for variant in wanted])}
+    assert told["planned"] == told["drained"] == "assumes a planned move while the region was still up"
+    assert told["as-it-was"] is told["period-halved"] is None
+
+
+def test_after_a_planned_move_draining_it_is_advice():
+    scenario = load_scenario("fail-over-and-back")
+    wanted = [variant for variant in variants(scenario, []) if variant.key in ("as-it-was", "drained")]
+    told = beside(scenario, [outcome(variant) for variant in wanted])
+    assert [one["cases"][0]["assumes"] for one in told] == [None] * len(wanted)

@@ -1,4 +1,4 @@
-/** What would have helped, put in order for reading: the real run first, then what helped most, then what made no difference. */
+/** What would have helped, put in order for reading: the real run first, then what helped most, then what made no difference, then what assumes a plan that there was not. */
 
 const NO_DIFFERENCE = "no difference";
 
@@ -13,17 +13,19 @@ const NO_DIFFERENCE = "no difference";
  * @property {string} difference in words
  * @property {number[] | null} harm small is good, the first number that differs decides; null where nobody can say
  * @property {boolean} helps
+ * @property {string | null} [assumes] what it assumes that was not so: no advice, listed last
  */
 
 /**
  * @param {{variants: {key: string, name: string, cases: object[]}[]}} answer of what-if.json
  * @param {number} place of the case
- * @returns {{real: Line | null, changed: Line[], same: Line[]}} changed: most helpful first
+ * @returns {{real: Line | null, changed: Line[], same: Line[], assumed: Line[]}} changed: most helpful first; assumed: what nobody could have done, likewise
  */
 export function inOrder({ variants }, place) {
   const [real = null, ...others] = variants.map(({ key, name, cases }) => ({ key, name, ...cases[place] }));
-  const changed = others.filter((line) => line.difference !== NO_DIFFERENCE).sort(byHarm);
-  return { real, changed, same: others.filter((line) => line.difference === NO_DIFFERENCE) };
+  const advice = others.filter((line) => !line.assumes);
+  const changed = advice.filter((line) => line.difference !== NO_DIFFERENCE).sort(byHarm);
+  return { real, changed, same: advice.filter((line) => line.difference === NO_DIFFERENCE), assumed: others.filter((line) => line.assumes).sort(byHarm) };
 }
 
 function byHarm({ harm: one }, { harm: other }) {

@@ -65,12 +65,12 @@ function make(section, { document, window, requests, base, getState, say, wake }
     return element(document, "p.lead-in", {}, words);
   }
 
-  function table({ real, changed, same }) {
+  function table({ real, changed, same, assumed }) {
     const first = answer.columns[0].name;
-    const most = Math.max(1, ...[real, ...changed].map((line) => line.figures?.[first] ?? 0));
+    const most = Math.max(1, ...[real, ...changed, ...assumed].map((line) => line.figures?.[first] ?? 0));
     const titles = [element(document, "th", { scope: "col", text: "changed" }), ...answer.columns.map(({ title }, at) => element(document, at ? "th.detail" : "th", { text: title, scope: "col" }))];
     const head = element(document, "tr", {}, [...titles, element(document, "th.words", { text: "difference", scope: "col" }), element(document, "th", { scope: "col", text: "as a lab" })]);
-    const rows = [rowOf(real, real, most, "real"), ...changed.map((line) => rowOf(line, real, most, "")), ...same.map((line) => rowOf(line, real, most, "same"))];
+    const rows = [rowOf(real, real, most, "real"), ...changed.map((line) => rowOf(line, real, most, "")), ...same.map((line) => rowOf(line, real, most, "same")), ...assumed.map((line) => rowOf(line, real, most, "assumed"))];
     return element(document, "div.scrolls", { tabindex: 0, role: "region", "aria-label": "Table of changed runs" }, [element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)])]);
   }
 
@@ -78,7 +78,7 @@ function make(section, { document, window, requests, base, getState, say, wake }
     const cells = answer.columns.map(({ name, unit }, at) => figureCell(line.figures?.[name] ?? null, real.figures[name], unit, at ? 0 : most));
     const words = kind === "real" ? "what happened" : line.difference;
     return element(document, `tr${kind ? `.${kind}` : ""}`, {}, [
-      element(document, "th", { scope: "row", text: line.name }),
+      element(document, "th", { scope: "row" }, [line.name, ...(line.assumes ? [element(document, "span.quiet", { text: ` (${line.assumes})` })] : [])]),
       ...cells,
       element(document, "td.words", { text: words }),
       element(document, "td", {}, [opener(line, real)]),
