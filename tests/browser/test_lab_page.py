@@ -251,3 +251,42 @@ def test_an_event_is_gone_to_by_its_number(lab):
     lab.page.keyboard.type("#700")
     lab.page.keyboard.press("Enter")
     lab.until(f"state.at_us === {row['at_us']}")
+
+
+def test_an_open_dialog_pauses_playback_and_speaks_of_the_instant_shown(lab):
+    lab.seek(4_000_000)
+    lab.page.keyboard.press("Space")
+    lab.until("state.playing")
+    lab.page.keyboard.press("o")
+    dialog = lab.page.locator("[data-part=failover-dialog]")
+    lab.until("!state.playing")
+    at_us = lab.state("state.at_us")
+    expect(dialog.locator("[data-part=failover-forecast]")).to_contain_text(f"At {at_us / 1e6:.3f} s")
+    target = dialog.locator("[name=to]").input_value()
+    duplicates = lab.state(f"state.view.forecast.billing.to['{target}'].duplicates")
+    expect(dialog.locator("[data-part=failover-forecast]")).to_contain_text(f"{duplicates} message")
+    lab.page.keyboard.press("Escape")
+    lab.until("state.playing")
+    lab.page.keyboard.press("Space")
+    lab.until("!state.playing")
+    lab.page.keyboard.press("o")
+    lab.page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    assert lab.state("state.playing") is False, "what stood still before stands still after"
+
+
+def test_running_past_the_scenarios_end_is_asked_first(lab):
+    end_us = lab.state("state.welcome.until_us")
+    lab.seek(end_us)
+    dialog = lab.page.locator("[data-part=question-dialog]")
+    lab.page.keyboard.press("Space")
+    expect(dialog).to_be_visible()
+    expect(dialog).to_contain_text("The scenario ends at 10.000 s")
+    lab.page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    assert lab.state("state.at_us") == end_us and lab.state("state.playing") is False
+    lab.page.keyboard.press("Space")
+    dialog.get_by_role("button", name="Run past 10.000 s").press("Enter")
+    lab.until(f"state.at_us > {end_us}")
+    lab.page.keyboard.press("Space")
+    lab.until("!state.playing")

@@ -17,7 +17,7 @@ from django_tasks_db.models import DBTaskResult
 
 from labsite import report_worker
 from spark_reports.session import JavaMissing
-from visualizer.definitions import new_lab
+from visualizer.definitions import new_lab, read_scenario
 from visualizer.reports.models import Report
 
 pytestmark = pytest.mark.django_db
@@ -55,6 +55,13 @@ def test_the_owner_asks_and_the_task_is_queued(made: Any) -> None:
     assert queued.args_kwargs["args"] == [report.pk, 1]
     page = Client().get(answer.json()["url"])
     assert page.status_code == 200 and b"Waiting for the worker." in page.content
+
+
+def test_a_report_ends_at_the_scenarios_end_unless_asked_otherwise(made: Any) -> None:
+    scenario = read_scenario(made.lab.scenario_text, made.lab.seed)
+    type(made.lab).objects.filter(pk=made.lab.pk).update(furthest_us=2 * scenario.until_us)
+    answer = post(f"/labs/{made.lab.pk}/reports/", made.token)
+    assert Report.objects.get(pk=answer.json()["id"]).until_us == scenario.until_us
 
 
 def test_others_are_refused_in_words(made: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.module_loading import import_string
 
+from visualizer.definitions import read_scenario
 from visualizer.models import Lab
 from visualizer.reports.models import Report
 from visualizer.wire import LATEST_US, Refused, json_object
@@ -33,7 +34,7 @@ def check_owner(lab: Lab, request: HttpRequest, body: dict[str, Any]) -> None:
 
 
 def ask_for_report(lab: Lab, body: dict[str, Any], site: str) -> Report:
-    """Store and queue a report about everything that the lab has run, or, when it has not run yet, about the whole scenario.
+    """Store and queue a report about the lab's run up to `until_us`, by default the scenario's end. Raises Refused.
 
     `site` is the address that the page links to, from wherever it is opened.
     """
@@ -44,7 +45,7 @@ def ask_for_report(lab: Lab, body: dict[str, Any], site: str) -> Report:
     if waiting >= WAITING_MOST:
         raise Refused("too-many", f"{waiting} reports of this lab are being made already.", "Wait for one of them, or cancel one.")
     report = Report.objects.create(
-        lab=lab, title=lab.title, scenario_text=lab.scenario_text, seed=lab.seed, commands=lab.command_log, until_us=until_us or lab.furthest_us, site=site
+        lab=lab, title=lab.title, scenario_text=lab.scenario_text, seed=lab.seed, commands=lab.command_log, until_us=until_us or read_scenario(lab.scenario_text, lab.seed).until_us, site=site
     )
     queue(report)
     return report

@@ -1,5 +1,6 @@
 /** The head of the page: who watches, the report, keys, the legend. */
 
+import { seconds } from "../model/format.js";
 import { isGroupLab } from "../model/groups.js";
 import { hasPeers, takesSnapshots } from "../model/possible.js";
 import { keyGroupsOf } from "../transport/keys.js";
@@ -8,7 +9,7 @@ import { writeGroupLegend } from "../render/group_legend.js";
 import { writeLegend } from "../render/legend.js";
 import { makeShare } from "./share.js";
 
-export function makeHeader(document, root, { window, requests, base, token, getState, say, appearance }) {
+export function makeHeader(document, root, { window, requests, base, token, getState, say, ask, appearance }) {
   const viewers = required(root, "[data-part=viewers]");
   const seed = required(root, "[data-part=seed]");
   const watch = required(root, "[data-part=watch]");
@@ -38,15 +39,33 @@ export function makeHeader(document, root, { window, requests, base, token, getS
   required(root, "[data-act=help]").addEventListener("click", acts.help);
   required(help, "[data-act=help-close]").addEventListener("click", () => help.close());
   makeShare(root, { window, requests, base, token, getState, say });
-  required(root, "[data-act=report]").addEventListener("click", report);
+  required(root, "[data-act=report]").addEventListener("click", chooseReport);
 
-  async function report() {
+  /** A report ends at the scenario's end; of a lab that has run past it the owner may want all. */
+  function chooseReport() {
+    const { welcome, view } = getState();
+    const until_us = welcome?.until_us;
+    if (!welcome?.owner || !view || view.furthest_us <= until_us) {
+      report();
+      return;
+    }
+    ask({
+      title: "Report up to when?",
+      words: `The scenario ends at ${seconds(until_us)} s; this branch has run to ${seconds(view.furthest_us)} s.`,
+      choices: [
+        { says: `To the scenario's end, ${seconds(until_us)} s`, act: () => report() },
+        { says: `To ${seconds(view.furthest_us)} s`, act: () => report({ until_us: view.furthest_us }) },
+      ],
+    });
+  }
+
+  async function report(more = {}) {
     if (!getState().welcome?.owner) {
       say({ error: "Only who opened this lab can ask for its report.", hint: "Take a copy to have a lab of your own at this instant.", tone: "plain" });
       return;
     }
     try {
-      const made = await requests.post(`${base}reports/`, { token });
+      const made = await requests.post(`${base}reports/`, { token, ...more });
       if (made?.url) window.location.assign(made.url);
       else say({ error: "The report is queued.", tone: "plain" });
     } catch (reason) {

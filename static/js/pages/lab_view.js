@@ -20,11 +20,13 @@ import { themeFor } from "../render/theme.js";
 import { makeTold } from "../render/told.js";
 import { makeTimeSection } from "../render/time_section.js";
 import { makeControls } from "../transport/controls.js";
+import { makeQuestion } from "../transport/question_dialog.js";
 import { letGoOfClickedButtons, listenToKeys } from "../transport/keys.js";
 import { makeAppearance } from "./appearance.js";
 import { makeBeginning } from "./beginning.js";
 import { makeBranches } from "./branches.js";
 import { makeChoices } from "./choices.js";
+import { makeDialogs } from "./dialogs.js";
 import { makeEventPanel } from "./event_panel.js";
 import { makeFaults } from "./faults.js";
 import { makeFooter } from "./footer.js";
@@ -44,6 +46,8 @@ export function makeView(parts) {
   const { document, root, window, link, tiles, getState, getWatched, choose, wake } = parts;
   const notices = makeNotices(document, root);
   const say = (notice) => notices.say(notice);
+  const ask = makeQuestion(document, root);
+  const dialogs = makeDialogs(document, window, { link, getState });
   const states = makeStates({ document, root, window, notices, getState });
   // heights are asked of the page once per state: asking in every animation frame would lay it out each time
   let measured = {};
@@ -56,13 +60,13 @@ export function makeView(parts) {
   const appearance = makeAppearance(document, root, window, redraw);
   const lights = makeLights({ ...parts, say, redraw });
   const looks = makeLooks({ ...parts, say, lights, onFollow: (producer, number) => controls.followMessage(producer, number) });
-  const faults = makeFaults({ ...parts, say, onMarker: looks.showMarker, onInside: looks.showInside });
+  const faults = makeFaults({ ...parts, getState: dialogs.state, say, onMarker: looks.showMarker, onInside: looks.showInside });
   const stage = makeStage(document, root, { ...faults.on, onThing: looks.showThing, onChange: wake, say: (thing) => wordsOfThing(getState(), getWatched(), thing) }, tiles);
   const group_stage = makeGroupStage(document, root, { onThing: faults.on.onGroupThing, onChange: wake, say: (thing) => groupThingWords(getState(), getWatched(), thing) });
   const picture = makeMainPicture(root, getState, stage, group_stage);
   const plotly = lazyPlotly(document, window, root.dataset.plotly, wake);
   const time = makeTimeSection(root, { onMarker: looks.showMarker, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, plotly, makePassages({ get: parts.requests.get, base: parts.base, onAnswer: wake }));
-  const controls = makeControls(root, link, say);
+  const controls = makeControls(root, link, say, ask);
   const landmarks = makeLandmarks({ get: parts.requests.get, base: parts.base, onAnswer: wake });
   const footer = makeFooter(root, link, getState, getWatched, landmarks);
   const events = makeEventPanel({ ...parts, say, looks, lights });
@@ -75,7 +79,7 @@ export function makeView(parts) {
   const mirror = makeMirror(document, root);
   const choices = makeChoices(document, root, { choose });
   const partitions = makePartitions(document, root, { onTopic: (topic) => choose({ topic }), onFold: redraw });
-  const header = makeHeader(document, root, { ...parts, say, appearance });
+  const header = makeHeader(document, root, { ...parts, say, ask, appearance });
   const beginning = makeBeginning(root, controls.acts.playPause);
   const branches = makeBranches(document, root, { link, getState, say });
   const story = makeStoryPlayer({ ...parts, say, light: lightBeat, onRoom: redraw });
@@ -148,6 +152,7 @@ export function makeView(parts) {
     mirror.update(state, watched, wall_ms);
     const owed = events.update(state, theme, ratio, wall_ms);
     states.update(state);
+    dialogs.update(state);
     return (state.playing && flying) || owed || curve_owed;
   }
 

@@ -3,7 +3,7 @@
 import { element, required } from "../render/dom.js";
 import { COMMANDS, commandOf } from "../model/commands.js";
 import { consequencesOf } from "../model/consequences.js";
-import { capitalised } from "../model/format.js";
+import { capitalised, seconds } from "../model/format.js";
 import { lanesOf, topicsOf, subscriptionsOf } from "../model/state.js";
 
 const HINTS = {
@@ -50,7 +50,8 @@ export function makeCommandForm(document, dialog, { getState, getWatched, onComm
   }
 
   function tell() {
-    says.textContent = consequencesOf(read(), getState(), getWatched());
+    const words = consequencesOf(read(), getState(), getWatched());
+    says.textContent = words && `At ${seconds(getState().at_us)} s: ${words}`;
   }
 
   function fill(name, preset) {

@@ -8,8 +8,9 @@ import { placeOfSpeed, SPEEDS, speedText, speedWords } from "./speeds.js";
  * @param {HTMLElement} root
  * @param {ReturnType<import("./lab_link.js").makeLabLink>} link
  * @param {(notice: object) => void} say
+ * @param {ReturnType<import("./question_dialog.js").makeQuestion>} ask
  */
-export function makeControls(root, link, say) {
+export function makeControls(root, link, say, ask) {
   const play = required(root, "[data-act=play]");
   const now = required(root, "[data-part=now]");
   const speed = required(root, "[data-part=speed]");
@@ -63,8 +64,21 @@ export function makeControls(root, link, say) {
     for (const name of welcome?.names?.subscriptions ?? []) offer(JSON.stringify({ subscription: name }), `subscription ${name}`);
   }
 
+  /** At the scenario's end nothing more is planned: running on is asked first. */
+  function playPause() {
+    const until_us = state?.welcome?.until_us;
+    if (state?.playing) link.pause();
+    else if (!state?.welcome?.owner || state.at_us !== until_us) link.play(chosenSpeed());
+    else
+      ask({
+        title: `The scenario ends at ${seconds(until_us)} s`,
+        words: "Running on is possible: clients and brokers go on as they are, and nothing more is planned.",
+        choices: [{ says: `Run past ${seconds(until_us)} s`, act: () => link.play(chosenSpeed()) }],
+      });
+  }
+
   const acts = {
-    playPause: () => (state?.playing ? link.pause() : link.play(chosenSpeed())),
+    playPause,
     step: () => step(link.step),
     stepBack: () => step(link.stepBack),
     nextFilter: () => {

@@ -3,7 +3,7 @@
 import { element, required } from "../render/dom.js";
 import { lanesOf } from "../model/state.js";
 import { isUp } from "../model/watched.js";
-import { counted } from "../model/format.js";
+import { counted, seconds } from "../model/format.js";
 
 const MODES = {
   crash: "The clients die with their region: acknowledgements and data on the wire are lost.",
@@ -31,7 +31,7 @@ export function makeFailoverDialog(document, dialog, { getState, getWatched, onC
     if (!stillUp(field("from").value)) required(dialog, "[data-part=also-crash]").hidden = true;
     const figures = getState().view?.forecast?.[getWatched().subscription];
     const to = figures?.from === field("from").value ? figures.to[field("to").value] : null;
-    forecast.textContent = to && mode === "crash" ? `At this instant: ${counted(to.duplicates, "message")} would come twice, ${to.stranded} stranded, ${to.lost} lost.` : "";
+    forecast.textContent = to && mode === "crash" ? `At ${seconds(getState().at_us)} s: ${counted(to.duplicates, "message")} would come twice, ${to.stranded} stranded, ${to.lost} lost.` : "";
   }
 
   /** A region that is down, or the one that is left, is no target. */

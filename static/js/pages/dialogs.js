@@ -1,0 +1,44 @@
+/**
+ * What an open dialog does to the lab: the owner's playback pauses and goes on when the dialog closes, so that the figures in it are
+ * those of the instant shown. Who only watches cannot pause: the figures stay those of the instant at which the dialog was opened.
+ */
+
+/**
+ * @param {Document} document
+ * @param {Window} window
+ * @param {{link: ReturnType<import("../transport/lab_link.js").makeLabLink>, getState: () => import("../model/state.js").LabState}} parts
+ */
+export function makeDialogs(document, window, { link, getState }) {
+  const dialogs = [...document.querySelectorAll("dialog")];
+  let seen = null; // the state that the open dialog speaks of
+  let resume_speed = null; // of the playback that a dialog has paused
+  const open = () => dialogs.find((dialog) => dialog.open);
+
+  function changed() {
+    const state = getState();
+    if (open() && seen === null) {
+      seen = state;
+      if (!state.playing || !state.welcome?.owner) return;
+      resume_speed = state.speed;
+      link.pause();
+    } else if (!open()) {
+      seen = null;
+      if (resume_speed !== null) link.play(resume_speed);
+      resume_speed = null;
+    }
+  }
+
+  const observer = new window.MutationObserver(changed);
+  for (const dialog of dialogs) observer.observe(dialog, { attributes: true, attributeFilter: ["open"] });
+
+  return {
+    /** @returns {import("../model/state.js").LabState} what the open dialog speaks of; without one, the present state */
+    state: () => seen ?? getState(),
+    /** The owner's lab has come to rest a frame later than the dialog was opened: its figures follow. */
+    update(state) {
+      if (seen === null || !state.welcome?.owner || (state.at_us === seen.at_us && state.view.branch === seen.view.branch)) return;
+      seen = state;
+      open()?.dispatchEvent(new window.Event("change"));
+    },
+  };
+}

@@ -1,0 +1,23 @@
+/** A question before something that is hard to take back: a title, a sentence, and what can be done, the safe way first and focused. */
+
+import { element, required } from "../render/dom.js";
+
+/**
+ * @param {Document} document
+ * @param {HTMLElement} root holds the dialog
+ * @returns {(asked: {title: string, words: string, choices: {says: string, act: () => void}[]}) => void} the last way out is always “Cancel”
+ */
+export function makeQuestion(document, root) {
+  const dialog = required(root, "[data-part=question-dialog]");
+  return function ask({ title, words, choices }) {
+    required(dialog, "[data-part=question-title]").textContent = title;
+    required(dialog, "[data-part=question-words]").textContent = words;
+    const choose = (act) => () => {
+      dialog.close();
+      act();
+    };
+    const buttons = [...choices, { says: "Cancel", act: () => {} }].map(({ says, act }) => element(document, "button", { type: "button", text: says, onclick: choose(act) }));
+    required(dialog, "[data-part=question-choices]").replaceChildren(...buttons);
+    dialog.showModal();
+  };
+}
