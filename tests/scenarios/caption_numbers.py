@@ -123,6 +123,7 @@ CAPTIONS: dict[str, dict[str, Source]] = {
     "local-subscription-latest": {"33": NAME},
     "new-schema": {**_PIP_433, "2": NAME, "3 s": "commands[2].at"},
     "new-schema-before": {**_PIP_433, "1": NAME, "2": NAME, "3 s": "commands[2].at"},
+    "one-region-only": {"4.93 s": "run:failovers[0].at_us", "eight": "run:failovers[0].lost"},
     "overhead": {"three": _count("topics"), "five": lambda run: run.given("topics.rare.settings.replicatedSubscriptionsSnapshotFrequencyMillis") // 1000},
     "periodic-snapshots": {"3.9 s": "run:failovers[0].at_us"},
     "producers-everywhere": {"three": _count("clusters")},
