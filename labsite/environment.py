@@ -56,6 +56,17 @@ def address(name: str, schemes: tuple[str, ...]) -> str | None:
     return text
 
 
+def number(name: str, default: int, least: int) -> int:
+    """A whole number; unset is the default."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) <= 9) or int(text) < least:
+        PROBLEMS.append((f"{name} is {text[:40]!r}, which is no whole number from {least} on.", f"For example {name}={default}."))
+        return default
+    return int(text)
+
+
 def secret_key(beside: Path) -> str:
     """SECRET_KEY, or one made at the first start and kept in a file that only this user can read."""
     given = os.environ.get("SECRET_KEY", "").strip()

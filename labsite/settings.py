@@ -70,6 +70,9 @@ DATABASE_URL = environment.address("DATABASE_URL", ("sqlite", "postgres", "postg
 DATABASES = {"default": database.settings_of(DATABASE_URL or f"sqlite:///{DATA_DIR / 'lab.sqlite3'}")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+LAB_MEMORY_MB = environment.number("LAB_MEMORY_MB", 2048, 1)
+"""What the labs of one server process may take, estimated. The default leaves half of a 4 GiB server to everything else."""
+
 REDIS_URL = environment.address("REDIS_URL", ("redis", "rediss", "unix"))
 if REDIS_URL:
     # Publish/subscribe rather than the list layer: a frame is wanted now or never, and nothing is dropped silently at 100.

@@ -14,6 +14,7 @@ from simulator.checkpoint import SharedObjects
 from simulator.live_checks import LiveChecks
 from simulator.system.commanding import schedule_command
 from simulator.system.system import System
+from simulator.trace.block import Block
 
 BY_HAND = "run_by_hand"
 """The queue's method for commands given by hand: another future drops those that are not yet due."""
@@ -22,6 +23,11 @@ CHECKPOINT_ROWS_MIN = 16_384
 """Rows between checkpoints at least: about 60 ms to run again, and a run of the hardest mix spends 2 % of its time on them."""
 ROW_BYTES = 40
 """What a row costs in memory, packed; a checkpoint may cost a tenth of that for each row since the last."""
+
+TABLES_BYTES_PER_ROW = 40
+"""Tables of messages and entries, which each branch has of its own, and the live state: about 350 bytes a message, of nine rows."""
+BRANCH_BYTES = 1_000_000
+"""What a branch costs whatever it holds: clusters, clients, views."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,16 @@ class Branch:
         """What the page lists."""
         parent = self.parent.number if self.parent is not None else None
         return {"number": self.number, "parent": parent, "at_us": self.cut_us, "command": self.command, "furthest_us": self.furthest_us}
+
+
+def memory_bytes(branches: list[Branch]) -> int:
+    """An estimate of the memory of these branches of a lab; blocks that they share are counted once."""
+    blocks: dict[Block, int] = {}
+    own_bytes = 0
+    for branch in branches:
+        blocks.update(branch.trace.block_sizes())
+        own_bytes += BRANCH_BYTES + branch.trace.open_bytes + branch.checkpoint_bytes + TABLES_BYTES_PER_ROW * branch.trace.length
+    return sum(blocks.values()) + own_bytes
 
 
 def put_by_hand(runtime: System, entry: dict) -> None:

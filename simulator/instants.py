@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from simulator.scenarios.model import Scenario
     from simulator.world import World
 
+BRANCHES_MAX = 20
+"""Branches of a lab: each may hold as many rows as a lab, and a list of more cannot be overlooked."""
+
 SLICE_EVENTS = 4_000
 """Queue events between looks at the checkpoints in an uncut run."""
 
@@ -83,6 +86,8 @@ class Applying:
     def _begin(self, normal: dict) -> None:
         world = self.world
         if world.now_us < world.furthest_us or world.seq < len(world.trace):
+            if len(world.branches) >= BRANCHES_MAX:
+                raise CommandError("too-many", f"this lab has {BRANCHES_MAX} branches already, the most it may", "go to the end of a branch and play on there, or copy the lab")
             self._parent = world.begin_branch(normal)
         branch = world.present_branch
         self._full_us, branch.full_us = branch.full_us, None  # what comes after may be less now

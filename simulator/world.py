@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import admin, stepping, summary
-from simulator.branch import BY_HAND, Branch, put_by_hand
+from simulator.branch import BY_HAND, Branch, memory_bytes, put_by_hand
 from simulator.checks import Checks
 from simulator.counting.results import CountedRun
 from simulator.instants import SLICE_EVENTS, Advancing, Applying, CommandResult, Seek
@@ -86,6 +86,11 @@ class World(Advancing):
         put_by_hand(self.runtime, entry)
 
     # --- where it stands
+
+    @property
+    def memory_bytes(self) -> int:
+        """An estimate of what it keeps in memory: rows, checkpoints, tables; what branches share is counted once."""
+        return memory_bytes(self._branches)
 
     @property
     def now_us(self) -> int:

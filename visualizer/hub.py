@@ -20,6 +20,7 @@ from visualizer.clients import check_open_labs, client
 from visualizer.comparisons.running import Comparisons
 from visualizer.definitions import scenario_of
 from visualizer.exchange import Exchange
+from visualizer.memory import Memory
 from visualizer.models import Lab
 from visualizer.pump import Pump
 from visualizer.rooms import Room
@@ -57,11 +58,13 @@ class Hub:
     def __init__(self) -> None:
         self.rooms: dict[str, Room] = {}
         self.pump = Pump(self._engine_failed)
-        self.studies = Studies(self.pump)
-        self.comparisons = Comparisons(self.pump)
+        self.memory = Memory(self)
+        self.studies = Studies(self.pump, self.memory.admit)
+        self.comparisons = Comparisons(self.pump, self.memory.admit)
         self._reserved: dict[str, str] = {}  # labs that are being opened, and for which client
         self.saver = Saver()
         self._casting = Casting(self)
+        self.ticks = 0  # seconds of looking after the labs
         self._starting: asyncio.Task[None] | None = None
         self._opening: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Future[Any]] = set()
@@ -152,6 +155,7 @@ class Hub:
             del self._reserved[lab_id]
 
     async def _open_reserved(self, lab_id: str, name: str) -> Room:
+        await self.memory.make_room()
         lab = await store.find(lab_id)
         if lab is None:
             raise Refused("not-found", f"There is no lab {lab_id}.", "Open a new one from the gallery.")
@@ -197,6 +201,8 @@ class Hub:
             await asyncio.sleep(TICK_S)
             for room in list(self.rooms.values()):
                 await self._survived(self._look_after_one(room))
+            self.ticks += 1
+            await self._survived(self.memory.look_each_second())
             await self._survived(self._casting.tick(self.rooms.values()))
 
     async def _survived(self, work: Coroutine[Any, Any, Any]) -> None:
@@ -224,6 +230,13 @@ class Hub:
                 return
             await self._close(room, "")
         self._opening.pop(lab_id, None)
+
+    async def evict(self, room: Room, reason: str) -> None:
+        """Put a lab away for its memory; its pages are told why."""
+        async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
+            if self.rooms.get(room.lab.pk) is room:
+                await room.part.keep_position()
+                await self._close(room, reason)
 
     async def _close(self, room: Room, reason: str) -> None:
         """Take a room out of this process; whoever is in it is told why. Called with the lab's lock held."""

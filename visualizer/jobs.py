@@ -71,8 +71,8 @@ def seek(session: Session, at_us: int | None, seq: int | None) -> Work:
         at_us = world.trace.at_us(seq)
     if at_us > farthest_us:
         raise Refused("too-far", f"{at_us / 1e6:.1f} s is too far ahead.", f"This lab runs to {farthest_us / 1e6:.0f} s at most.")
-    yield from _run_to(session, at_us)
-    yield from _go_to(session, at_us)
+    yield from _run_to(session, at_us, lambda: session.out_of_memory is not None)
+    yield from _go_to(session, min(at_us, world.furthest_us) if session.out_of_memory else at_us)
     session.new_epoch()
     session.listener.position_changed()
 
@@ -86,13 +86,13 @@ def _go_to(session: Session, at_us: int) -> Work:
             yield None
 
 
-def _run_to(session: Session, at_us: int) -> Work:
-    """Run forward to an instant that may lie beyond all that has been run."""
+def _run_to(session: Session, at_us: int, stopped: Callable[[], bool] = lambda: False) -> Work:
+    """Run forward to an instant that may lie beyond all that has been run. What a lab has run before fits again: a rebuilt one is not stopped."""
     world = session.world
     if at_us <= world.furthest_us:
         return
     yield from _go_to(session, world.furthest_us)
-    while session.advance(at_us):
+    while not stopped() and session.advance(at_us):
         yield None
 
 

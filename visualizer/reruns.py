@@ -100,6 +100,11 @@ class Study:
         self.blocked_on = None
         self.words = f"Our own code broke while running {self._left[0].name!r}: {type(error).__name__}: {error}"[:400]
 
+    @property
+    def world(self) -> Any:
+        """The world of the variant that is being run, None between two."""
+        return None if self._rerun is None else self._rerun.world
+
     def refuse(self, words: str) -> None:
         """It is not run, and why."""
         self.words, self._left = words, []
@@ -131,6 +136,10 @@ class Reruns:
             self._pump.remove(self._studies.pop(old))
         if study.state == "running":
             self._pump.add(study)
+
+    def worlds(self) -> list[Any]:
+        """The worlds that run now."""
+        return [study.world for study in self._studies.values()]
 
     def close(self) -> None:
         """The lab is put away: nobody asks any more."""

@@ -58,6 +58,7 @@ class Room:
         # Another engine version may do better: a failure of an older one is forgotten.
         self.failure: dict[str, Any] | None = lab.failure if lab.failure and lab.failure["engine_version"] == ENGINE_VERSION else None
         self.idle_ticks = 0
+        self.used_tick = 0  # second of the hub's in which somebody last asked for something
         self._lasting: dict[str, str] = {}  # what every page is told for as long as it is so, by code
 
     # --- viewers

@@ -34,6 +34,9 @@ logger = logging.getLogger(__name__)
 EPOCHS_PER_RUN = 1_000_000
 """Epochs grow from run to run, so a frame of an earlier process is never taken for a new one."""
 
+FORWARD = frozenset({"play", "seek", "step", "command"})
+"""Requests that may need more memory."""
+
 WATCHER_TICKS = 4
 """Seconds without a word after which another process no longer watches."""
 
@@ -80,6 +83,11 @@ class Runner:
     def watched(self) -> bool:
         return bool(self.room.viewers) or bool(self._watchers)
 
+    @property
+    def evictable(self) -> bool:
+        """Whether the lab could be put away now: it stands still and nobody waits for it."""
+        return self.session.settled and not self.session.playback.playing
+
     def position_changed(self) -> None:
         self._position_due = True
         self.hub.soon(self.keep_position(), "keeping a position")
@@ -89,6 +97,9 @@ class Runner:
     def handle(self, message: dict[str, Any], reply: Reply) -> None:
         session = self.session
         kind = message["type"]
+        self.room.used_tick = self.hub.ticks
+        if session.out_of_memory and kind in FORWARD:
+            raise Refused("memory", session.out_of_memory, "Try again in a minute, or copy the lab's link and come back later.")
         if kind == "play":
             self._play(message.get("speed"))
         elif kind == "pause":

@@ -44,6 +44,7 @@ class Session:
         self._size = SliceSize()
         self._jobs = Waiting()
         self._within_since_s: float | None = None
+        self.out_of_memory: str | None = None  # why no lab of this process runs on, if so
 
     # --- asked from outside, returns at once
 
@@ -211,6 +212,8 @@ class Session:
     @property
     def at_limit(self) -> str | None:
         """Why the lab cannot run further from here; going back is always possible."""
+        if self.out_of_memory:
+            return self.out_of_memory
         world = self.world
         return world.limit_reached if world is not None and world.seq == len(world.trace) else None
 

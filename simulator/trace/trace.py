@@ -259,6 +259,15 @@ class Trace:
         return low
 
     @property
+    def open_bytes(self) -> int:
+        """An estimate of 200 bytes per open row."""
+        return 200 * len(self._open)
+
+    def block_sizes(self) -> dict[Block, int]:
+        """Bytes of each sealed block: branches share them."""
+        return {block: block.size_bytes for block in self._blocks}
+
+    @property
     def size_bytes(self) -> int:
         """Memory of the sealed blocks, and an estimate of 200 bytes per open row."""
-        return sum(block.size_bytes for block in self._blocks) + 200 * len(self._open)
+        return sum(block.size_bytes for block in self._blocks) + self.open_bytes

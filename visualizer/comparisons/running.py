@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -43,10 +44,15 @@ class Source:
 
 
 class Comparisons:
-    def __init__(self, pump: Pump) -> None:
-        self._pump = pump
+    def __init__(self, pump: Pump, admit: Callable[[], None] = lambda: None) -> None:
+        """`admit` raises Refused when there is no memory for another."""
+        self._pump, self._admit = pump, admit
         self._studies: OrderedDict[str, Study] = OrderedDict()
         self._numbers = count(1)
+
+    def worlds(self) -> list[Any]:
+        """The worlds that run now."""
+        return [study.world for study in self._studies.values()]
 
     def of(self, source: Source) -> Study:
         """The study of these inputs, begun when it is new. Raises Refused when too many run."""
@@ -57,6 +63,7 @@ class Comparisons:
         return study
 
     def _begin(self, source: Source) -> Study:
+        self._admit()
         if sum(study.state == "running" for study in self._studies.values()) >= RUNNING:
             raise Refused("too-many", f"{RUNNING} comparisons are being run already.", "Try again in a minute.")
         try:

@@ -27,8 +27,9 @@ KEPT = 200
 
 
 class Studies:
-    def __init__(self, pump: Pump) -> None:
-        self._pump = pump
+    def __init__(self, pump: Pump, admit: Callable[[], None] = lambda: None) -> None:
+        """`admit` raises Refused when there is no memory for another."""
+        self._pump, self._admit = pump, admit
         self._number = 0
         self._running: list[Study] = []
         self._line: deque[tuple[Study, Tell]] = deque()
@@ -42,6 +43,7 @@ class Studies:
             for message in self._kept[key]:
                 tell(message)
             return _nothing_to_cancel
+        self._admit()
         if len(self._line) >= WAITING:
             raise Refused("too-many", f"{WAITING} set-ups wait for their answer already.", "Try again in a minute.")
         told: list[dict[str, Any]] = []
@@ -57,6 +59,10 @@ class Studies:
         self._line.append((study, tell))
         self._move_up()
         return study.cancel
+
+    def worlds(self) -> list[Any]:
+        """The worlds that run now."""
+        return [study.world for study in self._running]
 
     def stop(self) -> None:
         """The process ends, or begins anew: everyone who waits is left by the closing of their socket."""

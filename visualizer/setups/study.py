@@ -47,6 +47,7 @@ class Study:
         self._tell, self._ended = tell, ended
         self._size = SliceSize()
         self._answer: Any = None
+        self.world: Any = None  # of the run under way
         self._error: Exception | None = None
         self._work: Work | None = self._runs(text)
 
@@ -122,7 +123,7 @@ class Study:
 
     def _run(self, scenario: Any, failure: Failure) -> Work:
         """One run to its end; the figures of its fail-over."""
-        world = yield Wait(_build(scenario))
+        world = self.world = yield Wait(_build(scenario))
         while world.advance(scenario.until_us, self._size.take()):
             yield None
         if world.limit_reached:
