@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from django.conf import settings
+from django.utils.crypto import salted_hmac
 
 from visualizer.wire import Refused
 
@@ -34,11 +35,20 @@ REPORTS_PER_CLIENT = 30
 IPV6_NETWORK_BITS = 64
 """Of an address: what a provider gives to one household."""
 
+KEY_LENGTH = 16
+"""Characters of a stored address's keyed hash."""
+
 client: ContextVar[str] = ContextVar("client", default="")
-"""The address of the request or socket at hand; empty where there is none (a Unix socket, a test)."""
+"""The address of the request or socket at hand; empty where there is none (a Unix socket, a test): nothing is bounded then."""
 
 sockets: Counter[str] = Counter()
 """Open sockets in this process, by address."""
+
+
+def client_key() -> str:
+    """What is stored of the address at hand: enough to count by, and no address."""
+    name = client.get()
+    return salted_hmac("failover-lab.client", name).hexdigest()[:KEY_LENGTH] if name else ""
 
 
 def client_of(scope: dict[str, Any]) -> str:
@@ -84,7 +94,7 @@ class KnownClients:
         client.set(name)
         if scope["type"] != "websocket":
             return await self.application(scope, receive, send)
-        if sockets[name] >= SOCKETS_PER_CLIENT:
+        if name and sockets[name] >= SOCKETS_PER_CLIENT:
             return await send({"type": "websocket.close", "code": 1013})
         sockets[name] += 1
         try:
@@ -97,5 +107,5 @@ class KnownClients:
 
 def check_open_labs(opened: int) -> None:
     """Raise Refused when this client has too many labs open."""
-    if opened >= OPEN_LABS_PER_CLIENT:
+    if client.get() and opened >= OPEN_LABS_PER_CLIENT:
         raise Refused("too-many", f"{OPEN_LABS_PER_CLIENT} labs are open from your address already.", "Close the pages of some; a lab is put away a minute after its last page.")

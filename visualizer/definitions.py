@@ -7,13 +7,17 @@ since it is frozen; reading a text takes tens of milliseconds, so it happens in 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.utils import timezone
 
 from simulator import ENGINE_VERSION, load_scenario, load_scenario_text, scenario_names
 from simulator.what_if import variants
+from visualizer import clients
+from visualizer.clients import client_key
 from visualizer.models import Lab, LabCommand, fresh_token, hash_of
 from visualizer.scenario_reading import read_in_turn
 from visualizer.wire import Refused
@@ -91,6 +95,19 @@ def _overrides(given: Any) -> tuple[tuple[str, str], ...]:
 def _room_for_one_more() -> None:
     if Lab.objects.count() >= LABS_KEPT:
         raise Refused("full", f"This site holds {LABS_KEPT:,} labs.", "Delete those that you no longer need; its operator may delete old ones.")
+    _room_for_this_client()
+
+
+def _room_for_this_client() -> None:
+    """Raise Refused when who asks has made too many labs."""
+    own = client_key()
+    if not own:
+        return
+    labs = Lab.objects.filter(client=own)
+    if labs.count() >= clients.LABS_PER_CLIENT:
+        raise Refused("full", f"{clients.LABS_PER_CLIENT:,} labs from your address are kept.", "Delete those that you no longer need: My labs, the menu of a lab, Delete.")
+    if labs.filter(created_at__gt=timezone.now() - timedelta(hours=1)).count() >= clients.LABS_PER_HOUR:
+        raise Refused("too-many", f"{clients.LABS_PER_HOUR} labs were made from your address within an hour.", "Use one of them (My labs lists them), or try again later.")
 
 
 def copy_of(lab: Lab, at_us: int = 0) -> NewLab:
@@ -147,6 +164,7 @@ def _store(scenario: Any, at_us: int = 0) -> NewLab:
         scenario_text=scenario.canonical_text,
         seed=scenario.seed,
         engine_version=ENGINE_VERSION,
+        client=client_key(),
         token_hash=hash_of(token),
         position_us=at_us,
         furthest_us=at_us,

@@ -13,6 +13,8 @@ import secrets
 from django.db import models
 from django.utils import timezone
 
+from visualizer.clients import KEY_LENGTH
+
 ID_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 """Without l, o, 0, 1: a link may be read out."""
 
@@ -49,6 +51,7 @@ class Lab(models.Model):
     scenario_text = models.TextField(help_text="canonical YAML")
     seed = models.BigIntegerField()
     engine_version = models.CharField(max_length=50)
+    client = models.CharField(max_length=KEY_LENGTH, blank=True, default="", db_index=True, help_text="whose quota it counts for (`visualizer.clients`)")
     token_hash = models.CharField(max_length=64)
     created_at = models.DateTimeField(auto_now_add=True)
     used_at = models.DateTimeField(default=timezone.now, help_text="when it was last opened or moved")

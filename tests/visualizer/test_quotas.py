@@ -107,13 +107,14 @@ async def test_a_socket_that_says_nothing_is_closed(made, monkeypatch):
 
 async def test_sockets_of_one_client_are_bounded(made, monkeypatch):
     monkeypatch.setattr(clients, "SOCKETS_PER_CLIENT", 2)
-    pages = [Page(made.lab.pk) for _ in range(3)]
+    pages, again = [Page(made.lab.pk) for _ in range(3)], Page(made.lab.pk)
+    for page in (*pages, again):
+        page.socket.scope["client"] = ("203.0.113.9", 1)
     for page in pages[:2]:
         await page.open()
     connected, _ = await pages[2].socket.connect()
     assert not connected
     await pages[0].close()
-    again = Page(made.lab.pk)
     await again.open()
     for page in (pages[1], again):
         await page.close()

@@ -19,6 +19,7 @@ from django.db.models.signals import post_delete
 from django.dispatch import receiver
 from django.utils import timezone
 
+from visualizer.clients import KEY_LENGTH
 from visualizer.models import ID_LENGTH, Lab, fresh_lab_id
 
 SILENT_FOR_S = 15
@@ -41,6 +42,7 @@ class Report(models.Model):
     id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=fresh_lab_id, editable=False)
     lab = models.ForeignKey(Lab, on_delete=models.CASCADE, related_name="reports")
     created_at = models.DateTimeField(auto_now_add=True)
+    client = models.CharField(max_length=KEY_LENGTH, blank=True, default="", db_index=True, help_text="who asked (`visualizer.clients`)")
     title = models.CharField(max_length=200)
     scenario_text = models.TextField()
     seed = models.BigIntegerField()
@@ -82,6 +84,19 @@ class Report(models.Model):
     def mine(self) -> models.QuerySet[Report]:
         """This row while this attempt is the present one."""
         return Report.objects.filter(pk=self.pk, attempt=self.attempt)
+
+
+def next_report() -> tuple[str, int] | None:
+    """The queued report to make next, and its attempt: of the address whose last report was worked on longest ago."""
+    latest = dict(Report.objects.values_list("client").annotate(models.Max("heard_at")))
+    queued = Report.objects.filter(state=Report.State.QUEUED).values_list("client", "queued_at", "id", "attempt")
+
+    def turn(one: tuple[str, Any, str, int]) -> tuple[bool, Any, Any]:
+        heard_at = latest[one[0]]
+        return heard_at is not None, heard_at or one[1], one[1]
+
+    first = min(queued, key=turn, default=None)
+    return None if first is None else (first[2], first[3])
 
 
 SILENT = "The worker that made this report ended before it was done."

@@ -11,6 +11,8 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.module_loading import import_string
 
+from visualizer import clients
+from visualizer.clients import client_key
 from visualizer.definitions import read_scenario
 from visualizer.models import Lab
 from visualizer.reports.models import Report
@@ -44,8 +46,11 @@ def ask_for_report(lab: Lab, body: dict[str, Any], site: str) -> Report:
     waiting = lab.reports.filter(state__in=(Report.State.QUEUED, Report.State.RUNNING)).count()
     if waiting >= WAITING_MOST:
         raise Refused("too-many", f"{waiting} reports of this lab are being made already.", "Wait for one of them, or cancel one.")
+    client = client_key()
+    if client and Report.objects.filter(client=client, state__in=(Report.State.QUEUED, Report.State.RUNNING)).count() >= clients.REPORTS_PER_CLIENT:
+        raise Refused("too-many", f"{clients.REPORTS_PER_CLIENT} reports are queued or made for your address already.", "Wait for one of them, or cancel one.")
     report = Report.objects.create(
-        lab=lab, title=lab.title, scenario_text=lab.scenario_text, seed=lab.seed, commands=lab.command_log, until_us=until_us or read_scenario(lab.scenario_text, lab.seed).until_us, site=site
+        client=client, lab=lab, title=lab.title, scenario_text=lab.scenario_text, seed=lab.seed, commands=lab.command_log, until_us=until_us or read_scenario(lab.scenario_text, lab.seed).until_us, site=site
     )
     queue(report)
     return report

@@ -1,0 +1,80 @@
+"""Quotas on what is stored for one address: labs made and kept, reports; and whose report is made next."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from labsite import report_worker, tasks
+from tests.visualizer.pages import SCENARIO
+from visualizer import clients
+from visualizer.definitions import copy_of, new_lab
+from visualizer.models import Lab
+from visualizer.reports.models import Report
+from visualizer.reports.requests import ask_for_report
+from visualizer.wire import Refused
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def comes_from():
+    """Sets whose request it is."""
+    yield clients.client.set
+    clients.client.set("")
+
+
+def test_labs_of_an_hour_and_labs_kept_are_bounded_for_each_address(comes_from, monkeypatch):
+    monkeypatch.setattr(clients, "LABS_PER_HOUR", 2)
+    monkeypatch.setattr(clients, "LABS_PER_CLIENT", 3)
+    comes_from("203.0.113.9")
+    first = new_lab({"yaml": SCENARIO}).lab
+    copy_of(first)
+    with pytest.raises(Refused, match="2 labs were made from your address within an hour"):
+        new_lab({"yaml": SCENARIO})
+    comes_from("198.51.100.7")
+    new_lab({"yaml": SCENARIO})
+    comes_from("203.0.113.9")
+    Lab.objects.update(created_at=timezone.now() - timedelta(hours=2))
+    new_lab({"yaml": SCENARIO})
+    with pytest.raises(Refused, match="3 labs from your address are kept") as refused:
+        new_lab({"yaml": SCENARIO})
+    assert "My labs" in refused.value.hint and "Delete" in refused.value.hint
+    first.delete()
+    new_lab({"yaml": SCENARIO})
+    assert "203.0.113" not in str(list(Lab.objects.values_list("client", flat=True)))
+
+
+def test_reports_of_one_address_are_bounded(comes_from, monkeypatch):
+    monkeypatch.setattr(clients, "REPORTS_PER_CLIENT", 2)
+    labs = [new_lab({"yaml": SCENARIO}).lab for _ in range(3)]
+    comes_from("203.0.113.9")
+    for lab in labs[:2]:
+        ask_for_report(lab, {}, "http://testserver")
+    with pytest.raises(Refused, match="2 reports"):
+        ask_for_report(labs[2], {}, "http://testserver")
+    comes_from("198.51.100.7")
+    ask_for_report(labs[2], {}, "http://testserver")
+
+
+def test_thirty_reports_of_one_address_do_not_hold_up_anothers(monkeypatch):
+    lab, made = new_lab({"yaml": SCENARIO}).lab, []
+
+    def queued(client: str) -> Report:
+        return Report.objects.create(lab=lab, client=client, title=client, scenario_text="", seed=1, until_us=1)
+
+    def make(report_id: str, attempt: int) -> str:
+        report = Report.objects.get(pk=report_id)
+        Report.objects.filter(pk=report_id).update(state=Report.State.DONE, heard_at=timezone.now())
+        made.append(report.client)
+        return "done"
+
+    monkeypatch.setattr(report_worker, "make_report", make)
+    asked: list[Any] = [queued("one") for _ in range(30)] + [queued("other"), queued("other"), queued("third")]
+    for report in asked:
+        assert tasks.make_failover_report.call(report.pk, 1) == "done"
+    assert made[:5] == ["one", "other", "third", "one", "other"] and made[5:] == ["one"] * 28
+    assert tasks.make_failover_report.call(asked[0].pk, 1) == "nothing queued"
