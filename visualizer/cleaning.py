@@ -1,0 +1,65 @@
+"""Removing what nobody uses any more: old labs with their commands and reports, and report files without a row.
+
+Rules: a lab is old when it was neither opened nor moved for so many days; rows go a few at a time, so that nobody waits long for
+the database; a lab that a server runs at the moment is in use, so it is never old. Files go after their rows.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.utils import timezone
+
+from visualizer.models import Lab
+from visualizer.reports.models import Report
+
+DAYS_UNUSED = 90
+"""Days after which a lab that nobody has opened or moved counts as old: a term's exercises are still there at its end."""
+
+LABS_AT_ONCE = 50
+"""Labs deleted in one transaction, some 50 ms: shorter than any writer waits for another."""
+
+FRESH_FILE = timedelta(hours=1)
+"""A report's folder younger than this may belong to a row that is being written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What was removed, or would be: numbers, and bytes of orphaned files."""
+
+    labs: int
+    reports: int
+    orphans: int
+    orphan_bytes: int
+
+
+def clean(days: int, dry_run: bool) -> Cleaned:
+    """Remove labs not used for `days` days and files that belong to no report; only count them with `dry_run`."""
+    old = Lab.objects.filter(used_at__lt=timezone.now() - timedelta(days=days)).order_by("used_at")
+    labs, reports = old.count(), Report.objects.filter(lab__in=old.order_by()).count()
+    while not dry_run and (some := list(old.values_list("pk", flat=True)[:LABS_AT_ONCE])):
+        # The condition again: somebody may have opened one of them meanwhile.
+        Lab.objects.filter(pk__in=some, used_at__lt=timezone.now() - timedelta(days=days)).delete()
+    orphans = _orphans()
+    orphan_bytes = sum(_bytes_of(folder) for folder in orphans)
+    if not dry_run:
+        for folder in orphans:
+            shutil.rmtree(folder, ignore_errors=True)
+    return Cleaned(labs, reports, len(orphans), orphan_bytes)
+
+
+def _orphans() -> list[Path]:
+    """Folders of reports whose row is gone."""
+    place = Path(settings.DATA_DIR) / "reports"
+    before_s = (timezone.now() - FRESH_FILE).timestamp()
+    folders = [path for path in sorted(place.iterdir()) if path.is_dir() and path.stat().st_mtime < before_s] if place.is_dir() else []
+    known = set(Report.objects.values_list("pk", flat=True))
+    return [folder for folder in folders if folder.name not in known]
+
+
+def _bytes_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
