@@ -32,6 +32,9 @@ LABS_PER_CLIENT = 2_000
 REPORTS_PER_CLIENT = 30
 """Reports of one address that are queued or made at once; the queue takes turns among addresses."""
 
+STUDIES_PER_CLIENT, COMPARISONS_PER_CLIENT = 3, 2
+"""Set-ups of one address that are asked about at once, of some twenty in line; comparisons that run for it, of four."""
+
 IPV6_NETWORK_BITS = 64
 """Of an address: what a provider gives to one household."""
 
@@ -109,3 +112,9 @@ def check_open_labs(opened: int) -> None:
     """Raise Refused when this client has too many labs open."""
     if client.get() and opened >= OPEN_LABS_PER_CLIENT:
         raise Refused("too-many", f"{OPEN_LABS_PER_CLIENT} labs are open from your address already.", "Close the pages of some; a lab is put away a minute after its last page.")
+
+
+def check_at_once(running: list[str], most: int, what: str) -> None:
+    """Raise Refused when as many of `running`, by address, are this client's."""
+    if client.get() and running.count(client.get()) >= most:
+        raise Refused("too-many", f"{most} {what} for your address are under way already.", "Wait until one is done.")

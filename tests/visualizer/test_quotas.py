@@ -119,3 +119,32 @@ async def test_sockets_of_one_client_are_bounded(made, monkeypatch):
     for page in (pages[1], again):
         await page.close()
     assert not clients.sockets
+
+
+async def test_set_ups_of_one_client_are_bounded(hub):
+    def ask(name: str, number: int) -> None:
+        clients.client.set(name)
+        hub.studies.ask(f"{SCENARIO}# {number}", lambda message: None)
+
+    for number in range(clients.STUDIES_PER_CLIENT):
+        ask("10.0.0.1", number)
+    with pytest.raises(Refused, match="3 set-ups for your address"):
+        ask("10.0.0.1", 9)
+    ask("10.0.0.2", 9)
+
+
+async def test_comparisons_of_one_client_are_bounded(hub):
+    from simulator import load_scenario
+    from visualizer.comparisons.running import Source
+
+    def compare(name: str, seed: int) -> None:
+        clients.client.set(name)
+        scenario = load_scenario("region-down", seed=seed)
+        hub.comparisons.of(Source(scenario.title, scenario, seed, [], scenario.until_us))
+
+    for seed in range(clients.COMPARISONS_PER_CLIENT):
+        compare("10.0.0.1", seed)
+    with pytest.raises(Refused, match="2 comparisons for your address"):
+        compare("10.0.0.1", 9)
+    compare("10.0.0.1", 0)
+    compare("10.0.0.2", 9)

@@ -16,6 +16,7 @@ from typing import Any
 
 from simulator import ENGINE_VERSION, ScenarioError
 from simulator.comparison import STRATEGIES, column, strategy_runs
+from visualizer import clients
 from visualizer.pump import Pump
 from visualizer.reruns import Study
 from visualizer.wire import Refused
@@ -48,6 +49,7 @@ class Comparisons:
         """`admit` raises Refused when there is no memory for another."""
         self._pump, self._admit = pump, admit
         self._studies: OrderedDict[str, Study] = OrderedDict()
+        self._askers: dict[str, str] = {}  # whose each comparison is
         self._numbers = count(1)
 
     def worlds(self) -> list[Any]:
@@ -66,14 +68,19 @@ class Comparisons:
         self._admit()
         if sum(study.state == "running" for study in self._studies.values()) >= RUNNING:
             raise Refused("too-many", f"{RUNNING} comparisons are being run already.", "Try again in a minute.")
+        running = [self._askers[key] for key, study in self._studies.items() if study.state == "running"]
+        clients.check_at_once(running, clients.COMPARISONS_PER_CLIENT, "comparisons")
         try:
             runs = strategy_runs(source.scenario, source.commands)
         except ScenarioError as error:
             raise Refused("bad-scenario", f"{source.title} cannot be compared: {error}", "Strategies are ways to tell the progress of Pulsar's subscriptions.") from error
         study = Study(f"comparison {next(self._numbers)}", source.seed, source.until_us, runs, self._pump.remove, column, "failovers")
         self._studies[source.key] = study
+        self._askers[source.key] = clients.client.get()
         while len(self._studies) > KEPT:
-            self._pump.remove(self._studies.popitem(last=False)[1])
+            key, oldest = self._studies.popitem(last=False)
+            del self._askers[key]
+            self._pump.remove(oldest)
         self._pump.add(study)
         return study
 

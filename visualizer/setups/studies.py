@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from simulator import ENGINE_VERSION
+from visualizer import clients
 from visualizer.pump import Pump
 from visualizer.setups.study import Study, Tell
 from visualizer.wire import Refused
@@ -31,6 +32,7 @@ class Studies:
         """`admit` raises Refused when there is no memory for another."""
         self._pump, self._admit = pump, admit
         self._number = 0
+        self._askers: dict[str, str] = {}  # whose each study is
         self._running: list[Study] = []
         self._line: deque[tuple[Study, Tell]] = deque()
         self._kept: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
@@ -46,6 +48,8 @@ class Studies:
         self._admit()
         if len(self._line) >= WAITING:
             raise Refused("too-many", f"{WAITING} set-ups wait for their answer already.", "Try again in a minute.")
+        asked = [self._askers[study.lab_id] for study in (*self._running, *(study for study, _ in self._line))]
+        clients.check_at_once(asked, clients.STUDIES_PER_CLIENT, "set-ups")
         told: list[dict[str, Any]] = []
 
         def tell_and_keep(message: dict[str, Any]) -> None:
@@ -56,6 +60,7 @@ class Studies:
 
         self._number += 1
         study = Study(f"study {self._number}", text, tell_and_keep, self._ended)
+        self._askers[study.lab_id] = clients.client.get()
         self._line.append((study, tell))
         self._move_up()
         return study.cancel
@@ -76,6 +81,7 @@ class Studies:
             self._kept.popitem(last=False)
 
     def _ended(self, study: Study) -> None:
+        self._askers.pop(study.lab_id, None)
         if study in self._running:
             self._running.remove(study)
             self._pump.remove(study)
