@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any, TextIO
 
 from simulator.admin import AdminError, with_notes
@@ -20,7 +21,6 @@ from simulator.scenarios.loader import load_scenario, parse_overrides
 from simulator.scenarios.problems import Problem, ScenarioError, Wrong, read_all
 from simulator.scenarios.remarks import remarks
 from simulator.scenarios.units import parse_duration
-from simulator.trace.files import SUFFIXES, write_trace
 from simulator.world import ENGINE_VERSION, World
 
 EXIT_FINE, EXIT_VIOLATED, EXIT_BAD_INPUT, EXIT_BUG = 0, 1, 2, 3
@@ -53,7 +53,7 @@ def simulate(
     unwritten = None
     if trace_path is not None:
         try:
-            write_trace(trace_path, world.trace, trace_meta(world))
+            trace_files().write_trace(trace_path, world.trace, trace_meta(world))
         except OSError as error:
             unwritten = f"{trace_path}: cannot be written: {error.strerror}; the run is not lost, its summary is told\n"
     broken = broken_expectations(loaded.expect, summary) if _as_written(seed, until, sets) else None
@@ -185,8 +185,21 @@ def _instant(until: str | None, option: str = "--until") -> int | None:
 
 
 def _check_trace_path(path: str | None) -> None:
-    if path is not None and not path.endswith(SUFFIXES):
-        raise ScenarioError([Problem(f"--trace {path}", None, None, "", "unknown kind of file", f"name a file that ends in {' or '.join(SUFFIXES)}")])
+    if path is None:
+        return
+    try:
+        suffixes = trace_files().SUFFIXES
+    except ImportError as error:
+        raise ScenarioError([Problem("--trace", None, None, "", f"pyarrow, which writes trace files, is not installed ({error})", "wait until script/server has installed Spark, or run pip install -r requirements.txt")]) from None
+    if not path.endswith(suffixes):
+        raise ScenarioError([Problem(f"--trace {path}", None, None, "", "unknown kind of file", f"name a file that ends in {' or '.join(suffixes)}")])
+
+
+def trace_files() -> ModuleType:
+    """`simulator.trace.files`, imported when it is needed: its pyarrow is installed after the site's own packages."""
+    from simulator.trace import files
+
+    return files
 
 
 def _as_written(*changes: Any) -> bool:

@@ -116,11 +116,18 @@ client = Client(headers={"host": "localhost"})
 made = client.post("/labs/", {"scenario": "two-regions"}, content_type="application/json").json()
 for path in ("/", "/my-set-up/", "/my-labs/", made["url"].split("#")[0], "/static/js/pages/lab.js", "/static/plotly/plotly.min.js"):
     print(path, client.get(path).status_code)
+import io
+from simulator.headless import simulate
+print("run", simulate("two-regions", io.StringIO(), io.StringIO(), until="1s"))
+complaint = io.StringIO()
+print("run-with-trace", simulate("two-regions", io.StringIO(), complaint, until="1s", trace_path="run.parquet"))
+assert "script/server" in complaint.getvalue(), complaint.getvalue()
 """
     environ = {**os.environ, "FAILOVER_LAB_DATA": str(tmp_path), "DJANGO_SETTINGS_MODULE": "labsite.settings", "DATABASE_URL": "", "REDIS_URL": ""}
     answer = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert answer.returncode == 0, answer.stderr
     statuses = dict(line.rsplit(" ", 1) for line in answer.stdout.splitlines())
+    assert (statuses.pop("run"), statuses.pop("run-with-trace")) == ("0", "2"), "only a trace file needs the reports' packages"
     assert len(statuses) == 6 and statuses.pop("/my-labs/") in ("200", "404"), statuses
     assert set(statuses.values()) == {"200"}, statuses
 
