@@ -282,6 +282,11 @@ class World(Advancing):
         """Broken invariants up to now, in order."""
         return self._branch.checks.violations(self.trace, self.seq)
 
+    def violations_until(self, at_us: int) -> list:
+        """Broken invariants up to the end of an instant, at the latest now. Rows after it stay unread, which is what saves time."""
+        upto_seq = min(self.seq, self.trace.first_after(at_us))
+        return self._branch.checks.violations(self.trace, upto_seq)
+
     def all_violations(self, failovers: list[dict]) -> list:
         """Broken invariants of the run and of its counted failovers."""
         return [*self.violations, *Checks(self.scenario).check_counts(failovers)]
@@ -322,9 +327,9 @@ class World(Advancing):
         """By cluster that has the topic: which of the tick's rules stops a snapshot now, in words, and what would let it go on."""
         return {name: snapshot_rules(self.runtime, name, topic) for name in self.runtime.cluster_names if topic in self.runtime.clusters[name].topics}
 
-    def view(self) -> dict:
-        """The live state for the page."""
-        return live.view(self)
+    def view(self, judged_us: int | None = None) -> dict:
+        """The live state for the page. Claims are judged up to now, or up to the instant `judged_us`."""
+        return live.view(self, judged_us)
 
     def broker_load(self) -> dict:
         """Load of declared brokers over time and latency of their readers."""

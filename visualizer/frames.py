@@ -38,6 +38,10 @@ FORECASTS_SENT = 800
 """Points of the risk curve in a snapshot frame, and that a page holds; older ones it asks for."""
 
 
+JUDGED_EVERY_US = 500_000
+"""While a lab plays, its claims are judged up to the last multiple of this: for the few rows of each frame they cost more than all the rest of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
     epoch: int
@@ -90,7 +94,7 @@ class FrameMaker:
         for _ in self.prepare():
             pass
         self.number += 1
-        view = self.world.view()
+        view = self.world.view(self.world.now_us // JUDGED_EVERY_US * JUDGED_EVERY_US if playing.playing else None)
         head = self._heading(view, playing)
         kept = self._kept.add(self.world.trace, self._seq, self.world.seq)
         flights, totals = self.world.flights(MOVING_THINGS)

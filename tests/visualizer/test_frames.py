@@ -13,11 +13,13 @@ import pytest
 
 from script.benchmarks import scenarios
 from simulator import World, load_scenario_text
+from simulator.checks import check
+from simulator.checks.one_hop import OneHop
 from tests.visualizer.pages import SCENARIO
 from tests.visualizer.reading import FrameReader, changed, rows_of, unpacked
 from visualizer.changes import changes
 from visualizer.curve import RiskCurves
-from visualizer.frames import FRAME_BYTES, MOVING_THINGS, Frame, FrameMaker, Playing
+from visualizer.frames import FRAME_BYTES, JUDGED_EVERY_US, MOVING_THINGS, Frame, FrameMaker, Playing
 from visualizer.packing import packed, table
 
 PAGE = Path(__file__).resolve().parents[2] / "static" / "js"
@@ -43,6 +45,25 @@ def frames_of(world: World, count: int, every_us: int = 50_000) -> list[Frame]:
         made.append(frames.next(PLAYING, False)[0])
         world.run(world.now_us + every_us)
     return made
+
+
+def test_claims_are_judged_up_to_the_last_half_second_while_a_lab_plays_and_up_to_now_at_rest(monkeypatch):
+    """What a frame shows of them follows from the instant alone, however the lab came there."""
+    monkeypatch.setattr(OneHop, "read", lambda self, stretch, known: [(int(seq), "planted") for seq in stretch.of("message.delivered").seqs])
+    monkeypatch.setattr(check, "REPORTED_PER_CLAIM", 10_000)
+
+    def shown(world: World, playing: Playing) -> list[int]:
+        return [one["at_us"] for one in json.loads(maker_of(world).next(playing, False)[0].text)["view"]["violations"]]
+
+    stepped, sought = world_of(SCENARIO, 0), world_of(SCENARIO, 3_000_000)
+    for at_us in (400_000, 500_000, 740_000, 1_000_000, 1_300_000):
+        stepped.run(at_us)
+        sought.seek(at_us=at_us)
+        delivered = [row["at_us"] for row in stepped.trace.rows(0, stepped.seq) if row["type"] == "message.delivered"]
+        judged = [one for one in delivered if one <= at_us // JUDGED_EVERY_US * JUDGED_EVERY_US]
+        assert shown(stepped, PLAYING) == shown(sought, PLAYING) == judged
+        assert shown(stepped, Playing(False, 1.0)) == shown(sought, Playing(False, 1.0)) == delivered
+    assert 0 < len(judged) < len(delivered)
 
 
 @pytest.mark.parametrize("values", [[], [7], [7, 8, 9, 10], [None, None, 3], [3, None, 3, 4], [0, 0, 0, -5, None], [1 << 52, -(1 << 52)]])
