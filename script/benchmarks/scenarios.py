@@ -71,7 +71,7 @@ title: A thousand holes and ten pending snapshots
 family: replicated-subscriptions
 seed: 1
 until: {messages // RATE_PER_S + TAIL_S}s
-settings: {{replicationProducerQueueSize: 20000}}
+settings: {{replicationProducerQueueSize: 10000}}
 clusters: {{a: {{}}, b: {{}}}}
 links:
   default: {{latency: 5s}}
