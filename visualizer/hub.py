@@ -218,7 +218,7 @@ class Hub:
             await self._put_away(room)
 
     async def put_away(self, room: Room, reason: str) -> None:
-        """Close a room of this process; its pages are told why and connect again by themselves."""
+        """Close a room of this process; its pages get the reason and connect again by themselves."""
         async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
             if self.rooms.get(room.lab.pk) is room:
                 await self._close(room, reason)
@@ -232,7 +232,7 @@ class Hub:
         self._opening.pop(lab_id, None)
 
     async def evict(self, room: Room, reason: str) -> None:
-        """Put a lab away for its memory; its pages are told why."""
+        """Put a lab away for its memory; its pages get the reason."""
         async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
             if self.rooms.get(room.lab.pk) is room:
                 await room.part.keep_position()

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 FREED_TO_PERCENT = 80
 """Labs are closed until so much of the limit is used, and labs are opened only below it: else one would be closed for the next."""
 
-HINT = "Try again in a minute, or ask whoever runs the server for a larger LAB_MEMORY_MB."
+HINT = "Try again in a minute, or ask the server's operator for a larger LAB_MEMORY_MB."
 EVICTED = "The server needs the memory of this lab, which stood still. Open it again to go on: it comes back where it stood."
 
 

@@ -239,7 +239,7 @@ class Runner:
             self.hub.lost(self.room)
 
     def _show_trouble(self) -> None:
-        """Every page, here and elsewhere, is told that the lab cannot be saved, and when it can again."""
+        """Show on every page, here and elsewhere, that the lab cannot be saved, and when it can again."""
         words = saving.NOTICE if self.hub.saver.in_trouble(self.stored.lab_id) else None
         if words != self._notice:
             self._notice, self._notice_ticks = words, WATCHER_TICKS

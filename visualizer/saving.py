@@ -144,7 +144,7 @@ class Saver:
         return write
 
     def _replace(self, line: Line, newer: Write) -> None:
-        """Take out the older one that this one makes pointless; whoever waits for it waits for the newer."""
+        """Take out the older one that this one makes pointless; its caller waits for the newer."""
         for place, older in enumerate(line.writes):
             if older.replaceable and not (place == 0 and line.busy):
                 del line.writes[place]
@@ -249,6 +249,6 @@ class Saver:
 
 
 def _looked_at(done: asyncio.Future[Any]) -> None:
-    """Whoever put it may not wait for it: its error is no unhandled one."""
+    """Its caller may not wait for it: then its error is not an unhandled one."""
     if not done.cancelled():
         done.exception()

@@ -2,7 +2,7 @@
 
 Rules: Django gives every driver's errors its own classes (PEP 249). A DataError is about a value and an IntegrityError about a
 rule between rows: trying again changes nothing. All others (locked, full, shut down, connection lost, read-only, damaged) are
-about the database itself: trying again later is right, and no visitor is told the driver's words.
+about the database itself: trying again later is right, and no visitor sees the driver's words.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from django import db
 from visualizer.wire import Refused
 
 AWAY = "The database cannot be reached; try again in a few seconds."
-"""All that a visitor is told; the log has the driver's words."""
+"""All that a visitor sees; the log has the driver's words."""
 
 
 def is_trouble(error: BaseException) -> bool:

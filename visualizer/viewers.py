@@ -2,7 +2,7 @@
 
 Rules: a page answers frames with `seen`, at the latest every `SEEN_EVERY` frames; at most `FRAMES_AHEAD` frames are ever on
 their way to it. A page that falls behind is not fed a gap: it gets nothing until it has seen what it was sent, but for fewer
-than `SEEN_EVERY` frames, then is told how many it missed and starts over from a snapshot frame.
+than `SEEN_EVERY` frames, then gets the number of frames it missed and starts over from a snapshot frame.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TEXTS_WAITING = 400
 
 
 class Viewer:
-    """The sending side of one socket. Whoever sends sets `on_text`, called when something waits, and takes texts with `take_text`."""
+    """The sending side of one socket. The sender sets `on_text`, called when something waits, and takes texts with `take_text`."""
 
     def __init__(self, number: int) -> None:
         self.number = number

@@ -206,7 +206,7 @@ class Emqx(System):
     # --- leaders and nodes
 
     def stop_node(self, stopped: tuple[str, int]) -> None:
-        """The node's leaders end in order, then its connections close: their processes are shut down, and no leader is told (esockd)."""
+        """The node's leaders end in order, then its connections close: their processes are shut down without a word to any leader (esockd)."""
         name, seq = stopped
         for leader in [one for one in self.leaders.values() if one.alive and one.node == name]:
             leader.stop(seq, "node-stop")

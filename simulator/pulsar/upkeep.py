@@ -62,7 +62,7 @@ def trim_if_slowest_moved(topic: Topic, cause: int) -> None:
 
 
 def subscription_deleted(topic: Topic, name: str) -> None:
-    """A failover that waits for this subscription's cursor is told that it covers nothing any more."""
+    """Tell a failover that waits for this subscription's cursor that it covers nothing any more."""
     if (window := topic.runtime.window_into(topic.cluster.name, name)) is not None:
         window.cursor_went_back(topic)
 

@@ -32,7 +32,7 @@ most of the format; [`scenario.schema.json`](scenario.schema.json) lets an edito
 (`# yaml-language-server: $schema=scenario.schema.json` as the first line).
 
 - Unknown keys are errors. The problems of a file are reported at once, with line and column, what is wrong and what would be right; nothing is run. Of more than {problems} the
-  first {problems} are told and the others counted.
+  first {problems} are listed and the others counted.
 - A file has at most {characters:,} characters, {values:,} keys and values, {members:,} entries in one mapping or list, and {levels} levels; `commands` holds at most {commands:,}.
 - Durations carry a unit (`us ms s m h`) and are at most 48h, sizes too (`B KB MB GB`, thousands; `KiB MiB`, powers of two); rates are `100/s`, shares `1%`.
 - Names match `[a-z0-9][a-z0-9-]*`. A message is `producer/number`, from 0; a link is `a -> b`, or `a <-> b` for both ways.

@@ -16,7 +16,7 @@ LISTED_CHOICES = 40
 """Names printed in "one of …"; with more, only the closest is suggested."""
 
 MOST_PROBLEMS = 100
-"""Problems that are told in words: more than anybody fixes at once."""
+"""Problems that are listed: more than anybody fixes at once."""
 
 LONGEST_WHAT, LONGEST_RIGHT = 300, 1_200
 """Characters of each text of a problem; what would be right may list forty names. A value that is quoted is cut off."""

@@ -168,7 +168,7 @@ def _no_tree(source: str, mark: Any, what: str, right: str) -> ScenarioError:
 
 
 class _Converting(NamedTuple):
-    """What every node under way shares: the nodes around it, the problems so far, the anchors that are told already, how much was read."""
+    """What every node under way shares: the nodes around it, the problems so far, the anchors that are reported already, how much was read."""
 
     above: list[Any]
     problems: list[Problem]

@@ -122,7 +122,7 @@ test("what is pressed before the page knows its owner waits and is done then", (
   assert.equal(sent.length, 2);
 });
 
-test("who turns out to be watching is told so once", () => {
+test("a viewer without the key gets one notice about it", () => {
   const said = [];
   let owner = null;
   const link = makeLabLink({ send: () => assert.fail("a viewer sends nothing"), isOwner: () => owner, say: (notice) => said.push(notice.error) });

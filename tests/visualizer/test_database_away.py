@@ -1,4 +1,4 @@
-"""The database cannot be reached or written: labs go on, everyone is told, nothing acknowledged is lost, nothing internal is shown."""
+"""The database cannot be reached or written: labs go on, every page gets a notice, nothing acknowledged is lost, nothing internal is shown."""
 
 from __future__ import annotations
 

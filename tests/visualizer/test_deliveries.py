@@ -41,7 +41,7 @@ async def test_many_pages_are_served_without_a_task_for_each():
         line.viewer.say_text("a")
         line.viewer.say_text("b")
     assert len(asyncio.all_tasks()) == before
-    assert [len(line.texts) for line in lines] == [0] * len(lines), "whoever says something does not wait for the sending"
+    assert [len(line.texts) for line in lines] == [0] * len(lines), "saying something does not wait for the sending"
     await turns(1)
     assert 0 < sum(bool(line.texts) for line in lines) < len(lines), "others have a turn between the pages"
     await turns(5)

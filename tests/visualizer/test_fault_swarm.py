@@ -2,7 +2,7 @@
 
 Rules: a schedule is drawn from its seed alone; two run with every suite, more with `FAULT_SEEDS=200`. Whatever a schedule did, at its
 end all faults are over, and: every acknowledged command is stored and no refused one, the run rebuilt from the database has the
-digest of the live one, no lab is marked as failed, and each page that was told of trouble was told of its end.
+digest of the live one, no lab is marked as failed, and each page that got a notice of trouble got one of its end.
 """
 
 from __future__ import annotations
