@@ -137,6 +137,8 @@ test("a region that is down is no target; where none is left, the page says so",
   const watched = whatIsWatched(state, { target: "b" });
   assert.deepEqual([watched.target, watched.peers], [null, []]);
   assert.equal(plainSentence(sentenceOf(state, watched)), "billing reads in a. No region can take over: b is down.");
+  const migrated = { ...state, view: { ...state.view, clusters: { ...state.view.clusters, b: { ...state.view.clusters.b, state: "up" } } } };
+  assert.equal(plainSentence(sentenceOf(migrated, watched)), "billing reads in a. No region can take over: the topic was migrated away from b.");
   const items = [...clusterMenu(state, watched, "a"), ...breakMenu(state, watched)].flatMap((group) => group.items);
   assert.ok(!items.some((item) => item.act === "failOver"));
 });

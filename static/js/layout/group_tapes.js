@@ -8,7 +8,7 @@ const WIDEST_PX = 18;
 const NARROWEST_PX = 0.5;
 const PAST = 5;
 
-/** @typedef {{tape: import("../model/groups.js").Tape, x0: number, x1: number, y: number, words: number, height: number, body: number, unit_px: number, first: number}} TapeRow words: room for its name above it; body: height of one of its strips; first: the offset at x0 */
+/** @typedef {{tape: import("../model/groups.js").Tape, x0: number, x1: number, room: number, y: number, words: number, height: number, body: number, unit_px: number, first: number}} TapeRow room: right of x1, for its readers; words: room for its name above it; body: height of one of its strips; first: the offset at x0 */
 /** @typedef {{fold: object, x: number, y: number, width: number, height: number}} StripRow */
 
 /**
@@ -30,7 +30,7 @@ export function layTapes(tapes, { width, scale: k, turned, top }) {
     const height = words + strips * (body + 1) + (tall ? (isOver(tape) ? 16 : 38) * k : 10 * k);
     const room = (x1 - x0) / unit_px;
     const first = Math.max(0, Math.min(firstOf(tape), Math.max(0, tape.length - Math.floor(room))));
-    const row = { tape, x0, x1, y: y + words, words, height: height - words, body, unit_px, first: tape.length - firstOf(tape) > room ? firstOf(tape) : first };
+    const row = { tape, x0, x1, room: width - x1, y: y + words, words, height: height - words, body, unit_px, first: tape.length - firstOf(tape) > room ? firstOf(tape) : first };
     y += height;
     return row;
   });

@@ -89,8 +89,11 @@ function quiet(state, watched) {
 export function nowhere(state, { topic, subject, lanes }) {
   const others = lanes.filter((cluster) => cluster !== subject && topicView(state, cluster, topic));
   if (others.length === 0) return "There is nowhere to fail over to.";
-  return `No region can take over: ${others.map((cluster) => `${cluster} is ${state.view.clusters[cluster].state}`).join(", ")}.`;
+  return `No region can take over: ${others.map((cluster) => whyNot(cluster, state.view.clusters[cluster].state)).join(", ")}.`;
 }
+
+/** A region that is up and yet no target is one that the topic was migrated away from (PIP-188): it only redirects clients. */
+const whyNot = (cluster, state) => (state === "up" ? `the topic was migrated away from ${cluster}` : `${cluster} is ${state}`);
 
 /** The line under the sentence after a failover: the forecast for the next one, since life goes on. */
 export function secondSentence(state, watched) {

@@ -152,7 +152,9 @@ function paintEnds(context, row, theme, { k, turned, numbers }) {
     swatch(reader.client, x1 + 18 * k, middle);
     const starved = tape.believed?.starved && reader.id === tape.believed.owner;
     context.fillStyle = isDoubled(tape) || starved ? theme.ink.harm : theme.ink.ink2;
-    context.fillText(`${reader.client}${starved ? " reads no further" : WORDS[reader.lease]}`, x1 + 26 * k, middle);
+    const whole = `${reader.client}${starved ? ", not reading" : WORDS[reader.lease]}`;
+    const fits = context.measureText(whole).width <= row.room - 26 * k;
+    context.fillText(fits ? whole : reader.client, x1 + 26 * k, middle); // the colour says it, too, and the sentence in words
   });
   if (tape.readers.length > 0 || isOver(tape)) return;
   context.fillStyle = theme.ink.harm;
