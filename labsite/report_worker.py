@@ -135,13 +135,13 @@ def _when_the_database_is_there(write: Callable[[], Any]) -> Any:
     end_s = time.monotonic() + DATABASE_WAIT_S
     while True:
         try:
-            close_old_connections()
             return write()
         except db.Error as error:
             if not is_trouble(error) or time.monotonic() > end_s:
                 raise
             log.warning("A report's row cannot be written, trying again: %s: %s", type(error).__name__, error)
             time.sleep(DATABASE_PAUSE_S)
+            close_old_connections()  # only now: within a transaction it would close a connection that works
 
 
 def _ended(report: Report, row: Row) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -162,12 +163,13 @@ def test_a_cancel_is_heard_before_spark_starts(report: Report, monkeypatch: pyte
 @pytest.mark.django_db(transaction=True)
 def test_what_breaks_is_said_on_the_row(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any) -> None:
-        raise OSError("disk full")
+        raise OSError(errno.ENOSPC, "No space left on device", "/var/lib/somewhere")
 
     monkeypatch.setattr(report_worker, "write_trace", broken)
     assert report_worker.make_report(report.pk, 1) == "failed"
     report.refresh_from_db()
-    assert "disk full" in report.error and report.finished_at is not None
+    assert "no room left" in report.error and report.finished_at is not None
+    assert "/var/lib" not in report.error + report.hint, "a visitor sees no path of the server"
 
 
 def test_files_come_only_from_the_table(report: Report) -> None:
