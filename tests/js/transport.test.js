@@ -77,3 +77,22 @@ test("marks of the whole branch: the server's once per jump, then the frames' ow
   assert.deepEqual(marksOf(state, rows).map(({ at_us, kind, done }) => [at_us, kind, done]), [[50, "fault", true], [80, "failover", true], [200, "healing", false]]);
   assert.equal(asked, 1);
 });
+
+test("landmarks are requested again at a pause when frames left out rows, and not while playing", async () => {
+  const missing = { seq: 500, at_us: 60, type: "cluster.crashed", cluster: "a" };
+  const answers = [{ branch: 0, seq: 400, rows: [] }, { branch: 0, seq: 1000, rows: [missing] }];
+  let asked = 0;
+  const landmarks = makeLandmarks({ get: async () => answers[asked++], base: "", onAnswer: () => {} });
+  const at = (seq, rows_from, playing) => ({ view: { branch: 0, seq }, epoch: 1, playing, rows_from, rows: [{ seq: seq - 1, at_us: seq, type: "cursor.moved" }] });
+  const answered = () => new Promise((done) => setTimeout(done));
+  landmarks.of(at(400, 300, true));
+  await answered();
+  landmarks.of(at(450, 300, true)); // follows: nothing is missing
+  assert.deepEqual([landmarks.of(at(1000, 800, true)), asked], [[], 1], "rows 450 to 799 were left out, but playback goes on");
+  const paused = at(1000, 800, false);
+  landmarks.of(paused);
+  await answered();
+  assert.deepEqual(landmarks.of(paused), [missing]);
+  landmarks.of(at(1000, 800, false));
+  assert.equal(asked, 2);
+});
