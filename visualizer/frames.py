@@ -35,7 +35,7 @@ CELL_COLUMNS = ("kind", "producer", "number", "size", "snapshot")
 """Columns of `World.cells`."""
 
 FORECASTS_SENT = 800
-"""Points of the risk curve in a snapshot frame, and that a page holds; older ones it asks for."""
+"""Points of the risk curve in a snapshot frame, and that a page holds; older ones are not sent to the page."""
 
 
 JUDGED_EVERY_US = 500_000
