@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -9,6 +10,7 @@ from channels.testing import WebsocketCommunicator
 
 from labsite.asgi import application
 from tests.visualizer.reading import FrameReader
+from visualizer.hub import current_hub
 
 SCENARIO = """\
 format: 1
@@ -106,3 +108,9 @@ class Page:
 
     async def close(self) -> None:
         await self.socket.disconnect()
+
+
+async def saved(lab_id: str) -> None:
+    """Returns when everything of the lab that this process has put is in the database: outcomes, positions and failures follow an answer."""
+    while current_hub().saver.pending(lab_id):
+        await asyncio.sleep(0.02)

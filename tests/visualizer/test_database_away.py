@@ -13,7 +13,7 @@ from django.test import AsyncClient
 
 from simulator import World, load_scenario_text
 from tests.visualizer.faults import KINDS, SECRET, SqliteLock, database_file, injected_faults, sqlite_waits
-from tests.visualizer.pages import SCENARIO, Page
+from tests.visualizer.pages import SCENARIO, Page, saved
 from visualizer import saving, store
 from visualizer.hub import current_hub
 from visualizer.models import Lab, LabCommand
@@ -43,12 +43,6 @@ async def rows(made: Any) -> list[tuple[str, bool | None]]:
     return [(row.command["do"], row.ok) async for row in LabCommand.objects.filter(lab_id=made.lab.pk).order_by("number")]
 
 
-async def saved(made: Any) -> None:
-    """Everything of the lab is in the database."""
-    while current_hub().saver.pending(made.lab.pk):
-        await asyncio.sleep(0.02)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_lab_goes_on_and_says_that_it_cannot_be_saved_until_it_can(made, faults, kind):
     page, viewer = Page(made.lab.pk, made.token), Page(made.lab.pk)
@@ -70,7 +64,7 @@ async def test_a_lab_goes_on_and_says_that_it_cannot_be_saved_until_it_can(made,
     for each in (page, viewer, late):
         assert await notice(each, over=True) is None
     assert (await page.command(do="cluster.crash", cluster="b"))["ok"]
-    await saved(made)
+    await saved(made.lab.pk)
     assert await rows(made) == [("link.cut", True), ("cluster.crash", True)]
     lab = await Lab.objects.aget(pk=made.lab.pk)
     assert (lab.state, lab.position_us) == (Lab.State.READY, 3_000_000)
@@ -87,7 +81,7 @@ async def test_a_command_waits_for_a_short_outage(made, faults, monkeypatch):
     await notice(page)
     faults.end()
     assert (await page.until("result"))["ok"]
-    await saved(made)
+    await saved(made.lab.pk)
     assert await rows(made) == [("link.cut", True)]
     await page.close()
 
@@ -101,7 +95,7 @@ async def test_a_commit_whose_answer_is_lost_is_done_once(made, faults, monkeypa
     await notice(page)
     faults.end()
     assert (await page.until("result"))["ok"]
-    await saved(made)
+    await saved(made.lab.pk)
     assert await rows(made) == [("link.cut", True)]
     await page.close()
 
@@ -112,7 +106,7 @@ async def test_a_refused_command_whose_commit_may_have_happened_is_taken_back(ma
     faults.begin("shut down", at_commit=True)
     assert (await page.command(do="link.cut", link="a -> b"))["code"] == "not-saved"
     faults.end()
-    await saved(made)
+    await saved(made.lab.pk)
     assert await rows(made) == []
     await page.close()
 
@@ -144,7 +138,7 @@ async def test_a_lab_rebuilt_from_the_database_has_the_digest_of_the_live_one(ma
     await notice(page)
     faults.end()
     await notice(page, over=True)
-    await saved(made)
+    await saved(made.lab.pk)
     inputs = json.loads(await current_hub().ask(made.lab.pk, "inputs"))
     await page.close()
     current_hub().stop("A restart.")
@@ -165,7 +159,7 @@ async def test_who_lost_a_lab_while_the_database_was_away_writes_nothing_more(ma
     await sync_to_async(_taken_by_another)(made.lab.pk, faults)
     faults.end()
     await page.until("bye")
-    await saved(made)
+    await saved(made.lab.pk)
     assert [(row.number, row.command["do"]) async for row in LabCommand.objects.filter(lab_id=made.lab.pk)][-1] == (2, "cluster.crash")
     lab = await Lab.objects.aget(pk=made.lab.pk)
     assert lab.position_us == 3_000_000

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 
 import pytest
 from asgiref.sync import sync_to_async
 from labsite.asgi import application
-from tests.visualizer.pages import Page, SCENARIO, Socket
+from tests.visualizer.pages import Page, SCENARIO, Socket, saved
 from visualizer.hub import current_hub
 from visualizer.models import Lab, LabCommand
 
@@ -171,8 +170,7 @@ async def test_a_command_is_stored_and_answered(owner, made):
     assert result == {"type": "result", "id": "c", "ok": True, "code": None, "error": None, "hint": None}
     row = await LabCommand.objects.aget(lab=made.lab)
     assert (row.number, row.at_us, row.branch, row.command["do"]) == (1, 2_000_000, 0, "cluster.crash"), "stored before it is answered"
-    while current_hub().saver.pending(made.lab.pk):  # what came of it is stored soon after
-        await asyncio.sleep(0.02)
+    await saved(made.lab.pk)
     assert (await LabCommand.objects.aget(lab=made.lab)).ok is True
     frame = await owner.frame(lambda frame: frame["view"]["clusters"]["a"]["state"] == "down")
     assert any(row["type"] == "cluster.crashed" for row in frame["rows"])
@@ -182,6 +180,7 @@ async def test_a_refused_command_says_what_would_be_right(owner, made):
     result = await owner.command(do="cluster.crash", cluster="atlantis")
     assert result["ok"] is False
     assert result["code"] and result["error"] and result["hint"]
+    await saved(made.lab.pk)
     assert (await LabCommand.objects.aget(lab=made.lab)).ok is False
 
 
