@@ -98,7 +98,7 @@ def test_with_consistent_hashing_a_partition_is_on_the_ring_with_its_suffix():
 
 
 def test_a_standby_that_leaves_may_move_a_partition():
-    # AbstractDispatcherSingleActiveConsumer.removeConsumer picks again whoever left: partition 4 of three consumers is c2's (4 mod 3),
+    # AbstractDispatcherSingleActiveConsumer.removeConsumer picks again, no matter which consumer left: partition 4 of three consumers is c2's (4 mod 3),
     # of two c1's (4 mod 2).
     text = body("Failover", "start: 1s, every: 10ms, count: 400, keys: 8", ["c1: {}", "c2: {}", "c3: {stop: 2s}"]).replace("{clusters: [a]}", "{clusters: [a], partitions: 5}")
     world = run(text, until="6s")

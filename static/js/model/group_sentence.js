@@ -18,7 +18,7 @@ export function groupSentence(state, watched) {
   if (!leading) return withoutLeader(state, watched, group, tapes);
   if (Object.keys(group.leaders).length > 1) return twoLeaders(watched, group);
   const blocked_us = leading.leader.blocked_us ?? null;
-  if (blocked_us !== null) return [`The leader of ${watched.group} at ${leading.leader.node} `, { harm: "handles nothing" }, `: its commit has waited for the store for ${span(state.at_us - blocked_us)}. `, { soft: "Whoever reads reads on until a ping is not answered." }];
+  if (blocked_us !== null) return [`The leader of ${watched.group} at ${leading.leader.node} `, { harm: "handles nothing" }, `: its commit has waited for the store for ${span(state.at_us - blocked_us)}. `, { soft: "Connected clients read on until a ping is not answered." }];
   const { unread, streams, over } = countsOf(tapes);
   if (unread > 0) return [...nobodyReads(tapes, unread, streams - over), { soft: whyUnread(tapes.find(isUnread), unread > 1) }];
   return crashes(state, watched, group, leading);
@@ -27,7 +27,7 @@ export function groupSentence(state, watched) {
 function twoLeaders(watched, { leaders, claim }) {
   const older = Object.keys(leaders).filter((number) => Number(number) !== claim?.leader);
   const waits = older.some((number) => (leaders[number].blocked_us ?? null) !== null);
-  return [{ strong: watched.group }, " has ", { harm: counted(Object.keys(leaders).length, "leader") }, ". ", { soft: `The claim is ${claim ? `leader ${claim.leader}'s at ${claim.node}` : "nobody's"}; ${waits ? "the older one waits for the store and handles nothing." : "the older one ends at its next commit."}` }];
+  return [{ strong: watched.group }, " has ", { harm: counted(Object.keys(leaders).length, "leader") }, ". ", { soft: `The claim is ${claim ? `held by leader ${claim.leader} at ${claim.node}` : "free"}; ${waits ? "the older one waits for the store and handles nothing." : "the older one ends at its next commit."}` }];
 }
 
 function twoReaders(tapes, doubled) {
