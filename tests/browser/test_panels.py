@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
-LIST = """
-export const PANELS = [{
+from visualizer.page_scripts import one_script
+
+LIST = """const PANELS = [{
   name: "heads",
   title: "Heads of the logs",
   make(section, { document, getWatched }) {
@@ -26,7 +29,9 @@ export const PANELS = [{
 @pytest.fixture
 def lab(make_lab):
     made = make_lab("two-regions")
-    made.page.route("**/panel_list.js", lambda route: route.fulfill(body=LIST, content_type="text/javascript"))
+    script, replaced = re.subn(r"const PANELS = \[[^\]]*\];", lambda _: LIST, one_script("js/pages/lab.js"))
+    assert replaced == 1
+    made.page.route("**/scripts/lab.js", lambda route: route.fulfill(body=script, content_type="text/javascript"))
     yield made
     assert made.troubles == []
 
