@@ -136,9 +136,9 @@ def test_differences_are_said_in_words(other, words):
 def test_after_a_crash_a_planned_move_is_told_with_what_it_assumes():
     scenario = load_scenario("region-down")
     wanted = [variant for variant in variants(scenario, []) if variant.key in ("as-it-was", "period-halved", "planned", "drained")]
-    told = {one["key"]: one["cases"][0]["assumes"] for one in beside(scenario, [outcome(variant) for variant in wanted])}
-    assert told["planned"] == told["drained"] == "assumes a planned move while the region was still up"
-    assert told["as-it-was"] is told["period-halved"] is None
+    assumed = {one["key"]: one["cases"][0]["assumes"] for one in beside(scenario, [outcome(variant) for variant in wanted])}
+    assert assumed["planned"] == assumed["drained"] == "assumes a planned move while the region was still up"
+    assert assumed["as-it-was"] is assumed["period-halved"] is None
 
 
 def test_after_a_planned_move_draining_it_is_advice():

@@ -72,25 +72,12 @@ async def test_a_lab_goes_on_and_says_that_it_cannot_be_saved_until_it_can(made,
         await each.close()
 
 
-async def test_a_command_waits_for_a_short_outage(made, faults, monkeypatch):
+@pytest.mark.parametrize(("kind", "at_commit"), [("locked", False), ("shut down", True)], ids=["locked", "the answer to a commit is lost"])
+async def test_a_command_waits_for_a_short_outage_and_is_done_once(made, faults, monkeypatch, kind, at_commit):
     monkeypatch.setattr(saving, "PATIENCE_S", 60)
     page = Page(made.lab.pk, made.token)
     await page.open()
-    faults.begin("locked")
-    await page.send({"type": "command", "id": 1, "command": {"do": "link.cut", "link": "a -> b"}})
-    await notice(page)
-    faults.end()
-    assert (await page.until("result"))["ok"]
-    await saved(made.lab.pk)
-    assert await rows(made) == [("link.cut", True)]
-    await page.close()
-
-
-async def test_a_commit_whose_answer_is_lost_is_done_once(made, faults, monkeypatch):
-    monkeypatch.setattr(saving, "PATIENCE_S", 60)
-    page = Page(made.lab.pk, made.token)
-    await page.open()
-    faults.begin("shut down", at_commit=True)
+    faults.begin(kind, at_commit=at_commit)
     await page.send({"type": "command", "id": 1, "command": {"do": "link.cut", "link": "a -> b"}})
     await notice(page)
     faults.end()
