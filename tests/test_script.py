@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -123,3 +124,21 @@ def test_a_killed_supervisor_takes_its_children_along():
     outer.wait()
     outer.stdout.close()
     wait_for(lambda: not is_running(child))
+
+
+COMMANDS = {path.name: found[1] for path in sorted((ROOT / "script").iterdir()) if path.is_file() and (found := re.search(r'exec "\$PYTHON" -m (\S+)', path.read_text()))}
+"""The modules behind the commands in `script/`."""
+
+
+def test_every_command_starts_with_python_alone():
+    """The system's Python runs them before anything is installed: `-S` leaves installed packages out."""
+    assert {"server", "test", "bench", "screenshot", "screenshots"} <= set(COMMANDS)
+    program = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
+    told = subprocess.run([sys.executable, "-S", "-c", program, *COMMANDS.values()], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr
+
+
+@pytest.mark.parametrize("name", ["screenshot", "screenshots", "server"])
+def test_help_needs_nothing_installed(name):
+    told = subprocess.run([sys.executable, "-S", "-m", COMMANDS[name], "--help"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stdout.startswith(f"usage: script/{name}")) == (0, True), told.stderr

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Error
 from script.support import system
 from script.support.environment import SetUpFailed
 
@@ -57,6 +56,8 @@ def _ask_until(page: Any, function: str, argument: Any, good: Callable[[Any], bo
 
 def _asked(page: Any, function: str, argument: Any) -> Any:
     """What the page answers; None from one that is being left for another, which has no answer of its own any more."""
+    from playwright.sync_api import Error  # the commands import this module before anything is installed
+
     try:
         return page.evaluate(function, argument)
     except Error as reason:
