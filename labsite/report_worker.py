@@ -187,8 +187,8 @@ def _work(report: Report, row: Row) -> list[dict[str, Any]]:
 
 
 def replay_url_of(report: Report) -> str | None:
-    """The address of a replay at the site that was asked for the report: its page is opened from a disk, too. None when the site is not known."""
-    return f"{report.site}{reverse('visualizer:replay', args=[report.lab_id])}" if report.site else None
+    """The address of the report's replay at the site that was asked for it: its page is opened from a disk, too. None when the site is not known."""
+    return f"{report.site}{reverse('reports:replay', args=[report.pk])}" if report.site else None
 
 
 def _replayed(report: Report, row: Row, path: Path) -> Path:

@@ -113,11 +113,11 @@ def _room_for_this_client() -> None:
 def copy_of(lab: Lab, at_us: int = 0) -> NewLab:
     """A new lab with the same scenario, seed and commands, on the branch that the lab shows, at an instant of it.
 
-    What a replay link makes (at the beginning) and "take a copy" (where one stands). Raises Refused when the site is full.
+    What a lab's replay link makes (at the beginning) and "take a copy" (where one stands). Raises Refused when the site is full.
     """
     _room_for_one_more()
     copy = _store(read_scenario(lab.scenario_text, lab.seed), at_us)
-    Lab.objects.filter(pk=copy.lab.pk).update(title=lab.title, branch=lab.branch, furthest_us=max(at_us, lab.furthest_us) if at_us else 0)
+    Lab.objects.filter(pk=copy.lab.pk).update(title=lab.title, branch=lab.branch, furthest_us=max(at_us, lab.furthest_us) if at_us else 0, command_log=lab.command_log)
     rows = list(lab.commands.all())
     for row in rows:
         row.pk, row.lab = None, copy.lab
@@ -131,15 +131,23 @@ def variant_of(lab: Lab, commands: list[dict[str, Any]], key: str, at_us: int) -
     chosen = next((variant for variant in listed if variant.key == key), None)
     if chosen is None:
         raise Refused("not-found", f"This run has no variant {key[:40]!r}.", f"Variants are {', '.join(variant.key for variant in listed)}.")
+    return run_again(f"{lab.title}: {chosen.name}", chosen.scenario, chosen.commands, at_us, at_us)
+
+
+def run_again(title: str, scenario: Any, commands: list[dict[str, Any]], until_us: int, at_us: int = 0) -> NewLab:
+    """A new lab whose only branch is the run of a command log up to `until_us`, and which stands at `at_us`.
+
+    A report's replay link and a variant are opened so. Raises Refused when the site is full.
+    """
     _room_for_one_more()
-    made = _store(chosen.scenario)
+    made = _store(scenario)
     rows = [
         LabCommand(lab=made.lab, number=number, branch=0, at_us=entry["at_us"], furthest_us=entry["at_us"], command={name: value for name, value in entry.items() if name not in ("at_us", "number")})
-        for number, entry in enumerate(chosen.commands, 1)
+        for number, entry in enumerate(commands, 1)
     ]
     LabCommand.objects.bulk_create(rows)
-    furthest_us = max([at_us, *(row.at_us for row in rows)])
-    Lab.objects.filter(pk=made.lab.pk).update(title=f"{lab.title}: {chosen.name}"[:200], position_us=at_us, furthest_us=furthest_us, command_log=chosen.commands)
+    furthest_us = max([until_us, at_us, *(row.at_us for row in rows)])
+    Lab.objects.filter(pk=made.lab.pk).update(title=title[:200], position_us=at_us, furthest_us=furthest_us, command_log=commands)
     return made
 
 

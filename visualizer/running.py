@@ -161,6 +161,7 @@ class Runner:
         return number
 
     def _command_took_effect(self, **outcome: Any) -> None:
+        self._kept = None  # this write stores the position too
         self._put(partial(store.command_took_effect, self.stored, **outcome))
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> str:
@@ -264,7 +265,9 @@ class Runner:
         # While it plays the picture would be old in a moment; it is drawn when the lab stands still.
         picture = {} if self.session.playback.playing else {"picture": picture_at(self.session.world)}
         self._kept = position
-        self._put(partial(store.keep_position, self.stored, {**position, **picture}), replaceable=True)
+        # A report is about the branch shown, so its commands are stored with its number.
+        log = {"command_log": [dict(entry) for entry in self.session.world.command_log]}
+        self._put(partial(store.keep_position, self.stored, {**position, **picture, **log}), replaceable=True)
 
     def _put(self, work: Any, replaceable: bool = False) -> None:
         self.hub.saver.put(self.stored.lab_id, work, replaceable).add_done_callback(self._put_ended)

@@ -46,7 +46,7 @@ def create_lab(request: HttpRequest) -> HttpResponse:
         return JsonResponse(_problems(error), status=400)
     if "json" in request.content_type:
         return JsonResponse({"id": made.lab.pk, "token": made.token, "url": reverse("visualizer:lab", args=[made.lab.pk])}, status=201)
-    return _to_page(made)
+    return to_page(made)
 
 
 def _given(request: HttpRequest) -> dict[str, Any]:
@@ -63,7 +63,8 @@ def _problems(error: ScenarioError) -> dict[str, Any]:
     return {"code": "bad-scenario", "error": f"The scenario cannot be used: {error.count:,} problem(s).\n{error}", "hint": "Fix every place named and try again.", "problems": problems}
 
 
-def _to_page(made: NewLab) -> HttpResponse:
+def to_page(made: NewLab) -> HttpResponse:
+    """To a new lab's page, with the owner's token in the fragment."""
     return HttpResponseRedirect(f"{reverse('visualizer:lab', args=[made.lab.pk])}#token={made.token}")
 
 
@@ -87,10 +88,10 @@ def replay(request: HttpRequest, lab_id: str) -> HttpResponse:
     if request.method == "POST" and not may_post(request):
         return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
     try:
-        at_us = _instant(request.GET.get("at_us", "0"))
+        at_us = instant_of(request.GET.get("at_us", "0"))
         if request.method != "POST":
             return render(request, "visualizer/replay.html", {"lab": lab, "commands": lab.commands.count(), "at": f"{at_us / 1e6:.3f}" if at_us else ""})
-        return _to_page(copy_of(lab, at_us))
+        return to_page(copy_of(lab, at_us))
     except Refused as refused:
         return refusal(refused)
 
@@ -102,15 +103,15 @@ async def open_variant(request: HttpRequest, lab_id: str) -> HttpResponse:
     if not may_post(request):
         return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
     try:
-        at_us = _instant(request.POST.get("at_us", "0"))
+        at_us = instant_of(request.POST.get("at_us", "0"))
         inputs = json.loads(await current_hub().ask(lab_id, "inputs"))
         lab = await Lab.objects.aget(pk=lab_id)
-        return _to_page(await sync_to_async(variant_of)(lab, inputs["commands"], request.POST.get("key", ""), at_us))
+        return to_page(await sync_to_async(variant_of)(lab, inputs["commands"], request.POST.get("key", ""), at_us))
     except Refused as refused:
         return refusal(refused)
 
 
-def _instant(text: str) -> int:
+def instant_of(text: str) -> int:
     """Microseconds as an address or a form gives them. Raises Refused."""
     at_us = number_in(text, "at_us")
     if at_us > LATEST_US:

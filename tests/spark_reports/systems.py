@@ -47,7 +47,7 @@ class Systems:
         self.worlds: dict[str, World] = {name: run_scenario(TEXTS.get(name, name)) for name in (*MIGRATION, *CREATION, *SHADOWS, *LATENCY, *GROUPS, WITHOUT)}
         paths = [write_run(world, folder / f"{name}.parquet") for name, world in self.worlds.items()]
         self.folder = folder / "report"
-        FailoverReport(spark, paths, self.folder, replay_url="/labs/x/replay/").make()
+        FailoverReport(spark, paths, self.folder, replay_url="/reports/x/replay/").make()
         self.report = json.loads((self.folder / "report.json").read_text())
         self.told: dict[str, dict[str, Any]] = {run["scenario"]: run for run in self.report["runs"]}
 

@@ -60,7 +60,7 @@ def test_the_page_tells_both_and_links_to_instants(systems):
     for says in ("Every group", "Why they came twice", "Who read which stream", "Hand-over and idle time", "How evenly they were dealt", "Two readers at once", "Messages from start to finish", "Without a reader"):
         assert says in page, says
     assert page.count("<h2>Who read which stream</h2>") == page.count('id="readers-') == page.count('id="balance-') == 2 and page.count("<h2>Two readers at once</h2>") == 1
-    assert 'href="/labs/x/replay/?at_us=10000000"' in page and "leader 1 is no more" in page
+    assert 'href="/reports/x/replay/?at_us=10000000"' in page and "leader 1 is no more" in page
     alone = groups.headline(systems.told[GROUPS[1]], group_of(systems, GROUPS[1]), True)
     assert "meters got" in alone and "messages twice</span>" in alone and "nobody read for" in alone and "Its leader changed once." in alone
     assert systems.told[WITHOUT]["groups"] == []

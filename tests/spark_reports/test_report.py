@@ -77,7 +77,7 @@ def test_a_report_from_the_queue_to_the_downloads(done: tuple[Report, list[tuple
 
 
 def check_contents(report: Report, run: dict[str, Any], failover: dict[str, Any]) -> None:
-    assert run["replay_url"] == f"https://lab.example.org/labs/{report.lab_id}/replay/"
+    assert run["replay_url"] == f"https://lab.example.org/reports/{report.pk}/replay/"
     assert run["what_if"]["same_bytes"] is True
     assert [entry["name"] for entry in run["what_if"]["variants"]][0] == "as it was"
     assert len(run["what_if"]["variants"]) >= 4

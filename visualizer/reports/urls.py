@@ -12,6 +12,7 @@ urlpatterns = [
     path("reports/<slug:report_id>/status.json", views.status, name="status"),
     path("reports/<slug:report_id>/cancel/", views.cancel, name="cancel"),
     path("reports/<slug:report_id>/again/", views.again, name="again"),
+    path("reports/<slug:report_id>/replay/", views.replay, name="replay"),
     path("reports/<slug:report_id>/document/", views.document, name="document"),
     path("reports/<slug:report_id>/download/<slug:kind>/", views.download, name="download"),
 ]

@@ -15,14 +15,17 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from visualizer.definitions import read_scenario, run_again
 from visualizer.models import Lab
 from visualizer.origin import may_post
 from visualizer.reports.files import DOWNLOADS, PAGE_POLICY, path_of
 from visualizer.reports.models import UNTAKEN_FOR_S, Report, ask_to_cancel, begin_again, give_up_on_the_silent
 from visualizer.reports.requests import ask_for_report, body_of, check_owner, queue
 from visualizer.reports.tools import missing_tools
+from visualizer.questions import refusal
+from visualizer.views import instant_of, to_page
 from visualizer.wire import Refused
 
 STATUS = {"not-owner": 403, "foreign-origin": 403, "not-found": 404, "too-many": 429, "not-over": 409}
@@ -155,3 +158,24 @@ def _file(report_id: str, kind: str, headers: dict[str, str], attached: bool) ->
         return HttpResponse("There is no such file. The report may not be done, or its files were deleted.", status=404, content_type="text/plain; charset=utf-8")
     name = f"failover-{report_id}-{known.place}"
     return FileResponse(path.open("rb"), as_attachment=attached, filename=name, content_type=known.content_type, headers=headers)
+
+
+@csrf_exempt  # no cookie means anything here; the origin is checked instead
+@require_http_methods(["GET", "HEAD", "POST"])
+def replay(request: HttpRequest, report_id: str) -> HttpResponse:
+    """The replay link of a report's page: asks, and on POST makes a lab of the report's run, whatever its own lab has done since."""
+    report = Report.objects.filter(pk=report_id).first()
+    if report is None:
+        return render(request, "reports/no_such_report.html", status=404)
+    if request.method == "POST" and not may_post(request):
+        return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
+    try:
+        at_us = instant_of(request.GET.get("at_us", "0"))
+        scenario = read_scenario(report.scenario_text, report.seed)
+        until_us = report.until_us or scenario.until_us
+        commands = [entry for entry in report.commands if entry["at_us"] <= until_us]
+        if request.method != "POST":
+            return render(request, "reports/replay.html", {"report": report, "commands": len(commands), "until": f"{until_us / 1e6:.3f}", "at": f"{at_us / 1e6:.3f}" if at_us else ""})
+        return to_page(run_again(report.title, scenario, commands, until_us, at_us))
+    except Refused as refused:
+        return refusal(refused)
