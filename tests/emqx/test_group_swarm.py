@@ -6,12 +6,13 @@ acknowledge and every session connected, each stream has one owner that reads it
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from simulator import World
 from simulator.emqx.protocol import MESSAGES
 from simulator.scenarios.command_table_emqx import LIVE_SETTINGS
+from tests.examples import examples
 from tests.emqx.group_runs import SECOND, open_world
 
 FAULTS_UNTIL_MS, BOUND_US = 20_000, 45 * SECOND
@@ -73,7 +74,7 @@ def safe(world: World) -> dict:
     return counted
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(15, suppress_health_check=[HealthCheck.too_slow])
 @given(planned, st.integers(0, 1000), link, st.sampled_from((1, 3, 100)), st.sampled_from(("0s", "20ms")), st.sets(st.sampled_from(sorted(SHIPPED))))
 def test_under_any_faults_nothing_is_lost_and_every_duplicate_has_its_cause(schedule, seed, link, batch, processing, shipped):
     world = world_of(schedule, seed, link, batch, processing, {name: SHIPPED[name] for name in sorted(shipped)})
@@ -81,7 +82,7 @@ def test_under_any_faults_nothing_is_lost_and_every_duplicate_has_its_cause(sche
     safe(world)
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(8, suppress_health_check=[HealthCheck.too_slow])
 @given(planned, st.integers(0, 1000), st.sampled_from((1, 3, 100)))
 def test_when_faults_stop_all_comes_right_within_45_s(schedule, seed, batch):
     """The links are sound; the claim of a leader that died may hold for 30 s, a borrower's deadlines for eight more. Without an epoch a late revoke would leave its stream unread."""
@@ -117,7 +118,7 @@ def test_when_faults_stop_all_comes_right_within_45_s(schedule, seed, batch):
         assert world.view()["groups"]["g"]["stability"]["stable"], "and from then on"
 
 
-@settings(max_examples=8, deadline=None)
+@examples(4)
 @given(planned, st.integers(0, 1000), link, st.lists(st.integers(1, 40_000), min_size=1, max_size=4))
 def test_one_digest_over_cuts_seeks_and_forks(schedule, seed, link, cuts):
     whole = world_of(schedule, seed, link, 3, "20ms")

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import World
+from tests.examples import examples
 from tests.simulator.engine_runs import open_world
 from tests.simulator.plain_sync_recount import PlainSync, sync_causes
 
@@ -86,7 +87,7 @@ class Holder:
 
 
 @given(scenarios())
-@settings(max_examples=100, deadline=None)
+@examples(25)
 def test_what_was_said_does_not_come_and_nothing_else_is_passed_over(text: str) -> None:
     world = open_world(text, until=f"{UNTIL_MS}ms", family="tenant-migration")
     world.run()

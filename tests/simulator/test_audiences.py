@@ -1,10 +1,11 @@
 """Audiences: rows equal to the ordinary engine's, message by message; instants by hand; one digest however the run is cut."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from simulator import ScenarioError, World, load_scenario_text
+from tests.examples import examples
 from tests.simulator.audience_runs import HEAD, agree, ran, told
 from tests.simulator.checked import violations_of
 from tests.simulator.engine_runs import MS, SECOND, at_ms, do, rows
@@ -139,7 +140,7 @@ def broadcasts(draw):
     return body + ("commands:\n" + "".join(commands) if commands else ""), {"readers": {"topic": "t", **draw(one)}, "viewers": {"topic": "u", **draw(one)}}
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@examples(15, suppress_health_check=[HealthCheck.too_slow])
 @given(broadcasts())
 def test_small_broadcasts_of_any_shape(broadcast):
     """Sizes, limits, instants, unloads and crashes at random: the same rows as the ordinary engine's, and nothing broken."""
@@ -220,7 +221,7 @@ def test_sought_cut_stepped_forked_replayed():
         assert world.summary()["audiences"] == whole.summary()["audiences"]
 
 
-@settings(max_examples=15)
+@examples(6)
 @given(st.lists(st.integers(0, 3_000_000), min_size=1, max_size=12), st.integers(1, 50))
 def test_cut_anywhere(instants, events):
     world = World.from_scenario(busy())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.counting.cursors import ABSENT, Cursor
 from simulator.counting.logs import Log
 from simulator.counting.read import NEVER, History
 from simulator.trace.registry import NULL
+from tests.examples import examples
 from tests.simulator.trace_builder import TraceBuilder
 
 ENTRIES = 6
@@ -80,7 +81,7 @@ def reading(world: TraceBuilder) -> tuple[History, Log, Cursor]:
     return history, log, Cursor(history, log, subscription, cluster, topic)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(80)
 @given(st.lists(STEP, max_size=25))
 def test_covers_agrees_with_a_state_machine(steps):
     world, states = written([("create", 0), *steps])
@@ -91,7 +92,7 @@ def test_covers_agrees_with_a_state_machine(steps):
         assert set(np.flatnonzero(covered).tolist()) == expected, world.trace.row(seq)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(80)
 @given(st.lists(STEP, max_size=25))
 def test_went_back_exactly_when_covered_before_and_not_now(steps):
     world, states = written([("create", 0), *steps])

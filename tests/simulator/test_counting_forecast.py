@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from simulator.counting import Flags, Forecast, Places, RemoteCursor, forecast
+from tests.examples import examples
 from tests.simulator.trace_builder import TraceBuilder
 
 FIGURES = ("duplicates", "redeliveries", "lost", "stranded", "stranded_unprocessed")
@@ -59,7 +60,7 @@ def foretold(history: dict) -> tuple[Forecast, list[int]]:
     return forecast(np.array(log, dtype=np.int64), cursor, flags, places, earliest=history["earliest"]), log
 
 
-@settings(max_examples=200, deadline=None)
+@examples(80)
 @given(histories())
 def test_forecast_is_what_counting_finds(history):
     world = before(history)

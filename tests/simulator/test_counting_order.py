@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.counting.lookup import count_later_and_smaller, first_reaching, within_groups_before
+from tests.examples import examples
 from tests.simulator.trace_builder import TraceBuilder
 
 
@@ -69,7 +70,7 @@ def test_no_duplicates_need_no_memory():
     assert (world.failover().dedup_window_messages, world.failover().dedup_window_us) == (0, 0)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(60)
 @given(st.lists(st.integers(0, 5), max_size=20), st.lists(st.integers(0, 5), max_size=12))
 def test_dedup_window_lets_no_duplicate_through_and_is_the_smallest(before, after):
     world = moved(6)
@@ -97,7 +98,7 @@ def test_dedup_window_lets_no_duplicate_through_and_is_the_smallest(before, afte
     assert size == 0 or passed(size - 1) > 0
 
 
-@settings(max_examples=150, deadline=None)
+@examples(60)
 @given(st.lists(st.integers(0, 30), max_size=20), st.lists(st.tuples(st.integers(0, 20), st.integers(0, 32)), max_size=10))
 def test_count_later_and_smaller(values, queries):
     queries = [(min(first, len(values)), limit) for first, limit in queries]
@@ -105,7 +106,7 @@ def test_count_later_and_smaller(values, queries):
     assert found.tolist() == [sum(value < limit for value in values[first:]) for first, limit in queries]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), max_size=20))
 def test_within_groups_before(rows):
     group, value = (np.array([row[place] for row in rows], dtype=np.int64) for place in (0, 1))
@@ -113,7 +114,7 @@ def test_within_groups_before(rows):
     assert within_groups_before(group, value).tolist() == slow
 
 
-@settings(max_examples=100, deadline=None)
+@examples(60)
 @given(st.lists(st.integers(0, 9), max_size=10), st.lists(st.integers(0, 12), max_size=6))
 def test_first_reaching(values, wanted):
     slow = [next((place for place, value in enumerate(values) if value >= want), -1) for want in wanted]

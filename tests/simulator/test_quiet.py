@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import World
 from simulator.pulsar import dispatch_shared, producer
 from simulator.pulsar.quiet import groups, lane, passing, running, survey, work
+from tests.examples import examples
 
 UNTIL_US = 1_500_000
 
@@ -82,7 +83,7 @@ def event_by_event(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(producer, "run_quietly", lambda _producer: None)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(10)
 @given(scenarios(), st.lists(st.integers(0, UNTIL_US), max_size=3), st.lists(st.integers(0, UNTIL_US), max_size=4))
 def test_the_same_as_event_by_event(text, instants, sought):
     instants = [*sorted(instants), UNTIL_US]
