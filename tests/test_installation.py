@@ -154,6 +154,27 @@ def test_a_failed_stage_has_no_stamp_and_is_done_again(checkout):
     assert checkout.installed() == ["Django==1", "Django==1", "pyspark==2"]
 
 
+def test_a_new_environment_has_a_pip_that_works_without_installing_it(tmp_path, monkeypatch):
+    """Python's own wheel of pip is unpacked; ensurepip, which takes seconds, is asked only where there is no such wheel."""
+    monkeypatch.setattr(environment, "ENVIRONMENT", tmp_path / ".venv")
+    monkeypatch.setattr(environment, "PYTHON", tmp_path / ".venv" / "bin" / "python")
+    asked = []
+
+    class Recording(Supervisor):
+        def run(self, command, environment=None):
+            asked.append(command[1:3])
+            return super().run(command, environment) if command[2] == "venv" else 0
+
+    with Recording() as supervisor:
+        environment._make(supervisor)
+        assert environment._works(environment.PYTHON) and asked == [["-m", "venv"]]
+        listed = subprocess.run([str(environment.PYTHON), "-m", "pip", "list", "--disable-pip-version-check"], capture_output=True, text=True, check=True).stdout
+        assert [line.split()[0] for line in listed.splitlines()[2:]] == ["pip"], "it knows that it is installed"
+        monkeypatch.setattr(environment, "_unpack_pip", lambda: None)
+        environment._make(supervisor)
+    assert asked[1:] == [["-m", "venv"], ["-m", "ensurepip"]]
+
+
 def test_progress_is_said_and_gone_at_the_end(checkout):
     checkout.hold.touch()
     tools = checkout.start_tools()
