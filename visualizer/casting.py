@@ -74,7 +74,7 @@ class Casting:
     async def _taken(self, lab_id: str) -> store.StoredLab:
         """The lab's rows, after what an earlier run of it here still has to save. Raises Refused while the database is away."""
         try:
-            return await self.hub.saver.store(lab_id, lambda _: store.take(lab_id), undo=None)
+            return await self.hub.saver.wait(lab_id, self.hub.saver.begin(lab_id, lambda _: store.take(lab_id), undo=None))
         except db.Error as error:
             logger.warning("Lab %s cannot be read: %s: %s", lab_id, type(error).__name__, error)
             raise no_database() from error

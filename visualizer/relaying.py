@@ -41,7 +41,9 @@ class Relay:
         self._send({"type": "lab.ask", "message": message, "number": self._number})
 
     def replied(self, number: int, message: dict[str, Any]) -> None:
-        _asked, reply = self._waiting.pop(number, (None, None))
+        _asked, reply = self._waiting.get(number, (None, None))
+        if message["type"] != "notice":  # which comes before the answer
+            self._waiting.pop(number, None)
         if reply is not None:
             reply(message)
 

@@ -134,24 +134,43 @@ class Runner:
 
     def _command_job(self, message: dict[str, Any], reply: Reply) -> Job:
         identifier = message.get("id")
+        writes: list[saving.Write] = []  # the one that stores the command, once it has begun
+
+        def answer(result: Any, ok: bool = False) -> None:
+            reply({"type": "result", "id": identifier, "ok": ok, "code": result.code, "error": result.error, "hint": result.hint})
 
         def done(result: Any) -> None:
-            reply({"type": "result", "id": identifier, "ok": bool(result.ok), "code": result.code, "error": result.error, "hint": result.hint})
+            answer(result, bool(result.ok))
 
         def refused(why: Refused) -> None:
-            reply({"type": "result", "id": identifier, "ok": False, "code": why.code, "error": why.error, "hint": why.hint})
+            if not writes:
+                answer(why)
+            elif writes[0].stored:  # whoever runs the lab next carries it out
+                answer(saving.no_answer() if why.code == "moved" else why)
+            elif (undone := self.hub.saver.take_back(self.stored.lab_id, writes[0])) is None:
+                answer(why)
+            else:
+                reply({"type": "notice", "code": saving.UNDECIDED, "words": saving.UNDECIDED_NOTICE})
+                undone.add_done_callback(partial(decided, why))
 
-        return Job(jobs.carry_out(self.session, message["command"], message.get("apart", False), self._keep_command, self._command_took_effect), done, refused)
+        def decided(why: Refused, undone: asyncio.Future[Any]) -> None:
+            reply({"type": "notice", "code": saving.UNDECIDED, "words": None})
+            answer(why if not undone.cancelled() and undone.exception() is None else saving.no_answer())
 
-    async def _keep_command(self, **given: Any) -> int | Refused:
+        work = jobs.carry_out(self.session, message["command"], message.get("apart", False), partial(self._keep_command, writes), self._command_took_effect)
+        return Job(work, done, refused)
+
+    async def _keep_command(self, writes: list[saving.Write], **given: Any) -> int | Refused:
         """The command's number once it is stored; why not when that took too long, or cannot be."""
         number, self._next_number = self._next_number, self._next_number + 1
+        saver, lab_id = self.hub.saver, self.stored.lab_id
 
         def work(write: saving.Write) -> None:
-            store.keep_command(self.stored, number, lambda: write.withdrawn, **given)
+            store.keep_command(self.stored, number, write.may_commit, **given)
 
+        writes.append(saver.begin(lab_id, work, undo=partial(store.forget_command, self.stored, number)))
         try:
-            await self.hub.saver.store(self.stored.lab_id, work, undo=partial(store.forget_command, self.stored, number))
+            await saver.wait(lab_id, writes[0])
         except Refused as refused:
             return refused
         except Exception as error:

@@ -2,15 +2,17 @@
 
 Rules: every lab has a line of writes; a line whose write failed waits longer each time, up to `LONGEST_PAUSE_S`, and the other
 lines go on, so that one write that can never succeed holds up nobody else. A command waits for its write and is refused when it
-takes too long; its write is then undone in the same place of the line, if it may have happened. A line is short: of positions
-only the newest waits, and a lab gives its next command after the one before. The writes have a thread of their own, since
-SQLite waits in it for other writers.
+takes too long. Before its commit has begun the write is certain not to happen any more. After that it may have happened: then it is
+undone in the same place of the line, and the refusal is given when that is done and not earlier, since the process may end before. A
+line is short: of positions only the newest waits, and a lab gives its next command after the one before. The writes have a thread of
+their own, since SQLite waits in it for other writers.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -37,6 +39,11 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 5.0
 NOT_SAVED = "not-saved"
 """Code of the notice and of the refusal."""
 
+UNDECIDED = "undecided"
+"""Code of the notice to whoever gave a command that was taken back and may be stored all the same."""
+
+UNDECIDED_NOTICE = "The database may have saved the last command although its answer did not come. The lab goes on without it; it is removed as soon as the database answers, and its result follows then."
+
 NOTICE = "Cannot save, retrying. The lab goes on; what it does now is lost if the server stops before this notice ends. Commands are refused meanwhile."
 
 
@@ -45,9 +52,17 @@ def not_saved() -> Refused:
     return Refused(NOT_SAVED, "The command was not carried out, because it could not be saved.", 'Give it again when "Cannot save, retrying" is gone.')
 
 
+def no_answer() -> Refused:
+    """The answer to a command when nobody here can say any more whether it is among the lab's commands."""
+    return Refused("no-answer", "The lab went to another server process before the result came.", "Look at the lab's commands once it is shown again: this one may or may not be among them.")
+
+
 @dataclass(eq=False, slots=True)
 class Write:
-    """`work` runs in the saving thread as often as it takes, so doing it twice must be as doing it once."""
+    """`work` runs in the saving thread as often as it takes, so doing it twice must be as doing it once.
+
+    One that can be undone calls `may_commit` as the last thing before its commit, and does not commit when that says no.
+    """
 
     work: Callable[[], Any]
     done: asyncio.Future[Any]
@@ -55,8 +70,31 @@ class Write:
     replaceable: bool = False  # only the newest of these is worth doing
     once: bool = False  # somebody waits: not tried again
     undo: Callable[[], Any] | None = None
-    withdrawn: bool = False
-    tried: bool = False
+    undoing: Write | None = None  # takes its place once it is taken back, when it may have happened
+    _taken_back: bool = False
+    _commit_begun: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def may_commit(self) -> bool:
+        """Whether it is still wanted; from a yes on nobody can say that it did not happen. Called in the saving thread."""
+        with self._lock:
+            self._commit_begun |= not self._taken_back
+            return not self._taken_back
+
+    def take_back(self) -> bool:
+        """It is not wanted any more; whether it may have happened all the same."""
+        with self._lock:
+            self._taken_back = True
+            return self._commit_begun
+
+    @property
+    def taken_back(self) -> bool:
+        return self._taken_back
+
+    @property
+    def stored(self) -> bool:
+        """Whether it has happened, for all that is known here."""
+        return self.done.done() and not self.done.cancelled() and self.done.exception() is None
 
 
 @dataclass(eq=False, slots=True)
@@ -85,21 +123,46 @@ class Saver:
         """Write this after all that the lab has put before. The future is for who wants to know; its error is the asker's."""
         return self._add(lab_id, work, replaceable=replaceable).done
 
-    async def store(self, lab_id: str, work: Callable[[Write], Any], undo: Callable[[], Any] | None) -> Any:
-        """Write this and wait for it. Raises Refused when that takes too long; the write does not happen then, or is undone."""
-        patience_s = PATIENCE_S - self._troubled_for_s(lab_id)
-        if patience_s <= 0:
-            raise not_saved() if undo else no_database()
+    def begin(self, lab_id: str, work: Callable[[Write], Any], undo: Callable[[], Any] | None) -> Write:
+        """Write this for somebody who then waits with `wait`. Without `undo` it only matters while somebody waits."""
         write = self._add(lab_id, lambda: work(write), undo=undo, once=undo is None)
+        return write
+
+    async def wait(self, lab_id: str, write: Write) -> Any:
+        """The write's result. Raises Refused when that takes too long; the write is taken back then."""
+        late = not_saved() if write.undo else no_database()
+        patience_s = PATIENCE_S - self._troubled_for_s(lab_id)
         try:
+            if patience_s <= 0:
+                raise TimeoutError
             async with asyncio.timeout(patience_s):
                 return await asyncio.shield(write.done)
         except TimeoutError:
-            self._withdraw(lab_id, write)
-            raise (not_saved() if undo else no_database()) from None
+            self.take_back(lab_id, write)
+            raise late from None
         except asyncio.CancelledError:
-            self._withdraw(lab_id, write)
+            self.take_back(lab_id, write)
             raise
+
+    def take_back(self, lab_id: str, write: Write) -> asyncio.Future[Any] | None:
+        """Nobody waits for this any more. None when it is certain that it does not happen, else a future of its being undone."""
+        if write.undoing is not None:
+            return write.undoing.done
+        line = self._lines.get(lab_id)
+        may_have_happened = write.take_back()
+        if line is None or write not in line.writes:
+            return None
+        in_thread = line.busy and line.writes[0] is write
+        if may_have_happened and write.undo is not None:
+            write.undoing = Write(write.undo, asyncio.get_running_loop().create_future(), write.since_s)
+            write.undoing.done.add_done_callback(_looked_at)
+            if not in_thread:
+                self._undo_instead(line, write)
+            return write.undoing.done
+        if not in_thread:
+            line.writes.remove(write)
+            self._drop_if_empty(lab_id, line)
+        return None
 
     def in_trouble(self, lab_id: str) -> bool:
         """Whether something of this lab could not be saved for a while."""
@@ -152,22 +215,9 @@ class Saver:
                 newer.done.add_done_callback(lambda _: older.done.done() or older.done.set_result(None))
                 return
 
-    def _withdraw(self, lab_id: str, write: Write) -> None:
-        """Nobody waits for this any more. What was never tried is taken out; what was is undone in its place (`_try`)."""
-        write.withdrawn = True
-        line = self._lines.get(lab_id)
-        if line is None or write not in line.writes:
-            return
-        if not write.tried:
-            line.writes.remove(write)
-            self._drop_if_empty(lab_id, line)
-        elif not line.busy:
-            self._undo_instead(line, write)
-
     def _undo_instead(self, line: Line, write: Write) -> None:
-        line.writes.popleft()
-        if write.undo is not None:
-            line.writes.appendleft(Write(write.undo, asyncio.get_running_loop().create_future(), write.since_s))
+        assert write.undoing is not None and line.writes[0] is write, "only the first of a line is ever tried"
+        line.writes[0] = write.undoing
 
     def _drop_if_empty(self, lab_id: str, line: Line) -> None:
         if not line.writes:
@@ -201,14 +251,14 @@ class Saver:
 
     async def _try(self, lab_id: str, line: Line) -> None:
         write = line.writes[0]
-        write.tried = line.busy = True
+        line.busy = True
         try:
             result = await self._in_thread(write.work)
         except Exception as error:
             line.busy = False
             if is_trouble(error):
                 self._failed(lab_id, line, error)
-                if not write.once and not write.withdrawn:
+                if not write.once and not write.taken_back:
                     return
             self._finish(lab_id, line, write, None, error)
         else:
@@ -220,7 +270,7 @@ class Saver:
 
     def _finish(self, lab_id: str, line: Line, write: Write, result: Any, error: Exception | None) -> None:
         if line.writes and line.writes[0] is write:
-            if write.withdrawn:
+            if write.undoing is not None:
                 self._undo_instead(line, write)
             else:
                 line.writes.popleft()

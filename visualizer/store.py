@@ -34,7 +34,7 @@ class LabTaken(Exception):
     """Another server process runs this lab now."""
 
 
-class Withdrawn(Exception):
+class TakenBack(Exception):
     """Nobody waits for this command any more: it is not stored."""
 
 
@@ -107,19 +107,27 @@ def keep_failure(stored: StoredLab, failure: dict[str, Any]) -> None:
     _write(stored, state=Lab.State.FAILED, failure=failure)
 
 
-def keep_command(stored: StoredLab, number: int, withdrawn: Callable[[], bool], **given: Any) -> None:
-    """Store a command that is about to take effect, unless nobody waits for it any more. A second time it is there already."""
+def keep_command(stored: StoredLab, number: int, may_commit: Callable[[], bool], **given: Any) -> None:
+    """Store a command that is about to take effect, unless nobody waits for it any more. A second time it is there already.
+
+    `may_commit` is asked last: once it says yes, an error leaves open whether the command is stored.
+    """
     with transaction.atomic():
         _write(stored, branch=given["branch"], position_us=given["at_us"], furthest_us=given["furthest_us"])
         LabCommand.objects.bulk_create([LabCommand(lab_id=stored.lab_id, number=number, **given)], ignore_conflicts=True)
-        if withdrawn():
-            raise Withdrawn
+        if not may_commit():
+            raise TakenBack
 
 
 def forget_command(stored: StoredLab, number: int) -> None:
-    """Take back a command that was refused because storing it took too long; it may or may not be there."""
+    """Remove a command that was taken back; it may or may not be there.
+
+    The lab's row is locked first: PostgreSQL may still be at a commit whose connection broke. Where the command is not there nothing
+    is written, so that a full disk does not keep its owner waiting.
+    """
     with transaction.atomic():
-        _write(stored)
+        if not list(Lab.objects.select_for_update().filter(pk=stored.lab_id, run_number=stored.run_number).values_list("pk")):
+            raise LabTaken(f"lab {stored.lab_id} is run by another process since run {stored.run_number}")
         LabCommand.objects.filter(lab_id=stored.lab_id, number=number).delete()
 
 

@@ -53,23 +53,52 @@ def raise_as_django_does(kind: str) -> None:
 
 
 class Faults:
-    """Makes every statement fail, or every commit after it has happened, while `kind` is set."""
+    """Makes every statement fail, or every commit after it has happened, or every commit of changes instead of it, while `kind` is set."""
 
     def __init__(self) -> None:
         self.kind: str | None = None
         self.at_commit = False  # the commit happens, and its answer is lost
+        self.instead_of_commit = False  # of changes; reading works, as on a full disk
+        self.filled = False  # SQLite itself finds no room for a write
 
-    def begin(self, kind: str, at_commit: bool = False) -> None:
-        self.kind, self.at_commit = kind, at_commit
+    def begin(self, kind: str, at_commit: bool = False, instead_of_commit: bool = False) -> None:
+        self.kind, self.at_commit, self.instead_of_commit = kind, at_commit, instead_of_commit
 
     def end(self) -> None:
-        self.kind = None
+        self.kind, self.filled = None, False
 
     def statement(self, execute: Any, sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
         """For `connection.execute_wrappers`."""
-        if self.kind is not None and not self.at_commit:
+        if self.filled and sql.startswith(("INSERT", "UPDATE", "DELETE")):
+            need_more_than_there_is(context["connection"])
+        if self.kind is not None and not self.at_commit and not self.instead_of_commit:
             raise_as_django_does(self.kind)
-        return execute(sql, params, many, context)
+        done = execute(sql, params, many, context)
+        if sql.startswith(("INSERT", "UPDATE", "DELETE")) and context["cursor"].rowcount:
+            context["connection"].has_changes = True
+        return done
+
+    def commit(self, commit: Any, wrapper: BaseDatabaseWrapper) -> Any:
+        """In place of the driver's commit."""
+        changes, wrapper.has_changes = getattr(wrapper, "has_changes", False), False  # type: ignore[attr-defined]
+        if self.kind is not None and self.instead_of_commit and changes:
+            raise_as_django_does(self.kind)
+        done = commit(wrapper)
+        if self.kind is not None and self.at_commit:
+            raise_as_django_does(self.kind)
+        return done
+
+
+def need_more_than_there_is(connection: BaseDatabaseWrapper) -> None:
+    """Makes SQLite itself fail as on a full disk: the file may not grow, and more is written than it has free."""
+    with connection.wrap_database_errors:
+        cursor = connection.connection.cursor()
+        most = cursor.execute("PRAGMA max_page_count").fetchone()[0]
+        cursor.execute("PRAGMA max_page_count = 1")  # below its present size: it may not grow
+        try:
+            cursor.execute("CREATE TABLE more_than_there_is AS SELECT zeroblob(64 * 1024 * 1024)")
+        finally:
+            cursor.execute(f"PRAGMA max_page_count = {most}")
 
 
 @contextmanager
@@ -82,13 +111,7 @@ def injected_faults() -> Iterator[Faults]:
             wrapper.execute_wrappers.append(faults.statement)
         ensure(wrapper)
 
-    def losing_commit(wrapper: Any) -> Any:
-        done = commit(wrapper)
-        if faults.kind is not None and faults.at_commit:
-            raise_as_django_does(faults.kind)
-        return done
-
-    BaseDatabaseWrapper.ensure_connection, BaseDatabaseWrapper._commit = watched, losing_commit
+    BaseDatabaseWrapper.ensure_connection, BaseDatabaseWrapper._commit = watched, lambda wrapper: faults.commit(commit, wrapper)
     try:
         yield faults
     finally:
@@ -178,6 +201,11 @@ class PostgresServer:
             except psycopg.OperationalError:
                 time.sleep(0.05)
         raise AssertionError("PostgreSQL does not answer")
+
+    def end_connections(self) -> None:
+        """As an operator does, or a failover: every connection of the others ends, whatever it is at."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'")
 
     def kill(self) -> None:
         """At once, by its process id; its connections end with it."""

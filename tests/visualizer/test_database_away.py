@@ -49,6 +49,7 @@ async def test_a_lab_goes_on_and_says_that_it_cannot_be_saved_until_it_can(made,
     await page.open()
     await viewer.open()
     assert (await page.command(do="link.cut", link="a -> b"))["ok"]
+    await saved(made.lab.pk)  # else the notice could come before the frame that is waited for
     faults.begin(kind)
     await page.seek(2_000_000)
     assert (await notice(page)).startswith("Cannot save, retrying")
@@ -87,14 +88,56 @@ async def test_a_command_waits_for_a_short_outage_and_is_done_once(made, faults,
     await page.close()
 
 
-async def test_a_refused_command_whose_commit_may_have_happened_is_taken_back(made, faults):
+async def undecided(page: Page, over: bool = False) -> str | None:
+    return (await page.until("notice", lambda notice: notice["code"] == "undecided" and (notice["words"] is None) == over))["words"]
+
+
+async def test_a_command_whose_commit_may_have_happened_is_refused_only_when_it_is_removed(made, faults):
     page = Page(made.lab.pk, made.token)
     await page.open()
     faults.begin("shut down", at_commit=True)
+    await page.send({"type": "command", "id": 1, "command": {"do": "link.cut", "link": "a -> b"}})
+    assert "may have saved" in await undecided(page)
+    assert await rows(made) == [("link.cut", None)], "so nobody may be told yet that it was refused"
+    assert (await page.seek(2_000_000))["view"]["clusters"]["b"]["state"] == "up", "the lab goes on without it"
+    faults.end()
+    assert await undecided(page, over=True) is None
+    result = await page.until("result")
+    assert (result["id"], result["ok"], result["code"]) == (1, False, "not-saved")
+    assert await rows(made) == []
+    await page.close()
+
+
+async def test_a_process_that_ends_meanwhile_has_refused_nothing_that_the_next_one_finds(made, faults):
+    """The store commits, its answer is lost, and the process is gone before the database is back."""
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    faults.begin("shut down", at_commit=True)
+    await page.send({"type": "command", "id": 1, "command": {"do": "link.cut", "link": "a -> b"}})
+    await undecided(page)
+    current_hub().stop("As if it were killed.")
+    while (message := await page.receive())["type"] != "bye":
+        assert message["type"] != "result"
+    faults.end()
+    await page.close()
+    again = Page(made.lab.pk, made.token)
+    await again.open()
+    inputs = json.loads(await current_hub().ask(made.lab.pk, "inputs"))
+    assert [entry["do"] for entry in inputs["commands"]] == ["link.cut"]
+    await again.close()
+
+
+async def test_on_a_full_disk_a_command_is_refused_as_soon_as_a_look_says_that_it_is_not_stored(made, faults):
+    """The commit itself fails, and reading still works: nothing has to be written to know."""
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await saved(made.lab.pk)
+    faults.begin("full", instead_of_commit=True)
     assert (await page.command(do="link.cut", link="a -> b"))["code"] == "not-saved"
+    assert await rows(made) == []
     faults.end()
     await saved(made.lab.pk)
-    assert await rows(made) == []
+    assert (await page.command(do="link.cut", link="a -> b"))["ok"]
     await page.close()
 
 
@@ -120,6 +163,7 @@ async def test_a_lab_rebuilt_from_the_database_has_the_digest_of_the_live_one(ma
     await page.open()
     await page.seek(1_000_000)
     assert (await page.command(do="link.cut", link="a -> b"))["ok"]
+    await saved(made.lab.pk)
     faults.begin("full")
     await page.seek(4_000_000)
     await notice(page)
@@ -138,13 +182,15 @@ async def test_a_lab_rebuilt_from_the_database_has_the_digest_of_the_live_one(ma
 
 
 async def test_who_lost_a_lab_while_the_database_was_away_writes_nothing_more(made, faults):
-    """The lease went to another process meanwhile: its command stays, ours was refused."""
+    """The lease went to another process meanwhile: its command stays, and nobody is told that the other was refused."""
     page = Page(made.lab.pk, made.token)
     await page.open()
     faults.begin("closed", at_commit=True)
-    assert (await page.command(do="link.cut", link="a -> b"))["code"] == "not-saved"
+    await page.send({"type": "command", "id": 1, "command": {"do": "link.cut", "link": "a -> b"}})
+    await undecided(page)
     await sync_to_async(_taken_by_another)(made.lab.pk, faults)
     faults.end()
+    assert (await page.until("result"))["code"] == "no-answer", "it may be among the commands that the other process has"
     await page.until("bye")
     await saved(made.lab.pk)
     assert [(row.number, row.command["do"]) async for row in LabCommand.objects.filter(lab_id=made.lab.pk)][-1] == (2, "cluster.crash")
@@ -158,7 +204,7 @@ def _taken_by_another(lab_id: str, faults: Any) -> None:
     kind, faults.kind = faults.kind, None
     stored = store.take(lab_id)
     number = 1 + max((given["number"] for given in stored.commands), default=0)
-    store.keep_command(stored, number, lambda: False, command={"do": "cluster.crash", "cluster": "b"}, branch=0, at_us=3_000_000, furthest_us=3_000_000)
+    store.keep_command(stored, number, lambda: True, command={"do": "cluster.crash", "cluster": "b"}, branch=0, at_us=3_000_000, furthest_us=3_000_000)
     faults.kind = kind
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import random
 import shutil
 import urllib.error
 import urllib.request
 from typing import Any
 
+import psycopg
 import pytest
 
 from simulator import World, load_scenario_text
@@ -126,3 +129,41 @@ def test_the_disk_is_full_and_has_room_again(sites):
     again = sites()
     assert again.page(lab).until("frame")["view"]["clusters"]["b"]["state"] == "down"
     is_as_before(again, lab, [CUT, CRASH])
+
+
+@pytest.mark.swarm
+@pytest.mark.parametrize("seed", range(int(os.environ.get("FAULT_SEEDS", "1"))))
+def test_postgres_ends_connections_and_is_killed_at_drawn_instants(sites, postgres, seed):
+    """As `test_fault_swarm` does with SQLite: an acknowledged command is stored, a refused one is not, and the run is the same."""
+    site, drawn = sites(database_url=postgres.url), random.Random(seed)
+    lab = site.open_lab(yaml=LONG)
+    page = site.page(lab)
+    page.frame()
+    acknowledged: list[str] = []
+
+    def give(do: str) -> bool:
+        stored = command(page, {"do": do, "link": "a -> b"})["code"] != "not-saved"
+        acknowledged.extend([do] if stored else [])
+        return stored
+
+    for _ in range(10):
+        step = drawn.choice(("give", "give", "seek", "end connections", "end connections", "kill"))
+        if step == "give":
+            give(drawn.choice(("link.cut", "link.heal")))
+        elif step == "seek":
+            page.send({"type": "seek", "at_us": drawn.randrange(1_000_000, 8_000_000)})
+            page.frame()
+        elif step == "end connections":
+            postgres.end_connections()
+        else:
+            postgres.kill()
+            page.send({"type": "seek", "at_us": drawn.randrange(1_000_000, 8_000_000)})
+            page.frame()
+            postgres.start()
+    while not give("link.cut"):
+        pass
+    with psycopg.connect(postgres.url) as database:
+        stored = [do for (do,) in database.execute("SELECT command->>'do' FROM visualizer_labcommand ORDER BY number").fetchall()]
+        assert database.execute("SELECT DISTINCT state FROM visualizer_lab").fetchall() == [("ready",)]
+    assert stored == acknowledged
+    is_as_before(site, lab, site.get(f"/labs/{lab['id']}/inputs.json")["commands"])
