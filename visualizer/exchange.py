@@ -167,7 +167,7 @@ def _take_notice(room: Room, notice: dict[str, Any], failure: bool) -> None:
     if failure:
         room.fail(notice)
     elif notice["type"] == "notice":
-        room.tell(notice["code"], notice["words"])
+        room.tell(notice["code"], notice["words"], notice.get("replay"))
     else:
         room.say_to_all(notice)
 

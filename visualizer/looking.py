@@ -1,7 +1,8 @@
 """What is looked at of a lab: its frames on their beat.
 
 Rules: looking never moves the world, and the world stands still while a frame is made: that is cut into slices, so
-that no neighbour waits for it, and begun anew when a job comes first. Instants of the wall clock come in as numbers.
+that no neighbour waits for it, and begun anew when a job comes first. An internal error in a frame loses that frame only: the
+next one that somebody asks for is made from nothing, in a new epoch. Instants of the wall clock come in as numbers.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ class Listener(Protocol):
 
     def position_changed(self) -> None: ...
 
+    def frame_failed(self, error: Exception | None) -> None: ...
+
     def failed(self, error: BaseException) -> None: ...
 
 
@@ -44,6 +47,7 @@ class Looking:
         self._epoch = first_epoch
         self._snapshot_wanted = False
         self._making: Iterator[None] | None = None  # a frame
+        self._failed = False  # to make the last frame
 
     def begin(self, world: Any, curves: RiskCurves) -> None:
         """There is a world to look at."""
@@ -72,6 +76,12 @@ class Looking:
         """What is half made is worth nothing: the world may move."""
         self._making = None
 
+    def frame_failed(self, error: Exception) -> None:
+        """An internal error in the frame under way: nothing is shown until somebody asks for the next."""
+        self.drop()
+        self.wanted, self._failed = False, True
+        self._listener.frame_failed(error)
+
     def slice(self, now_s: float) -> bool:
         """One slice of what is half made or due; False when nothing is."""
         if self._making is None and self.wanted and now_s >= self.next_frame_s:
@@ -90,6 +100,9 @@ class Looking:
         if not self._listener.watched():
             return
         assert self.frames is not None
+        if self._failed:  # what the frames before left behind may be wrong
+            self.begin(self.frames.world, self.frames.curves)
+            self.new_epoch()
         world = self.frames.world
         self.wanted = True  # until it is out: a job may come first
         while world.unchecked_rows >= CHECK_ROWS:
@@ -102,6 +115,9 @@ class Looking:
         with_snapshot, self._snapshot_wanted, self.wanted = self._snapshot_wanted, False, False
         frame, snapshot = self.frames.next(self._playing(), with_snapshot)
         self._listener.publish(frame, snapshot)
+        if self._failed:
+            self._failed = False
+            self._listener.frame_failed(None)
         self.wanted |= not self._playback.playing and self.frames.behind
 
     # --- long jobs

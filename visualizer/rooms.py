@@ -59,7 +59,7 @@ class Room:
         self.failure: dict[str, Any] | None = lab.failure if lab.failure and lab.failure["engine_version"] == ENGINE_VERSION else None
         self.idle_ticks = 0
         self.used_tick = 0  # second of the hub's in which somebody last asked for something
-        self._lasting: dict[str, str] = {}  # what every page is told for as long as it is so, by code
+        self._lasting: dict[str, dict[str, Any]] = {}  # notices that every page gets for as long as they are so, by code
 
     # --- viewers
 
@@ -75,8 +75,8 @@ class Room:
         viewer.say({**welcome(self.lab, viewer.is_owner), "failed": self.failure})
         if token and not viewer.is_owner:
             viewer.say(Refused("not-owner", "The token is not this lab's.", "Watching works without one; the owner has the right one.").answer())
-        for code, words in self._lasting.items():
-            viewer.say(_notice(code, words))
+        for notice in self._lasting.values():
+            viewer.say(notice)
         missing = self._frames_after(hello.get("epoch", -1), hello.get("number", -1))
         if missing is not None:
             viewer.resume(missing)
@@ -123,15 +123,16 @@ class Room:
         for viewer in list(self.viewers.values()):
             viewer.say_text(text)
 
-    def tell(self, code: str, words: str | None) -> None:
-        """A lasting state in words, to every page here now and later; None: it is over."""
-        if self._lasting.get(code) == words:
+    def tell(self, code: str, words: str | None, replay: str | None = None) -> None:
+        """A lasting state in words, to every page here now and later; None: it is over. `replay` is a link beside the words."""
+        notice = {"type": "notice", "code": code, "words": words, **({"replay": replay} if replay else {})}
+        if self._lasting.get(code, {}).get("words") == words:
             return
         if words is None:
             del self._lasting[code]
         else:
-            self._lasting[code] = words
-        self.say_to_all(_notice(code, words))
+            self._lasting[code] = notice
+        self.say_to_all(notice)
 
     def start_over(self) -> None:
         """Frames come from somewhere else now: everyone waits for a snapshot."""
@@ -147,7 +148,3 @@ class Room:
     @property
     def anyone_wants_snapshot(self) -> bool:
         return any(viewer.wants_snapshot for viewer in self.viewers.values())
-
-
-def _notice(code: str, words: str | None) -> dict[str, Any]:
-    return {"type": "notice", "code": code, "words": words}

@@ -40,6 +40,9 @@ FORWARD = frozenset({"play", "seek", "step", "command"})
 WATCHER_TICKS = 4
 """Seconds without a word after which another process no longer watches."""
 
+FRAME_FAILED = "frame-failed"
+"""Code of the notice that a frame could not be made."""
+
 POSITION_S = 1.0
 """How long somebody who asks where the lab stands waits for that to be stored."""
 
@@ -57,6 +60,7 @@ class Runner:
         self._next_number = 1 + max((given["number"] for given in stored.commands), default=0)
         self._taken = False  # another process runs the lab: found out when writing
         self._notice: str | None = None
+        self._frame_notice: dict[str, Any] | None = None  # that the last frame could not be made
         self._notice_ticks = 0  # for as long the end of the notice is repeated to other processes
         self._viewers_told = 0
         if room.failure is None:
@@ -91,6 +95,18 @@ class Runner:
     def position_changed(self) -> None:
         self._position_due = True
         self.hub.soon(self.keep_position(), "keeping a position")
+
+    def frame_failed(self, error: Exception | None) -> None:
+        """A frame could not be made, or one was made again after that. The run goes on from its inputs: nothing is marked as failed."""
+        words = None
+        if error is not None:
+            at_s = self.session.world.now_us / 1e6
+            logger.error("Internal error while drawing lab %s (seed %s) at %.6f s", self.stored.lab_id, self.stored.seed, at_s, exc_info=error)
+            words = f"Internal error while drawing this lab at {at_s:.6f} s (seed {self.stored.seed}). The run is unharmed and everything given to it is kept: go to another instant, or reload the page. Please report it with the link."
+            self.position_changed()
+        self._frame_notice = {"type": "notice", "code": FRAME_FAILED, "words": words, "replay": f"/labs/{self.stored.lab_id}/replay/"}
+        self.room.tell(FRAME_FAILED, words, self._frame_notice["replay"])
+        self._notify(self._frame_notice)
 
     # --- asked by viewers, here or there
 
@@ -223,6 +239,8 @@ class Runner:
             self.want_snapshot()
             if self.room.failure is not None:
                 self._notify(self.room.failure, failure=True)
+            if self._frame_notice is not None:
+                self._notify(self._frame_notice)
         self.viewers_changed()
 
     def viewers_changed(self) -> None:
@@ -282,11 +300,19 @@ class Runner:
         if position == self._kept:
             return
         # While it plays the picture would be old in a moment; it is drawn when the lab stands still.
-        picture = {} if self.session.playback.playing else {"picture": picture_at(self.session.world)}
+        picture = {} if self.session.playback.playing else self._picture()
         self._kept = position
         # A report is about the branch shown, so its commands are stored with its number.
         log = {"command_log": [dict(entry) for entry in self.session.world.command_log]}
         self._put(partial(store.keep_position, self.stored, {**position, **picture, **log}), replaceable=True)
+
+    def _picture(self) -> dict[str, Any]:
+        """The picture for the list of labs, as a field to store. An internal error in it costs the picture, not the position."""
+        try:
+            return {"picture": picture_at(self.session.world)}
+        except Exception:
+            logger.exception("Internal error in the picture of lab %s (seed %s)", self.stored.lab_id, self.stored.seed)
+            return {}
 
     def _put(self, work: Any, replaceable: bool = False) -> None:
         self.hub.saver.put(self.stored.lab_id, work, replaceable).add_done_callback(self._put_ended)

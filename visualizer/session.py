@@ -109,7 +109,12 @@ class Session:
             return True
         if self.world is None:
             return False
-        if self.looking.slice(now_s):
+        try:
+            if self.looking.slice(now_s):
+                return True
+        except Exception as error:  # the run itself is unharmed: only what would be shown of it is missing
+            self.looking.frame_failed(error)
+            self.playback.pause()
             return True
         return self.playback.playing and self._play_slice(now_s)
 

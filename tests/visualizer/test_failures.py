@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -11,6 +12,7 @@ from django.test import AsyncClient
 from simulator import World
 from tests.visualizer.pages import SCENARIO, Page, saved
 from visualizer.definitions import new_lab
+from visualizer.frames import FrameMaker
 from visualizer.hub import current_hub
 from visualizer.models import Lab
 from visualizer.queries import ANSWERS
@@ -152,4 +154,54 @@ async def test_an_internal_error_in_a_question_fails_that_question_only(made, mo
     assert (await AsyncClient().get(f"/labs/{made.lab.pk}/summary.json")).status_code == 200
     assert (await page.seek(2_000_000))["at_us"] == 2_000_000
     assert (await page.command(do="cluster.crash", cluster="b"))["ok"]
+    await page.close()
+
+
+@pytest.mark.parametrize("times", [1, 10**9], ids=["once", "until it is corrected"])
+async def test_an_internal_error_in_a_frame_loses_that_frame_only(made, hub, monkeypatch, caplog, times):
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    epoch = (await page.seek(1_000_000))["epoch"]
+    made_frames, left = FrameMaker.next, [times]
+
+    def broken(self, *given):
+        if left[0]:
+            left[0] -= 1
+            raise EngineBug("a cell without a cluster")
+        return made_frames(self, *given)
+
+    monkeypatch.setattr(FrameMaker, "next", broken)
+    await page.send({"type": "play", "speed": 1})
+    notice = await page.until("notice")
+    assert notice["code"] == "frame-failed" and "seed 5" in notice["words"] and notice["replay"] == f"/labs/{made.lab.pk}/replay/"
+    assert "a cell without a cluster" in caplog.text and "a cell" not in notice["words"], "the log has the traceback"
+    assert not hub.rooms[made.lab.pk].part.session.playback.playing
+    assert (await page.command(do="cluster.crash", cluster="b"))["ok"], "the run goes on"
+    if times > 1:
+        later = Page(made.lab.pk)
+        assert (await later.open())["failed"] is None
+        assert (await later.until("notice"))["code"] == "frame-failed"
+        await later.close()
+        left[0] = 0
+    frame = await page.seek(2_000_000)
+    assert frame["number"] == 1 and frame["epoch"] > epoch and frame["view"]["clusters"]["b"]["state"] == "down"
+    while any(room._lasting for room in hub.rooms.values()):
+        await asyncio.sleep(0.02)
+    await saved(made.lab.pk)
+    lab = await Lab.objects.aget(pk=made.lab.pk)
+    assert (lab.state, lab.failure, lab.position_us) == (Lab.State.READY, None, 2_000_000)
+    await page.close()
+
+
+async def test_an_internal_error_in_the_list_picture_keeps_the_position(made, monkeypatch, caplog):
+    def broken(*_):
+        raise EngineBug("a picture without a frame")
+
+    monkeypatch.setattr("visualizer.running.picture_at", broken)
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await page.seek(3_000_000)
+    while (await Lab.objects.aget(pk=made.lab.pk)).position_us != 3_000_000:
+        await asyncio.sleep(0.02)
+    assert "a picture without a frame" in caplog.text
     await page.close()

@@ -36,7 +36,7 @@ export function makeStates({ document, root, window, notices, getState }) {
       }
       const bug = message.type === "welcome" ? message.failed : message.code === "engine-bug" ? message : null;
       if (bug) notices.banner("bug", `${bug.error} ${bug.hint ?? ""} Seed ${bug.seed}, at ${((bug.at_us ?? 0) / 1e6).toFixed(6)} s.`, "harm", bug.replay ? { href: bug.replay, text: "Run it again" } : null);
-      if (message.type === "notice") notices.banner(message.code, message.words, "plain");
+      if (message.type === "notice") notices.banner(message.code, message.words, message.replay ? "harm" : "plain", message.replay ? { href: message.replay, text: "Run it again" } : null);
       if (message.type === "bye") notices.banner("bye", `The server closed this page: ${message.reason ?? "no reason given"}.`);
       if (message.type !== "welcome") return;
       notices.banner("bye", null);
