@@ -21,7 +21,10 @@ SOCKETS_PER_CLIENT = 600
 """Open sockets of one address: a lab's 500 viewers in one building, and some more."""
 
 OPEN_LABS_PER_CLIENT = 60
-"""Labs that one address has open in one process, of the 200 that it holds."""
+"""Labs that one address has open in one process, of the 200 that it holds: two classes of 30 in one building."""
+
+FAIR_LABS = 10
+"""Labs that one address keeps open in a full process: beyond them it gives one up for an address with fewer, so that 20 addresses are needed to shut others out, and not four."""
 
 LABS_PER_HOUR = 600
 """Labs that one address makes in an hour: a class of 60 with ten each."""
@@ -34,6 +37,9 @@ REPORTS_PER_CLIENT = 30
 
 STUDIES_PER_CLIENT, COMPARISONS_PER_CLIENT = 3, 2
 """Set-ups of one address that are asked about at once, of some twenty in line; comparisons that run for it, of four."""
+
+RERUNS_PER_CLIENT = 2
+"""Runs of "what would have helped" of one address that are under way at once, of the process's eight (`visualizer.reruns.RUNNING`)."""
 
 IPV6_NETWORK_BITS = 64
 """Of an address: what a provider gives to one household."""
@@ -114,7 +120,8 @@ def check_open_labs(opened: int) -> None:
         raise Refused("too-many", f"{OPEN_LABS_PER_CLIENT} labs are open from your address already.", "Close the pages of some; a lab is put away a minute after its last page.")
 
 
-def check_at_once(running: list[str], most: int, what: str) -> None:
-    """Raise Refused when as many of `running`, by address, are this client's."""
-    if client.get() and running.count(client.get()) >= most:
+def check_at_once(running: list[str], most: int, what: str, name: str | None = None) -> None:
+    """Raise Refused when as many of `running`, by address, are this client's; `name` is the client where that is not the one at hand."""
+    name = client.get() if name is None else name
+    if name and running.count(name) >= most:
         raise Refused("too-many", f"{most} {what} for your address are under way already.", "Wait until one is done.")

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
+from collections import Counter
 from collections.abc import Awaitable, Coroutine, Iterable
 from typing import Any
 
 from visualizer import store
 from visualizer.arguments import check_arguments
 from visualizer.casting import Casting
-from visualizer.clients import check_open_labs, client
+from visualizer.clients import FAIR_LABS, check_open_labs, client
 from visualizer.comparisons.running import Comparisons
 from visualizer.definitions import scenario_of
 from visualizer.exchange import Exchange
@@ -25,6 +26,7 @@ from visualizer.models import Lab
 from visualizer.pump import Pump
 from visualizer.rooms import Room
 from visualizer.running import Runner
+from visualizer.reruns import check_room
 from visualizer.saving import NOT_SAVED, Saver
 from visualizer.setups.studies import Studies
 from visualizer.wire import Refused
@@ -39,6 +41,8 @@ IDLE_TICKS = 60
 
 ROOMS = 200
 """Labs that this process runs or shows at once; each may hold five million rows."""
+
+GAVE_WAY = "All places of this server process are taken, and your address has the most labs open. Open it again to go on: it comes back where it stood."
 
 DELETED = "This lab has been deleted by its owner."
 
@@ -63,6 +67,7 @@ class Hub:
         self.comparisons = Comparisons(self.pump, self.memory.admit)
         self._reserved: dict[str, str] = {}  # labs that are being opened, and for which client
         self.saver = Saver()
+        self._leaving: set[Room] = set()  # rooms that are being closed for others
         self._casting = Casting(self)
         self.ticks = 0  # seconds of looking after the labs
         self._starting: asyncio.Task[None] | None = None
@@ -132,6 +137,11 @@ class Hub:
 
     # --- rooms
 
+    def admit_rerun(self, asker: str) -> None:
+        """A lab would be run again with one thing changed. Raises Refused when there is no room or memory for it."""
+        self.memory.admit()
+        check_room([name for room in self.rooms.values() if isinstance(room.part, Runner) for name in room.part.reruns.askers()], asker)
+
     async def room(self, lab_id: str) -> Room:
         """The room of a lab, opened when it is not. Raises `Refused` when there is no such lab."""
         await self.start()
@@ -146,13 +156,29 @@ class Hub:
         name = client.get()
         held = [room.client for room in self.rooms.values()] + list(self._reserved.values())
         check_open_labs(held.count(name))
-        if len(held) >= ROOMS:
-            raise Refused("too-many", f"This server process shows {ROOMS} labs already.", "Close one, or try again in a minute.")
+        leaving = None
+        if len(held) - len(self._leaving) >= ROOMS:
+            leaving = self._gives_way(held, name)
+            self._leaving.add(leaving)
         self._reserved[lab_id] = name
         try:
+            if leaving is not None:
+                await self.put_away(leaving, GAVE_WAY)
+                self._leaving.discard(leaving)
             return await self._open_reserved(lab_id, name)
         finally:
             del self._reserved[lab_id]
+            if leaving is not None:
+                self._leaving.discard(leaving)
+
+    def _gives_way(self, held: list[str], name: str) -> Room:
+        """The lab that is closed in a full process for a client with few: of whoever has most, unwatched ones first. Raises Refused."""
+        staying = [room for room in self.rooms.values() if room.client and room not in self._leaving]
+        counts = Counter(room.client for room in staying)
+        if not name or held.count(name) >= FAIR_LABS or max(counts.values(), default=0) <= FAIR_LABS:
+            raise Refused("too-many", f"This server process shows {ROOMS} labs already.", "Close one, or try again in a minute.")
+        rooms = [room for room in staying if room.client == counts.most_common(1)[0][0]]
+        return min(rooms, key=lambda room: (bool(room.viewers), -room.idle_ticks, room.used_tick))
 
     async def _open_reserved(self, lab_id: str, name: str) -> Room:
         await self.memory.make_room()
@@ -213,14 +239,17 @@ class Hub:
             logger.exception("Failed while looking after the labs")
 
     async def _look_after_one(self, room: Room) -> None:
+        room.second_passed()
         await room.part.tick()
         if room.idle_ticks >= IDLE_TICKS:
             await self._put_away(room)
 
-    async def put_away(self, room: Room, reason: str) -> None:
-        """Close a room of this process; its pages get the reason and connect again by themselves."""
+    async def put_away(self, room: Room, reason: str, keep_position: bool = True) -> None:
+        """Close a room of this process; its pages get the reason and connect again by themselves. Without `keep_position` its world is not to be asked."""
         async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
             if self.rooms.get(room.lab.pk) is room:
+                if keep_position:
+                    await room.part.keep_position()
                 await self._close(room, reason)
 
     async def _put_away(self, room: Room) -> None:
@@ -230,13 +259,6 @@ class Hub:
                 return
             await self._close(room, "")
         self._opening.pop(lab_id, None)
-
-    async def evict(self, room: Room, reason: str) -> None:
-        """Put a lab away for its memory; its pages get the reason."""
-        async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
-            if self.rooms.get(room.lab.pk) is room:
-                await room.part.keep_position()
-                await self._close(room, reason)
 
     async def _close(self, room: Room, reason: str) -> None:
         """Take a room out of this process; whoever is in it is told why. Called with the lab's lock held."""

@@ -79,7 +79,7 @@ class Memory:
                 return
             if watched or not room.part.watched():
                 logger.warning("Lab %s is closed: the labs use more than %d MB", room.lab.pk, self.limit_bytes // 2**20)
-                await self._hub.evict(room, EVICTED)
+                await self._hub.put_away(room, EVICTED)
 
     def _in_order(self) -> list[Room]:
         """Labs that may be closed: unwatched ones first, each kind the least recently used first."""

@@ -18,7 +18,7 @@ from visualizer.arguments import number_in
 from visualizer.hub import current_hub
 from visualizer.wire import LATEST_US, Refused
 
-STATUS = {"not-found": 404, "bad-argument": 400, "other-branch": 409, "engine-bug": 500, "internal-error": 500, "too-many": 503, "no-answer": 503, "no-redis": 503, "moved": 503, "no-database": 503, "not-saved": 503}
+STATUS = {"not-found": 404, "bad-argument": 400, "other-branch": 409, "engine-bug": 500, "internal-error": 500, "too-many": 503, "memory": 503, "no-answer": 503, "no-redis": 503, "moved": 503, "no-database": 503, "not-saved": 503}
 """HTTP status of a refusal's code; 400 for the others."""
 
 KEPT_FOR_EVER = "public, max-age=31536000, immutable"

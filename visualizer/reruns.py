@@ -14,14 +14,19 @@ from typing import Any
 
 from simulator import ROWS_MAX
 from simulator.what_if import Rerun, Variant, variants
+from visualizer import clients
 from visualizer.pump import Pump
 from visualizer.slices import SliceSize
+from visualizer.wire import Refused
 from visualizer.work import in_thread
 
 logger = logging.getLogger(__name__)
 
 ROWS_MOST = 1_000_000
 """Rows of a run that is run again: about twenty seconds a variant in half of a process's time. The report has the same bound."""
+
+RUNNING = 8
+"""Labs of a process whose runs are made at once: each takes as many turns as a lab and holds a world. A further question is refused."""
 
 STUDIES_KEPT = 4
 """Per lab: the newest inputs that were asked about. An outcome is a few kilobytes."""
@@ -45,6 +50,7 @@ class Study:
         self.words = ""
         self.blocked_on: Awaitable[Any] | None = None
         self.listener = self
+        self.asker = ""  # the address whose quota it counts for
         self._left = listed
         self._rerun: Rerun | None = None
         self._error: Exception | None = None
@@ -113,8 +119,10 @@ class Study:
 class Reruns:
     """A lab's studies, newest last."""
 
-    def __init__(self, lab_id: str, pump: Pump) -> None:
-        self._lab_id, self._pump = lab_id, pump
+    def __init__(self, lab_id: str, pump: Pump, admit: Callable[[str], None] = lambda asker: None) -> None:
+        """`admit` raises Refused when this address, or the process, has no room for another study."""
+        self._lab_id, self._pump, self._admit = lab_id, pump, admit
+        self.asker = ""  # the address that asked last
         self._studies: dict[str, Study] = {}
         self._numbers = count(1)
 
@@ -127,15 +135,22 @@ class Reruns:
         return self._studies[key]
 
     def _begin(self, key: str, world: Any, until_us: int) -> None:
+        if len(world.trace) <= ROWS_MOST:
+            self._admit(self.asker)
         name = f"{self._lab_id}, what would have helped {next(self._numbers)}"
         study = Study(name, world.seed, until_us, variants(world.scenario, world.command_log), self._pump.remove)
         if len(world.trace) > ROWS_MOST:
             study.refuse(f"The run has {len(world.trace):,} rows; runs of more than {ROWS_MOST:,} are not run again here.")
+        study.asker = self.asker
         self._studies[key] = study
         for old in list(self._studies)[:-STUDIES_KEPT]:
             self._pump.remove(self._studies.pop(old))
         if study.state == "running":
             self._pump.add(study)
+
+    def askers(self) -> list[str]:
+        """The address of each study that runs now."""
+        return [study.asker for study in self._studies.values() if study.state == "running"]
 
     def worlds(self) -> list[Any]:
         """The worlds that run now."""
@@ -146,3 +161,10 @@ class Reruns:
         for study in self._studies.values():
             self._pump.remove(study)
         self._studies.clear()
+
+
+def check_room(askers: list[str], asker: str) -> None:
+    """Raise Refused when one more study, for this address, is too many beside those of `askers`."""
+    if len(askers) >= RUNNING:
+        raise Refused("too-many", f"{RUNNING} labs of this server process are run again already.", "Ask again in a minute.")
+    clients.check_at_once(askers, clients.RERUNS_PER_CLIENT, 'labs with "What would have helped"', asker)

@@ -110,6 +110,11 @@ class Room:
         whole = len(newer) == self.recent[-1].number - number
         return newer if whole else None
 
+    def second_passed(self) -> None:
+        """What each page has to answer is looked at once a second."""
+        for viewer in list(self.viewers.values()):
+            viewer.second_passed()
+
     # --- what the part brings
 
     def deliver(self, frame: Frame, snapshot: Frame | None) -> None:

@@ -15,6 +15,7 @@ from django import db
 
 from simulator import ENGINE_VERSION
 from visualizer import jobs, saving, store
+from visualizer.clients import client
 from visualizer.definitions import scenario_of
 from visualizer.frames import Frame
 from visualizer.pictures import picture_at
@@ -53,7 +54,7 @@ class Runner:
     def __init__(self, hub: Hub, room: Room, stored: store.StoredLab) -> None:
         self.hub, self.room, self.stored = hub, room, stored
         self.session = Session(stored.lab_id, stored.run_number * EPOCHS_PER_RUN, self)
-        self.session.reruns = self.reruns = Reruns(stored.lab_id, hub.pump)
+        self.session.reruns = self.reruns = Reruns(stored.lab_id, hub.pump, hub.admit_rerun)
         self._watchers: dict[str, list[int]] = {}  # channel: [viewers there, ticks left]
         self._position_due = False
         self._kept: dict[str, Any] | None = None
@@ -204,6 +205,7 @@ class Runner:
         if self.room.failure is not None:
             raise Refused("engine-bug", self.room.failure["error"], self.room.failure["hint"])
         self.room.idle_ticks = 0
+        self.reruns.asker = client.get() or self.room.client  # asked from another process: whoever opened the lab here
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
         def done(text: str) -> None:
@@ -339,7 +341,7 @@ class Runner:
             return
         if isinstance(error, db.Error):
             logger.error("Lab %s ended here because of the database", self.stored.lab_id, exc_info=error)
-            self.hub.soon(self.hub.put_away(self.room, AWAY), "putting a lab away")
+            self.hub.soon(self.hub.put_away(self.room, AWAY, keep_position=False), "putting a lab away")
             return
         world = self.session.world
         logger.error("Lab %s (seed %s) stopped by our own bug", self.stored.lab_id, self.stored.seed, exc_info=error)

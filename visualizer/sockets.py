@@ -15,13 +15,12 @@ from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from visualizer.deliveries import Delivery
-from visualizer.viewers import Viewer
+from visualizer.viewers import CLOSED_SILENT, Viewer
 
 logger = logging.getLogger(__name__)
 
-CLOSED_NORMALLY = 1000
 CLOSED_BY_ERROR = 4500
-"""Close codes. Websocket libraries refuse to send most codes below 3000; 4000 to 4999 are an application's own (RFC 6455, 7.4.2)."""
+"""Close code. Websocket libraries refuse to send most codes below 3000; 4000 to 4999 are an application's own (RFC 6455, 7.4.2)."""
 
 
 FIRST_MESSAGE_S = 15.0
@@ -39,7 +38,7 @@ class PageConsumer(AsyncWebsocketConsumer):
         await self.accept()
         self._delivery = Delivery(viewer, self.base_send, self._all_sent, self._broken)
         words = f"Nothing was said for {FIRST_MESSAGE_S:.0f} s after the socket was opened."
-        self._silence = asyncio.get_running_loop().call_later(FIRST_MESSAGE_S, viewer.close, words)
+        self._silence = asyncio.get_running_loop().call_later(FIRST_MESSAGE_S, viewer.close, words, CLOSED_SILENT)
 
     def first_message_came(self) -> None:
         """The page has said what it wants: the socket may stay."""
@@ -63,7 +62,7 @@ class PageConsumer(AsyncWebsocketConsumer):
             self._broken(error)
 
     def _all_sent(self) -> None:
-        asyncio.ensure_future(self._close(CLOSED_NORMALLY))
+        asyncio.ensure_future(self._close(self.viewer.close_code))
 
     def _broken(self, error: BaseException) -> None:
         logger.error("Internal error in a page's socket", exc_info=error)

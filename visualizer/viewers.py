@@ -17,8 +17,14 @@ from visualizer.wire import encode
 FRAMES_AHEAD = 40
 """Frames sent and not yet seen: two seconds at 20 frames a second."""
 
+SEEN_WITHIN_S = 120
+"""How long frames that a page has to answer may stay unanswered; then its socket is closed, and a page that only slept connects again."""
+
 SEEN_EVERY = 10
 """Frames after which a page says `seen` at the latest: each one costs the server as much as sending a frame."""
+
+CLOSED_NORMALLY, CLOSED_SILENT = 1000, 4408
+"""Close codes. 4000 to 4999 are an application's own (RFC 6455, 7.4.2); 4408 after HTTP's 408, for a page from which nothing comes."""
 
 TEXTS_WAITING = 400
 """Answers and notices that wait for the socket's turn; a page that has more has stopped reading."""
@@ -35,6 +41,9 @@ class Viewer:
         self.missed_total = 0
         self.lagged_count = 0
         self.closing = False
+        self.close_code = CLOSED_NORMALLY
+        self._unseen_s = 0  # for as long an answer is due
+        self._snapshot: tuple[int, int] | None = None  # the newest one sent: it is answered by itself
         self._lagging = False
         self._waiting: deque[str] = deque()
         self._ahead: deque[tuple[int, int]] = deque()
@@ -57,10 +66,11 @@ class Viewer:
         if self.on_text is not None:
             self.on_text()
 
-    def close(self, reason: str) -> None:
+    def close(self, reason: str, code: int = CLOSED_NORMALLY) -> None:
         """Say goodbye, after what still waits, and close."""
         if self.closing:
             return
+        self.close_code = code
         self._waiting.append(encode({"type": "bye", "reason": reason}))
         self.closing = True
         if self.on_text is not None:
@@ -81,6 +91,7 @@ class Viewer:
         if frame.snapshot:
             self._tell_missed()
             self.needs_snapshot = False
+            self._snapshot = (frame.epoch, frame.number)
         self._ahead.append((frame.epoch, frame.number))
         self.say_text(frame.text)
 
@@ -101,11 +112,19 @@ class Viewer:
     def saw(self, epoch: int, number: int) -> None:
         """The page has taken in this frame and all before it. A laggard that has caught up asks for a snapshot."""
         if (epoch, number) in self._ahead:
+            self._unseen_s = 0
             while self._ahead.popleft() != (epoch, number):
                 pass
         if self._lagging and len(self._ahead) < SEEN_EVERY:
             self._lagging = False
             self.needs_snapshot = True
+
+    def second_passed(self) -> None:
+        """Once a second: closes the socket of a page that does not answer, as when nobody is there any more."""
+        due = len(self._ahead) >= SEEN_EVERY or self._snapshot in self._ahead
+        self._unseen_s = self._unseen_s + 1 if due else 0
+        if self._unseen_s > SEEN_WITHIN_S:
+            self.close(f"This page has not answered the frames that it was sent for {SEEN_WITHIN_S} s.", CLOSED_SILENT)
 
     @property
     def wants_snapshot(self) -> bool:

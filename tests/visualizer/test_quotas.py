@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 
-from tests.visualizer.pages import HOST, ORIGIN, SCENARIO, Page, Socket
-from visualizer import clients
+from tests.visualizer.pages import HOST, ORIGIN, PATIENCE_S, SCENARIO, Page, Socket
+from visualizer import clients, viewers
 from visualizer.clients import client_of
 from visualizer.definitions import new_lab
 from visualizer.hub import ROOMS
@@ -61,6 +62,7 @@ async def many(hub):
 
 
 async def test_of_300_labs_opened_at_once_no_more_than_there_are_places_are(hub, many, monkeypatch):
+    monkeypatch.setattr("visualizer.saving.PATIENCE_S", PATIENCE_S)  # 300 writes in a row on a busy machine
     monkeypatch.setattr("visualizer.casting.Runner", lambda hub, room, stored: Still())
     answers = await asyncio.gather(*(asyncio.create_task(open_as(hub, f"10.0.0.{number % 30}", lab)) for number, lab in enumerate(await many(300))))
     assert len(hub.rooms) == answers.count("") == ROOMS
@@ -88,6 +90,81 @@ async def test_one_client_does_not_take_every_place(hub, many, monkeypatch):
     assert await open_as(hub, "10.0.0.2", third) == ""
 
 
+async def test_in_a_full_process_whoever_has_most_labs_gives_one_up_for_whoever_has_few(hub, many, monkeypatch):
+    monkeypatch.setattr("visualizer.hub.ROOMS", 4)
+    monkeypatch.setattr("visualizer.hub.FAIR_LABS", 2)
+    *greedy, other, mine, more = await many(6)
+    page = Page(greedy[0])
+    page.socket.scope["client"] = ("10.0.0.1", 1)
+    await page.open()
+    for lab_id in greedy[1:]:
+        assert await open_as(hub, "10.0.0.1", lab_id) == ""
+    assert await open_as(hub, "10.0.0.2", other) == ""
+    assert "shows 4 labs already" in await open_as(hub, "10.0.0.1", more), "not for whoever has as many"
+    assert await open_as(hub, "10.0.0.3", mine) == ""
+    assert set(hub.rooms) == {greedy[0], greedy[2], other, mine}, "the watched one stays, and there are no more than four"
+    assert "shows 4 labs already" in await open_as(hub, "10.0.0.4", more), "nobody has more than a fair share"
+    await page.close()
+
+
+async def test_of_labs_run_again_with_one_thing_changed_each_client_and_the_process_have_few(hub, many, monkeypatch):
+    monkeypatch.setattr("visualizer.reruns.RUNNING", clients.RERUNS_PER_CLIENT + 1)
+    monkeypatch.setattr("visualizer.reruns.Study.turn", lambda *_: False)  # none of them ends
+    *first, other, more = await many(clients.RERUNS_PER_CLIENT + 3)
+
+    async def ask(name: str, lab_id: str) -> str:
+        clients.client.set(name)
+        try:
+            await hub.ask(lab_id, "what-if")
+        except Refused as refused:
+            assert refused.code == "too-many"
+            return refused.error
+        return ""
+
+    for lab_id in first[:-1]:
+        assert await ask("10.0.0.1", lab_id) == ""
+    assert "2 labs with" in await ask("10.0.0.1", first[-1])
+    assert await ask("10.0.0.1", first[0]) == "", "one that is under way already"
+    assert await ask("10.0.0.2", other) == ""
+    assert "3 labs of this server process" in await ask("10.0.0.3", more)
+    hub.rooms[other].part.reruns.close()
+    assert await ask("10.0.0.3", more) == "", "as soon as one is over"
+
+
+async def test_without_memory_no_lab_is_run_again(made, hub, monkeypatch):
+    page = Page(made.lab.pk, made.token)
+    await page.open()
+    await page.frame()
+    monkeypatch.setattr(hub.memory, "limit_bytes", 1)
+    with pytest.raises(Refused) as refused:
+        await hub.ask(made.lab.pk, "what-if")
+    assert refused.value.code == "memory"
+    monkeypatch.undo()
+    assert json.loads(await hub.ask(made.lab.pk, "what-if"))["state"] == "running"
+    await page.close()
+
+
+async def test_a_page_that_answers_no_frame_is_closed_with_a_code_and_a_reason(made, hub, monkeypatch):
+    monkeypatch.setattr(viewers, "SEEN_WITHIN_S", 2)
+    monkeypatch.setattr("visualizer.hub.TICK_S", 0.05)
+    silent, asleep, page = Page(made.lab.pk), Page(made.lab.pk), Page(made.lab.pk, made.token)
+    silent.answers_seen = asleep.answers_seen = False
+    for each in (page, silent, asleep):
+        await each.open()
+        frame = await each.frame()
+    await asleep.send({"type": "seen", "epoch": frame["epoch"], "number": frame["number"]})
+    assert "has not answered" in (await silent.until("bye"))["reason"]
+    closed = await silent.socket.receive_output()
+    assert (closed["type"], closed["code"]) == ("websocket.close", 4408)
+    await silent.close()
+    ticks = hub.ticks
+    while hub.ticks < ticks + 5:
+        await asyncio.sleep(0.01)
+    assert len(hub.rooms[made.lab.pk].viewers) == 2, "whoever answered stays, however long nothing happens"
+    await page.close()
+    await asleep.close()
+
+
 async def test_a_socket_that_says_nothing_is_closed(made, monkeypatch):
     monkeypatch.setattr("visualizer.sockets.FIRST_MESSAGE_S", 0.2)
     from labsite.asgi import application
@@ -96,7 +173,8 @@ async def test_a_socket_that_says_nothing_is_closed(made, monkeypatch):
         socket = Socket(application, path, headers=[(b"host", HOST.encode()), ORIGIN])
         await socket.connect()
         assert "Nothing was said" in await socket.receive_from()
-        assert (await socket.receive_output())["type"] == "websocket.close"
+        closed = await socket.receive_output()
+        assert (closed["type"], closed["code"]) == ("websocket.close", 4408)
     page = Page(made.lab.pk, made.token)
     await page.open()
     await asyncio.sleep(0)

@@ -13,7 +13,7 @@ from websockets.frames import Close
 from script.support.serve import HEAD_BYTES, MESSAGE_BYTES
 from tests.visualizer.pages import PATIENCE_S
 from tests.visualizer.site import Site, SitePage
-from visualizer import sockets
+from visualizer import sockets, viewers
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,8 +36,8 @@ def closed_with(page: SitePage) -> tuple[int, str]:
 
 def test_every_close_code_of_the_application_is_one_that_the_server_library_sends():
     """Autobahn, which serves under Daphne, takes 1000 and 3000 to 4999 only; so does a browser's own `close`."""
-    codes = {value for name, value in vars(sockets).items() if name.startswith("CLOSED_")}
-    assert codes == {sockets.CLOSED_NORMALLY, sockets.CLOSED_BY_ERROR}
+    codes = {value for name, value in {**vars(sockets), **vars(viewers)}.items() if name.startswith("CLOSED_")}
+    assert codes == {viewers.CLOSED_NORMALLY, viewers.CLOSED_SILENT, sockets.CLOSED_BY_ERROR}
     for code in codes:
         Close(code, "").check()
         assert code == 1000 or 3000 <= code < 5000
