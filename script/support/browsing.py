@@ -19,6 +19,12 @@ from script.support.environment import SetUpFailed
 WAIT_LIMIT_SECONDS, ASK_EVERY_MS = 120, 50
 """The limit is for pages that will never come to it: a machine that is busy with other things takes a multiple of a quiet one's time."""
 
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
+    "--disable-gpu-watchdog", "--disable-gpu-process-crash-limit",
+]  # fmt: skip
+"""Of Chromium. Without the last two it ends its drawing process when that is not served for some seconds, as on a busy machine, and itself when that has happened six times."""
+
 NOTES_OF_UNREST = Path(__file__).with_name("unrest.js")
 """For `add_init_script(path=…)`."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from script.support.browsing import chromium, open_at, wait_until
+from script.support.browsing import ARGUMENTS, chromium, open_at, wait_until
 from script.support.environment import ROOT
 from script.support.pictures import run_in_environment
 from script.support.processes import Supervisor
@@ -37,7 +37,7 @@ def take(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
     supervisor.interrupting = True
     with temporary_site(supervisor) as site, sync_playwright() as playwright:
         lab = site.open_lab(scenario=arguments.scenario)
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
         page = browser.new_page(viewport={"width": arguments.width, "height": arguments.height}, color_scheme=arguments.theme)
         open_at(page, f"{site.address}{lab['url']}#token={lab['token']}", 0)
         page.evaluate("() => globalThis.failoverLab.link.play(1)")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from script.support.browsing import chromium, open_at, wait_until
+from script.support.browsing import ARGUMENTS, chromium, open_at, wait_until
 from script.support.environment import ROOT
 from script.support.pictures import run_in_environment
 from script.support.lab_rooms import LAB_ROOMS, Room
@@ -20,8 +20,6 @@ from script.support.story_rooms import STORY_ROOMS
 
 SETTLE_MS = 900
 """A page draws its last frames and charts."""
-
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
 
 
 @dataclass(frozen=True, slots=True)

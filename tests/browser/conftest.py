@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
-from script.support.browsing import NOTES_OF_UNREST, WAIT_LIMIT_SECONDS, chromium, wait_until, wait_until_at_rest, wait_until_drawn
+from script.support.browsing import ARGUMENTS, NOTES_OF_UNREST, WAIT_LIMIT_SECONDS, chromium, wait_until, wait_until_at_rest, wait_until_drawn
 from script.support.processes import Supervisor
 from script.support.temporary_site import Site, temporary_site
 
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
 WIDE = {"width": 1440, "height": 900}
 expect.set_options(timeout=1000 * WAIT_LIMIT_SECONDS)  # a busy machine is no reason to fail; what is so at once is not waited for
 
