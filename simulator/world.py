@@ -55,6 +55,7 @@ class World(Advancing):
         self._counted_whole: tuple[int, CountedRun] | None = None  # (branch, what it holds)
         self._foretold: dict[tuple[int, int], dict] = {}  # (branch, seq of a failover): the forecast at its instant
         self._forecasts = _NO_FORECASTS
+        self._judged_seq = 0  # where `violations_until` read up to: nearly always what the next frame asks for again
         if begun:
             self._finish_instant()
 
@@ -284,8 +285,8 @@ class World(Advancing):
 
     def violations_until(self, at_us: int) -> list:
         """Broken invariants up to the end of an instant, at the latest now. Rows after it stay unread, which is what saves time."""
-        upto_seq = min(self.seq, self.trace.first_after(at_us))
-        return self._branch.checks.violations(self.trace, upto_seq)
+        self._judged_seq = self.trace.first_after(at_us, self._judged_seq)
+        return self._branch.checks.violations(self.trace, min(self.seq, self._judged_seq))
 
     def all_violations(self, failovers: list[dict]) -> list:
         """Broken invariants of the run and of its counted failovers."""

@@ -38,7 +38,7 @@ FORECASTS_SENT = 800
 """Points of the risk curve in a snapshot frame, and that a page holds; older ones are not sent to the page."""
 
 
-JUDGED_EVERY_US = 500_000
+JUDGED_EVERY_US = 1_000_000
 """While a lab plays, its claims are judged up to the last multiple of this: for the few rows of each frame they cost more than all the rest of it."""
 
 

@@ -30,6 +30,8 @@ KEPT: dict[str, tuple[tuple[str, ...], int]] = {
 }  # fmt: skip
 """Class to its event types and how many of its newest rows a page holds: about forty snapshots, every cursor, 60 rounds of groups."""
 
+_CLASS_OF = {one: name for name, (types, _most) in KEPT.items() for one in types}
+
 
 class KeptRows:
     """The newest rows of each class before one row of a trace."""
@@ -43,12 +45,15 @@ class KeptRows:
 
     def add(self, trace: Any, first: int, last: int) -> list[dict[str, Any]]:
         """Take in rows `first` <= seq < `last`, which follow those known; returns what is new of each class, in order."""
-        fresh = []
-        for name, (types, most) in KEPT.items():
-            rows = [trace.row(seq) for seq in trace.seqs(first, last, types=types)[-most:]]
+        found: dict[str, list[dict[str, Any]]] = {}
+        for seq in trace.seqs(first, last, types=_CLASS_OF):
+            row = trace.row(seq)
+            found.setdefault(_CLASS_OF[row["type"]], []).append(row)
+        for name, rows in found.items():
+            most = KEPT[name][1]
             self._lists[name] = (self._lists[name] + rows)[-most:]
-            fresh += rows
-        return sorted(fresh, key=lambda row: row["seq"])
+            del rows[:-most]
+        return sorted((row for rows in found.values() for row in rows), key=lambda row: row["seq"])
 
     def look_back(self, trace: Any, end: int) -> Work:
         """Find the newest rows of each class before row `end`, from the newest backwards, in slices."""

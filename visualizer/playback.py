@@ -11,8 +11,8 @@ from collections import deque
 FRAME_S = 0.050
 """20 frames a second at most."""
 
-LONGEST_JUMP_S = 0.15
-"""What one frame makes up for at most when the process was held up."""
+LONGEST_JUMP_S = 0.5
+"""What one frame makes up for at most when the process was held up. Many labs at once have few frames but keep their speed."""
 
 PATIENCE_S = 0.1
 """How long a frame waits for the engine; then it shows where the engine is, and playback slows down to it."""

@@ -1,8 +1,8 @@
 """The pump: deals engine time to the labs of this process. The only module that reads the wall clock.
 
-Rules: a turn is one slice of at most 5 ms (the session sizes it); labs take turns in order; after each turn the pump
-rests as long as the turn took, so the engine never has more than half of the time and sockets have the rest. A lab whose
-turn raises is stopped and says so; the others go on.
+Rules: a turn is one slice of at most 5 ms (the session sizes it); labs take turns in order. After each turn everything
+else in this process, sockets above all, may have as long as the turn took; what it does not need of that, the labs have.
+A lab whose turn raises is stopped and says so; the others go on.
 """
 
 from __future__ import annotations
@@ -16,7 +16,13 @@ LONGEST_IDLE_S = 1.0
 """Even when nothing is due the pump looks again after this."""
 
 SHORTEST_REST_S = 0.0002
-"""After a turn of almost nothing the sockets still get a turn."""
+"""After a turn of almost nothing the sockets still get this long, if they need it."""
+
+QUIET_S = 0.0001
+"""A round of the event loop in which nothing was ready takes some 20 us; a longer one served somebody."""
+
+QUIET_ROUNDS = 3
+"""So many in a row end the rest: what a socket brings is read in one round, handled in the next and answered in the third."""
 
 
 class Turns(Protocol):
@@ -97,8 +103,18 @@ class Pump:
             session.took(took_s)
             if session.blocked_on is not None:
                 self._waiting[session.lab_id] = asyncio.ensure_future(self._wait_for(session, session.blocked_on))
-            await self._sleep(max(took_s, SHORTEST_REST_S))
+            await self._rest(max(took_s, SHORTEST_REST_S))
         return worked
+
+    async def _rest(self, longest_s: float) -> None:
+        """Let everything else in this process run until it has nothing more to do, at most so long."""
+        began_s = round_s = self._clock()
+        quiet = 0
+        while quiet < QUIET_ROUNDS and round_s - began_s < longest_s:
+            await self._sleep(0)
+            now_s = self._clock()
+            quiet = quiet + 1 if now_s - round_s < QUIET_S else 0
+            round_s = now_s
 
     async def _wait_for(self, session: Turns, until: Awaitable[Any]) -> None:
         """What a job waits for outside the engine; an error in it is raised where the job waits, in its next turn."""

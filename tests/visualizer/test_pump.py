@@ -1,4 +1,4 @@
-"""The pump: turns in order, at most half of the time, one lab's bug stops that lab only."""
+"""The pump: turns in order, half of the time for sockets that need it, one lab's bug stops that lab only."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import asyncio
 
 import pytest
 
-from visualizer.pump import Pump
+from visualizer.pump import QUIET_ROUNDS, QUIET_S, Pump
 from visualizer.slices import SLICE_S
 
 
 class Clock:
-    """A wall clock that only work and rest move."""
+    """A wall clock that only work moves: the labs' and, while the pump rests, the sockets', `sockets_s` in each round."""
 
-    def __init__(self) -> None:
+    def __init__(self, sockets_s: float = 0.0) -> None:
         self.now_s = 100.0
+        self.sockets_s = sockets_s
+        self.rounds = 0
         self.spans: list[tuple[float, float]] = []  # (begin, end) of work
 
     def __call__(self) -> float:
@@ -25,7 +27,8 @@ class Clock:
         self.now_s += seconds
 
     async def sleep(self, seconds: float) -> None:
-        self.now_s += seconds
+        self.now_s += seconds + self.sockets_s
+        self.rounds += 1
         await asyncio.sleep(0)
 
     def worked_s(self, begin_s: float, end_s: float) -> float:
@@ -81,14 +84,39 @@ async def test_labs_take_turns():
 
 
 @pytest.mark.parametrize("seconds", [0.0001, 0.001, 0.005])
-async def test_engine_work_takes_at_most_half_of_any_fifty_milliseconds(seconds):
-    clock = Clock()
+async def test_beside_busy_sockets_labs_take_at_most_half_of_any_fifty_milliseconds(seconds):
+    clock = Clock(sockets_s=0.0002)
     pump = pump_of(clock, *(Worker(str(number), clock, 40, seconds) for number in range(5)))
     while await pump.round():
         pass
     for begin, _ in clock.spans:
         # A span that only just fits whole slices may hold one more of them than of rests.
         assert clock.worked_s(begin, begin + 0.050) <= 0.025 + 1e-9
+
+
+async def test_labs_have_all_the_time_that_sockets_do_not_need():
+    clock = Clock(sockets_s=QUIET_S / 10)
+    pump = pump_of(clock, *(Worker(str(number), clock, 40) for number in range(5)))
+    while await pump.round():
+        pass
+    assert clock.rounds == 200 * QUIET_ROUNDS, "each turn is followed by a few rounds of the event loop"
+    assert clock.worked_s(100.0, clock.now_s) > 0.99 * (clock.now_s - 100.0)
+
+
+async def test_a_rest_goes_on_while_sockets_are_served():
+    """A request is read in one round, handled in the next, answered in the third: the rest sees it through."""
+    clock, served = Clock(), []
+    pump = pump_of(clock, Worker("a", clock, 1))
+
+    async def request() -> None:
+        for step in ("read", "handled", "answered"):
+            await asyncio.sleep(0)
+            clock.now_s += 0.0003
+            served.append(step)
+
+    asking = asyncio.ensure_future(request())
+    await pump.round()
+    assert served == ["read", "handled", "answered"] and asking.done()
 
 
 async def test_a_bug_in_one_lab_stops_that_lab_only():
