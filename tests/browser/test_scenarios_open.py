@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, expect
+from playwright.sync_api import Browser, Page, expect
 
 from simulator import scenario_names
 from script.support.temporary_site import Site
@@ -23,23 +23,31 @@ DRAWN = """() => {
 
 
 @pytest.fixture(scope="module")
-def visitors() -> Iterator[dict[Browser, BrowserContext]]:
-    """Somebody who goes through the gallery, one for each browser: who has seen labs before has half the work with the next one."""
-    met: dict[Browser, BrowserContext] = {}
+def tabs() -> Iterator[dict[Browser, Page]]:
+    """The tab of somebody who goes through the gallery, one for each browser: who has seen labs before has half the work with the next one."""
+    met: dict[Browser, Page] = {}
     yield met
-    for browser, context in met.items():
+    for browser, page in met.items():
         if browser.is_connected():
-            context.close()
+            page.context.close()
 
 
 @pytest.fixture
-def next_lab(browser: Browser, site: Site, visitors: dict[Browser, BrowserContext]) -> Iterator[Callable[[str], Lab]]:
-    """Opens a lab in a tab of its own."""
-    if browser not in visitors:
-        visitors[browser] = fresh_context(browser)
-    page = visitors[browser].new_page()
-    yield lambda scenario: Lab(page, site, site.open_lab(scenario=scenario)).open()
-    page.close()
+def next_lab(browser: Browser, site: Site, tabs: dict[Browser, Page]) -> Iterator[Callable[[str], Lab]]:
+    """Opens a lab where the one before stood. A tab on which something went wrong is not used again."""
+    page = tabs.pop(browser, None) or fresh_context(browser).new_page()
+    opened: list[Lab] = []
+
+    def open_one(scenario: str) -> Lab:
+        opened.append(Lab(page, site, site.open_lab(scenario=scenario)).open())
+        return opened[-1]
+
+    yield open_one
+    if all(lab.troubles == [] for lab in opened):
+        page.goto("about:blank")  # what a page says when it is left is not the next one's
+        tabs[browser] = page
+    else:
+        page.context.close()
 
 
 @pytest.mark.parametrize("name", scenario_names())
