@@ -3,7 +3,8 @@
 Rules: a frame holds only what does not depend on a viewer. An ordinary frame says what changed and fits `FRAME_BYTES`: it is
 thinned until it does, and says `sampled`. A snapshot frame is what a page can start from, and shows the view as the ordinary
 frame of the same number does. Building one looks at the world and never changes the run. Numbers count from 1 in each epoch;
-the epoch is given by the lab's session.
+the epoch is given by the lab's session. Frames of a lab that plays fast leave out rows, cells and points; at rest everybody is given a
+snapshot frame after such frames, so that no page lacks what another one holds.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ class FrameMaker:
         self._shown_us = 0  # the instant of the last frame
         self._level = 0
         self._repeats = 0  # frames since the world moved
+        self._left_out = False  # since the last snapshot frame for everybody: rows, cells or points
         self._head: dict[str, Any] = {}  # of the last frame
         self._view: dict[str, Any] = {}  # as the last frame showed it
 
@@ -98,8 +100,8 @@ class FrameMaker:
         head = self._heading(view, playing)
         kept = self._kept.add(self.world.trace, self._seq, self.world.seq)
         flights, totals = self.world.flights(MOVING_THINGS)
-        if self.number == 1:
-            shown = view
+        if self.number == 1 or (self._left_out and not playing.playing):
+            shown, self._level, self._left_out = view, 0, False
             frame = snapshot = self._snapshot(head, shown, flights, totals)
         else:
             text, shown = self._ordinary(head, view, flights, totals, kept)
@@ -114,8 +116,8 @@ class FrameMaker:
 
     @property
     def behind(self) -> bool:
-        """Whether the last frame was thinned and frames without anything new would bring the rest, a turn for each cluster."""
-        return self._level > 0 and self._repeats < 1 << thinning.DEEPEST
+        """Whether frames without anything new would bring what the last ones left out: a snapshot frame, or of a view a turn for each cluster."""
+        return self._left_out or (self._level > 0 and self._repeats < 1 << thinning.DEEPEST)
 
     def busy(self, playing: Playing) -> Frame | None:
         """A frame that changes nothing but says what the lab is doing; it belongs to the epoch that pages see, also when
@@ -205,6 +207,7 @@ class FrameMaker:
             text = encode({**head, **content})
             if level == thinning.DEEPEST or len(text.encode()) <= FRAME_BYTES:
                 self._level = level
+                self._left_out |= sampled or len(brought) < len(rows) or len(points_here) < len(points) or any(len(block["kind"]) > most for block in cells.values())
                 return text, shown
             level += 1
 

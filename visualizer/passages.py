@@ -27,7 +27,7 @@ ROW_TYPES = tuple(event.name for event in EVENT_TYPES if event.plane == "control
 LANDMARKS = ("cluster.crashed", "cluster.restarted", "cluster.lost", "node.crashed", "node.stopped", "node.restarted", "link.cut", "link.healed", "link.slowed", "failover.started")
 LANDMARKS_LISTED = 1_000
 """Faults and failovers that a scrub bar marks; of more, the newest. Snapshots get twice as many places."""
-_SNAPSHOTS = ("snapshot.completed", "snapshot.timed-out", "snapshot.abandoned")
+ENDED_SNAPSHOTS = ("snapshot.completed", "snapshot.timed-out", "snapshot.abandoned")
 _COUNTED = ("marker.sent", "marker.lost", "marker.dropped")
 
 
@@ -60,7 +60,7 @@ def landmarks(session: Session) -> Work:
     for begin in range(0, len(trace), PIECE_ROWS):
         end = min(len(trace), begin + PIECE_ROWS)
         marks.extend(trace.seqs(begin, end, types=LANDMARKS))
-        snapshots.extend(trace.seqs(begin, end, types=_SNAPSHOTS))
+        snapshots.extend(trace.seqs(begin, end, types=ENDED_SNAPSHOTS))
         yield None
     seqs = sorted(marks[-LANDMARKS_LISTED:] + snapshots[-2 * LANDMARKS_LISTED :])
     return {"branch": session.world.branch, "seq": len(trace), "rows": (yield from rows_at(trace, seqs))}

@@ -137,6 +137,17 @@ def test_an_event_says_because_and_leads_to_its_instant(lab):
     expect(lab.page.locator("[data-part=events] li.ahead").first, "what lies ahead on this branch stays in the list").to_be_attached()
 
 
+def test_the_event_list_shows_the_instant_also_after_a_seek_back(lab):
+    lab.seek(10_000_000)
+    lab.seek(5_300_000)
+    present = lab.at_rest().page.evaluate("""() => {
+      const list = document.querySelector("[data-part=events]");
+      const [past] = list.querySelectorAll("li:not(.ahead)");
+      return { ahead: list.querySelectorAll("li.ahead").length, share: (past.getBoundingClientRect().top - list.getBoundingClientRect().top) / list.clientHeight };
+    }""")
+    assert present["ahead"] > 10 and 0.1 < present["share"] < 0.4
+
+
 def test_this_instant_in_words(lab):
     lab.seek(5_118_000)
     lab.page.keyboard.press("t")

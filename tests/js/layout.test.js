@@ -41,14 +41,15 @@ test("trimmed entries are not laid out", () => {
 
 test("the window shrinks at once, grows only with room to spare, and obeys a person", () => {
   const wide = { unit_px: 14, back: 0, held: false };
-  const shrunk = fitted(wide, 200, 1000, 1);
+  const shrunk = fitted(wide, 200, 1000, 1, true);
   assert.equal(shrunk.unit_px, 5);
-  assert.equal(fitted(shrunk, 160, 1000, 1), shrunk, "a little more room changes nothing");
-  assert.ok(fitted(shrunk, 60, 1000, 1).unit_px > 5);
-  assert.ok(WIDTHS_PX.includes(fitted(shrunk, 60, 1000, 1).unit_px));
+  assert.equal(fitted(shrunk, 160, 1000, 1, true), shrunk, "a little more room changes nothing while it plays");
+  assert.ok(fitted(shrunk, 60, 1000, 1, true).unit_px > 5);
+  assert.ok(WIDTHS_PX.includes(fitted(shrunk, 60, 1000, 1, true).unit_px));
   const held = zoomed(wide, -1, 1);
   assert.equal(held.held, true);
-  assert.equal(fitted(held, 1, 1000, 1), held);
+  assert.equal(fitted(held, 1, 1000, 1, false), held);
+  assert.equal(fitted(shrunk, 160, 1000, 1, false).unit_px, fitted(wide, 160, 1000, 1, false).unit_px, "at rest the widths before do not matter");
   assert.equal(dragged(wide, 140, 1000).back, 10);
   assert.equal(dragged(wide, -500, 1000).back, 0);
   assert.equal(followingWindow().held, false);
@@ -128,6 +129,7 @@ test("the time window stands still while now crosses it, then turns a page", () 
     assert.ok(now_us >= window.start_us && now_us <= window.start_us + window.span_us * 0.93);
   }
   assert.ok(pages.size > 4 && pages.size < 16, `${pages.size} pages`);
+  for (const now_us of [0, 130_000, 1_234_567, 4_900_000]) assert.deepEqual(turned(window, now_us, 1_000_000), turned(null, now_us, 1_000_000), "the page depends on the instant alone");
   const back = turned(window, 1_000_000, 1_000_000);
   assert.ok(back.start_us <= 1_000_000, "a seek back is followed");
 });

@@ -17,7 +17,7 @@ const request = (marker, at_us, snapshot = 1) => [
 const asked = (at_us, count) => ({ type: "snapshot.requested", seq: at_us, at_us, cluster: "a", topic: "t", snapshot: 1, count });
 
 function labOf(rows, more = {}) {
-  return { rows, markers: foldMarkers(noMarkers(), rows), snapshots: foldSnapshots(noSnapshots(), rows), view: { branch: 0, furthest_us: 10_000 }, epoch: 1, playing: false, ...more };
+  return { rows, markers: foldMarkers(noMarkers(), rows), snapshots: foldSnapshots(noSnapshots(), rows), view: { branch: 0, seq: 9000, furthest_us: 10_000 }, at_us: 2000, epoch: 1, playing: false, ...more };
 }
 
 const window = { start_us: 0, span_us: 1000, held: false };
@@ -28,7 +28,7 @@ test("a request after the second asking is of the second round", () => {
   assert.deepEqual(shown.markers.map(({ number, round }) => [number, round]), [[1, 1], [2, 2]]);
 });
 
-test("what lies before the frames' rows is asked for once, by instants, and merged", async () => {
+test("while the lab plays, what lies before the frames' rows is asked for once, by instants, and merged", async () => {
   const paths = [];
   const old = [asked(0, 1), ...request(1, 10)];
   const get = async (path) => {
@@ -36,13 +36,34 @@ test("what lies before the frames' rows is asked for once, by instants, and merg
     return { branch: 0, count: old.length, rows: old };
   };
   const passages = makePassages({ get, base: "/labs/x/", onAnswer: () => {} });
-  const lab = labOf(request(7, 600, 3).map((row) => ({ ...row, seq: row.seq + 1000 })));
+  const lab = labOf(request(7, 600, 3).map((row) => ({ ...row, seq: row.seq + 1000 })), { playing: true });
   assert.equal(passages.in(lab, "t", window, 0).waiting, true);
   passages.in(lab, "t", window, 0);
   await new Promise((done) => setTimeout(done));
   const shown = passages.in(lab, "t", window, 0);
   assert.deepEqual(paths, ["/labs/x/passages.json?from_us=0&to_us=1500"]);
   assert.deepEqual(shown.markers.map((one) => one.number), [1, 7]);
+});
+
+test("at rest only the answer for this window and instant is drawn: frames may have left out rows, and older answers other ones", async () => {
+  let answers = [request(1, 10), request(2, 300)];
+  const paths = [];
+  const get = async (path) => {
+    paths.push(path);
+    return { branch: 0, count: 1, rows: answers.shift() };
+  };
+  const passages = makePassages({ get, base: "/", onAnswer: () => {} });
+  const numbers = (lab) => passages.in(lab, "t", window, 0).markers.map(({ number }) => number);
+  const playing = labOf(request(7, 600).map((row) => ({ ...row, seq: row.seq + 1000 })), { playing: true });
+  numbers(playing);
+  await new Promise((done) => setTimeout(done));
+  assert.deepEqual(numbers(playing), [1, 7]);
+  const resting = { ...playing, playing: false };
+  assert.equal(passages.in(resting, "t", window, 0).waiting, true);
+  await new Promise((done) => setTimeout(done));
+  assert.deepEqual(numbers(resting), [2]);
+  assert.equal(passages.in(resting, "t", { ...window, start_us: 9000 }, 0).waiting, false, "nothing has happened there");
+  assert.equal(paths.length, 2);
 });
 
 test("a marker of which the page saw only the arrival gives way to the server's whole answer", async () => {

@@ -2,17 +2,18 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { everRose, grown, lastOf, noPoints, POINTS_KEPT } from "../../static/js/model/risk_points.js";
+import { everRose, grown, lastOf, noPoints, POINTS_KEPT, upTo } from "../../static/js/model/risk_points.js";
 
 const columns = (...values) => Object.fromEntries(["duplicates", "stranded", "lost", "lag_us"].map((name) => [name, values]));
 
-test("points are added once, in order", () => {
+test("points are added once, in order; the newest known may have been changed by a command", () => {
   const one = grown(noPoints(0, "billing"), { at_us: [100, 200], peers: { b: columns(1, 2) } });
   const two = grown(one, { at_us: [200, 300], peers: { b: columns(9, 3) } });
   assert.deepEqual(two.at_us, [100, 200, 300]);
-  assert.deepEqual(two.peers.b.duplicates, [1, 2, 3]);
-  assert.equal(lastOf(two), 300);
-  assert.equal(grown(two, { at_us: [300], peers: { b: columns(3) } }), two);
+  assert.deepEqual(two.peers.b.duplicates, [1, 9, 3]);
+  assert.equal(lastOf(two), 299);
+  assert.deepEqual(grown(two, { at_us: [300], peers: { b: columns(3) } }), two);
+  assert.deepEqual(upTo(two, 250), grown(one, { at_us: [200], peers: { b: columns(9) } }), "after a seek back later points are not shown");
 });
 
 test("a point at the very beginning is taken", () => {

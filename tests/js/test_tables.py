@@ -16,6 +16,7 @@ from simulator.trace.registry import EVENT_TYPES, MARKER_TYPES
 from spark_reports.html.charts import hues_of
 from visualizer.frames import SNAPSHOT_ROWS
 from visualizer.kept import KEPT
+from visualizer.passages import ENDED_SNAPSHOTS, LANDMARKS
 from visualizer.wire import FASTEST, INBOUND, SLOWEST, WIRE_VERSION
 
 PAGE = Path(__file__).resolve().parents[2] / "static" / "js"
@@ -34,6 +35,10 @@ def test_the_page_holds_the_same_rows_for_longer_as_frames_bring():
     of_page = of_the_page("model/kept.js", "Object.fromEntries(Object.entries(page.KEPT).map(([name, { types, most }]) => [name, [[...types], most]]))")
     assert of_page == {name: [list(types), most] for name, (types, most) in KEPT.items()}
     assert of_the_page("model/rows.js", "page.ROWS_KEPT") == SNAPSHOT_ROWS
+
+
+def test_the_page_takes_landmarks_from_frames_as_the_server_gives_them():
+    assert set(of_the_page("model/landmarks.js", "[...page.LANDMARK_TYPES]")) == {*LANDMARKS, *ENDED_SNAPSHOTS}
 
 
 def test_every_event_has_a_line_in_words():

@@ -19,11 +19,12 @@ from tests.visualizer.pages import SCENARIO
 from tests.visualizer.reading import FrameReader, changed, rows_of, unpacked
 from visualizer.changes import changes
 from visualizer.curve import RiskCurves
-from visualizer.frames import FRAME_BYTES, JUDGED_EVERY_US, MOVING_THINGS, Frame, FrameMaker, Playing
+from visualizer.frames import FRAME_BYTES, JUDGED_EVERY_US, MOVING_THINGS, SNAPSHOT_ROWS, Frame, FrameMaker, Playing
 from visualizer.packing import packed, table
 
 PAGE = Path(__file__).resolve().parents[2] / "static" / "js"
 PLAYING = Playing(True, 1.0)
+AT_REST = Playing(False, 1.0)
 
 
 def world_of(text: str, at_us: int) -> World:
@@ -160,8 +161,20 @@ def test_what_a_thinned_frame_left_out_comes_when_the_lab_stands_still():
     seen = reader.read(json.loads(frames.next(PLAYING, False)[0].text))
     assert frames.behind and seen["view"]["clusters"] != world.view()["clusters"]
     while frames.behind:
-        seen = reader.read(json.loads(frames.next(PLAYING, False)[0].text))
+        seen = reader.read(json.loads(frames.next(AT_REST, False)[0].text))
     assert seen["view"] == json.loads(json.dumps(world.view())) and not seen["sampled"]
+
+
+def test_rows_that_fast_playback_left_out_come_to_everybody_when_the_lab_stands_still():
+    world = World.open("three-regions")
+    frames = maker_of(world)
+    frames.next(PLAYING, False)
+    world.run(8_000_000)
+    assert json.loads(frames.next(PLAYING, False)[0].text)["rows_from"] > 0, "more control rows than a frame brings"
+    assert frames.behind
+    frame, snapshot = frames.next(AT_REST, False)
+    assert frame is snapshot and frame.snapshot and rows_of(json.loads(frame.text)["rows"]) == world.trace.rows(0, world.seq, control_only=True)[-SNAPSHOT_ROWS:]
+    assert not frames.behind and not frames.next(AT_REST, False)[0].snapshot
 
 
 def test_a_thousand_streams_that_appear_while_it_plays_fit_their_frames_and_all_come_in_the_end():
@@ -176,7 +189,7 @@ def test_a_thousand_streams_that_appear_while_it_plays_fit_their_frames_and_all_
         seen = reader.read(json.loads(text))
     assert frames.behind and len(seen["view"]["streams"]) < 1000
     while frames.behind:
-        seen = reader.read(json.loads(frames.next(PLAYING, False)[0].text))
+        seen = reader.read(json.loads(frames.next(AT_REST, False)[0].text))
     assert json.dumps(seen["view"]) == json.dumps(world.view()) and len(seen["view"]["groups"]["meters"]["streams"]) == 1000
 
 

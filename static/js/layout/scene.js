@@ -50,7 +50,7 @@ export function makeScene(state, watched, { width, room, scale, window }) {
   const plane = makePlane({ width, scale, names: names.length ? names : watched.lanes, room });
   const units = (cluster) => unitsOf(state, watched, cluster);
   const needed = Math.max(0, ...names.map((cluster) => neededUnits(state, watched, cluster, units(cluster))));
-  const shown = fitted(window, needed, plane.a1 - plane.a0, plane.turned ? 0.7 : scale);
+  const shown = fitted(window, needed, plane.a1 - plane.a0, plane.turned ? 0.7 : scale, state.playing);
   const standing = makeStanding(state, { ...watched });
   const lanes = {};
   for (const { name } of plane.lanes) lanes[name] = layLane(state, watched, name, { plane, shown, units: units(name), standing });

@@ -1,6 +1,7 @@
 /**
  * The time window of the space-time diagram and its ticks. The window stands still while the now line crosses it, then turns
- * a page: nothing scrolls, so a reader's eye keeps its place and the chart below needs few updates.
+ * a page: nothing scrolls, so a reader's eye keeps its place and the chart below needs few updates. Which page is shown depends
+ * on the instant and the span alone.
  */
 
 /** Shortest window, µs, and how many seconds of the wall clock one page lasts at least. */
@@ -8,6 +9,10 @@ export const SHORTEST_US = 50_000;
 const LONGEST_US = 24 * 3600 * 1_000_000;
 const PAGE_S = 5;
 const DEFAULT_US = 2_500_000;
+
+/** Parts of a page: the now line enters it (but the first) at EARLIEST and moves by STEP until the next page is shown. */
+const EARLIEST = 0.5;
+const STEP = 0.4;
 
 /** @typedef {{start_us: number, span_us: number, held: boolean, away?: boolean}} TimeWindow held: a person chose the span; away: and the place */
 
@@ -22,14 +27,18 @@ export const spanFor = (speed) => Math.max(DEFAULT_US, PAGE_S * speed * 1e6);
  */
 export function turned(window, now_us, wanted_us) {
   if (window?.away) return window;
+  if (window?.held && isWellInside(window, now_us)) return window;
   const span_us = window?.held ? window.span_us : wanted_us;
-  if (window && window.span_us === span_us) {
-    const share = (now_us - window.start_us) / span_us;
-    const at_start = window.start_us === 0 && share >= 0;
-    if (share <= 0.92 && (share >= 0.3 || at_start)) return window;
-  }
-  const share = window && now_us > window.start_us ? 0.55 : 0.75;
-  return { start_us: Math.max(0, Math.round(now_us - share * span_us)), span_us, held: window?.held ?? false };
+  const page = Math.max(0, Math.floor((now_us / span_us - EARLIEST) / STEP));
+  const start_us = Math.round(page * STEP * span_us);
+  const held = window?.held ?? false;
+  return window?.start_us === start_us && window.span_us === span_us && window.held === held ? window : { start_us, span_us, held };
+}
+
+/** Whether the now line is well inside a window that a person has magnified: it then keeps its place. */
+function isWellInside({ start_us, span_us }, now_us) {
+  const share = (now_us - start_us) / span_us;
+  return share <= 0.92 && (share >= 0.3 || (start_us === 0 && share >= 0));
 }
 
 /**

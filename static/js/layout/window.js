@@ -27,16 +27,17 @@ export const followingWindow = (unit_px = 12) => ({ unit_px, back: 0, held: fals
  * @param {number} needed_units from before the slowest cursor to the head
  * @param {number} room_px along
  * @param {number} scale
+ * @param {boolean} playing at rest the width depends on what is to be seen alone, not on the widths before
  * @returns {Window} the same object when nothing changes
  */
-export function fitted(window, needed_units, room_px, scale) {
+export function fitted(window, needed_units, room_px, scale, playing) {
   if (window.held || needed_units <= 0) return window;
   const widths = WIDTHS_PX.map((width) => width * scale);
   const wanted = room_px / needed_units;
   const best = widths.find((width) => width <= wanted) ?? widths[widths.length - 1];
   const current = window.unit_px;
-  // narrower at once, since the cursor would leave the picture; wider only when there is room to spare
-  if (best < current || (best > current && wanted > current * 1.5) || !widths.includes(current)) return { ...window, unit_px: best };
+  // while playing narrower at once, since the cursor would leave the picture, and wider only when there is room to spare
+  if ((best !== current && !playing) || best < current || (best > current && wanted > current * 1.5) || !widths.includes(current)) return { ...window, unit_px: best };
   return window;
 }
 

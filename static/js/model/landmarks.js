@@ -1,9 +1,14 @@
 /**
  * Faults, failovers and ended snapshots of the whole branch, for the scrub bar. They are requested once per epoch, then the frames' rows
- * are added. Frames leave out rows in fast playback, so after such a gap they are requested again when playback is paused.
+ * are added. Frames leave out rows in fast playback, so after such a gap they are requested again when playback is paused. A page that
+ * holds all rows of a branch which has not been run further than the instant shown requests nothing.
  */
 
-const TYPES = /^(cluster\.(crashed|restarted|lost)|link\.(cut|healed|slowed)|failover\.started|snapshot\.(completed|timed-out|abandoned))$/;
+/** Types of the rows, those of the server's answer. */
+export const LANDMARK_TYPES = new Set([
+  "cluster.crashed", "cluster.restarted", "cluster.lost", "node.crashed", "node.stopped", "node.restarted", "link.cut", "link.healed", "link.slowed", "failover.started",
+  "snapshot.completed", "snapshot.timed-out", "snapshot.abandoned",
+]);
 
 /** @param {{get: (path: string) => Promise<object>, base: string, onAnswer: () => void}} parts */
 export function makeLandmarks({ get, base, onAnswer }) {
@@ -40,12 +45,13 @@ export function makeLandmarks({ get, base, onAnswer }) {
       const gap = state.rows_from > complete_to;
       const key = gap && !state.playing ? `${epoch}|${state.view.seq}` : epoch;
       const begun = asked === epoch || asked.startsWith(`${epoch}|`);
-      if (state.rows[0]?.seq !== 0 && (begun ? gap && key !== epoch && key !== asked : true)) ask(key, state.view.branch);
+      const all_here = state.rows[0]?.seq === 0 && state.at_us >= state.view.furthest_us;
+      if (!all_here && (begun ? gap && key !== epoch && key !== asked : true)) ask(key, state.view.branch);
       if (!gap) complete_to = Math.max(complete_to, state.view.seq);
       if (state.rows !== seen) {
         seen = state.rows;
         const last = held.length ? held[held.length - 1].seq : -1;
-        const added = state.rows.filter((row) => row.seq > last && TYPES.test(row.type));
+        const added = state.rows.filter((row) => row.seq > last && LANDMARK_TYPES.has(row.type));
         if (added.length) held = [...held, ...added];
       }
       return held;

@@ -1,7 +1,8 @@
 /**
- * What the space-time diagram draws in one window of time: markers with their hops and the snapshots they belong to. The newest
- * ones are folded from the frames; what lies further back is asked of the server by instants, once per window, and comes as
- * rows or, in a crowd, as counts.
+ * What the space-time diagram draws in one window of time: markers with their hops and the snapshots they belong to. The server is
+ * asked by instants, once per window, and answers with rows or, in a crowd, with counts. While the lab plays, the newest ones are folded
+ * from the frames. At rest the answer alone is drawn, for frames leave out rows in fast playback; only a run so short that every page
+ * holds all of its rows needs no answer.
  */
 
 import { foldMarkers, noMarkers } from "./markers.js";
@@ -43,12 +44,13 @@ export function makePassages({ get, base, onAnswer }) {
       const end_us = window.start_us + window.span_us;
       const known_from_us = state.rows[0]?.at_us ?? Infinity;
       const from_start = state.rows[0]?.seq === 0;
-      const frames_do = from_start || window.start_us >= known_from_us;
-      const here = windows.covers(state, window, Math.min(end_us, known_from_us));
-      if (!frames_do && !here) windows.ask(state, window, wall_ms, state.view.furthest_us);
+      const frames_do = from_start || (state.playing && window.start_us >= known_from_us);
+      const here = windows.covers(state, window, state.playing ? Math.min(end_us, known_from_us) : end_us);
+      if (!frames_do && !here) windows.ask(state, window, wall_ms);
       const older = frames_do ? null : windows.held(state);
+      const answer_alone = !frames_do && here && !state.playing && older !== null;
       if (older?.bins) return { markers: [], snapshots: ofTopic(state.snapshots, topic), bins: older.bins, from_us: older.from_us, count: older.count, waiting: !here };
-      const markers = inWindow(merged(older?.markers, state.markers), topic, window.start_us, end_us);
+      const markers = inWindow(answer_alone ? older.markers : merged(older?.markers, state.markers), topic, window.start_us, end_us);
       const bins = markers.length > LISTED ? binned(markers, window) : null;
       return { markers: bins ? [] : withRounds(markers, state.snapshots, older?.snapshots), snapshots: ofTopic(new Map([...(older?.snapshots ?? []), ...state.snapshots]), topic), bins, from_us: window.start_us, count: older?.count ?? 0, waiting: !frames_do && !here };
     },

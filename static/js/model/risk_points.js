@@ -14,8 +14,16 @@ export const FIGURES = ["duplicates", "stranded", "lost", "lag_us"];
 /** @returns {RiskPoints} */
 export const noPoints = (branch = null, subscription = "") => ({ branch, subscription, at_us: [], peers: {} });
 
-/** @returns {number} the instant after which points are missing */
-export const lastOf = (points) => points.at_us.at(-1) ?? 0;
+/** @returns {number} the instant after which points are requested: the last one may have changed by a command */
+export const lastOf = (points) => Math.max(0, (points.at_us.at(-1) ?? 0) - 1);
+
+/** @returns {RiskPoints} those up to an instant: later ones are not shown after a seek back */
+export function upTo(points, at_us) {
+  const count = points.at_us.findLastIndex((one) => one <= at_us) + 1;
+  if (count === points.at_us.length) return points;
+  const peers = Object.fromEntries(Object.entries(points.peers).map(([peer, columns]) => [peer, Object.fromEntries(FIGURES.map((name) => [name, columns[name].slice(0, count)]))]));
+  return { ...points, at_us: points.at_us.slice(0, count), peers };
+}
 
 /**
  * @param {RiskPoints} points
@@ -23,16 +31,15 @@ export const lastOf = (points) => points.at_us.at(-1) ?? 0;
  * @returns {RiskPoints} a new value; the older half is thinned when there are too many
  */
 export function grown(points, added) {
-  const from = added.at_us.findIndex((at_us) => at_us > lastOf(points) || points.at_us.length === 0);
-  if (from < 0) return points;
-  const fresh = added.at_us.slice(from);
+  if (added.at_us.length === 0) return points;
+  const known = upTo(points, added.at_us[0] - 1);
   const peers = {};
-  for (const peer of new Set([...Object.keys(points.peers), ...Object.keys(added.peers)])) {
+  for (const peer of new Set([...Object.keys(known.peers), ...Object.keys(added.peers)])) {
     peers[peer] = Object.fromEntries(
-      FIGURES.map((name) => [name, [...(points.peers[peer]?.[name] ?? points.at_us.map(() => null)), ...(added.peers[peer]?.[name].slice(from) ?? fresh.map(() => null))]]),
+      FIGURES.map((name) => [name, [...(known.peers[peer]?.[name] ?? known.at_us.map(() => null)), ...(added.peers[peer]?.[name] ?? added.at_us.map(() => null))]]),
     );
   }
-  const all = { ...points, at_us: [...points.at_us, ...fresh], peers };
+  const all = { ...known, at_us: [...known.at_us, ...added.at_us], peers };
   return all.at_us.length > POINTS_KEPT ? thinned(all) : all;
 }
 

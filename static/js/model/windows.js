@@ -1,6 +1,8 @@
 /**
- * What a diagram shows of a stretch of time and frames do not carry: asked of the server by instants, once per window, with a
- * margin, so that a little panning needs no new question; while the lab plays, not too often.
+ * What a diagram shows of a stretch of time and frames do not carry: requested from the server by instants, once per window, with a
+ * margin. While the lab plays, not too often, and an older answer that covers the window will do. At rest it is the answer for exactly this
+ * window and this instant, so that the diagram is the same however the viewer got there. In a window that a person has moved, any answer
+ * of this instant that covers it will do, so a little panning needs no new request.
  */
 
 /** Around the window asked for, in parts of it. */
@@ -18,7 +20,7 @@ const ASK_EVERY_MS = 700;
  * @param {() => void} parts.onAnswer
  */
 export function makeWindows({ get, address, take, onAnswer }) {
-  let held = null; // {branch, about, from_us, to_us, bins, …what `take` gave}
+  let held = null; // {branch, about, at_rest, from_us, to_us, bins, …what `take` gave}
   let asked = "";
   let asked_ms = -Infinity;
   let version = 0;
@@ -27,24 +29,27 @@ export function makeWindows({ get, address, take, onAnswer }) {
     version: () => version,
     /** The newest answer of this branch, whatever its window. */
     held: (state, about = "") => (held?.branch === state.view.branch && held.about === about ? held : null),
-    /** Whether that answer tells all of the window up to an instant. */
+    /** Whether that answer is what is to be shown of the window up to an instant. */
     covers(state, window, until_us, about = "") {
+      const { from_us, to_us } = boundsOf(state, window);
+      if (to_us <= from_us) return true; // nothing has happened there yet
       const here = this.held(state, about);
-      return here !== null && here.from_us <= window.start_us && here.to_us >= until_us && (!here.bins || here.to_us - here.from_us <= window.span_us * COARSE);
+      if (here === null || (!state.playing && here.at_rest !== restOf(state))) return false;
+      if (!state.playing && !window.away) return here.from_us === from_us && here.to_us === to_us;
+      return here.from_us <= window.start_us && here.to_us >= Math.min(until_us, to_us) && (!here.bins || here.to_us - here.from_us <= window.span_us * COARSE);
     },
-    /** @param {number} reach_us nothing is known after this instant */
-    ask(state, window, wall_ms, reach_us, about = "") {
-      const from_us = Math.max(0, Math.round(window.start_us - window.span_us * MARGIN));
-      const to_us = Math.min(reach_us, Math.round(window.start_us + window.span_us * (1 + MARGIN)));
+    ask(state, window, wall_ms, about = "") {
+      const { from_us, to_us } = boundsOf(state, window);
       const { branch } = state.view;
-      const key = `${branch}|${state.epoch}|${from_us}|${to_us}|${about}`;
+      const at_rest = state.playing ? null : restOf(state);
+      const key = [branch, state.epoch, from_us, to_us, about, at_rest].join("|");
       if (to_us <= from_us || key === asked || (state.playing && wall_ms - asked_ms < ASK_EVERY_MS)) return;
       asked = key;
       asked_ms = wall_ms;
       get(address(from_us, to_us, about))
         .then((answer) => {
           if (asked !== key || answer.branch !== branch) return;
-          held = { branch, about, from_us, to_us, count: answer.count, bins: answer.bins ?? null, ...take(answer) };
+          held = { branch, about, at_rest, from_us, to_us, count: answer.count, bins: answer.bins ?? null, ...take(answer) };
           version += 1;
         })
         .catch(() => {
@@ -54,3 +59,14 @@ export function makeWindows({ get, address, take, onAnswer }) {
     },
   };
 }
+
+/** The stretch that is requested for a window: with margins, and nothing after the instant shown. */
+function boundsOf(state, { start_us, span_us }) {
+  return {
+    from_us: Math.max(0, Math.round(start_us - span_us * MARGIN)),
+    to_us: Math.min(state.at_us + 1, Math.round(start_us + span_us * (1 + MARGIN))),
+  };
+}
+
+/** What an answer given at rest is good for. */
+const restOf = ({ at_us, view }) => `${view.branch}|${view.seq}|${at_us}`;

@@ -54,24 +54,14 @@ export function makeEventPanel({ document, root, link, requests, base, getState,
     buttons[Math.max(0, Math.min(buttons.length - 1, at + by))].focus();
   }
 
-  /** Marks a row of the list and brings it into view, when the list has it. */
-  function show(seq) {
-    for (const line of box.querySelectorAll("button.event")) {
-      const on = line.dataset.seq === String(seq);
-      line.classList.toggle("told", on);
-      if (on) box.scrollTop = line.parentElement.offsetTop - box.offsetTop - box.clientHeight / 3; // the list alone, never the page
-    }
-  }
-
   return {
-    show,
+    show: list.show,
     acts: { olderEvent: () => move(1), newerEvent: () => move(-1), toEvents: () => (box.querySelector("button.event") ?? box).focus() },
     update(state, theme, ratio, wall_ms) {
       const seq = state.view.seq;
       const protocol = list.filter() === "protocol";
       if (!protocol && !state.playing && data.seq !== seq && !data.asking) fetchData(seq);
-      const around = protocol ? window_of.of(state, wall_ms) : null;
-      const owed = protocol ? list.update(around.rows, around.ahead, theme, ratio, wall_ms) : list.update(data.rows, NONE, theme, ratio, wall_ms);
+      const owed = list.update(protocol ? window_of.of(state, wall_ms) : { rows: data.rows, ahead: NONE }, state.epoch, theme, ratio, wall_ms);
       list.light(lights.now()?.seqs ?? null);
       return owed;
     },

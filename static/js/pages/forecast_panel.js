@@ -4,7 +4,7 @@
  */
 
 import { seconds, span, whole } from "../model/format.js";
-import { grown, lastOf, noPoints } from "../model/risk_points.js";
+import { grown, lastOf, noPoints, upTo } from "../model/risk_points.js";
 import { element } from "../render/dom.js";
 import { CHART_EVERY_MS, chartWords, lineWords, makeForecastChart, stripsOf } from "../render/forecast_chart.js";
 import { rulesOf } from "../render/snapshot_rules.js";
@@ -43,9 +43,11 @@ function make(section, { document, window, requests, base, getState, getWatched,
     key = wanted;
     const { subscription, topic } = getWatched();
     try {
-      if (points.branch !== getState().view.branch || points.subscription !== subscription) points = noPoints(getState().view.branch, subscription);
-      answer = await requests.get(`${base}forecast/${encodeURIComponent(subscription)}/${encodeURIComponent(topic)}.json?after_us=${lastOf(points)}`);
-      if (answer.branch === points.branch) points = grown(points, answer.curve);
+      const { view, playing } = getState();
+      // at rest all points are requested: thinned step by step they would be others than a page holds that was opened here
+      const known = playing && points.branch === view.branch && points.subscription === subscription ? points : noPoints(view.branch, subscription);
+      answer = await requests.get(`${base}forecast/${encodeURIComponent(subscription)}/${encodeURIComponent(topic)}.json?after_us=${lastOf(known)}`);
+      if (answer.branch === known.branch) points = grown(upTo(known, answer.at_us), answer.curve);
       if (!getState().playing) await askWholeRun();
       write();
     } catch (reason) {

@@ -191,9 +191,8 @@ function make(section, { document, window: page, requests, base, link, lights, w
       const everybody = Object.keys(state.view.sessions).length <= MOST_LINES;
       const asked = everybody ? [] : namesOf(state).slice(first_session, first_session + MOST_LINES);
       const about = [`group=${encodeURIComponent(group)}`, ...asked.map((name) => `client=${encodeURIComponent(name)}`)].join("&");
-      const until_us = Math.min(window.start_us + window.span_us, state.at_us + 1);
-      const covered = windows.covers(state, window, until_us, about);
-      if (!covered) windows.ask(state, window, wall_ms, state.at_us + 1, about);
+      const covered = windows.covers(state, window, window.start_us + window.span_us, about);
+      if (!covered) windows.ask(state, window, wall_ms, about);
       const held = windows.held(state, about);
       const width = picture.clientWidth;
       const height = Math.round(Math.max(360, Math.min(620, page.innerHeight * 0.62)) * (theme.scale > 1 ? 1.15 : 1));

@@ -1,12 +1,15 @@
 /**
  * The list of what happened, newest first: one line each, keyed by seq so that only new lines are made. Choosing one opens
  * "because…" under it and tells the page, which lights the instant and, for the owner, offers to go there.
+ *
+ * Rows that the branch has run beyond the instant stand above the others. The list is scrolled so that the newest row up to the instant is
+ * in its upper third. Who scrolls it keeps that place until the lab is sought elsewhere.
  */
 
 import { seconds } from "../model/format.js";
 import { glyphOfRow, wordsOfRow } from "../model/row_words.js";
 import { foldedRuns } from "../model/row_runs.js";
-import { element, putParts, required } from "./dom.js";
+import { element, putParts, required, setText } from "./dom.js";
 import { prepared } from "./canvas.js";
 import { glyph } from "./glyphs.js";
 
@@ -14,6 +17,10 @@ import { glyph } from "./glyphs.js";
 const LINES = 220;
 const AHEAD_LINES = 60;
 const REDRAW_EVERY_MS = 200;
+/** Part of the list's height that rows ahead of the instant may take. */
+const AHEAD_PART = 1 / 3;
+/** What a person does to scroll the list or to choose in it. */
+const BY_HAND = ["wheel", "touchmove", "pointerdown", "keydown"];
 
 /** Rows whose story another row tells better: a marker's writing and travels, the positions of a snapshot. */
 const TOLD_ELSEWHERE = new Set(["marker.sent", "marker.handled", "marker.stored", "snapshot.position", "update.position", "cursor.persisted"]);
@@ -43,20 +50,41 @@ export function makeEvents(document, root, on) {
   let drawn_ahead = null;
   let drawn_theme = "";
   let chosen_seq = null;
+  let placed_in = null; // the epoch in which the list was last scrolled to the instant
+  let left_to_reader = false;
+
+  for (const name of BY_HAND) list.addEventListener(name, leaveToReader, { passive: true });
+
+  function leaveToReader() {
+    left_to_reader = true;
+    list.classList.remove("follows"); // lines that come in above no longer move what is being read
+  }
+
+  /** Scrolls to the row of a story that is shown, else to the newest row up to the instant. */
+  function place(epoch, newest_line) {
+    if (epoch !== placed_in) left_to_reader = false;
+    placed_in = epoch;
+    if (left_to_reader || !newest_line) return;
+    list.classList.add("follows");
+    const line = list.querySelector("button.event.told")?.parentElement ?? newest_line;
+    list.scrollTop = Math.max(0, line.offsetTop - list.offsetTop - list.clientHeight * AHEAD_PART); // the list alone, never the page
+  }
 
   for (const tab of tabs) {
     tab.addEventListener("click", () => {
       filter = tab.dataset.filter;
       for (const other of tabs) other.setAttribute("aria-pressed", String(other === tab));
       drawn_rows = null;
+      placed_in = null;
       on.onFilter();
     });
   }
 
-  function lineOf(row, times, theme, ratio) {
+  function lineOf(row, theme, ratio) {
     const mark = spare_marks.pop() ?? element(document, "canvas.mark", { "aria-hidden": "true" });
     const words = element(document, "span.words");
-    putParts(document, words, times > 1 ? [...wordsOfRow(row), { soft: ` ×${times}` }] : wordsOfRow(row));
+    putParts(document, words, wordsOfRow(row));
+    words.append(element(document, "span.times.soft"));
     const line = element(document, "button.event", { type: "button", "data-seq": row.seq, onclick: () => on.onChoose(row) }, [element(document, "time", { text: seconds(row.at_us) }), mark, words]);
     const context = prepared(mark, 13, 13, ratio);
     const kind = glyphOfRow(row);
@@ -72,11 +100,11 @@ export function makeEvents(document, root, on) {
   return {
     filter: () => filter,
     /**
-     * @param {object[]} rows
-     * @param {object[]} ahead rows after the instant shown: dimmed, above the others
+     * @param {{rows: object[], ahead: object[]}} listed rows up to the instant, and those after it: dimmed, above the others
+     * @param {number} epoch a new one begins with each seek
      * @returns {boolean} whether the list still owes a redraw
      */
-    update(rows, ahead, theme, ratio, wall_ms) {
+    update({ rows, ahead }, epoch, theme, ratio, wall_ms) {
       if (rows === drawn_rows && ahead === drawn_ahead && theme.ink.bg === drawn_theme) return false;
       if (wall_ms - drawn_ms < REDRAW_EVERY_MS && drawn_rows !== null) return true;
       if (theme.ink.bg !== drawn_theme) [...lines.keys()].forEach(forget);
@@ -90,12 +118,20 @@ export function makeEvents(document, root, on) {
       const seqs = new Set(wanted.map(({ row }) => row.seq));
       for (const seq of [...lines.keys()]) if (!seqs.has(seq) && seq !== chosen_seq) forget(seq);
       const nodes = wanted.map(({ row, times }, at) => {
-        if (!lines.has(row.seq)) lines.set(row.seq, lineOf(row, times, theme, ratio));
-        lines.get(row.seq).classList.toggle("ahead", at < now_at);
-        return lines.get(row.seq);
+        if (!lines.has(row.seq)) lines.set(row.seq, lineOf(row, theme, ratio));
+        const line = lines.get(row.seq);
+        setText(line.querySelector(".times"), times > 1 ? ` ×${times}` : ""); // the same row stands for more or fewer as the list's ends move
+        line.classList.toggle("ahead", at < now_at);
+        return line;
       });
       syncChildren(list, nodes.length ? nodes : [nothing]);
+      place(epoch, nodes[now_at] ?? nodes.at(-1));
       return false;
+    },
+    /** Marks the row of a story, and brings it into view when the list has it. @param {number | null} seq */
+    show(seq) {
+      for (const line of list.querySelectorAll("button.event")) line.classList.toggle("told", line.dataset.seq === String(seq));
+      place(null, list.querySelector("button.event.told")?.parentElement);
     },
     /** Marks the lines of a lit cone. @param {Set<number> | null} seqs */
     light(seqs) {

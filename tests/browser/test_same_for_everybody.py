@@ -1,0 +1,88 @@
+"""Two viewers of one lab at one instant see the same in a real browser, pixel by pixel, whether it was played, opened or sought there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+SHOWN = """() => {
+  const part = (name) => document.querySelector(`[data-part=${name}]`);
+  const seen = (node) => node.offsetParent !== null;
+  const shown = {};
+  for (const name of ["sentence", "risk", "told-section", "building", "caches", "words", "partitions", "time-note", "curve-caption"]) shown[name] = part(name)?.innerText;
+  shown.panel = [...document.querySelectorAll(".panel")].filter(seen).map((panel) => panel.innerText).join();
+  shown.handles = [...document.querySelectorAll(".mark-button, .handle, .group-handle")].filter(seen).map((one) => [one.getAttribute("aria-label"), one.innerText, one.getAttribute("style")].join());
+  for (const canvas of document.querySelectorAll("canvas")) {
+    const name = canvas.dataset.part ?? canvas.parentElement.dataset.part ?? canvas.parentElement.className;
+    if (seen(canvas) && !canvas.closest("li")) shown[`picture ${name}`] = canvas.toDataURL();
+  }
+  for (const [at, chart] of [...document.querySelectorAll("[data-part=curve], .curves")].filter(seen).entries()) shown[`chart ${at}`] = [...chart.querySelectorAll("path, text")].map((one) => `${one.getAttribute("d")} ${one.getAttribute("transform")} ${one.textContent}`);
+  const list = part("events");
+  const box = list.getBoundingClientRect();
+  const lines = [...list.querySelectorAll("li")].map((line) => ({ text: line.innerText, ahead: line.classList.contains("ahead"), top: line.getBoundingClientRect().top - box.top }));
+  shown.events = lines.filter(({ ahead }) => !ahead).map(({ text }) => text);
+  shown.view = lines.map(({ text, top }) => `${Math.round(top)} ${text}`);
+  return { shown, present: (lines.find(({ ahead }) => !ahead)?.top ?? 0) / box.height };
+}"""
+"""What is visible: texts, places of what can be clicked, pictures as data addresses, lines of charts, rows of the event list and where they are."""
+
+FARTHEST = """async (pictures) => {
+  const pixelsOf = async (address) => {
+    const bitmap = await createImageBitmap(new Blob([Uint8Array.from(atob(address.split(",")[1]), (letter) => letter.charCodeAt(0))]));
+    const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d");
+    context.drawImage(bitmap, 0, 0);
+    return context.getImageData(0, 0, bitmap.width, bitmap.height);
+  };
+  const [one, other] = await Promise.all(pictures.map(pixelsOf));
+  if (one.width !== other.width || one.height !== other.height) return 255;
+  return one.data.reduce((most, value, at) => Math.max(most, Math.abs(value - other.data[at])), 0);
+}"""
+"""The largest difference between two pictures in any channel of a pixel."""
+
+ROUNDING = 4
+"""The same strokes, drawn again, may come out so much lighter or darker where they cross."""
+
+BRANCH_AS_RUN = {"picture scrub", "picture spacetime", "picture lines", "view", "panel"}
+"""These also show how far the branch has been run: rows ahead, planned commands, time that was not run yet."""
+
+
+def _seen(lab: Any) -> dict[str, Any]:
+    seen = lab.at_rest().page.evaluate(SHOWN)
+    assert seen["shown"]["sentence"] and seen["shown"]["events"]
+    assert 0 <= seen["present"] <= 0.4, "the newest row up to the instant stands in the upper third of the event list"
+    return seen
+
+
+def _differing(lab: Any, one: dict[str, Any], other: dict[str, Any], without: set[str] = frozenset()) -> list[str]:
+    found = []
+    for name in {**one["shown"], **other["shown"]}:
+        pair = [seen["shown"].get(name) for seen in (one, other)]
+        if name in without or pair[0] == pair[1]:
+            continue
+        if not name.startswith("picture") or None in pair or lab.page.evaluate(FARTHEST, pair) > ROUNDING:
+            found.append(name)
+    return found
+
+
+@pytest.mark.parametrize(("scenario", "speed", "at_us", "query"), [("region-down", 20, 5_000_000, ""), ("groups-killed", 8, 8_000_000, ""), ("region-down-twice", 1000, 5_500_000, "?panel=forecast")])
+def test_played_opened_and_sought_back_show_the_same(make_lab, scenario, speed, at_us, query):
+    owner = make_lab(scenario).open(query)
+    owner.page.evaluate("speed => failoverLab.link.play(speed)", speed)
+    owner.until(f"state.at_us >= {at_us}")
+    owner.page.evaluate("() => failoverLab.link.pause()")
+    owner.until("!state.playing")
+    played = _seen(owner)
+    at_us = owner.state("state.at_us")
+    opened = make_lab(of=owner).open(query, owner=False)
+    assert _differing(owner, played, _seen(opened)) == []
+    owner.seek(at_us + 3_000_000)
+    owner.at_rest()
+    owner.seek(at_us)
+    opened.until(f"state.at_us === {at_us} && state.epoch === {owner.state('state.epoch')}")
+    sought = _seen(owner)
+    assert _differing(owner, played, sought, BRANCH_AS_RUN) == []
+    assert _differing(owner, sought, _seen(opened)) == []
+    reloaded = _seen(opened.open(query, owner=False))
+    assert _differing(owner, sought, reloaded) == []
+    assert owner.troubles == opened.troubles == []
