@@ -86,6 +86,7 @@ ARGUMENTS: dict[str, dict[str, Argument]] = {
     "events": {},
     "row": {"seq": SEQ},
     "cone": {"seq": OPTIONAL_SEQ, "producer": OPTIONAL_TEXT, "number": OPTIONAL_SEQ, "marker": OPTIONAL_SEQ},
+    "curve": {"from_us": INSTANT, "to_us": INSTANT},
     "passages": {"from_us": INSTANT, "to_us": INSTANT},
     "handshakes": {"group": TEXT, "clients": Argument(str, many=CLIENTS), "from_us": INSTANT, "to_us": INSTANT},
     "latest": {"group": TEXT, "client": TEXT, "stream": TEXT, "after": SEQ},

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from simulator.trace.registry import pattern_of
+from visualizer.packing import packed
 
 GRID_US, FINEST_US = 100_000, 20_000
 """Simulated time between points: at most the first in runs of up to a minute, at least the second."""
@@ -173,3 +174,11 @@ class RiskCurves:
             line = self._lines[world.branch] = _Line(parent.points[: bisect_left(parent.points, cut_us, key=lambda point: point[0])], world.trace.first_after(cut_us - 1))
             line.grid_us = cut_us
         return line
+
+
+def packed_points(points: list[Point]) -> dict[str, Any]:
+    """Points of the risk curve as columns: their instants, and the duplicates for each subscription and peer."""
+    nothing: dict[str, Any] = {"to": {}}
+    pairs = sorted({(name, peer) for _, values in points for name, one in values.items() for peer in one["to"]})
+    columns = [[name, peer, packed(values.get(name, nothing)["to"].get(peer, {}).get("duplicates") for _, values in points)] for name, peer in pairs]
+    return {"at_us": packed(at_us for at_us, _ in points), "curves": columns}

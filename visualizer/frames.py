@@ -17,7 +17,7 @@ from visualizer import thinning
 from visualizer.changes import changes
 from visualizer.kept import KeptRows
 from visualizer.packing import packed, table
-from visualizer.curve import Point, RiskCurves
+from visualizer.curve import RiskCurves, packed_points
 from visualizer.wire import encode
 
 MOVING_THINGS = 500
@@ -36,7 +36,7 @@ CELL_COLUMNS = ("kind", "producer", "number", "size", "snapshot")
 """Columns of `World.cells`."""
 
 FORECASTS_SENT = 800
-"""Points of the risk curve in a snapshot frame, and that a page holds; older ones are not sent to the page."""
+"""Points of the risk curve in a snapshot frame, and that a page holds; older ones are an answer of their own (`visualizer/curve_window.py`)."""
 
 
 JUDGED_EVERY_US = 1_000_000
@@ -129,7 +129,7 @@ class FrameMaker:
             self.number = self._head["number"]
         head = {**self._head, "playing": playing.playing, "speed": playing.speed, "reached": playing.reached, "busy": playing.busy}
         seq = head["seq"]
-        nothing = {"changes": {}, "whole": [], "cells": {}, **_flying([], {}), "rows": table([]), "rows_from": seq, "kept": table([]), "forecast": _curves([]), "forecast_from_us": head["at_us"], "sampled": True}
+        nothing = {"changes": {}, "whole": [], "cells": {}, **_flying([], {}), "rows": table([]), "rows_from": seq, "kept": table([]), "forecast": packed_points([]), "forecast_from_us": head["at_us"], "sampled": True}
         return Frame(head["epoch"], head["number"], False, encode({**head, **nothing}))
 
     def _heading(self, view: dict[str, Any], playing: Playing) -> dict[str, Any]:
@@ -162,7 +162,7 @@ class FrameMaker:
                 "rows": table(rows),
                 "rows_from": rows_from,
                 "kept": table([row for row in self._kept.all() if row["seq"] < rows_from]),
-                "forecast": _curves(points),
+                "forecast": packed_points(points),
                 "forecast_from_us": points_from_us,
                 "branches": self.world.branches,
                 "sampled": False,
@@ -200,7 +200,7 @@ class FrameMaker:
                 "rows": table(brought),
                 "rows_from": brought_from,
                 "kept": table([row for row in kept if row["seq"] < brought_from]),
-                "forecast": _curves(points_here),
+                "forecast": packed_points(points_here),
                 "forecast_from_us": self._shown_us if len(points_here) == len(points) else points_here[0][0] if points_here else head["at_us"],
                 "sampled": sampled or level > 0,
             }
@@ -240,11 +240,3 @@ def _flying(flights: list[dict[str, Any]], totals: dict[str, int]) -> dict[str, 
     things = [{**{name: value for name, value in flight.items() if name != "due_us"}, "travel_us": flight["due_us"] - flight["sent_us"]} for flight in flights]
     links = [{"from": link.split(" -> ")[0], "to": link.split(" -> ")[1], "count": count} for link, count in totals.items() if count]
     return {"flights": table(things), "flights_total": table(links)}
-
-
-def _curves(points: list[Point]) -> dict[str, Any]:
-    """Points of the risk curve: their instants, and a column of duplicates for each subscription and peer."""
-    nothing: dict[str, Any] = {"to": {}}
-    pairs = sorted({(name, peer) for _, values in points for name, one in values.items() for peer in one["to"]})
-    columns = [[name, peer, packed(values.get(name, nothing)["to"].get(peer, {}).get("duplicates") for _, values in points)] for name, peer in pairs]
-    return {"at_us": packed(at_us for at_us, _ in points), "curves": columns}

@@ -15,6 +15,7 @@ from simulator.views.creation import look, starts
 from visualizer import stories
 from visualizer.arguments import check_arguments
 from visualizer.cone import cone
+from visualizer.curve_window import curve
 from visualizer.events import events
 from visualizer.handshakes import handshakes
 from visualizer.latest import latest
@@ -137,6 +138,7 @@ ANSWERS: dict[str, Callable[..., Work]] = {
     "row": row,
     "events": events,
     "cone": cone,
+    "curve": curve,
     "passages": passages,
     "handshakes": handshakes,
     "latest": latest,

@@ -104,6 +104,12 @@ async def cone(request: HttpRequest, lab_id: str) -> HttpResponse:
 
 
 @answers
+async def curve(request: HttpRequest, lab_id: str) -> HttpResponse:
+    from_us, to_us = window_of(request)
+    return json_answer(await current_hub().ask(lab_id, "curve", from_us=from_us, to_us=to_us))
+
+
+@answers
 async def passages(request: HttpRequest, lab_id: str) -> HttpResponse:
     from_us, to_us = window_of(request)
     return json_answer(await current_hub().ask(lab_id, "passages", from_us=from_us, to_us=to_us))

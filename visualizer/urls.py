@@ -44,6 +44,7 @@ urlpatterns = [
     path("labs/<slug:lab_id>/events.json", questions.events, name="events"),
     path("labs/<slug:lab_id>/row/<whole:seq>.json", questions.row, name="row"),
     path("labs/<slug:lab_id>/cone.json", questions.cone, name="cone"),
+    path("labs/<slug:lab_id>/curve.json", questions.curve, name="curve"),
     path("labs/<slug:lab_id>/passages.json", questions.passages, name="passages"),
     path("labs/<slug:lab_id>/handshakes.json", questions.handshakes, name="handshakes"),
     path("labs/<slug:lab_id>/latest.json", questions.latest, name="latest"),

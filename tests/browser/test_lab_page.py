@@ -166,6 +166,15 @@ def test_a_second_viewer_sees_the_same_and_cannot_control(lab, make_lab):
     viewer.page.keyboard.press("Space")
     expect(viewer.page.get_by_role("alert").filter(has_text="You are watching this lab")).to_be_visible()
     assert viewer.state("state.playing") is False
+    viewer.page.keyboard.press("o")
+    figures = viewer.page.locator("[data-part=failover-forecast]")
+    expect(figures).to_contain_text("At 4.200 s")
+    then = figures.text_content()
+    lab.seek(4_700_000)
+    viewer.until("state.at_us === 4700000")
+    viewer.page.locator("select[name=mode]").select_option("planned")
+    viewer.page.locator("select[name=mode]").select_option("crash")
+    expect(figures).to_have_text(then)  # a viewer cannot pause: the dialog keeps the figures of the instant that it names
     assert viewer.troubles == []
 
 

@@ -4,7 +4,7 @@ import { listenToScrub, paintScrub, scrubWords } from "../render/scrub.js";
 import { marksOf } from "../model/marks.js";
 import { required } from "../render/dom.js";
 
-export function makeFooter(root, link, getState, getWatched, landmarks) {
+export function makeFooter(root, link, getState, getWatched, landmarks, risk_curve) {
   const slider = required(root, "[data-part=scrub]");
   const canvas = required(slider, "canvas");
   const endUs = () => Math.max(getState().welcome?.until_us ?? 0, getState().view?.furthest_us ?? 0, 1);
@@ -25,13 +25,14 @@ export function makeFooter(root, link, getState, getWatched, landmarks) {
       nextSnapshot: () => toSnapshot(1),
       previousSnapshot: () => toSnapshot(-1),
     },
-    update(state, watched, theme, now_us, ratio) {
+    update(state, watched, theme, now_us, ratio, wall_ms) {
       const width = slider.clientWidth;
       const rows = landmarks.of(state);
-      const key = [rows.length, now_us, state.epoch, state.number, width, theme.ink.bg, theme.scale, watched.target, ratio].join("|");
+      const points = risk_curve.points(state, 0, Infinity, wall_ms);
+      const key = [risk_curve.version(), rows.length, now_us, state.epoch, state.number, width, theme.ink.bg, theme.scale, watched.target, ratio].join("|");
       if (key === shown) return;
       shown = key;
-      paintScrub(canvas, state, watched, theme, { width, ratio, end_us: endUs(), furthest_us: Math.max(now_us, state.view.furthest_us), now_us, marks: marksOf(state, rows), landmarks: rows });
+      paintScrub(canvas, watched, theme, { width, ratio, end_us: endUs(), furthest_us: Math.max(now_us, state.view.furthest_us), now_us, marks: marksOf(state, rows), landmarks: rows, points });
       slider.setAttribute("aria-valuemax", String(Math.round(endUs() / 1000)));
       slider.setAttribute("aria-valuenow", String(Math.round(now_us / 1000)));
       slider.setAttribute("aria-valuetext", scrubWords(now_us));

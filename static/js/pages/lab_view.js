@@ -1,5 +1,6 @@
 /** All that the lab page shows, put together: who is told of a state, in which order, and what a click on it leads to. */
 
+import { makeCurveWindow } from "../model/curve_window.js";
 import { makeLandmarks } from "../model/landmarks.js";
 import { makePassages } from "../model/passages.js";
 import { groupThingWords } from "../model/group_words.js";
@@ -64,11 +65,12 @@ export function makeView(parts) {
   const stage = makeStage(document, root, { ...faults.on, onThing: looks.showThing, onChange: wake, say: (thing) => wordsOfThing(getState(), getWatched(), thing) }, tiles);
   const group_stage = makeGroupStage(document, root, { onThing: faults.on.onGroupThing, onChange: wake, say: (thing) => groupThingWords(getState(), getWatched(), thing) });
   const picture = makeMainPicture(root, getState, stage, group_stage);
+  const asking = { get: parts.requests.get, base: parts.base, onAnswer: wake };
   const plotly = lazyPlotly(document, window, root.dataset.plotly, wake);
-  const time = makeTimeSection(root, { onMarker: looks.showMarker, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, plotly, makePassages({ get: parts.requests.get, base: parts.base, onAnswer: wake }));
+  const time = makeTimeSection(root, { onMarker: looks.showMarker, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, plotly, makePassages(asking), makeCurveWindow(asking));
   const controls = makeControls(root, link, say, ask);
-  const landmarks = makeLandmarks({ get: parts.requests.get, base: parts.base, onAnswer: wake });
-  const footer = makeFooter(root, link, getState, getWatched, landmarks);
+  const landmarks = makeLandmarks(asking);
+  const footer = makeFooter(root, link, getState, getWatched, landmarks, makeCurveWindow(asking));
   const events = makeEventPanel({ ...parts, say, looks, lights });
   const sentence = makeSentence(document, root, (target) => choose({ target }));
   const risk = makeRisk(document, root);
@@ -132,7 +134,7 @@ export function makeView(parts) {
     const plane = picture.scene()?.plane;
     const curve_owed = plane && panels.shows("time") && time.update(state, watched, theme, { now_us: at_us, plane, ratio, wall_ms, spare: measured.spare, lit, landmarks: landmarks.of(state) });
     panels.update(state, watched, { theme, ratio, wall_ms, now_us: at_us, lit, landmarks });
-    footer.update(state, watched, theme, at_us, ratio);
+    footer.update(state, watched, theme, at_us, ratio, wall_ms);
     controls.update(state, at_us);
     sentence.update(state, watched, wall_ms);
     asks.update(state, watched);

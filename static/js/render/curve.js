@@ -3,7 +3,7 @@
  * and is redrawn at most four times a second and only when something changed.
  */
 
-import { curveOf, curveUpToNow, peersOf } from "../model/forecast.js";
+import { curveOf, peersOf } from "../model/forecast.js";
 import { plainChart } from "./plain_chart.js";
 
 /** Least time between two drawings, ms of the wall clock. */
@@ -21,18 +21,18 @@ export function makeCurve(element, plotly) {
   let drawn = "";
   return {
     /**
-     * @param {object} given window, x0, x1, width, height
+     * @param {object} given window, x0, x1, width, height, points (of the curve, about the window)
      * @returns {boolean} whether a drawing is owed
      */
     update(state, watched, theme, given, wall_ms) {
       const library = plotly();
       if (!library) return false;
-      const key = [state.view.branch, state.at_us, state.view.seq, state.forecast.length, given.window.start_us, given.window.span_us, watched.subscription, watched.target, theme.ink.bg, given.width, given.height].join("|");
+      const key = [state.view.branch, state.at_us, state.view.seq, given.points.length, given.points[0]?.[0], given.window.start_us, given.window.span_us, watched.subscription, watched.target, theme.ink.bg, given.width, given.height].join("|");
       if (key === drawn) return false;
       if (wall_ms - drawn_ms < CURVE_EVERY_MS) return true;
       drawn = key;
       drawn_ms = wall_ms;
-      library.react(element, traces(state, watched, theme), layoutOf(state, watched, theme, given), { displayModeBar: false, responsive: false, staticPlot: false, scrollZoom: false, doubleClick: false });
+      library.react(element, traces(given.points, watched, theme), layoutOf(watched, theme, given), { displayModeBar: false, responsive: false, staticPlot: false, scrollZoom: false, doubleClick: false });
       return false;
     },
     forget() {
@@ -42,8 +42,7 @@ export function makeCurve(element, plotly) {
   };
 }
 
-function traces(state, watched, theme) {
-  const points = curveUpToNow(state);
+function traces(points, watched, theme) {
   const peers = peersOf(points, watched.subscription);
   const ordered = [...peers.filter((peer) => peer === watched.target), ...peers.filter((peer) => peer !== watched.target)];
   return ordered.map((peer, at) => {
@@ -62,7 +61,7 @@ function traces(state, watched, theme) {
   });
 }
 
-function layoutOf(state, watched, theme, { window, x0, x1, width, height }) {
+function layoutOf(watched, theme, { points, window, x0, x1, width, height }) {
   const from = window.start_us / 1e6;
   const to = (window.start_us + window.span_us) / 1e6;
   return {
@@ -71,13 +70,13 @@ function layoutOf(state, watched, theme, { window, x0, x1, width, height }) {
     margin: { l: x0, r: Math.max(0, width - x1), t: 6, b: 22 * theme.scale },
     ...plainChart(theme),
     xaxis: { range: [from, to], showgrid: false, zeroline: false, showticklabels: false, fixedrange: true, showline: true, linecolor: theme.ink.strong },
-    yaxis: { rangemode: "tozero", range: [0, topOf(state, watched, from, to)], showgrid: false, zeroline: false, nticks: height < LINES_FOR_THREE * theme.label ? 2 : 3, fixedrange: true, tickfont: { size: theme.label, color: theme.ink.ink3 } },
+    yaxis: { rangemode: "tozero", range: [0, topOf(points, watched, from, to)], showgrid: false, zeroline: false, nticks: height < LINES_FOR_THREE * theme.label ? 2 : 3, fixedrange: true, tickfont: { size: theme.label, color: theme.ink.ink3 } },
   };
 }
 
-function topOf(state, watched, from, to) {
+function topOf(points, watched, from, to) {
   let top = 4;
-  for (const [at_us, values] of curveUpToNow(state)) {
+  for (const [at_us, values] of points) {
     if (at_us / 1e6 < from - (to - from) || at_us / 1e6 > to) continue;
     for (const value of Object.values(values[watched.subscription] ?? {})) top = Math.max(top, value);
   }

@@ -3,7 +3,7 @@
  * has not been run yet beyond. Dragging or arrow keys seek.
  */
 
-import { curveOf, curveUpToNow } from "../model/forecast.js";
+import { curveOf } from "../model/forecast.js";
 import { seconds } from "../model/format.js";
 import { prepared } from "./canvas.js";
 import { glyph } from "./glyphs.js";
@@ -11,9 +11,9 @@ import { fontOf } from "./theme.js";
 
 /**
  * @param {HTMLCanvasElement} canvas
- * @param {object} given width, ratio, end_us (right edge), furthest_us, now_us, marks, landmarks
+ * @param {object} given width, ratio, end_us (right edge), furthest_us, now_us, marks, landmarks, points (of the risk curve)
  */
-export function paintScrub(canvas, state, watched, theme, given) {
+export function paintScrub(canvas, watched, theme, given) {
   const { width, ratio, end_us, furthest_us, now_us, marks } = given;
   const height = 34 * theme.scale;
   const context = prepared(canvas, width, height, ratio);
@@ -21,7 +21,7 @@ export function paintScrub(canvas, state, watched, theme, given) {
   const base = height - 6 * theme.scale;
   context.fillStyle = theme.ink.line;
   context.fillRect(6, base - 0.5, width - 12, 1.5);
-  paintCurve(context, state, watched, theme, { xAt, base, height });
+  paintCurve(context, watched, theme, { xAt, base, height, points: given.points });
   context.fillStyle = theme.ink.ink;
   context.fillRect(6, base - theme.rail / 2, xAt(Math.min(furthest_us, end_us)) - 6, theme.rail);
   paintSnapshots(context, theme, given.landmarks, watched, { xAt, base });
@@ -43,9 +43,9 @@ export function paintScrub(canvas, state, watched, theme, given) {
   context.stroke();
 }
 
-function paintCurve(context, state, watched, theme, { xAt, base, height }) {
+function paintCurve(context, watched, theme, { xAt, base, height, points }) {
   if (!watched?.target) return;
-  const { x, y } = curveOf(curveUpToNow(state), watched.subscription, watched.target);
+  const { x, y } = curveOf(points, watched.subscription, watched.target);
   if (x.length < 2) return;
   const top = Math.max(4, ...y);
   context.strokeStyle = theme.ink.harmSoft;

@@ -23,8 +23,9 @@ const KEY_PART = 0.25;
  * @param {{onMarker: (number: number) => void, onChange: () => void, onInstant: (at_us: number) => void}} on
  * @param {() => object | undefined} plotly
  * @param {ReturnType<import("../model/passages.js").makePassages>} passages
+ * @param {ReturnType<import("../model/curve_window.js").makeCurveWindow>} risk_curve
  */
-export function makeTimeSection(root, on, plotly, passages) {
+export function makeTimeSection(root, on, plotly, passages, risk_curve) {
   const section = required(root, "[data-part=time]");
   const canvas = required(section, "[data-part=spacetime]");
   const chart = required(section, "[data-part=curve]");
@@ -110,7 +111,8 @@ export function makeTimeSection(root, on, plotly, passages) {
       const beside = narrow ? [] : watched.peers.filter((peer) => peer !== watched.target);
       setText(others, beside.length > 1 ? "the others" : (beside[0] ?? ""));
       caption.hidden = chart.hidden = state.forecast.length > 0 && watched.peers.length === 0;
-      return curve.update(state, watched, theme, { window, x0, x1, width, height: curve_px }, wall_ms);
+      const points = risk_curve.points(state, window.start_us - window.span_us, window.start_us + 2 * window.span_us, wall_ms);
+      return curve.update(state, watched, theme, { window, x0, x1, width, height: curve_px, points }, wall_ms);
     },
     forget: () => {
       drawn = "";

@@ -93,7 +93,7 @@ function cellsOf(block, where) {
 }
 
 /** @returns {import("../model/forecast.js").Point[]} points of the risk curve, from its columns */
-function pointsOf({ at_us, curves }) {
+export function pointsOf({ at_us, curves }) {
   const points = unpacked(at_us, "forecast.at_us").map((instant_us) => [instant_us, {}]);
   for (const [subscription, peer, packed] of curves) {
     unpacked(packed, "forecast").forEach((duplicates, at) => {

@@ -1,0 +1,38 @@
+/** The risk curve of a run that is longer than the points of the frames. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { makeCurveWindow } from "../../static/js/model/curve_window.js";
+
+const point = (at_us, duplicates) => [at_us, { billing: { b: duplicates } }];
+const lab = (more = {}) => ({ view: { branch: 0, forecast: {} }, at_us: 9000, playing: false, forecast: [point(5000, 3), point(9000, 4)], forecast_from_us: 5000, ...more });
+const answered = () => new Promise((done) => setTimeout(done));
+
+function windowOf(paths) {
+  const get = async (path) => {
+    paths.push(path);
+    return { branch: 0, count: 2, points: { at_us: [1000, 1000], curves: [["billing", "b", [7, -6]]] } };
+  };
+  return makeCurveWindow({ get, base: "/", onAnswer: () => {} });
+}
+
+test("what lies before the points of the frames is requested once and put before them", async () => {
+  const paths = [];
+  const curve = windowOf(paths);
+  assert.deepEqual(curve.points(lab(), 0, Infinity, 0).map(([at_us]) => at_us), [5000, 9000]);
+  curve.points(lab(), 0, Infinity, 0);
+  await answered();
+  assert.deepEqual(curve.points(lab(), 0, Infinity, 0), [point(1000, 7), point(2000, 1), point(5000, 3), point(9000, 4)]);
+  assert.deepEqual(paths, ["/curve.json?from_us=0&to_us=4999"]);
+  assert.deepEqual(curve.points(lab({ view: { branch: 1, forecast: {} } }), 0, Infinity, 0).length, 2, "another branch has another past");
+});
+
+test("nothing is requested for a stretch that the frames cover, and while the lab plays not too often", async () => {
+  const paths = [];
+  const curve = windowOf(paths);
+  curve.points(lab(), 5000, 20_000, 0);
+  curve.points(lab({ forecast_from_us: 0 }), 0, Infinity, 0);
+  assert.deepEqual(paths, []);
+  for (const [from_us, wall_ms] of [[5000, 1000], [5100, 1200], [5200, 1400], [5300, 1800]]) curve.points(lab({ playing: true, forecast_from_us: from_us }), 0, Infinity, wall_ms);
+  assert.deepEqual(paths, ["/curve.json?from_us=0&to_us=4999", "/curve.json?from_us=0&to_us=5299"]);
+});
