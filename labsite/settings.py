@@ -38,9 +38,9 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "channels",
+    "labsite",  # its db_worker is found before the library's
     "django_tasks",
     "django_tasks_db",
-    "labsite",
     "visualizer",
 ]
 if (BASE_DIR / "visualizer" / "reports" / "models.py").exists():

@@ -1,0 +1,45 @@
+"""`python manage.py db_worker`: the report worker of django-tasks-db, which here outlives its database.
+
+Rules: whatever error says that the database cannot be reached is logged and waited for; all others end the worker, as there. This
+command is found before the library's because `labsite` stands before it in INSTALLED_APPS.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from django import db
+from django_tasks_db.management.commands import db_worker
+
+from visualizer.trouble import is_trouble
+
+log = logging.getLogger("labsite.reports")
+
+DATABASE_PAUSE_S = 2.0
+"""Before the worker looks again whether the database is back."""
+
+
+class PatientWorker(db_worker.Worker):
+    """Looks for tasks until it is told to stop, also while the database is away."""
+
+    def run(self) -> None:
+        """Returns as the library's does: when it is told to stop, or has done what it was started for."""
+        while True:
+            try:
+                super().run()
+                return
+            except db.Error as error:
+                if not is_trouble(error) or not self.running:
+                    raise
+                log.warning("The report worker waits for the database: %s: %s", type(error).__name__, error)
+                self.running_task = False  # else a signal would not end it at once
+                db.connections.close_all()
+                time.sleep(DATABASE_PAUSE_S)
+
+
+db_worker.Worker = PatientWorker  # the library's command makes its worker by this name
+
+
+class Command(db_worker.Command):
+    """The library's command with a worker that waits for the database."""

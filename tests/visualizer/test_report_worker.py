@@ -1,0 +1,49 @@
+"""The report worker waits for a database that is away, and ends for other errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django import db
+from django.core.management import get_commands, load_command_class
+from django_tasks_db.management.commands import db_worker
+from django_tasks_db.models import DBTaskResult
+
+from labsite.management.commands import db_worker as patient
+from tests.visualizer.faults import KINDS, SECRET, injected_faults
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def worker() -> Any:
+    """As `manage.py db_worker --batch` makes it: it ends when no task is left."""
+    load_command_class(get_commands()["db_worker"], "db_worker")
+    how = {"interval": 0, "startup_delay": False, "max_tasks": None, "worker_id": "w", "excluded_queue_names": []}
+    return db_worker.Worker(queue_names=["*"], batch=True, backend_name="default", **how)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_worker_goes_on_when_the_database_is_back(kind, monkeypatch, caplog):
+    with injected_faults() as faults:
+        pauses: list[float] = []
+
+        def pause(seconds: float) -> None:
+            pauses.append(seconds)
+            if len(pauses) == 2:
+                faults.end()
+
+        monkeypatch.setattr(patient.time, "sleep", pause)
+        faults.begin(kind)
+        worker().run()
+    assert pauses == [patient.DATABASE_PAUSE_S] * 2
+    assert caplog.text.count("waits for the database") == 2 and SECRET in caplog.text, "the log has the driver's words"
+
+
+def test_another_error_ends_it(monkeypatch):
+    def wrong(*_: Any) -> None:
+        raise db.IntegrityError("two tasks with one key")
+
+    monkeypatch.setattr(type(DBTaskResult.objects.all()), "get_locked", wrong)
+    with pytest.raises(db.IntegrityError):
+        worker().run()
