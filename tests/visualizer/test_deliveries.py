@@ -86,12 +86,18 @@ async def test_an_error_in_sending_is_passed_on_and_a_page_that_has_gone_is_none
     assert broken.texts == gone.texts == []
 
 
-async def test_an_error_after_waiting_is_passed_on_too():
+async def a_line_that_waits() -> Line:
+    """One with a text that its full socket does not take yet."""
     line = Line()
     await turns()
     line.writable.clear()
     line.viewer.say_text("a")
     await turns()
+    return line
+
+
+async def test_an_error_after_waiting_is_passed_on_too():
+    line = await a_line_that_waits()
     line.error = RuntimeError("no")
     line.writable.set()
     await turns()
@@ -99,11 +105,7 @@ async def test_an_error_after_waiting_is_passed_on_too():
 
 
 async def test_stopping_cancels_a_send_that_waits():
-    line = Line()
-    await turns()
-    line.writable.clear()
-    line.viewer.say_text("a")
-    await turns()
+    line = await a_line_that_waits()
     line.delivery.stop()
     line.writable.set()
     await turns()

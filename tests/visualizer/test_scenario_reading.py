@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
 
@@ -77,3 +78,17 @@ def test_when_too_many_wait_a_text_is_refused():
     finally:
         go_on.set()
     assert all(one.result() for one in waiting) and read_in_turn(len, "text") == 4
+
+
+def test_no_garbage_is_looked_for_while_a_text_is_read_and_again_after_an_error():
+    seen: list[bool] = []
+
+    def read(wrong: bool) -> None:
+        seen.append(gc.isenabled())
+        if wrong:
+            raise ValueError("no scenario")
+
+    read_in_turn(read, False)
+    with pytest.raises(ValueError, match="no scenario"):
+        read_in_turn(read, True)
+    assert seen == [False, False] and gc.isenabled()
