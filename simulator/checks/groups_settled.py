@@ -189,7 +189,7 @@ class Settled(Check):
             return
         self.judged, self.changed_us = False, at_us
         if kind in DISTURBING or (kind == "protocol.lost" and stretch.name(detail) != "no-such-process") or (kind == "assignment.changed" and entry == NULL):
-            self.quiet_us = at_us + (duration_us if kind in ("store.failed", "store.unreachable") else 0)
+            self.quiet_us = max(self.quiet_us, at_us + (duration_us if kind in ("store.failed", "store.unreachable") else 0))  # what follows from a fault does not end it
         if kind == "session.disconnected":
             self._gone(client)
         elif kind == "group.destroyed":

@@ -103,7 +103,11 @@ def _rewound(case: Case) -> bool:
 
 
 def _chunk_repeated(case: Case) -> bool:
-    return case.lease is None or not _told(case)
+    return not _told(case)
+
+
+def _outdated(case: Case) -> bool:
+    return case.known.saved_elsewhere > case.offset
 
 
 GROUP_CAUSES: tuple[tuple[str, Callable[[Case], bool]], ...] = (
@@ -112,12 +116,15 @@ GROUP_CAUSES: tuple[tuple[str, Callable[[Case], bool]], ...] = (
     ("owner_declared_dead", _declared_dead),
     ("progress_rewound", _rewound),
     ("chunk_repeated", _chunk_repeated),
+    ("leader_outdated", _outdated),
 )
 
 
 def cause_of(case: Case) -> str:
-    """The cause. Raises CountingError when none holds: our bug."""
-    for name, holds in GROUP_CAUSES if case.lease is not None else GROUP_CAUSES[-1:]:
+    """The cause. Raises CountingError when none holds: an internal error."""
+    if case.lease is None:
+        return "chunk_repeated"
+    for name, holds in GROUP_CAUSES:
         if holds(case):
             return name
     raise CountingError("no cause of a duplicate holds", {"delivered": case.delivery.seq, "acknowledged": case.acknowledged.seq, "decided": case.lease.granted_seq})

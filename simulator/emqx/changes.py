@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from simulator.scenarios.changes import Change, Changed, CommandLog, given, instead, ordered, without
-from simulator.scenarios.model import Distribution, Scenario
+from simulator.scenarios.model import CommandSpec, Distribution, Scenario
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 
 REPAIRED = {
@@ -110,14 +110,59 @@ def _quality(scenario: Scenario, commands: CommandLog) -> Changed:
     return "quality-1", "quality of service 1 instead of 0", replace(scenario, publishers=publishers, sessions=sessions), commands
 
 
-def _in_order(key: str, words: str, old: str, new: str, scenario: Scenario, commands: CommandLog) -> Changed:
-    changed = instead(scenario, commands, old, new)
+def _in_order(key: str, words: str, old: str, new: str, scenario: Scenario, commands: CommandLog, **defaults: Any) -> Changed:
+    changed = instead(scenario, commands, old, new, **defaults)
     return None if changed is None else (key, words, *changed)
 
 
 def _spared(key: str, words: str, faults: Sequence[str], scenario: Scenario, commands: CommandLog) -> Changed:
     kept = without(scenario, commands, *faults)
     return None if kept is None else (key, words, *kept)
+
+
+def _closed_first(scenario: Scenario, commands: CommandLog) -> Changed:
+    """A client that closes its connection before it opens another: the leaders are informed, as they are not of a takeover."""
+    over = _takeovers(scenario, commands)
+    if not over:
+        return None
+    planned = tuple(
+        one for spec in scenario.commands for one in ((CommandSpec(spec.at_us, "session.disconnect", {"session": spec.arguments["session"]}), spec) if (spec.at_us, spec.arguments) in over else (spec,))
+    )
+    log = [
+        one for entry in commands
+        for one in (({"at_us": entry["at_us"], "do": "session.disconnect", "session": entry["session"]}, entry) if (entry["at_us"], entry) in over else (entry,))
+    ]  # fmt: skip
+    log = [{**entry, "number": number} for number, entry in enumerate(log)]
+    return "closed-first", "clients that close their connection before they connect again", replace(scenario, commands=planned), log
+
+
+def _takeovers(scenario: Scenario, commands: CommandLog) -> list[tuple[int, dict[str, Any]]]:
+    """Instant and arguments of each `session.connect` of a session that no earlier command ended."""
+    ended: dict[str, bool] = {}
+    found = []
+    for do, arguments, at_us in sorted(given(scenario, commands), key=lambda one: one[2]):
+        name = arguments.get("session")
+        if do in ("session.kill", "session.disconnect"):
+            ended[name] = True
+        elif do == "session.connect":
+            spec = scenario.sessions[name]
+            if not ended.get(name) and spec.start_us <= at_us and (spec.stop_us is None or at_us < spec.stop_us):
+                found.append((at_us, arguments))
+            ended[name] = False
+    return found
+
+
+def _evacuated(scenario: Scenario, commands: CommandLog) -> Changed:
+    """Nodes whose clients are disconnected in order before they stop."""
+
+    def wanted(do: str, arguments: dict[str, Any]) -> bool:
+        return do == "node.stop" and not arguments.get("evacuate", False)
+
+    if not any(wanted(do, arguments) for do, arguments, _at_us in given(scenario, commands)):
+        return None
+    planned = tuple(replace(spec, arguments={**spec.arguments, "evacuate": True}) if wanted(spec.do, spec.arguments) else spec for spec in scenario.commands)
+    log = [{**entry, "evacuate": True} if wanted(entry["do"], entry) else entry for entry in commands]
+    return "nodes-evacuated", "nodes evacuated before they stop", replace(scenario, commands=planned), log
 
 
 def _safe_messages(scenario: Scenario, commands: CommandLog) -> Changed:
@@ -135,9 +180,12 @@ CHANGES: tuple[Change, ...] = (
     _chunks, _prompt, _quality, _patient_leader, _short_leases, _halved, _heartbeat, _claim, _rounds,
     partial(_in_order, "leader-stopped", "leaders stopped in order, not crashed", "leader.crash", "leader.stop"),
     partial(_in_order, "sessions-told", "sessions that disconnect in order, not killed", "session.kill", "session.disconnect"),
-    partial(_spared, "nodes-up", "every node up all the time", ("node.crash", "node.restart")),
+    partial(_in_order, "nodes-stopped", "nodes stopped in order, not crashed", "node.crash", "node.stop", evacuate=False),
+    _evacuated, _closed_first,
+    partial(_spared, "nodes-up", "every node up all the time", ("node.crash", "node.stop", "node.restart")),
     partial(_spared, "links-up", "no link cut or slowed", ("link.cut", "link.slow", "link.heal")),
     partial(_spared, "store-up", "a leaders' store that always answers", ("store.fail",)),
+    partial(_spared, "timers-kept", "no timer changed during the run", ("config.update",)),
     _safe_messages,
 )  # fmt: skip
 

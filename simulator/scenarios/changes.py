@@ -36,9 +36,9 @@ def without(scenario: Scenario, commands: CommandLog, *gone: str) -> tuple[Scena
     return replace(scenario, commands=kept), log
 
 
-def instead(scenario: Scenario, commands: CommandLog, old: str, new: str) -> tuple[Scenario, CommandLog] | None:
-    """The inputs with every command `old` given as `new`, which takes the same arguments; None when there is none."""
+def instead(scenario: Scenario, commands: CommandLog, old: str, new: str, **more: Any) -> tuple[Scenario, CommandLog] | None:
+    """The inputs with every command `old` given as `new`, which takes the same arguments and `more`; None when there is none."""
     if all(do != old for do, _arguments, _at_us in given(scenario, commands)):
         return None
-    kept = tuple(replace(spec, do=new) if spec.do == old else spec for spec in scenario.commands)
-    return replace(scenario, commands=kept), [{**entry, "do": new} if entry["do"] == old else entry for entry in commands]
+    kept = tuple(replace(spec, do=new, arguments={**spec.arguments, **more}) if spec.do == old else spec for spec in scenario.commands)
+    return replace(scenario, commands=kept), [{**entry, "do": new, **more} if entry["do"] == old else entry for entry in commands]

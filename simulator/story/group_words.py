@@ -9,10 +9,11 @@ Row = Mapping[str, Any]
 
 GROUP_CAUSES: dict[str, tuple[str, str]] = {
     "progress_unreported": ("Done, and no leader had heard of it", "A session had finished the chunk, and no leader had taken word of it when the stream was given on."),
-    "progress_unpersisted": ("Known to a leader, not yet to the store", "A leader had taken word of it and died, or was fenced off, before it wrote that down; the next one began where the store stood."),
+    "progress_unpersisted": ("Reported to a leader, not yet committed", "Another leader had its progress and had not committed it to the store; the leader of this delivery began at what the store held."),
     "owner_declared_dead": ("Two read at once", "The leader had given the stream to another session, while the one before still read and acknowledged."),
     "progress_rewound": ("The position went back", "It was known that they were done, and an older position was taken afterwards."),
     "chunk_repeated": ("A chunk repeats whole", "Not all of their chunk was acknowledged. Progress moves by chunk, so those that were acknowledged come again with the others."),
+    "leader_outdated": ("Given out by an outdated leader", "Another leader had its progress and had committed it. The leader that gave out the stream read the store before that, and began at an older position."),
 }
 """By cause, in the order of decision: a heading, and what it says."""
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from spark_reports.transforms.groups import GROUP, READER, STREAM, of_group
 from spark_reports.transforms.places import is_type
 
-CAUSES = ("progress_unreported", "progress_unpersisted", "owner_declared_dead", "progress_rewound", "chunk_repeated")
+CAUSES = ("progress_unreported", "progress_unpersisted", "owner_declared_dead", "progress_rewound", "chunk_repeated", "leader_outdated")
 LEASE = ("run", "lease_seq")
 PARTY = (*LEASE, "ack_client")
 """Duplicates of one lease that one session had acknowledged."""
@@ -83,7 +83,8 @@ def explained(duplicates: DataFrame, furthest: DataFrame, after: DataFrame, rewi
     place = F.col("entry")
     unreported = (F.col("told") > place) & (F.coalesce("saved", F.lit(-1)) <= place)
     unpersisted = (F.coalesce("persisted", F.lit(-1)) <= place) & (F.col("elsewhere") > place)
-    conditions = (unreported, unpersisted, F.col("ack_seq") > F.col("decided_seq"), F.col("back"))
+    repeated = F.col("lease_seq").isNull() | (F.coalesce("told", F.lit(-1)) <= place)
+    conditions = (unreported, unpersisted, F.col("ack_seq") > F.col("decided_seq"), F.col("back"), repeated)
     cause = F.lit(CAUSES[-1])
     for name, holds in reversed(list(zip(CAUSES, conditions, strict=False))):
         cause = F.when(holds, F.lit(name)).otherwise(cause)

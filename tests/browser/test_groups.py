@@ -51,6 +51,31 @@ def test_two_readers_of_one_stream_are_told_shown_and_looked_into(open_lab):
     story.get_by_role("button", name="Close the story").click()
     lab.seek(5_000_000)
     expect(page.get_by_role("button", name="Why twice?")).to_be_hidden()
+    says = page.locator(".menu-says")
+    page.get_by_role("button", name="client ben").click()
+    page.get_by_role("menuitem", name="Connect it to n1 (takeover)").hover()
+    expect(says).to_contain_text("ben takes its session over at n1: the old connection closes and no leader receives a message.")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="node n1, up").click()
+    for item, words in (
+        ("Stop it in order", "n1's connections close without a message to leaders elsewhere"),
+        ("Evacuate and stop it", "n1's clients are disconnected in order first: leaders receive their progress."),
+        ("Cut it off from the leaders' store for 90 s", "Leaders at n1 handle nothing from their next commit on"),
+    ):
+        page.get_by_role("menuitem", name=item).hover()
+        expect(says).to_contain_text(words)
+    page.get_by_role("menuitem", name="Cut it off from the leaders' store for 90 s").click()
+    lab.until("state.view.store.cut_until_us.n1 === 95000000")
+    page.get_by_role("button", name="node n2, up").click()
+    page.get_by_role("menuitem", name="Stop it in order").click()
+    lab.until("state.view.clusters.n2.state === 'down' && state.view.sessions.ben.state === 'offline'")
+    page.get_by_role("button", name=re.compile("^leader")).first.click()
+    page.get_by_role("menuitem", name="Change a timer…").click()
+    form = page.get_by_role("dialog")
+    form.locator("[name=setting]").select_option("leader_borrower_timeout")
+    form.locator("[name=value]").fill("9s")
+    page.keyboard.press("Enter")
+    lab.until("state.view.spans_us.leader_borrower_timeout === 9000000")
 
 
 def test_a_kill_says_its_price_and_leaves_a_ghost_at_the_leader(open_lab):

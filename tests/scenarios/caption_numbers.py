@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from simulator.scenarios.settings import SETTINGS
+
 Source = str | Callable[[Any], Any]
 NAME = "a name, or a fact about the source"
 
@@ -31,6 +33,11 @@ def _message(sequence_id: int) -> Callable[[Any], int]:
 def _at(event: str, number: int = 0, **where: Any) -> Callable[[Any], int]:
     """The instant of the n-th row of this kind."""
     return lambda run: run.rows(event, **where)[number]["at_us"]
+
+
+def _whole_s(at_us: int) -> int:
+    """The whole second in which an instant is."""
+    return at_us // 1_000_000 * 1_000_000
 
 
 def _per_second(producer: str) -> Callable[[Any], int]:
@@ -100,6 +107,7 @@ CAPTIONS: dict[str, dict[str, Source]] = {
     "groups-leave": {**_GROUP_OF_FOUR, "6.5 s": "commands[0].at"},
     "groups-more-borrowers": {"five": "run:groups.meters.sessions", "5 s": "sessions.ada.stop"},
     "groups-node-crash": {"12 s": "commands[0].at", "2 s": "sessions.ada.reconnect"},
+    "groups-node-stop": {"12 s": "commands[0].at", "2 s": "sessions.ada.reconnect"},
     "groups-quality-0": {
         "0": "publishers.light.qos", "1": NAME, "20": "run:groups.meters.lost_qos0", "6 s": "commands[1].at",
         "32": lambda run: len(run.rows("message.delivered", client="ada")),
@@ -112,7 +120,16 @@ CAPTIONS: dict[str, dict[str, Source]] = {
     "groups-rounds-as-shipped": {**_GROUP_OF_FOUR, "5.5 s": "sessions.ben.stop", "7.2 s": "sessions.cleo.start"},
     "groups-slow-ping": {"6 s": "commands[0].at", "11 s": "commands[1].at", "4.5 s": "commands[0].latency"},
     "groups-split-heals": {"6 s": "commands[0].at", "20 s": "commands[1].at"},
+    "groups-takeover": {"10 s": "commands[0].at"},
     "groups-thousand-streams": {"thousand": "run:groups.meters.streams", "hundred": lambda run: run.summary["groups"]["meters"]["sessions"] // 2},
+    "groups-timers-changed": {
+        **_GROUP_OF_FOUR, "4 s": lambda run: SETTINGS["session_ping_leader_interval"].default, "6 s": "commands[0].at", "2.5 s": "commands[0].value", "20 s": "commands[1].at", "1 s": "commands[1].value",
+        "10.5 s": _at("borrower.dropped"),
+    },
+    "groups-two-leaders": {
+        "12 s": "commands[0].at", "90 s": "commands[0].for", "20 s": _at("leader.blocked"), "40 s": lambda run: _whole_s(_at("leader.elected", 1)(run)), "80 s": _at("leader.unblocked"),
+        "96 s": _at("borrower.changed", -1, client="ada", reason="gone"),
+    },
     "groups-two-readers": {"6 s": "commands[0].at"},
     "issue-10054": {
         "ten": "producers.shop.count", "five": "run:failovers[0].duplicates", "10054": NAME,

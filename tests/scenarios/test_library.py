@@ -31,6 +31,7 @@ ASKED_FOR = (
     "groups-split-heals", "groups-quick-resubscribe", "groups-generation-ends", "groups-end-of-stream-as-shipped", "groups-more-borrowers", "groups-replay",
     "groups-late-progress", "groups-late-progress-as-shipped", "groups-second-answer", "groups-second-answer-as-shipped", "groups-reset-while-leaving",
     "groups-reset-while-leaving-as-shipped", "groups-rounds", "groups-rounds-as-shipped", "groups-late-revoke", "groups-thousand-streams",
+    "groups-takeover", "groups-node-stop", "groups-two-leaders", "groups-timers-changed",
     # shadow topics
     "shadow-two-audiences", "shadow-cached", "shadow-loaded-late", "shadow-explicit-lac", "shadow-refresh", "shadow-source-unload",
     "shadow-rollover", "shadow-retention-loss", "shadow-not-writable", "shadow-offloaded",

@@ -289,7 +289,7 @@ def test_shape_and_model_cover_each_other(section):
 
 def test_every_family_has_its_causes():
     assert set(shape.FAMILIES) == set(CAUSE_TABLES) | {"durable-shared-subscriptions"}
-    assert [name for name, _holds in GROUP_CAUSES] == ["progress_unreported", "progress_unpersisted", "owner_declared_dead", "progress_rewound", "chunk_repeated"]
+    assert [name for name, _holds in GROUP_CAUSES] == ["progress_unreported", "progress_unpersisted", "owner_declared_dead", "progress_rewound", "chunk_repeated", "leader_outdated"]
 
 
 def test_the_head_covers_the_scenario():

@@ -29,7 +29,7 @@ def recount_one(rows: list[Row], declared: Row, scenario) -> dict:
     mine = [row for row in rows if row.get("subscription") == group]
     streams = [row["topic"] for row in rows if row["type"] == "stream.opened" and is_of(row["topic"].split("/", 2)[2], wanted)]
     sums = dict.fromkeys(("published", "delivered", "acknowledged", "duplicates", "redeliveries", "lost", "lost_qos0", "waiting", "handovers", "unowned_us", "two_readers", "two_readers_us", "messages_twice"), 0)
-    sums["by_cause"] = dict.fromkeys(("progress_unreported", "progress_unpersisted", "owner_declared_dead", "progress_rewound", "chunk_repeated"), 0)
+    sums["by_cause"] = dict.fromkeys(("progress_unreported", "progress_unpersisted", "owner_declared_dead", "progress_rewound", "chunk_repeated", "leader_outdated"), 0)
     gaps: list[int] = []
     by_stream, everywhere = by_topic(mine), [row for row in mine if "topic" not in row]
     lives = lives_of(mine)
@@ -135,8 +135,10 @@ def cause(rows: list[Row], again: Row, acknowledged: Row) -> str:
     first_known = min((row["seq"] for row in beyond if row["type"] in ("progress.saved", "stream.found", "progress.persisted")), default=FOR_EVER)
     if any(row["type"] in ("progress.saved", "stream.found") and row["seq"] > first_known and position_in(row) <= again["entry"] for row in before):
         return "progress_rewound"
-    assert not done, "no cause holds"
-    return "chunk_repeated"
+    if not done:
+        return "chunk_repeated"
+    assert any(row["count"] != lease["ledger"] for row in taken), "no cause holds"
+    return "leader_outdated"
 
 
 def reordered(rows: list[Row], mine: list[Row]) -> int:
