@@ -51,9 +51,10 @@ class AudiencesServed(Check):
             self.source_of[cluster, topic] = source
         for seq, cluster, topic, ledger in stretch.of("ledger.trimmed").records("cluster", "topic", "ledger"):
             self.trimmed[cluster, topic] = [*self.trimmed.get((cluster, topic), ()), (seq, ledger)]
-        delivered, changes = stretch.of_audiences("message.delivered"), list(self._changes(stretch))
+        delivered = stretch.of_audiences("message.delivered")
         stretch.read_more("client")
         found = dict(delivered.groups("cluster", "topic", "subscription"))
+        changes = list(self._changes(stretch, dict.fromkeys(key[:2] for key in (*self.last, *found))))
         for key in sorted({*found, *self.last}):
             rows = found.get(key, delivered.take(np.empty(0, dtype=np.int64)))
             ours = [(seq, deleted) for seq, place, deleted in changes if place == key[:2]]
@@ -65,12 +66,12 @@ class AudiencesServed(Check):
                     broken += self._one_audience(stretch, known, key, rows.take(np.arange(first, last)))
         return broken
 
-    def _changes(self, stretch: Stretch) -> Iterator[tuple[int, tuple[int, int], bool]]:
+    def _changes(self, stretch: Stretch, topics: Iterable[tuple[int, int]]) -> Iterator[tuple[int, tuple[int, int], bool]]:
         """(seq, topic, whether it was deleted) of each deletion of a topic with an audience, and each load of a shadow, in order."""
         for seq, kind, cluster, topic in stretch.of("topic.loaded", "topic.deleted").records("type", "cluster", "topic"):
             if kind != _LOADED:
                 base = stretch.name(topic)
-                yield from ((seq, key[:2], True) for key in self.last if key[0] == cluster and PARTITION.sub("", stretch.name(key[1])) == base)
+                yield from ((seq, place, True) for place in topics if place[0] == cluster and PARTITION.sub("", stretch.name(place[1])) == base)
             elif (cluster, topic) in self.source_of:
                 yield seq, (cluster, topic), False
 

@@ -25,9 +25,9 @@ HIGHEST = (MOST_US // FIRST_US).bit_length()
 """So often doubled, the wait is the longest."""
 
 _OWN = ("replicator.created", "replicator.removed", "replicator.started", "replicator.start-refused", "cluster.migration-marked")
-_AROUND = ("topic.loaded", "topic.unloaded", "topic.deleted", "link.cut", "link.healed", "link.slowed", "cluster.crashed", "cluster.lost", "cluster.restarted")
+_AROUND = ("topic.loaded", "topic.unloaded", "topic.deleted", "topic.terminated", "link.cut", "link.healed", "link.slowed", "cluster.crashed", "cluster.lost", "cluster.restarted")
 _CREATED, _REMOVED, _STARTED, _REFUSED, _MARKED = (CODE[name] for name in _OWN)
-_LOADED, _UNLOADED, _DELETED, _CUT, _HEALED, _SLOWED, _CRASHED, _LOST, _RESTARTED = (CODE[name] for name in _AROUND)
+_LOADED, _UNLOADED, _DELETED, _TERMINATED, _CUT, _HEALED, _SLOWED, _CRASHED, _LOST, _RESTARTED = (CODE[name] for name in _AROUND)
 
 _COLUMNS = ("at_us", "type", "cluster", "peer", "topic", "count", "duration_us", "reason")
 NEVER_US = 1 << 62
@@ -63,11 +63,13 @@ class RetriesWait(Check):
         self.down: dict[int, None] = {}
         self.cut: dict[tuple[int, int], None] = {}
         self.away: dict[tuple[int, int], None] = {}  # logs of a cluster that no broker serves
+        self.terminated: dict[tuple[int, int], None] = {}  # logs that take no producer
 
     def copy_into(self, copy: RetriesWait) -> None:
         copy.judges, copy.bounded, copy.trip_us = self.judges, self.bounded, self.trip_us
         copy.next_due_us, copy.disturbed_us = self.next_due_us, self.disturbed_us
         copy.waits, copy.down, copy.cut, copy.away = dict(self.waits), dict(self.down), dict(self.cut), dict(self.away)
+        copy.terminated = dict(self.terminated)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Waits of another length, tries out of their time, and none at all."""
@@ -150,16 +152,20 @@ class RetriesWait(Check):
 
     def _in_the_way(self, link: Link) -> bool:
         source, target, log = link
-        return (source, target) in self.cut or target in self.down or (target, log) in self.away
+        return (source, target) in self.cut or target in self.down or (target, log) in self.away or (target, log) in self.terminated
 
     def _around(self, kind: int, cluster: int, peer: int, topic: int, latency_us: int, deleted: bool) -> None:
         if kind == _UNLOADED:
-            if not deleted:
+            if deleted:
+                self.terminated.pop((cluster, topic), None)
+            else:
                 self.away[cluster, topic] = None
             for link in [link for link in self.waits if (link[0], link[2]) == (cluster, topic)]:
                 self._begin_anew(link)
         elif kind == _LOADED:
             self.away.pop((cluster, topic), None)
+        elif kind == _TERMINATED:
+            self.terminated[cluster, topic] = None
         elif kind == _CUT:
             self.cut[cluster, peer] = None
         elif kind == _HEALED:

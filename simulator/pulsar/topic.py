@@ -29,6 +29,8 @@ from simulator.trace.registry import CODE, NULL
 if TYPE_CHECKING:
     import numpy as np
 
+    from simulator.pulsar.shadow.replicator import ShadowReplicator
+
     from simulator.pulsar.broadcast.audience import Audience
     from simulator.pulsar.broadcast.broker import Broker
     from simulator.pulsar.cluster import Cluster
@@ -149,6 +151,9 @@ class Topic(TopicLedgers, TopicTimers):
             self.controller.close("unloaded", seq)
             self.controller = None
         self._disconnect_inbound(reason, seq)
+        if self.source is None:
+            for replicator in self.shadow_replicators():
+                replicator.disconnect("shadow-" + reason, seq)
 
     def terminate(self, cause: int) -> int:
         """No more messages, for good: the open ledger is closed and none opened after it. Returns the row's seq."""
@@ -168,6 +173,10 @@ class Topic(TopicLedgers, TopicTimers):
             inbound = topic.replicators.get(self.cluster.name) if topic is not None else None
             if inbound is not None:
                 inbound.disconnect("remote-" + reason, cause)
+
+    def shadow_replicators(self) -> list[ShadowReplicator]:
+        """Of topics that list this one among their shadows, be it one or not: their producers connect all the same."""
+        return [topic.shadows.replicators[self.name] for topic in self.cluster.topics.values() if self.name in topic.shadows.replicators]
 
     def take_broker(self, broker: Broker | None) -> None:
         """Which broker serves it from the next load on."""

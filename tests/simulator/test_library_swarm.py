@@ -81,3 +81,24 @@ def test_a_copied_request_over_a_slowed_link_may_take_as_long():
     world = perturbed("created-apart", 10_000_000, [(0, {"do": "link.slow", "link": "us -> eu", "latency": "300ms"})])
     refused = world.trace.rows(types=["topic.creation-refused"])
     assert [row["at_us"] for row in refused if row["reason"] == "copied-request"] == [1_300_000] and world.summary()["violations"] == []
+
+
+def test_a_topic_that_is_listed_as_a_shadow_but_is_none_closes_the_replicators_producer():
+    # What was on its way to parcels-partition-2 arrived after that topic was deleted: an internal error.
+    listed = {"do": "shadow.set", "cluster": "eu", "topic": "orders", "shadows": ["orders", "refunds", "parcels"]}
+    world = perturbed("compared-first", 8_000_000, [(1_000_000, listed), (2_008_887, {"do": "namespace.set-clusters", "cluster": "eu", "namespace": "shop/parcels", "clusters": ["us"]})])
+    stopped = [(row["topic"], row["reason"]) for row in world.trace.rows(types=["shadow.replicator-stopped"])]
+    assert ("parcels-partition-2", "shadow-deleted") in stopped and world.summary()["violations"] == []
+    # Its producers count where a person deletes the topic without force.
+    (refused,) = [row["detail"] for row in world.trace.rows(types=["command.refused"]) if row["reason"] == "topic.delete"]
+    assert "and 2 replicators" in refused
+
+
+def test_a_replicator_towards_a_terminated_partition_is_not_overdue():
+    world = perturbed("drifted-partitions", 20_000_000, [(5_998_386, {"do": "topic.terminate", "cluster": "eu", "topic": "orders-partition-1"})])
+    assert world.summary()["violations"] == []
+
+
+def test_an_audience_begins_anew_where_its_topic_was_deleted_in_the_first_stretch():
+    world = perturbed("starved-subscription", 2_000_000, [(645_141, {"do": "topic.delete", "cluster": "eu", "topic": "orders", "force": True})])
+    assert world.summary()["violations"] == []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from simulator.pulsar import connecting
 from simulator.pulsar.commands.named import cluster_up, full_name, not_found, topic_here
 from simulator.pulsar.creation import catalogue, enforcement, policies, remote_admin
+from simulator.pulsar.shadow.replicator import STARTED
 from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import Handler
 
@@ -85,8 +86,9 @@ def _inbound(runtime: Runtime, topic) -> int:
     """Replicator producers of other clusters that are connected to a log here."""
     if topic.source is not None:
         return int(topic.fed_now)
+    fed = sum(replicator.state == STARTED for replicator in topic.shadow_replicators())
     sources = [other.topics.get(topic.name) for other in runtime.clusters.values() if other is not topic.cluster]
-    return sum(source is not None and topic.cluster.name in source.replicators and source.replicators[topic.cluster.name].connected for source in sources)
+    return fed + sum(source is not None and topic.cluster.name in source.replicators and source.replicators[topic.cluster.name].connected for source in sources)
 
 
 def update_partitions(runtime, arguments, begin) -> None:
