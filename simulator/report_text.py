@@ -7,7 +7,8 @@ from typing import Any
 
 from simulator.scenarios.model import Scenario
 
-_FAILOVER_FIGURES = ("duplicates", "redeliveries", "lost", "stranded", "stranded_unprocessed", "reordered", "expired", "skipped")
+_FAILOVER_FIGURES = ("duplicates", "redeliveries", "lost", "reordered", "expired", "skipped")
+_ALWAYS = ("duplicates", "lost")
 
 
 def readable_summary(scenario: Scenario, summary: dict[str, Any], broken: list[str] | None) -> str:
@@ -39,7 +40,9 @@ def readable_comparison(scenario: Scenario, told: list[dict[str, Any]], broken: 
         first = next(one for one in found if one)
         lines.append(f"Failover of {first['subscription']} from {first['from']} to {first['to']} ({first['mode']}) at {seconds(first['at_us'])}")
         causes = [name for name in first["by_cause"] if any(one and one["by_cause"][name] for one in found)]
-        figures = [[name, *(one and one[name] for one in found)] for name in ("duplicates", "redeliveries", "lost", "stranded", "reordered")]
+        figures = [[name, *(one and one[name] for one in found)] for name in ("duplicates", "redeliveries", "lost", "reordered")]
+        split = [_not_replicated(one) if one else None for one in found]
+        figures[-1:-1] = [[what, *(parts and parts[place][1] for parts in split)] for place, (what, _count) in enumerate(_not_replicated(first))]
         figures[1:1] = [[f"  {name}", *(one and one["by_cause"][name] for one in found)] for name in causes]
         lines += table(("", *(entry["strategy"] for entry in told)), figures)
     costs = [[name.replace("_", " "), *(entry["costs"][name] for entry in told)] for name in told[0]["costs"]]
@@ -129,10 +132,17 @@ def _snapshots(summary: dict[str, Any]) -> list[str]:
     return table(("snapshots of", "requested", "completed", "timed out", "pending"), rows)
 
 
+def _not_replicated(failover: dict[str, Any]) -> list[tuple[str, int]]:
+    """`stranded` of a failover in its two parts, each with words for it."""
+    unread = failover["stranded_unprocessed"]
+    return [("not replicated (already processed)", failover["stranded"] - unread), ("not replicated (unread)", unread)]
+
+
 def _failover(failover: dict[str, Any]) -> Iterator[str]:
     yield f"Failover of {failover['subscription']} from {failover['from']} to {failover['to']} ({failover['mode']}) at {seconds(failover['at_us'])}"
-    figures = ", ".join(f"{failover[name]:,} {name.replace('_', ' ')}" for name in _FAILOVER_FIGURES if failover[name] or name in ("duplicates", "lost"))
-    yield f"  {figures}"
+    figures = [f"{failover[name]:,} {name}" for name in _FAILOVER_FIGURES if failover[name] or name in _ALWAYS]
+    figures += [f"{count:,} {'message' if count == 1 else 'messages'} {what}" for what, count in _not_replicated(failover) if count]
+    yield f"  {', '.join(figures)}"
     for title, causes in (("duplicates", failover["by_cause"]), ("lost", failover["lost_by_cause"])):
         shown = ", ".join(f"{count:,} {cause}" for cause, count in causes.items() if count)
         if shown:

@@ -18,7 +18,8 @@ from spark_reports.transforms.places import is_type
 REFUSALS_MOST = 2_000
 HAPPENED_MOST = 60
 ENDS = {"replicator.started": "replicates", "replicator.start-refused": "does not start", "replicator.stopped": "connected, but stopped", "replicator.removed": "taken off the list"}
-"""What a replicator is at the end, by its last row; else it looks for its connection."""
+"""What a replicator is at the end, by its last row; else it is `NOT_CONNECTED`."""
+NOT_CONNECTED, DOWN = "not connected", "down with its region"
 
 
 def add_creation(spark: Any, runs: list[dict[str, Any]], control: Any, rows: Any) -> None:
@@ -29,6 +30,7 @@ def add_creation(spark: Any, runs: list[dict[str, Any]], control: Any, rows: Any
         return
     started = creation.starts(control).collect()
     troubled = [row for row in started if row.refused and row.created_seq is not None]
+    down = [(row.run, row.cluster) for row in creation.regions_down(control).collect()]
     refusals = creation.refusals(control).orderBy("run", "at_us").limit(REFUSALS_MOST).collect()
     happened = creation.happened(control).orderBy("run", "seq").collect()
     widths = bin_widths_us(runs)
@@ -40,7 +42,7 @@ def add_creation(spark: Any, runs: list[dict[str, Any]], control: Any, rows: Any
         told = [_words_apart(row) for row in happened if row.run == run["run"]]
         if told or any(row.refused for row in mine):
             run["creation"] = {
-                "replicators": _replicators(mine, flows, delays, [row for row in refusals if row.run == run["run"]], widths[run["run"]], run["until_us"]),
+                "replicators": _replicators(mine, flows, delays, [row for row in refusals if row.run == run["run"]], widths[run["run"]], run["until_us"], down),
                 "happened": told[:HAPPENED_MOST], "happened_of": len(told),
             }  # fmt: skip
 
@@ -69,8 +71,8 @@ def _flows(spark: Any, rows: Any, logs: Any, widths: dict[int, int]) -> dict[tup
     return flows
 
 
-def _replicators(started: list[Any], flows: dict, delays: dict, refusals: list[Any], bin_us: int, until_us: int) -> list[dict[str, Any]]:
-    """One object a topic and direction: its logs together."""
+def _replicators(started: list[Any], flows: dict, delays: dict, refusals: list[Any], bin_us: int, until_us: int, down: list[tuple[int, str]]) -> list[dict[str, Any]]:
+    """One object a topic and direction: its logs together. `down`: run and region of each that is down at the end."""
     together: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
     for row in started:
         together[row.cluster, row.peer, row.base].append(row)
@@ -82,8 +84,9 @@ def _replicators(started: list[Any], flows: dict, delays: dict, refusals: list[A
         flow, delay = flows.get(place), delays.get(place, {})
         instants, waiting = piled_up(flow or {}, bin_us, until_us)
         still = [row for row in rows if row.last in ("replicator.start-refused", "replicator.stopped")]
+        end = DOWN if (rows[0].run, source) in down and last.last != "replicator.removed" else ENDS.get(last.last, NOT_CONNECTED)
         told.append({
-            "from": source, "to": target, "topic": base, "end": ENDS.get(last.last, "looks for its connection"), "logs": len(rows), "logs_still": len(still),
+            "from": source, "to": target, "topic": base, "end": end, "logs": len(rows), "logs_still": len(still),
             "refused": sum(row.refused for row in rows), "first_refused_us": min((row.first_refused_us for row in rows if row.first_refused_us is not None), default=None),
             "words": next((row.words for row in (*still, *rows) if row.words), None),
             "waiting": waiting[-1], "curve": {"at_us": instants, "messages": waiting, "delay_us": [0, *(delay.get(number, 0) for number in range(len(instants) - 1))]} if flow else None,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from spark_reports.creation import DOWN, NOT_CONNECTED
 from spark_reports.html.charts import GREY, HARM, PROTOCOL, axis, layout
 from spark_reports.html.parts import section, table
 from spark_reports.html.words import event_words, number, plural, seconds
 
-STILL = ("does not start", "connected, but stopped", "looks for its connection")
+STILL = ("does not start", "connected, but stopped", NOT_CONNECTED)
 
 
 def sentence(run: dict[str, Any]) -> str | None:
@@ -24,9 +25,10 @@ def sentence(run: dict[str, Any]) -> str | None:
         waits = f'<span class="harm">{plural(one["waiting"], "message waits", "messages wait")}</span>' if one["waiting"] else "nothing waits yet"
         others = f" {plural(len(still) - 1, 'other replicator does', 'other replicators do')} not replicate either." if len(still) > 1 else ""
         return f"{escape(one['from'])} does not replicate {escape(one['topic'])} to {escape(one['to'])}: {waits}.{others}"
+    which = "Every replicator of a region that is up" if any(one["end"] == DOWN for one in told["replicators"]) else "Every replicator"
     if ever:
-        return f"Every replicator runs at the end, after {plural(sum(one['refused'] for one in ever), 'refusal', 'refusals')}."
-    return "Every replicator began at once."
+        return f"{which} runs at the end, after {plural(sum(one['refused'] for one in ever), 'refusal', 'refusals')}."
+    return f"{which} began at once."
 
 
 def sections(run: dict[str, Any], chart: str) -> str:

@@ -43,6 +43,12 @@ def refusals(control: DataFrame) -> DataFrame:
     return control.filter(is_type("replicator.start-refused", "replicator.stopped")).select("run", "cluster", "peer", base_topic().alias("base"), "at_us")
 
 
+def regions_down(control: DataFrame) -> DataFrame:
+    """Regions that have crashed, or were lost, and are not up again at the end: run, cluster."""
+    life = control.filter(is_type("cluster.crashed", "cluster.lost", "cluster.restarted"))
+    return life.groupBy("run", "cluster").agg(F.max_by("type", "seq").alias("last")).filter(F.col("last") != "cluster.restarted").select("run", "cluster")
+
+
 def happened(control: DataFrame) -> DataFrame:
     """Rows of HAPPENED, whole."""
     return control.filter(is_type(*HAPPENED))

@@ -7,15 +7,15 @@ import { placeInText } from "../../static/js/model/text_place.js";
 import { fragmentOf, textOf } from "../../static/js/wire/text_link.js";
 import { dotPlaces } from "../../static/js/layout/dots.js";
 
-const run = (seed, duplicates, more = {}) => ({ type: "run", seed, duplicates, stranded: 2, lost: 0, redeliveries: 0, outage_us: 5_000_000, by_cause: { ack_hole: duplicates }, ...more });
+const run = (seed, duplicates, more = {}) => ({ type: "run", seed, duplicates, stranded: 5, stranded_unprocessed: 2, lost: 0, redeliveries: 0, outage_us: 5_000_000, by_cause: { ack_hole: duplicates }, ...more });
 const asked = { type: "asked", from: "a", to: "b", mode: "crash", period_us: 1_000_000, runs: [] };
 const text = (parts) => parts.map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft))).join("");
 const answerOf = (...runs) => [asked, ...runs].reduce(foldAnswer, noAnswer());
 
 test("the sentence says median and range, and grows with the runs", () => {
   assert.equal(text(sentenceOf(noAnswer(), { from: "a", to: "b", mode: "crash" })), "If a goes down: what comes twice in b?");
-  assert.equal(text(sentenceOf(answerOf(run(1, 7)))), "If a goes down: 7 twice, 2 stranded, outage 5 s.");
-  assert.equal(text(sentenceOf(answerOf(run(1, 7), run(2, 31), run(3, 12)))), "If a goes down: 12 twice (7 to 31), 2 stranded, outage 5 s.");
+  assert.equal(text(sentenceOf(answerOf(run(1, 7)))), "If a goes down: 7 twice, 2 not replicated (unread), 3 not replicated (already processed), outage 5 s.");
+  assert.equal(text(sentenceOf(answerOf(run(1, 7), run(2, 31), run(3, 12)))), "If a goes down: 12 twice (7 to 31), 2 not replicated (unread), 3 not replicated (already processed), outage 5 s.");
 });
 
 test("losses are said as soon as one run has one; repeats without ack when they are the rule", () => {
@@ -47,7 +47,7 @@ test("causes are shares of all runs, most first", () => {
 
 test("only what differs is worth drawing", () => {
   assert.equal(differs([run(1, 1), run(2, 1)], "duplicates"), false);
-  assert.deepEqual(figuresOf([run(1, 1)]).map((figure) => figure.name), ["duplicates", "stranded", "outage_us"]);
+  assert.deepEqual(figuresOf([run(1, 1)]).map((figure) => figure.name), ["duplicates", "stranded_unprocessed", "outage_us"]);
 });
 
 test("spans are short", () => assert.deepEqual([5_000_000, 1_240_000, 340_000, 0].map(shortSpan), ["5 s", "1.24 s", "340 ms", "0 µs"]));

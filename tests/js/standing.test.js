@@ -108,7 +108,7 @@ test("after a failover: what has come twice, what will, what is stranded", () =>
   assert.deepEqual(having(bits, CAME_TWICE), [2, 3], "2 acknowledged again, 3 in hand again");
   assert.deepEqual(having(bits, TWICE), [5, 7]);
   assert.deepEqual(having(bitsOf(state, "a", 9), STRANDED), [8]);
-  assert.equal(plainSentence(sentenceOf(state, whatIsWatched(state, {}))), "a failed. b has delivered 2 messages twice. 1 stranded, 0 lost.");
+  assert.equal(plainSentence(sentenceOf(state, whatIsWatched(state, {}))), "a failed. b has delivered 2 messages twice. 1 message not replicated, 0 lost.");
   const drained = { ...state, view: { ...state.view, failovers: [{ ...state.view.failovers[0], stranded_unprocessed: 0 }] } };
   assert.match(plainSentence(sentenceOf(drained, whatIsWatched(drained, {}))), /No unread message was left behind, 0 lost\.$/);
 });
@@ -146,7 +146,7 @@ test("a region that is down is no target; where none is left, the page says so",
 test("the sentence says the engine's figures and names harm only when there is some", () => {
   const state = lab();
   const watched = whatIsWatched(state, {});
-  assert.equal(plainSentence(sentenceOf(state, watched)), "If a failed now, b would deliver 4 messages twice. 1 stranded, 0 lost.");
+  assert.equal(plainSentence(sentenceOf(state, watched)), "If a failed now, b would deliver 4 messages twice. 1 message not replicated (unread), 0 lost.");
   state.view.forecast.billing.to.b.duplicates = 0;
   const parts = sentenceOf(state, watched);
   assert.ok(!parts.some((part) => part.harm));

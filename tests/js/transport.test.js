@@ -52,7 +52,7 @@ test("a crash says who dies with it and what a failover would then cost, by the 
   const watched = { clusters: ["a", "b"], lanes: ["a", "b"], topic: "orders", subscription: "billing", target: "b" };
   const words = consequencesOf({ do: "cluster.crash", cluster: "a" }, state, watched);
   assert.match(words, /billing-1 dies with it, 5 messages in its hands/);
-  assert.match(words, /If billing then moved to b: 7 messages twice, 1 stranded, 0 lost/);
+  assert.match(words, /If billing then moved to b: 7 messages twice, 1 not replicated, 0 lost/);
   assert.equal(consequencesOf({ do: "cluster.crash", cluster: "b" }, state, watched).includes("twice"), false);
 });
 

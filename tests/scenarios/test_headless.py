@@ -53,6 +53,11 @@ def test_the_readable_summary_says_what_happened():
     assert "expectations of the scenario are met" in out
 
 
+def test_messages_that_were_not_replicated_are_told_apart_by_whether_they_were_processed():
+    _, out, _ = simulate("crash-returns-stranded")
+    assert "4 duplicates, 0 lost, 4 messages not replicated (already processed), 3 messages not replicated (unread)" in out and "stranded," not in out
+
+
 def test_broken_expectations_are_told_but_are_no_violation(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(EXAMPLE.read_text(encoding="utf-8").replace("failovers[0].lost: 0", "failovers[0].lost: 5"), encoding="utf-8")

@@ -91,7 +91,7 @@ def test_a_topic_that_is_listed_as_a_shadow_but_is_none_closes_the_replicators_p
     assert ("parcels-partition-2", "shadow-deleted") in stopped and world.summary()["violations"] == []
     # Its producers count where a person deletes the topic without force.
     (refused,) = [row["detail"] for row in world.trace.rows(types=["command.refused"]) if row["reason"] == "topic.delete"]
-    assert "and 2 replicators" in refused
+    assert "and 1 replicators" in refused
 
 
 def test_a_replicator_towards_a_terminated_partition_is_not_overdue():

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
+from spark_reports.creation import _replicators
 from spark_reports.flows import BINS_MOST
 from spark_reports.html import creation as html
+from spark_reports.transforms import creation
 from tests.spark_reports.systems import CREATION, WITHOUT
 
 
@@ -70,3 +74,18 @@ def test_the_page_tells_every_run(systems):
     assert "Can not start replicator because the partitions between local and remote cluster are different. local: 4, remote: 2" in page
     figure = html.figure(systems.told["drifted-partitions"])
     assert [trace["y"][-1] for trace in figure["data"]] == [8, 0, 0]
+
+
+def test_replicators_of_a_region_that_is_down_are_down_with_it():
+    started = [
+        SimpleNamespace(run=0, cluster=source, peer=peer, topic="orders", base="orders", refused=0, last="replicator.disconnected", first_refused_us=None, words=None)
+        for source, peer in (("eu", "us"), ("us", "eu"))
+    ]
+    ends = [one["end"] for one in _replicators(started, {}, {}, [], 1_000_000, 9_000_000, [(0, "us"), (1, "eu")])]
+    assert ends == ["not connected", "down with its region"]
+
+
+def test_regions_that_are_down_are_those_whose_last_row_says_so(spark):
+    rows = [(0, 1, "us", "cluster.crashed"), (0, 2, "us", "cluster.restarted"), (0, 3, "eu", "cluster.crashed"), (1, 4, "us", "cluster.lost")]
+    control = spark.createDataFrame(rows, "run int, seq long, cluster string, type string")
+    assert sorted(map(tuple, creation.regions_down(control).collect())) == [(0, "eu"), (1, "us")]

@@ -19,7 +19,7 @@ export const noAnswer = () => ({ state: "none", asked: null, runs: [], before: 0
 export function foldAnswer(answer, message) {
   if (message.type === "waiting") return { ...answer, state: "waiting", before: message.before };
   if (message.type === "asked") return { ...answer, state: "running", asked: message };
-  if (message.type === "run") return { ...answer, state: "running", runs: [...answer.runs, message] };
+  if (message.type === "run") return { ...answer, state: "running", runs: [...answer.runs, { ...message, stranded_processed: message.stranded - message.stranded_unprocessed }] };
   if (message.type === "done") return { ...answer, state: "done" };
   if (message.type === "error") return { ...answer, state: "error", error: { error: message.error, hint: message.hint ?? "" } };
   return answer;
@@ -28,7 +28,8 @@ export function foldAnswer(answer, message) {
 /** What is drawn and said of each run. `harm` ones are drawn as harm. */
 export const FIGURES = [
   { name: "duplicates", says: "seen twice", words: (value) => `${whole(value)} twice`, harm: true, always: true },
-  { name: "stranded", says: "stranded", words: (value) => `${whole(value)} stranded`, harm: true, always: true },
+  { name: "stranded_unprocessed", says: "not replicated (unread)", words: (value) => `${whole(value)} not replicated (unread)`, harm: true, always: true },
+  { name: "stranded_processed", says: "not replicated (already processed)", words: (value) => `${whole(value)} not replicated (already processed)`, harm: false, always: false },
   { name: "lost", says: "lost", words: (value) => `${whole(value)} lost`, harm: true, always: false },
   { name: "redeliveries", says: "delivered again, never acknowledged", words: (value) => `${whole(value)} delivered again`, harm: false, always: false },
   { name: "outage_us", says: "outage", words: (value) => `outage ${shortSpan(value)}`, harm: false, always: true },

@@ -149,5 +149,5 @@ function forecastWords(from, state, watched, to = watched.target) {
   const figures = state.view?.forecast?.[watched.subscription];
   const one = figures?.from === from ? figures.to[to] : null;
   if (!one) return "";
-  return `If ${watched.subscription} then moved to ${to}: ${counted(one.duplicates, "message")} twice, ${one.stranded} stranded, ${one.lost} lost.`;
+  return `If ${watched.subscription} then moved to ${to}: ${counted(one.duplicates, "message")} twice, ${one.stranded} not replicated, ${one.lost} lost.`;
 }

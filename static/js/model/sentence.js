@@ -60,7 +60,8 @@ function harmOf(count, word) {
 
 /** What is only in the cluster that was left is no harm where it was processed there already, as in a move that drains it. */
 function restOf({ stranded = 0, stranded_unprocessed, lost = 0 }) {
-  const left = stranded && stranded_unprocessed === 0 ? "No unread message was left behind, " : `${whole(stranded)} stranded, `;
+  const [count, which] = stranded_unprocessed === undefined ? [stranded, ""] : [stranded_unprocessed, " (unread)"];
+  const left = stranded && count === 0 ? "No unread message was left behind, " : `${counted(count, "message")} not replicated${which}, `;
   return lost > 0 ? [{ soft: left }, { harm: `${whole(lost)} lost` }, { soft: "." }] : [{ soft: `${left}0 lost.` }];
 }
 

@@ -12,7 +12,7 @@ import { rulesOf } from "../render/snapshot_rules.js";
 const EVERY_MS = 300;
 const FIGURES = [
   ["seen twice", "duplicates"],
-  ["stranded", "stranded"],
+  ["not replicated", "stranded"],
   ["lost", "lost"],
 ];
 

@@ -16,7 +16,7 @@ const GAP = 0.12;
 
 const STRIPS = [
   { name: "duplicates", title: "would come twice", always: true },
-  { name: "stranded", title: "would be stranded" },
+  { name: "stranded", title: "would not be replicated" },
   { name: "lost", title: "would be lost" },
   { name: "lag_us", title: "position of the remote is behind by, s", always: true },
 ];
@@ -133,7 +133,7 @@ function topOf(name, points, failovers) {
 
 /** @returns {string} the chart for who does not see it */
 export function chartWords(now, failovers) {
-  const peers = Object.entries(now).map(([peer, one]) => `${peer}: ${counted(one.duplicates, "message")} twice, ${one.stranded} stranded, ${one.lost} lost, ${one.lag_us ? span(one.lag_us) : "nothing"} behind`);
+  const peers = Object.entries(now).map(([peer, one]) => `${peer}: ${counted(one.duplicates, "message")} twice, ${one.stranded} not replicated, ${one.lost} lost, ${one.lag_us ? span(one.lag_us) : "nothing"} behind`);
   const moved = failovers.map((one) => `at ${seconds(one.at_us)} s to ${one.to}, foretold ${one.forecast?.duplicates ?? "nothing"}, came ${one.duplicates ?? 0}`);
   return `Forecast over time. Now ${peers.join("; ") || "no region could take over"}.${moved.length ? ` Failovers: ${moved.join("; ")}.` : ""}`;
 }

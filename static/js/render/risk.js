@@ -7,7 +7,7 @@ import { element, required } from "./dom.js";
 const FORECAST_LINES = [
   ["seen twice", "duplicates", "duplicates"],
   ["redelivered", "redeliveries", null],
-  ["stranded", "stranded", "stranded_unprocessed"],
+  ["not replicated", "stranded", "stranded_unprocessed"],
   ["of these unread", "stranded_unprocessed", "stranded_unprocessed"],
   ["lost", "lost", "lost"],
 ];
@@ -15,7 +15,7 @@ const FORECAST_LINES = [
 const FAILOVER_LINES = [
   ["seen twice", (one) => whole(one.duplicates ?? 0), "duplicates"],
   ["redelivered", (one) => whole(one.redeliveries ?? 0), null],
-  ["stranded", (one) => whole(one.stranded ?? 0), "stranded_unprocessed"],
+  ["not replicated", (one) => whole(one.stranded ?? 0), "stranded_unprocessed"],
   ["of these unread", (one) => whole(one.stranded_unprocessed ?? 0), "stranded_unprocessed"],
   ["of these came back", (one) => whole(one.stranded_returned ?? 0), null],
   ["lost", (one) => whole(one.lost ?? 0), "lost"],
