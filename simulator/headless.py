@@ -1,6 +1,6 @@
 """A run without a page: what `manage.py simulate`, `admin` and `scenarios` do, and what a script or notebook may call.
 
-Rules: the exit codes are a contract (0 fine, 1 a check was violated, 2 bad input; 3, our bug, is what the command makes of
+Rules: the exit codes are a contract (0 fine, 1 a check was violated, 2 bad input; 3, an internal error, is what the command makes of
 any other exception); the answer goes to `out` and nothing else does; progress and complaints go to `err`. The run is cut
 into slices for the progress bar only, which does not change a byte of it.
 """

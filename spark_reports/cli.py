@@ -1,6 +1,6 @@
 """The command line of reports, the same for `python -m spark_reports` and for spark-submit.
 
-Exit codes: 0; 2 bad input or no Java, in words on standard error; 3 our bug.
+Exit codes: 0; 2 bad input or no Java, in words on standard error; 3 internal error.
 """
 
 from __future__ import annotations

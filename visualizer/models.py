@@ -43,7 +43,7 @@ class Lab(models.Model):
 
     class State(models.TextChoices):
         READY = "ready"
-        FAILED = "failed"  # our own code broke; `failure` says where
+        FAILED = "failed"  # an internal error; `failure` says where
 
     id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=fresh_lab_id, editable=False)
     title = models.CharField(max_length=200)

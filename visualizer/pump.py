@@ -43,7 +43,7 @@ class Turns(Protocol):
 
 
 class Pump:
-    """`failed(session, error)` is told of our own bugs; `clock` and `sleep` are parameters for tests."""
+    """`failed(session, error)` is called on an internal error; `clock` and `sleep` are parameters for tests."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Pump:
         began_s = self._clock()
         try:
             worked = session.turn(began_s)
-        except Exception as error:  # our bug, in this lab: it stops, loudly, and the others go on
+        except Exception as error:  # an internal error in this lab: it stops, loudly, and the others go on
             self.remove(session)
             self._failed(session, error)
             return True

@@ -2,7 +2,7 @@
 
 Rules: a study is a lab of the pump's like any other, so it takes turns and never keeps the real lab waiting; it touches
 worlds of its own only. It is named by its inputs (branch, commands, end): whoever asks while it runs, or after, sees the
-same one. A mistake of ours in it is logged and said in the answer; the lab goes on.
+same one. An internal error in it is logged and said in the answer; the lab goes on.
 """
 
 from __future__ import annotations
@@ -101,10 +101,10 @@ class Study:
         self.blocked_on, self._error = None, error
 
     def failed(self, error: BaseException) -> None:
-        """Our own code broke in it; the pump has let it go."""
-        logger.error("What would have helped stopped in %s by our own bug", self.lab_id, exc_info=error)
+        """An internal error in it; the pump has let it go."""
+        logger.error("What would have helped stopped in %s on an internal error", self.lab_id, exc_info=error)
         self.blocked_on = None
-        self.words = f"Our own code broke while running {self._left[0].name!r}: {type(error).__name__}: {error}"[:400]
+        self.words = f"Internal error while running {self._left[0].name!r}: {type(error).__name__}: {error}"[:400]
 
     @property
     def world(self) -> Any:

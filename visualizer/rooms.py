@@ -146,7 +146,7 @@ class Room:
             viewer.needs_snapshot = True
 
     def fail(self, failure: dict[str, Any]) -> None:
-        """Our own code broke: the lab stands still, and every page says so."""
+        """An internal error: the lab stands still, and every page says so."""
         self.failure = failure
         self.say_to_all(failure)
 

@@ -332,7 +332,7 @@ class Runner:
         self.reruns.close()
         self.session.give_up(Refused("moved", "The lab is moving to another server process.", "Try again in a few seconds."))
 
-    # --- our own bugs
+    # --- internal errors
 
     def failed(self, error: BaseException) -> None:
         """The engine, or the code here, broke: stop this lab, loudly, with what is needed to see it again."""
@@ -344,11 +344,11 @@ class Runner:
             self.hub.soon(self.hub.put_away(self.room, AWAY, keep_position=False), "putting a lab away")
             return
         world = self.session.world
-        logger.error("Lab %s (seed %s) stopped by our own bug", self.stored.lab_id, self.stored.seed, exc_info=error)
+        logger.error("Lab %s (seed %s) stopped on an internal error", self.stored.lab_id, self.stored.seed, exc_info=error)
         failure = {
             "type": "error",
             "code": "engine-bug",
-            "error": f"Our own code broke, so this lab has stopped: {type(error).__name__}: {error}"[:600],
+            "error": f"Internal error, this lab has stopped: {type(error).__name__}: {error}"[:600],
             "hint": "Nothing that you did is wrong. The replay link makes a new lab that runs to the same instant; please report it.",
             "seed": self.stored.seed,
             "at_us": None if world is None else world.now_us,

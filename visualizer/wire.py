@@ -54,7 +54,7 @@ def json_object(body: bytes, example: str) -> dict[str, Any]:
 
 
 def encode(message: dict[str, Any]) -> str:
-    """Compact JSON; infinities are our bug, since browsers refuse them."""
+    """Compact JSON; infinities are an internal error, since browsers refuse them."""
     return json.dumps(message, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 

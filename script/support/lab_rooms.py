@@ -1,5 +1,5 @@
 """The lab page's rooms for `script/screenshots`: scenarios at telling instants, everything that opens, and the states that a reader
-seldom meets (no line, too slow, our own mistake), which are brought about in the page.
+seldom meets (no line, too slow, an internal error), which are brought about in the page.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from script.support.browsing import open_at, wait_until
 Room = Callable[[Any, Any], None]
 """(page, site) → the page stands where the picture is taken."""
 
-MISTAKE = {"type": "error", "code": "engine-bug", "error": "The lab stopped on a mistake of ours.", "hint": "Other labs go on.", "seed": 1, "at_us": 5_300_000, "replay": "#"}
+MISTAKE = {"type": "error", "code": "engine-bug", "error": "Internal error, this lab has stopped.", "hint": "Other labs go on.", "seed": 1, "at_us": 5_300_000, "replay": "#"}
 REMEMBER_SOCKETS = """
 globalThis.spoken = [];
 const Plain = globalThis.WebSocket;

@@ -55,7 +55,7 @@ class ListsAgreed(Administered):
             wrong = [*self._namespace_list(cluster, whose, listed), *self._compared(cluster, whose, listed, given["compareTopicPartitions"])]
         else:
             whose = given["topic"]
-            wrong = [*self._topic_list(cluster, whose, listed), *self._one_shape(cluster, whose, listed)]
+            wrong = [*self._topic_list(cluster, whose, listed, given["global"]), *self._one_shape(cluster, whose, listed)]
             self.given = (cluster, whose, tuple(listed)) if accepted else self.given
         if accepted:
             return [f"{whose} in {cluster} was given the list [{', '.join(listed)}], and {why}" for why in wrong[:1]]
@@ -73,27 +73,31 @@ class ListsAgreed(Administered):
         if (cluster, namespace) not in self.has.policies:
             yield f"{cluster} has no such namespace"
             return
-        yield from self._members(cluster, namespace, listed)
-        for name in listed:
-            spec = self.has.scenario.clusters.get(name)
-            yield from (f"{name} is a peer cluster of {peer}" for peer in (spec.peer_clusters if spec else None) or () if peer in listed)
+        yield from self._members(listed)
+        allowed = self.has.policies[cluster, namespace].get("allowedClusters")
+        yield from (f"{name} is not among the allowed clusters" for name in listed if allowed and name not in allowed)
 
-    def _topic_list(self, cluster: str, topic: str, listed: list[str]) -> Iterator[str]:
+    def _topic_list(self, cluster: str, topic: str, listed: list[str], everywhere: bool) -> Iterator[str]:
         if (cluster, topic) not in self.has.shapes:
             yield f"{cluster} has no such topic"
-        if cluster not in listed:
+        present = self.has.namespace_list(cluster, self.has.scenario.topics[topic].namespace)
+        if cluster not in listed and not everywhere:
             yield f"it lacks {cluster} itself"
-        yield from self._members(cluster, self.has.scenario.topics[topic].namespace, listed)
+        if everywhere and len(present) < 2:
+            yield "its namespace is not replicated, by which alone a global list is copied"
+        elif everywhere:
+            yield from (f"its namespace is not replicated to {name}" for name in listed if name not in present)
+        yield from self._members(listed)
 
-    def _members(self, cluster: str, namespace: str, listed: list[str]) -> Iterator[str]:
-        allowed = self.has.policies.get((cluster, namespace), {}).get("allowedClusters")
+    def _members(self, listed: list[str]) -> Iterator[str]:
         if not listed:
             yield "it names no cluster"
         for name in listed:
-            if name not in self.has.scenario.clusters:
+            spec = self.has.scenario.clusters.get(name)
+            if spec is None:
                 yield f"there is no cluster {name}"
-            elif allowed and name not in allowed:
-                yield f"{name} is not among the allowed clusters"
+            else:
+                yield from (f"{name} is a peer cluster of {peer}" for peer in spec.peer_clusters or () if peer in listed)
 
     # --- both sides
 

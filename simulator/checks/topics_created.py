@@ -31,8 +31,9 @@ class CreatedWhereItMay(Administered):
         has, base, spec = self.has, self.has.base(row.topic), self.has.scenario.topics[self.has.base(row.topic)]
         if (row.cluster, row.topic) in (has.shapes if base == row.topic else has.logs):
             yield "where it was already"
-        elif row.reason == "command" and row.count and any(at == row.cluster and has.base(log) == base for at, log in has.logs):
-            yield "where logs are named like its partitions"
+        elif row.reason in ("command", "copied-request") and row.count:
+            numbers = [int(log.rpartition("-")[2]) for at, log in has.logs if at == row.cluster and log != base and has.base(log) == base]
+            yield from (f"with {row.count} partitions, where a log is named like partition {number}" for number in numbers if number >= row.count)
         if (row.cluster, spec.namespace) not in has.policies:
             yield f"which has no namespace {spec.namespace}"
         elif spec.shadow_of is None and has.kept_out(row.cluster, base):

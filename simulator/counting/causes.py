@@ -1,7 +1,7 @@
 """Why a duplicate came: ordered tables of causes, one table for each mechanism, and the judging of a window's duplicates.
 
 Rules: the first cause of the table that holds is the cause, so causes are exclusive and add up to the duplicates; none
-holding is our own bug and stops the count with `CountingError`. A cause looks at a batch of duplicates that share topic
+holding is an internal error and stops the count with `CountingError`. A cause looks at a batch of duplicates that share topic
 partition, target and X (the cluster of the latest acknowledgement), and names the rows its judgement rests on.
 A mechanism registers its own table under the scenario family it belongs to.
 """

@@ -19,7 +19,7 @@ LOST_CAUSES: tuple[str, ...] = ("subscription_began_after", "cursor_moved_past",
 
 
 class CountingError(Exception):
-    """The trace contradicts the definitions: a bug of ours, never a result. `evidence` is role -> seq."""
+    """The trace contradicts the definitions: an internal error, never a result. `evidence` is role -> seq."""
 
     def __init__(self, words: str, evidence: dict[str, int]) -> None:
         rows = ", ".join(f"{role} {seq}" for role, seq in evidence.items())

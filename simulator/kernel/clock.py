@@ -23,7 +23,7 @@ EVENTS_QUEUED_MAX = 5_000_000
 
 
 class QueueFull(RuntimeError):
-    """Our bug or a scenario beyond the bound: more events wait than EVENTS_QUEUED_MAX."""
+    """An internal error, or a scenario beyond the bound: more events wait than EVENTS_QUEUED_MAX."""
 
 
 class Rows(Protocol):

@@ -30,7 +30,7 @@ class SharedColumn:
     def append_at(self, length: int, value: int) -> None:
         """Writes at index `length`: appends, or confirms what a replay writes again.
 
-        Raises AssertionError, our own bug, when the value differs or a gap would be left.
+        Raises AssertionError, an internal error, when the value differs or a gap would be left.
         """
         values = self.values
         written = len(values)

@@ -79,7 +79,7 @@ class TopicLog:
     def open_ledger(self, ledger_id: int, now_us: int) -> None:
         """Opens a new ledger for appends; closes an open one first, and drops it when it is empty.
 
-        Raises AssertionError, our own bug, when ids do not grow.
+        Raises AssertionError, an internal error, when ids do not grow.
         """
         if self.current is not None:
             self.close_ledger(now_us)

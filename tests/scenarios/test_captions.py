@@ -40,6 +40,17 @@ def parsed(number: Any) -> Any:
     return int(text.replace(",", "")) if re.fullmatch(r"[\d,]+", text) else text
 
 
+INSTANT = re.compile(r"\b(?:at|after|before|until|from|to|since|by|of) \d+(?:\.\d+)? ?(?:s|ms)\b", re.IGNORECASE)
+"""An instant in a text: a span has no such word before it."""
+DATED = re.compile(r"(?:After|At|Before|Between|From) ")
+"""How a sentence begins that says when it holds: `watch` is on the page from 0.000 s on."""
+
+
+def undated(text: str) -> list[str]:
+    """Sentences that name an instant and do not begin with it."""
+    return [one for one in re.split(r"(?<=[.?!])\s+", text.strip()) if INSTANT.search(one) and not DATED.match(one)]
+
+
 class Run:
     """A built-in scenario, its file as plain values, and its run."""
 
@@ -112,6 +123,17 @@ def test_every_number_of_a_scenarios_texts_is_that_of_its_run(name: str):
         if source != NAME:
             found = found_at(run, source)
             assert parsed(number) == found or (isinstance(found, set) and number in found), f"{number} is {found}: {source}"
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_a_caption_that_names_an_instant_begins_with_it(name: str):
+    scenario = load_scenario(name)
+    assert not undated(scenario.watch) and not INSTANT.search(scenario.title)
+
+
+def test_a_sentence_that_presupposes_an_instant_is_noticed():
+    assert undated("The pin stands. All is read after 3 s, by ada.") == ["All is read after 3 s, by ada."]
+    assert undated("After 3 s: all is read. A snapshot takes 300 ms.") == []
 
 
 def test_a_wrong_number_is_noticed():

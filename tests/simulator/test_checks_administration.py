@@ -50,7 +50,9 @@ LISTS_REFUSED = {
     "cut": written(["do: link.cut, link: a -> b", f"{SET}: [a, b]"]),
     "crashed": written(["do: cluster.crash, cluster: b", f"{SET}: [a, b]"]),
     "topic-partition-count": written([f"{SET_TOPIC}: [a, b]"], topics=UNEQUAL % 3),
-    "topic-not-allowed": written([f"{SET_TOPIC}: [a, b]"], "shop/orders: {allowedClusters: [a, c]}"),
+    "topic-peers": written([f"{SET_TOPIC}: [a, b, c]"], clusters="a: {}, b: {peerClusters: [c]}, c: {}"),
+    "topic-global-alone": written([f"{SET_TOPIC}: [a, b], global: true"]),
+    "topic-global-elsewhere": written([f"{SET_TOPIC}: [a, c], global: true"], "shop/orders: {replicationClusters: [a, b]}"),
     "topic-without-itself": written([f"{SET_TOPIC}: [b, c]"]),
     "topic-cut": written(["do: link.cut, link: a -> b", f"{SET_TOPIC}: [a, b]"]),
 }

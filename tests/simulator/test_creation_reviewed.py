@@ -139,14 +139,23 @@ def test_what_a_scenarios_own_keys_say_counts_again():
     assert replicator(world)["connected"]
 
 
-def test_logs_that_are_only_named_like_partitions_are_409_and_can_be_deleted():
+def test_logs_that_are_only_named_like_partitions_need_as_many_partitions():
+    """AdminResource.getMaxPartitionIndex: fewer than the highest number says are 409, as many take the logs in."""
     world = opened(exists="{r1: 2}", options="replicationTopicCreation: before, topicConsistencyCheck: false")
     world.run(SECOND)
     assert shape(world, "r2") is None and replicator(world)["connected"]
-    assert refused(world, "topic.create", cluster="r2", topic="t", partitions=2) == ("409", "This topic already exists")
+    assert refused(world, "topic.create", cluster="r2", topic="t", partitions=1) == ("409", "The topic has a max partition index of 1, the number of partitions must be at least 2")
+    do(world, "topic.create", cluster="r2", topic="t", partitions=3)
+    world.run(2 * SECOND)
+    assert shape(world, "r2") == 3 and world.summary()["violations"] == []
+
+
+def test_logs_that_are_only_named_like_partitions_can_be_deleted():
+    world = opened(exists="{r1: 2}", options="replicationTopicCreation: before, topicConsistencyCheck: false")
+    world.run(SECOND)
     do(world, "topic.delete", cluster="r2", topic="t", force=True)
-    do(world, "topic.create", cluster="r2", topic="t", partitions=2)
-    assert shape(world, "r2") == 2
+    do(world, "topic.create", cluster="r2", topic="t", partitions=1)
+    assert shape(world, "r2") == 1
 
 
 # --- the proposal keeps its check whatever the flag

@@ -168,6 +168,32 @@ def test_other_refusals_of_the_list(given, code):
     assert not result.ok and (code is None or result.code == code)
 
 
+def test_refusals_of_a_global_list():
+    """PersistentTopicsBase.internalSetReplicationClusters: only a namespace's replication copies global policies."""
+    alone = opened(replicated=False)
+    code, words = refused(alone, "topic.set-replication-clusters", **LIST, **{"global": True})
+    assert code == "412" and words.startswith("Please do not use the global topic level policy when namespace-level replication is not enabled")
+    both = opened(clusters="r1: {}, r2: {}, r3: {}")
+    code, words = refused(both, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1", "r3"], **{"global": True})
+    assert code == "412" and words.startswith("The policies at the global topic level will only be copied to the clusters included in the namespace level replication.")
+
+
+def test_a_global_list_may_leave_the_local_cluster_out_whose_topic_goes():
+    world = opened(exists="{r1: 1, r2: 1}", overrides="", clients="")
+    world.run(SECOND)
+    do(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r2"], **{"global": True})
+    world.run(3 * SECOND)
+    assert shape(world, "r1") is None and shape(world, "r2") == 1 and world.summary()["violations"] == []
+
+
+def test_peer_clusters_are_refused_at_topic_level_and_allowed_clusters_do_not_count_there():
+    clusters, more = "r1: {}, r2: {}, r3: {}", "allowedClusters: [r1, r2],"
+    text = opened(clusters=clusters, policies=more, replicated=False).scenario.canonical_text
+    peers = World.from_scenario(load_scenario_text(text.replace("  r1: {}\n", "  r1: {peerClusters: [r3]}\n", 1)))
+    assert refused(peers, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1", "r3"]) == ("409", "r1's peer-clusters [r3] can't be part of replication-clusters [r1, r3]")
+    do(World.from_scenario(load_scenario_text(text)), "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1", "r3"])
+
+
 def test_the_topics_list_goes_before_the_namespaces_until_it_is_removed():
     world = opened(clients=PRODUCER)
     world.run(SECOND)

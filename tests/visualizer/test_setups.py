@@ -196,7 +196,7 @@ def test_our_own_bug_ends_this_study_only_and_is_said(monkeypatch, caplog):
     study = Study("study", text_of(), told.append, ended.append)
     with caplog.at_level(logging.ERROR):
         study.failed(ZeroDivisionError("by us"))
-    assert told[0]["code"] == "engine-bug" and ended == [study] and "our own bug" in caplog.text
+    assert told[0]["code"] == "engine-bug" and ended == [study] and "internal error" in caplog.text
     assert study.turn(0.0) is False and study.due_s(0.0) is None
 
 

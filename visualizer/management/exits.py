@@ -1,4 +1,4 @@
-"""How a command ends: with the simulator's exit code, quietly when its reader has gone, with words when there is no room for the answer, with words and a traceback on our own bug."""
+"""How a command ends: with the simulator's exit code, quietly when its reader has gone, with words when there is no room for the answer, with words and a traceback on an internal error."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Twenty runs of one set-up, a slice at a time: what the pump drives beside the labs.
 
 Rules: one world at a time, and none is kept; reading a text, building a world and counting a run happen in a thread, since they
-cannot be cut; what comes of each run is told at once. Whoever asked may leave at any slice. A mistake of ours stops this study
+cannot be cut; what comes of each run is told at once. Whoever asked may leave at any slice. An internal error stops this study
 only, loudly.
 """
 
@@ -42,7 +42,7 @@ class Study:
 
     def __init__(self, name: str, text: str, tell: Tell, ended: Callable[[Study], None]) -> None:
         self.lab_id = name  # what the pump calls its participants by
-        self.listener = self  # and who hears of our own bugs
+        self.listener = self  # and who is called on an internal error
         self.blocked_on: Awaitable[Any] | None = None
         self._tell, self._ended = tell, ended
         self._size = SliceSize()
@@ -85,13 +85,13 @@ class Study:
         self.blocked_on, self._error = None, error
 
     def failed(self, error: BaseException) -> None:
-        """Our own code broke in one of the runs; or a run's text, with its instants moved, is no scenario any more."""
+        """An internal error in one of the runs; or a run's text, with its instants moved, is no scenario any more."""
         if isinstance(error, ScenarioError):
             self._tell(Refused("bad-scenario", f"With its instants moved by up to one snapshot period this is no scenario: {error}", "Let it end earlier, or take a shorter period.").answer())
             self._end()
             return
-        logger.error("A set-up's runs stopped by our own bug", exc_info=error)
-        self._tell(Refused("engine-bug", f"Our own code broke, so there is no answer: {type(error).__name__}: {error}"[:600], "Nothing that you did is wrong. Please report it with the scenario's text.").answer())
+        logger.error("A set-up's runs stopped on an internal error", exc_info=error)
+        self._tell(Refused("engine-bug", f"Internal error, so there is no answer: {type(error).__name__}: {error}"[:600], "Nothing that you did is wrong. Please report it with the scenario's text.").answer())
         self._end()
 
     def cancel(self) -> None:

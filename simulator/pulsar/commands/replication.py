@@ -9,6 +9,7 @@ from simulator.pulsar.commands.named import full_name, topic_here
 from simulator.pulsar.commands.topic_shapes import copies_requests
 from simulator.pulsar.creation import catalogue, enforcement, policies, remote_admin
 from simulator.pulsar.creation.policies import GLOBAL, LOCAL
+from simulator.pulsar.creation.set_clusters import known_clusters, no_peers_together
 from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import Handler
 
@@ -75,7 +76,7 @@ def add_cluster(runtime, arguments, begin) -> None:
 def set_list(runtime, arguments, begin) -> None:
     """topic.set-replication-clusters: counts of both sides must agree; what a remote lacks is created first, not in the proposal."""
     cluster, base, listed = topic_here(runtime, arguments), arguments["topic"], tuple(arguments["clusters"])
-    _check_list(runtime, cluster, base, listed)
+    _check_list(runtime, cluster, base, listed, arguments["global"])
     shape, remotes = cluster.shape(base), [name for name in sorted(listed) if name != cluster.name]
     checks = runtime.option("replicationTopicCreation") == "proposal" or cluster.creates_remotely
     missing = _lacking(runtime, cluster, base, shape, remotes) if shape and checks else []
@@ -86,18 +87,27 @@ def set_list(runtime, arguments, begin) -> None:
     _change_everywhere(runtime, cluster, base, scope, listed, cause)
 
 
-def _check_list(runtime: Runtime, cluster: Cluster, base: str, listed: tuple[str, ...]) -> None:
+def _check_list(runtime: Runtime, cluster: Cluster, base: str, listed: tuple[str, ...], everywhere: bool) -> None:
+    """Refusals of a list by itself, in the order of PersistentTopicsBase.internalSetReplicationClusters. A namespace's allowed clusters do not count there."""
     if not listed:
         raise CommandError("412", "ClusterIds should not be null or empty", "name at least one cluster, or remove the list")
-    for name in sorted(listed):
-        if name not in runtime.clusters:
-            raise CommandError("403", f"Invalid cluster id: {name}", f"clusters are {', '.join(runtime.clusters)}")
-    if cluster.name not in listed:
+    if cluster.name not in listed and not everywhere:
         raise CommandError("412", "Can not remove local cluster from the local topic-level replication clusters policy", f"name {cluster.name} too, or delete the topic here")
-    allowed = policies.of_topic(runtime, cluster.name, base)["allowed_clusters"]
-    for name in sorted(listed):
-        if allowed and name not in allowed:
-            raise CommandError("400", f"Cluster [{name}] is not in the list of allowed clusters list", f"allowed are {', '.join(allowed)}")
+    if everywhere:
+        _check_global_list(runtime, cluster, base, listed)
+    known_clusters(runtime, listed)
+    no_peers_together(runtime, listed)
+
+
+def _check_global_list(runtime: Runtime, cluster: Cluster, base: str, listed: tuple[str, ...]) -> None:
+    """A global policy is copied by the namespace's replication only."""
+    present = policies.namespace_list(runtime, cluster.name, runtime.scenario.topics[base].namespace)
+    if len(present) < 2:
+        raise CommandError("412", "Please do not use the global topic level policy when namespace-level replication is not enabled, because the global level policy relies on namespace-level replication",
+                           "replicate the namespace first, or set a local list")  # fmt: skip
+    if any(name not in present for name in listed):
+        raise CommandError("412", "The policies at the global topic level will only be copied to the clusters included in the namespace level replication. Therefore, please do not set the policies including other clusters",
+                           f"name clusters of {', '.join(present)}")  # fmt: skip
 
 
 def _lacking(runtime: Runtime, cluster: Cluster, base: str, shape: int, remotes: list[str]) -> list[str]:

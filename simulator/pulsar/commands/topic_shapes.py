@@ -30,9 +30,11 @@ def create(runtime, arguments, begin) -> None:
     if nowhere is not None:
         raise CommandError(*nowhere, "create the namespace first" if nowhere[0] == "404" else f"put {cluster.name} on the replication list")
     shape = cluster.shape(base)
-    if shape is not None or (partitions and cluster.parts(base)):  # logs that are only named like partitions are in nobody's way but theirs
-        has = f"logs that are named like its partitions, such as {cluster.parts(base)[0].name}" if shape is None else catalogue.words_of(shape)
-        raise CommandError("409", "This topic already exists", f"{cluster.name} has {has}; delete it, or update its partitions")
+    if shape is not None:
+        raise CommandError("409", "This topic already exists", f"{cluster.name} has {catalogue.words_of(shape)}; delete it, or update its partitions")
+    conflict = catalogue.too_few(cluster, base, partitions)
+    if conflict is not None:
+        raise CommandError("409", conflict, f"{cluster.name} has logs that are named like its partitions: delete them, or ask for more partitions")
     copies = partitions > 0 and not arguments["createLocalTopicOnly"] and copies_requests(runtime, cluster)
     seq = catalogue.create(cluster, base, partitions, "command", begin(code="204"))
     for peer in _copies(cluster, base) if copies else ():

@@ -26,6 +26,12 @@ def words_of(shape: int | None) -> str:
     return "no topic" if shape is None else f"a partitioned topic with {shape} partitions" if shape else "a non-partitioned topic"
 
 
+def too_few(cluster: Cluster, base: str, partitions: int) -> str | None:
+    """Why so many partitions cannot be created: logs named like partitions are there, without metadata, with a number as high (AdminResource.getMaxPartitionIndex)."""
+    highest = max((topic.partition for topic in cluster.parts(base)), default=-1)
+    return None if not partitions or highest < partitions else f"The topic has a max partition index of {highest}, the number of partitions must be at least {highest + 1}"
+
+
 def create(cluster: Cluster, base: str, partitions: int, reason: str, cause: int, peer: str | None = None, client: int | None = None) -> int:
     """Create a topic that is missing here; returns the seq of its `topic.created` row.
 

@@ -49,6 +49,8 @@ class RemoteAdmin:
             self._log(cluster, source, base, cause, " ".join(nowhere))
         elif there is not None:
             self._log(cluster, source, base, cause, f"409 This topic already exists: {catalogue.words_of(there)}, asked for {catalogue.words_of(partitions)}")
+        elif (conflict := catalogue.too_few(cluster, base, partitions)) is not None:
+            self._log(cluster, source, base, cause, f"409 {conflict}")
         else:
             catalogue.create(cluster, base, partitions, COPIED, cause, source)
 

@@ -17,6 +17,7 @@ from simulator.scenarios.commands import CommandError
 
 if TYPE_CHECKING:
     from simulator.pulsar.cluster import Cluster
+    from simulator.pulsar.runtime import Runtime
 
 CHANGE_EVENTS = "__change_events"
 
@@ -33,17 +34,26 @@ def validate(cluster: Cluster, namespace: str, listed: tuple[str, ...], compare:
             _both_sides(cluster, cluster.runtime.clusters[name], namespace)
 
 
-def _the_list_itself(cluster: Cluster, namespace: str, listed: tuple[str, ...]) -> None:
-    known = cluster.runtime.clusters
-    if not listed:
-        raise CommandError("412", "ClusterIds should not be null or empty", "name at least one cluster")
+def known_clusters(runtime: Runtime, listed: tuple[str, ...]) -> None:
+    """Raises 403 where a list names a cluster that is none."""
     for name in sorted(listed):
-        if name not in known:
-            raise CommandError("403", f"Invalid cluster id: {name}", f"clusters are {', '.join(known)}")
+        if name not in runtime.clusters:
+            raise CommandError("403", f"Invalid cluster id: {name}", f"clusters are {', '.join(runtime.clusters)}")
+
+
+def no_peers_together(runtime: Runtime, listed: tuple[str, ...]) -> None:
+    """Raises 409 where a list names peer clusters together (PulsarWebResource.validatePeerClusterConflictAsync)."""
     for name in sorted(listed):
-        for peer in cluster.runtime.scenario.clusters[name].peer_clusters or ():
+        for peer in runtime.scenario.clusters[name].peer_clusters or ():
             if peer in listed:
                 raise CommandError("409", f"{name}'s peer-clusters [{peer}] can't be part of replication-clusters {policies.words(sorted(listed))}", "name only one of them")
+
+
+def _the_list_itself(cluster: Cluster, namespace: str, listed: tuple[str, ...]) -> None:
+    if not listed:
+        raise CommandError("412", "ClusterIds should not be null or empty", "name at least one cluster")
+    known_clusters(cluster.runtime, listed)
+    no_peers_together(cluster.runtime, listed)
     allowed = policies.of_namespace(cluster.runtime, cluster.name, namespace)["allowed_clusters"]
     for name in sorted(listed):
         if allowed and name not in allowed:

@@ -75,7 +75,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
   });
 
   function take(message) {
-    if (message.type === "result" || (message.type === "error" && message.code !== "engine-bug")) link.answered(message); // a mistake of ours is a lasting state
+    if (message.type === "result" || (message.type === "error" && message.code !== "engine-bug")) link.answered(message); // an internal error is a lasting state
     view.heard(message);
     const before = state;
     state = reduce(state, message);

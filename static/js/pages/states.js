@@ -1,6 +1,6 @@
 /**
  * What state the page itself is in, said over the controls and shown by the picture: connecting, line down, connected again, given
- * the present state because it was too slow, work under way, a broken check, our own mistake. What lasts stays, what passed goes.
+ * the present state because it was too slow, work under way, a broken check, an internal error. What lasts stays, what passed goes.
  */
 
 import { required, setText } from "../render/dom.js";

@@ -14,7 +14,7 @@ from visualizer.management.exits import leave_with
 
 
 class Command(BaseCommand):
-    help = "Print what pulsar-admin or a broker's metrics would say at an instant. Exit codes: 0 fine, 2 bad input or nobody to ask, 3 our bug."
+    help = "Print what pulsar-admin or a broker's metrics would say at an instant. Exit codes: 0 fine, 2 bad input or nobody to ask, 3 internal error."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -16,7 +16,7 @@ from visualizer.management.exits import leave_with
 
 
 class Command(BaseCommand):
-    help = "Run a scenario and print its summary. Exit codes: 0 fine, 1 a check was violated, 2 bad input, 3 our bug."
+    help = "Run a scenario and print its summary. Exit codes: 0 fine, 1 a check was violated, 2 bad input, 3 internal error."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
