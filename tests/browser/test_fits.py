@@ -63,8 +63,12 @@ MISFITS = """() => {
 
 # what the section on time says while it fetches or counts, longer than it ever is: no note may reach the buttons beside it
 WITH_A_LONG_NOTE = f"""() => {{
-  document.querySelector("[data-part=time-note]").textContent = "Fetching this stretch, and counting what is in it… ".repeat(6);
-  return ({MISFITS})();
+  const note = document.querySelector("[data-part=time-note]");
+  const words = note.textContent;
+  note.textContent = "Fetching this stretch, and counting what is in it… ".repeat(6);
+  const bad = ({MISFITS})();
+  note.textContent = words;
+  return bad;
 }}"""
 
 
@@ -93,21 +97,25 @@ INSTANTS = {"region-down": 5_850_000, "figure-4": 2_900_000, "groups-two-readers
 CASES = [*((name, look) for look in LOOKS for name in ("region-down", "figure-4")), ("groups-two-readers", "")]
 
 
+OPENED_ANEW = "region-down"
+"""The lab that is opened at each size, in one page: a browser that has seen it before is half the work. The others are opened once, and their window is resized."""
+
+
 @pytest.mark.parametrize(("name", "look"), CASES)
 def test_a_lab_fits(make_lab, runs, name, look):
-    """Opened at each size anew, in one page: a browser that has seen the lab before is half the work."""
     lab, bad = make_lab(of=Of(runs[name])), {}
-    for width, height in LOOKS[look]:
+    for place, (width, height) in enumerate(LOOKS[look]):
         lab.page.set_viewport_size({"width": width, "height": height})
-        lab.open(look)
-        lab.seek(INSTANTS[name])
+        if place == 0 or name == OPENED_ANEW:
+            lab.page.goto("about:blank")
+            lab.troubles.clear()  # what it said when it was left
+            lab.open(look)
+            lab.seek(INSTANTS[name])
         found = misfits(lab.page)
         found += [line for line in misfits(lab.page, WITH_A_LONG_NOTE) if line not in found]
         if found:
             bad[f"{width} × {height}"] = found
         assert lab.troubles == []
-        lab.page.goto("about:blank")
-        lab.troubles.clear()  # what it said when it was left
     assert bad == {}
 
 

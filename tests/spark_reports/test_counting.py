@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ COUNTED = [name for name in scenario_names() if load_scenario(name).protocol == 
 SHARED = [name for name in scenario_names() if load_scenario(name).protocol == "emqx"]
 COMPARED = [name for name in scenario_names() if load_scenario(name).compare]
 
-RANDOM_SEEDS = range(40)
+RANDOM_SEEDS = range(int(os.environ.get("SWARM_EXAMPLES", 16)))
 """About a third of them fail over."""
 
 _PUBLISHES = "p: {topic: t, cluster: a, start: 1ms, every: 2500us, count: 700}"
