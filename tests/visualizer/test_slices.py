@@ -132,6 +132,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "row": {"seq": 150_000},
     "events": {},
     "cone": {"seq": 1000},
+    "curve": {"from_us": 0, "to_us": END_US},
     "passages": {"from_us": 0, "to_us": END_US},
     "handshakes": {"group": "billing", "clients": [], "from_us": 0, "to_us": END_US},
     "latest": {"group": "billing", "client": "web", "stream": "", "after": 0},
@@ -226,7 +227,7 @@ async def test_the_loop_goes_on_while_a_run_is_counted(lab, work):
     assert lab.turn(1.2)
 
 
-@pytest.mark.parametrize("what", sorted(set(ANSWERS) - {"rows", "row", "events", "cone", "passages", "handshakes", "latest", "landmarks", "summary", "inputs", "why-twice", "what-if"}))
+@pytest.mark.parametrize("what", sorted(set(ANSWERS) - {"rows", "row", "events", "cone", "curve", "passages", "handshakes", "latest", "landmarks", "summary", "inputs", "why-twice", "what-if"}))
 async def test_a_lab_without_logs_refuses_in_words_what_is_asked_about_logs(what: str) -> None:
     session = Session("groups", 1, Audience())
     scenario = load_scenario("groups-leave")
