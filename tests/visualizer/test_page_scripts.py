@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import subprocess
@@ -50,7 +51,9 @@ def test_a_page_asks_for_its_script_and_is_told_when_it_has_it_already(page):
     answer = client.get(f"/scripts/{page}.js", headers={"Accept-Encoding": "gzip"})
     assert answer.status_code == 200
     assert answer["Content-Type"] == "text/javascript; charset=utf-8"
-    assert answer["Content-Encoding"] == "gzip"
+    assert answer["Content-Encoding"] == "gzip" and "Accept-Encoding" in answer["Vary"]
+    plain = client.get(f"/scripts/{page}.js")
+    assert "Content-Encoding" not in plain and gzip.decompress(answer.content) == plain.content
     assert client.head(f"/scripts/{page}.js").status_code == 200
     assert client.get(f"/scripts/{page}.js", headers={"If-None-Match": answer["ETag"]}).status_code == 304
 

@@ -1,12 +1,14 @@
-/** Plotly when the page is idle, from this server: 4.8 MB that the first picture does not wait for. */
+/** Plotly from this server, asked for by the first chart that is drawn: 4.8 MB that the first picture does not wait for. */
 
 /**
+ * The library as a function: undefined until it is there. The first call requests it, in the page's next idle time.
+ *
  * @param {string | undefined} url
  * @param {() => void} onReady
  * @returns {() => object | undefined}
  */
 export function lazyPlotly(document, window, url, onReady) {
-  if (!url) return () => undefined;
+  let requested = !url;
   const load = () => {
     const script = document.createElement("script");
     script.src = url;
@@ -14,7 +16,12 @@ export function lazyPlotly(document, window, url, onReady) {
     script.addEventListener("load", onReady);
     document.head.append(script);
   };
-  if (window.requestIdleCallback) window.requestIdleCallback(load, { timeout: 1500 });
-  else window.setTimeout(load, 200);
-  return () => window.Plotly;
+  return () => {
+    if (!requested) {
+      requested = true;
+      if (window.requestIdleCallback) window.requestIdleCallback(load, { timeout: 1500 });
+      else window.setTimeout(load, 200);
+    }
+    return window.Plotly;
+  };
 }
