@@ -44,6 +44,29 @@ test("what the window needs is asked of the tiles, one step back at a time, and 
   assert.deepEqual(olderCells(wide, state, tiles), []);
 });
 
+test("at rest the copies of a lagging region's open messages are requested from the other log, until they are held", () => {
+  const behind = cells("a".repeat(20)); // numbers 0 to 19, none acknowledged in b
+  const whole = cells("a".repeat(1200)); // 0 to 1199, acknowledged in a
+  const part = (first, count) => ({ ...whole, first, length: 1200, ...Object.fromEntries(["kind", "producer", "number", "size", "snapshot"].map((name) => [name, whole[name].slice(first, first + count)])) });
+  const seen = view({ a: topic(1200, { billing: cursor({ mark: 1199 }) }), b: topic(20, { billing: cursor({ mark: -1 }) }) }, { forecast: { billing: { from: "a", to: { b: { duplicates: 20, stranded: 0, lost: 0 } } } } });
+  const opened = (playing) => [welcome(), frame(1, { playing, view: seen, cells: { "a/orders": part(1024, 176), "b/orders": behind } })].reduce(reduce, emptyLab());
+  const played = [welcome(), frame(1, { view: seen, cells: { "a/orders": whole, "b/orders": behind } })].reduce(reduce, emptyLab());
+  const scene = { watched: { topic: "orders", subscription: "billing" }, lanes: { a: { strip: { from: 1140, to: 1200 } }, b: { strip: { from: 0, to: 20 } } } };
+  const tiles = { entries: ({ cluster, index }) => (assert.equal(cluster, "a"), part(index * 512, 512)) };
+  assert.deepEqual(olderCells(scene, opened(true), tiles), [], "not while it plays");
+  let state = opened(false);
+  const twice = (one) => [...makeStanding(one, whatIsWatched(one, {}))("b", 0, 20)].filter((bits) => bits & TWICE).length;
+  assert.equal(twice(state), 0);
+  for (const first of [512, 0]) {
+    const messages = olderCells(scene, state, tiles);
+    assert.deepEqual(messages.map((message) => message.block.first), [first]);
+    state = messages.reduce(reduce, state);
+  }
+  assert.deepEqual(olderCells(scene, state, tiles), [], "the copies are held");
+  assert.equal(twice(state), 20);
+  assert.equal(twice(played), 20);
+});
+
 test("a window that reaches beyond the log's beginning, or beyond what trimming left, asks for nothing", () => {
   const asked = [];
   const tiles = { entries: (which) => (asked.push(which.index), null) };

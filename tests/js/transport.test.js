@@ -78,6 +78,15 @@ test("marks of the whole branch: the server's once per jump, then the frames' ow
   assert.equal(asked, 1);
 });
 
+test("landmarks that a frame at rest brings stand before newer ones that came while playing", () => {
+  const early = { seq: 40, at_us: 40, type: "snapshot.completed", cluster: "a" };
+  const late = { seq: 90, at_us: 90, type: "snapshot.completed", cluster: "a" };
+  const landmarks = makeLandmarks({ get: () => new Promise(() => {}), base: "", onAnswer: () => {} });
+  const at = (rows_from, playing, rows) => ({ view: { branch: 0, seq: 100, furthest_us: 200 }, epoch: 1, at_us: 100, playing, rows_from, rows });
+  assert.deepEqual(landmarks.of(at(80, true, [late])), [late], "rows 0 to 79 were left out");
+  assert.deepEqual(landmarks.of(at(0, false, [early, late])), [early, late]);
+});
+
 test("landmarks are requested again at a pause when frames left out rows, and not while playing", async () => {
   const missing = { seq: 500, at_us: 60, type: "cluster.crashed", cluster: "a" };
   const answers = [{ branch: 0, seq: 400, rows: [] }, { branch: 0, seq: 1000, rows: [missing] }];

@@ -50,9 +50,9 @@ export function makeLandmarks({ get, base, onAnswer }) {
       if (!gap) complete_to = Math.max(complete_to, state.view.seq);
       if (state.rows !== seen) {
         seen = state.rows;
-        const last = held.length ? held[held.length - 1].seq : -1;
-        const added = state.rows.filter((row) => row.seq > last && LANDMARK_TYPES.has(row.type));
-        if (added.length) held = [...held, ...added];
+        const known = new Set(held.map((row) => row.seq));
+        const added = state.rows.filter((row) => LANDMARK_TYPES.has(row.type) && !known.has(row.seq));
+        if (added.length) held = [...held, ...added].sort((one, other) => one.seq - other.seq); // a frame at rest brings rows that earlier ones left out
       }
       return held;
     },
