@@ -10,8 +10,9 @@ import pytest
 
 from script.benchmarks import broadcast
 from script.benchmarks import filter as filtering
-from script.benchmarks.__main__ import PARTS
+from script.benchmarks.__main__ import PARTS, main
 from script.benchmarks.cursor import RangeList
+from script.benchmarks.document import conditions_now
 from script.benchmarks.measure import Figure, percentile
 from simulator import World, load_scenario_text
 
@@ -20,7 +21,10 @@ OPPONENT = Path(__file__).resolve().parents[1] / "script" / "benchmarks" / "simp
 
 def test_the_opponent_is_unchanged():
     """A ratio means nothing when the opponent changes with us."""
-    assert hashlib.sha256(OPPONENT.read_bytes()).hexdigest() == "621f328172e05ecd9b1ab606eb0f6766421b662630563de9684378cf1ca8bef7"
+    assert (
+        hashlib.sha256(OPPONENT.read_bytes()).hexdigest()
+        == "621f328172e05ecd9b1ab606eb0f6766421b662630563de9684378cf1ca8bef7"
+    )
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -35,7 +39,10 @@ def test_the_filter_s_part_measures(monkeypatch):
 
 
 def test_the_broadcast_s_part_measures_a_small_one():
-    texts = [broadcast.scenario(shadows, subscriptions=20, messages=2, plain=plain) for shadows, plain in ((0, False), (0, True), (3, False))]
+    texts = [
+        broadcast.scenario(shadows, subscriptions=20, messages=2, plain=plain)
+        for shadows, plain in ((0, False), (0, True), (3, False))
+    ]
     for text in texts:
         world = World.from_scenario(load_scenario_text(text))
         world.run()
@@ -45,7 +52,10 @@ def test_the_broadcast_s_part_measures_a_small_one():
 def test_a_figure_gives_value_alternative_and_ratio():
     figure = Figure("engine", "plain", 200_000, "messages/s", "SimPy", 100_000, "at least 2 times", True)
     assert figure.ratio == 2
-    assert figure.line() == "engine  plain: 200,000 messages/s; SimPy: 100,000 messages/s; ratio 2; target at least 2 times: met"
+    assert (
+        figure.line()
+        == "engine  plain: 200,000 messages/s; SimPy: 100,000 messages/s; ratio 2; target at least 2 times: met"
+    )
     assert figure.as_dict()["ratio"] == 2
 
 
@@ -59,3 +69,59 @@ def test_the_cursor_s_alternative_keeps_ranges():
     for index in (1, 5, 3, 2, 9, 4):
         ranges.acknowledge(index)
     assert list(zip(ranges.firsts, ranges.lasts)) == [(1, 5), (9, 9)]
+
+
+PAGE = """Before.
+<!-- figures: filter -->
+older figures
+<!-- end: filter -->
+Between.
+<!-- figures: seek -->
+kept
+<!-- end: seek -->
+"""
+
+
+def test_write_replaces_the_figures_of_the_measured_part_only(tmp_path, monkeypatch):
+    figures = [
+        Figure("filter", "per entry", 0.5, "us", "a list", 2.0, "at most 1.5 times", False),
+        Figure("filter", "entries", 5000, "entries"),
+    ]
+    monkeypatch.setattr(filtering, "measure", lambda: figures)
+    page = tmp_path / "page.md"
+    page.write_text(PAGE)
+    assert main(["filter", "--write", str(page)]) == 0
+    text = page.read_text()
+    assert (
+        "| per entry | 0.5 us | a list: 2 us | 0.25 | at most 1.5 times: **missed** |\n| entries | 5,000 entries |  |  |  |\n<!-- end: filter -->"
+        in text
+    )
+    assert "older figures" not in text and text.startswith(
+        "Before.\n<!-- figures: filter -->\nMeasured on 20"
+    )
+    assert text.endswith("Between.\n<!-- figures: seek -->\nkept\n<!-- end: seek -->\n")
+
+
+def test_a_part_that_fails_leaves_its_older_figures(tmp_path, monkeypatch):
+    def measure():
+        yield Figure("filter", "per entry", 0.5, "us")
+        raise RuntimeError("the run did not end")
+
+    monkeypatch.setattr(filtering, "measure", measure)
+    page = tmp_path / "page.md"
+    page.write_text(PAGE)
+    assert main(["filter", "--write", str(page)]) == 1
+    assert page.read_text() == PAGE
+
+
+def test_a_document_without_a_place_is_refused_before_anything_is_measured(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(filtering, "measure", lambda: pytest.fail("measured"))
+    page = tmp_path / "page.md"
+    page.write_text(PAGE)
+    with pytest.raises(SystemExit):
+        main(["filter", "engine", "--write", str(page)])
+    assert "has no place for engine" in capsys.readouterr().err
+
+
+def test_conditions_name_the_machine_and_its_load():
+    assert "Load average before it 1.5; medians of 5." in conditions_now(5, 1.5)
