@@ -1,4 +1,6 @@
-"""The ASGI application that uvicorn serves: HTTP to Django; sockets pass origin check, then session, then router."""
+"""The ASGI application that uvicorn serves: HTTP to Django; sockets pass origin check, then session, then
+router.
+"""
 
 from __future__ import annotations
 
@@ -29,4 +31,5 @@ application = KnownClients(
 )
 
 gc.collect()
-gc.freeze()  # what is loaded by now stays; to look through it for garbage again takes 90 ms, in which no lab would go on
+# what is loaded by now stays; to look through it for garbage again takes 90 ms, in which no lab would go on
+gc.freeze()

@@ -1,7 +1,8 @@
 """The bodies of requests, bounded before Django reads them.
 
-Rules: Django writes a body to a temporary file, however long it is, before it looks at its size. Here a body is counted as it
-comes, by its declared length and by its bytes (a chunked one declares nothing), and held in memory up to the limit; a longer one is answered with 413.
+Rules: Django writes a body to a temporary file, however long it is, before it looks at its size. Here a body
+is counted as it comes, by its declared length and by its bytes (a chunked one declares nothing), and held in
+memory up to the limit; a longer one is answered with 413.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 LARGEST_BODY_BYTES = 1_048_576
-"""Bytes of one request's body: four times the longest scenario, or a thousand labs with their tokens ten times over."""
+"""Bytes of one request's body: four times the longest scenario, or a thousand labs with their tokens ten
+times over.
+"""
 
 LONGEST_LENGTH_DIGITS = 18
 """Digits of a Content-Length that are read as a number."""
@@ -47,7 +50,9 @@ class BoundedBodies:
 
 
 def _declared_bytes(scope: dict[str, Any]) -> int:
-    """The body's length as its header says; 0 when it says nothing that can be read, since the bytes are counted anyway."""
+    """The body's length as its header says; 0 when it says nothing that can be read, since the bytes are
+    counted anyway.
+    """
     for name, value in scope["headers"]:
         if name.lower() == b"content-length":
             digits = value.strip()
@@ -72,8 +77,17 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 async def _refuse(send: Send) -> None:
     """413 in words; the rest of the body is not read, so the connection cannot be used again."""
-    answer = {"code": "too-large", "error": f"The request's body is larger than {LARGEST_BODY_BYTES:,} bytes.", "hint": "Send less. Nothing was done."}
+    answer = {
+        "code": "too-large",
+        "error": f"The request's body is larger than {LARGEST_BODY_BYTES:,} bytes.",
+        "hint": "Send less. Nothing was done.",
+    }
     text = json.dumps(answer).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode()), (b"connection", b"close"), (b"x-content-type-options", b"nosniff")]
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(text)).encode()),
+        (b"connection", b"close"),
+        (b"x-content-type-options", b"nosniff"),
+    ]
     await send({"type": "http.response.start", "status": 413, "headers": headers})
     await send({"type": "http.response.body", "body": text})

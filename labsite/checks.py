@@ -1,4 +1,6 @@
-"""System checks: settings that would make the site fail later are named at the start, with what would be right."""
+"""System checks: settings that would make the site fail later are named at the start, with what would be
+right.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ def check_secret_key(app_configs: object, **kwargs: object) -> list[CheckMessage
     return [
         Error(
             f"SECRET_KEY has {len(settings.SECRET_KEY)} characters.",
-            hint=f"Give at least {SHORTEST_SECRET_KEY} random ones, or leave it out: one is made and kept in the data folder.",
+            hint=(
+                f"Give at least {SHORTEST_SECRET_KEY} random ones, or leave it out: one is made and kept "
+                f"in the data folder."
+            ),
             id="labsite.E002",
         )
     ]
@@ -38,11 +43,23 @@ def check_hosts(app_configs: object, **kwargs: object) -> list[CheckMessage]:
     """labsite.W003: everyone may name this site; labsite.E004: an origin that is not one."""
     found: list[CheckMessage] = []
     if "*" in settings.ALLOWED_HOSTS and not settings.DEBUG:
-        found.append(Warning("ALLOWED_HOSTS allows every host name.", hint="List the names by which the site is reached.", id="labsite.W003"))
+        found.append(
+            Warning(
+                "ALLOWED_HOSTS allows every host name.",
+                hint="List the names by which the site is reached.",
+                id="labsite.W003",
+            )
+        )
     for origin in settings.TRUSTED_ORIGINS:
         parts = urlsplit(origin)
         if parts.scheme not in ("http", "https") or not parts.netloc or parts.path:
-            found.append(Error(f"TRUSTED_ORIGINS holds {origin!r}, which is not an origin.", hint="Write scheme://host[:port] without a path.", id="labsite.E004"))
+            found.append(
+                Error(
+                    f"TRUSTED_ORIGINS holds {origin!r}, which is not an origin.",
+                    hint="Write scheme://host[:port] without a path.",
+                    id="labsite.E004",
+                )
+            )
     return found
 
 
@@ -55,7 +72,10 @@ def check_channel_layer(app_configs: object, **kwargs: object) -> list[CheckMess
     return [
         Error(
             f"REDIS_URL is {'set' if settings.REDIS_URL else 'not set'}, but the channel layer is {backend}.",
-            hint="Leases and frames travel by the same Redis: set REDIS_URL and leave CHANNEL_LAYERS to the settings.",
+            hint=(
+                "Leases and frames travel by the same Redis: set REDIS_URL and leave CHANNEL_LAYERS to the "
+                "settings."
+            ),
             id="labsite.E005",
         )
     ]

@@ -1,7 +1,8 @@
 """How the site reaches its database, and what is answered while it cannot.
 
-Rules: whatever waits for the database waits for `WRITER_WAIT_S` at most; a request that cannot be answered without it gets 503 in
-words, and the log has the driver's. Which error means what is decided in `visualizer.trouble`.
+Rules: whatever waits for the database waits for `WRITER_WAIT_S` at most; a request that cannot be answered
+without it gets 503 in words, and the log has the driver's. Which error means what is decided in
+`visualizer.trouble`.
 """
 
 from __future__ import annotations
@@ -27,10 +28,19 @@ def settings_of(url: str) -> dict[str, Any]:
     """Django's settings of the database at this URL. Options in the URL win."""
     found: dict[str, Any] = dict(dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True))
     if found["ENGINE"] == "django.db.backends.sqlite3":
-        # Writers wait for each other instead of failing: the site, the report worker and a second process share the file.
-        options = {"transaction_mode": "IMMEDIATE", "timeout": WRITER_WAIT_S, "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"}
+        # Writers wait for each other instead of failing: the site, the report worker and a second process
+        # share the file.
+        options = {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": WRITER_WAIT_S,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        }
     else:
-        options = {"connect_timeout": CONNECT_WAIT_S, "tcp_user_timeout": SILENT_WAIT_MS, "options": f"-c lock_timeout={WRITER_WAIT_S}s"}
+        options = {
+            "connect_timeout": CONNECT_WAIT_S,
+            "tcp_user_timeout": SILENT_WAIT_MS,
+            "options": f"-c lock_timeout={WRITER_WAIT_S}s",
+        }
     found["OPTIONS"] = {**options, **found.get("OPTIONS", {})}
     return found
 
@@ -65,5 +75,12 @@ def _answer(request: HttpRequest, refused: Any, status: int, headers: dict[str, 
     """JSON to a script, plain words to who reads a page: templates and sessions may need what is away."""
     headers = {**headers, "Cache-Control": "no-store"}
     if "text/html" in request.headers.get("Accept", ""):
-        return HttpResponse(f"{refused.error} {refused.hint}", status=status, content_type="text/plain; charset=utf-8", headers=headers)
-    return JsonResponse({"code": refused.code, "error": refused.error, "hint": refused.hint}, status=status, headers=headers)
+        return HttpResponse(
+            f"{refused.error} {refused.hint}",
+            status=status,
+            content_type="text/plain; charset=utf-8",
+            headers=headers,
+        )
+    return JsonResponse(
+        {"code": refused.code, "error": refused.error, "hint": refused.hint}, status=status, headers=headers
+    )

@@ -1,7 +1,8 @@
 """Reads the site's settings from the environment, in words when a value is wrong.
 
-Rules: nothing set is right for one person on this machine; a wrong value is remembered here and reported by the system
-checks of `labsite.checks`, so that `manage.py check` and the server's start say all of them at once.
+Rules: nothing set is right for one person on this machine; a wrong value is remembered here and reported by
+the system checks of `labsite.checks`, so that `manage.py check` and the server's start say all of them at
+once.
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ def flag(name: str) -> bool:
     """A yes-or-no variable; unset is no."""
     text = os.environ.get(name, "").strip().lower()
     if text not in _YES | _NO:
-        PROBLEMS.append((f"{name} is {text!r}, which is neither yes nor no.", f"Set {name}=1 or {name}=0, or leave it out."))
+        PROBLEMS.append(
+            (
+                f"{name} is {text!r}, which is neither yes nor no.",
+                f"Set {name}=1 or {name}=0, or leave it out.",
+            )
+        )
     return text in _YES
 
 
@@ -41,7 +47,12 @@ def networks(name: str) -> list[str]:
         try:
             found.append(str(ipaddress.ip_network(text)))
         except ValueError:
-            PROBLEMS.append((f"{name} holds {text!r}, which is neither an address nor a network.", f"For example {name}=127.0.0.1,10.0.0.0/8."))
+            PROBLEMS.append(
+                (
+                    f"{name} holds {text!r}, which is neither an address nor a network.",
+                    f"For example {name}=127.0.0.1,10.0.0.0/8.",
+                )
+            )
     return found
 
 
@@ -51,7 +62,12 @@ def address(name: str, schemes: tuple[str, ...]) -> str | None:
     if not text:
         return None
     if urlsplit(text).scheme not in schemes:
-        PROBLEMS.append((f"{name} does not begin with one of {', '.join(f'{scheme}://' for scheme in schemes)}.", f"For example {name}={schemes[0]}://localhost/."))
+        PROBLEMS.append(
+            (
+                f"{name} does not begin with one of {', '.join(f'{scheme}://' for scheme in schemes)}.",
+                f"For example {name}={schemes[0]}://localhost/.",
+            )
+        )
         return None
     return text
 
@@ -62,7 +78,12 @@ def number(name: str, default: int, least: int) -> int:
     if not text:
         return default
     if not (text.isascii() and text.isdigit() and len(text) <= 9) or int(text) < least:
-        PROBLEMS.append((f"{name} is {text[:40]!r}, which is no whole number from {least} on.", f"For example {name}={default}."))
+        PROBLEMS.append(
+            (
+                f"{name} is {text[:40]!r}, which is no whole number from {least} on.",
+                f"For example {name}={default}.",
+            )
+        )
         return default
     return int(text)
 
@@ -80,7 +101,9 @@ def secret_key(beside: Path) -> str:
     fresh = get_random_secret_key()
     try:
         # Exclusive creation: of two processes that start at once, the second reads what the first wrote.
-        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as kept:
+        with os.fdopen(
+            os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii"
+        ) as kept:
             kept.write(fresh)
     except FileExistsError:
         return file.read_text(encoding="ascii").strip() or fresh

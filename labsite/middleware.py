@@ -23,7 +23,10 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'self'",
     )
 )
-"""Nothing is loaded from, or sent to, another address. A view that needs another policy sets the header itself."""
+"""Nothing is loaded from, or sent to, another address.
+
+A view that needs another policy sets the header itself.
+"""
 
 _HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
@@ -52,7 +55,9 @@ class SecurityHeaders:
         for name, value in _HEADERS.items():
             response.headers.setdefault(name, value)
         if settings.SECURE_HSTS_SECONDS:
-            response.headers.setdefault("Strict-Transport-Security", f"max-age={settings.SECURE_HSTS_SECONDS}")
+            response.headers.setdefault(
+                "Strict-Transport-Security", f"max-age={settings.SECURE_HSTS_SECONDS}"
+            )
         return response
 
 

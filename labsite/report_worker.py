@@ -1,8 +1,9 @@
 """Making one report in the worker: replay, trace, Spark; and its row kept up to date meanwhile.
 
-Rules: the row is written every second by one thread, so that a dead worker shows by its silence and a cancel is heard
-wherever the work stands; an error reaches the row in words and the log with its traceback. While the database is away the work
-goes on, and what came of it is written when it is back. Imported by the worker only.
+Rules: the row is written every second by one thread, so that a dead worker shows by its silence and a cancel
+is heard wherever the work stands; an error reaches the row in words and the log with its traceback. While the
+database is away the work goes on, and what came of it is written when it is back. Imported by the worker
+only.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ WRITE_EVERY_S = 1.0
 REPLAY_SLICE_EVENTS = 20_000
 
 DATABASE_WAIT_S, DATABASE_PAUSE_S = 600.0, 2.0
-"""How long a report that begins or is over waits for a database that is away, and how often it is tried; the files stay in any case."""
+"""How long a report that begins or is over waits for a database that is away, and how often it is tried;
+the files stay in any case.
+"""
 
 
 class Stopped(Exception):
@@ -102,10 +105,18 @@ class Row:
             told, self._told = self._told, {}
         try:
             close_old_connections()
-            if not heard_from(self.report, told) or self.report.mine().values_list("cancel_wanted", flat=True).first():
+            if (
+                not heard_from(self.report, told)
+                or self.report.mine().values_list("cancel_wanted", flat=True).first()
+            ):
                 self._cancel.set()
         except db.Error as error:
-            log.warning("The progress of report %s cannot be written: %s: %s", self.report.pk, type(error).__name__, error)
+            log.warning(
+                "The progress of report %s cannot be written: %s: %s",
+                self.report.pk,
+                type(error).__name__,
+                error,
+            )
             with self._lock:
                 self._told = {**told, **self._told}
 
@@ -152,22 +163,39 @@ def _ended(report: Report, row: Row) -> dict[str, Any]:
     except Cancelled:
         remove_files(report)
         if row.stopping.is_set():
-            return failed | {"error": "The worker was stopped while it made this report.", "hint": "Start it again, then try again."}
+            return failed | {
+                "error": "The worker was stopped while it made this report.",
+                "hint": "Start it again, then try again.",
+            }
         return {"state": Report.State.CANCELLED}
     except JavaMissing as error:
         log.error("Report %s cannot be made: %s", report.pk, error)
-        return failed | {"error": "This report needs Java, and the worker has none that Spark can use.", "hint": str(error)}
+        return failed | {
+            "error": "This report needs Java, and the worker has none that Spark can use.",
+            "hint": str(error),
+        }
     except (TraceFileError, ScenarioError) as error:
         log.exception("Report %s: its inputs cannot be used", report.pk)
-        return failed | {"error": f"The run cannot be read: {error}", "hint": "It may have been made by another version. Ask for a new report in a new lab."}
+        return failed | {
+            "error": f"The run cannot be read: {error}",
+            "hint": "It may have been made by another version. Ask for a new report in a new lab.",
+        }
     except Exception as error:
         # The one place that meets whatever Spark and its JVM may raise: the row must not stay "running".
         log.exception("Report %s failed", report.pk)
         _forget_broken_session()
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             remove_files(report)
-            return failed | {"error": "The report could not be made: there is no room left for its files.", "hint": "Try again when the site's operator has made room; `manage.py clean` removes old reports."}
-        return failed | {"error": f"The report could not be made: internal error ({type(error).__name__}).", "hint": "Try again. The worker's log says more."}
+            return failed | {
+                "error": "The report could not be made: there is no room left for its files.",
+                "hint": (
+                    "Try again when the site's operator has made room; `manage.py clean` removes old reports."
+                ),
+            }
+        return failed | {
+            "error": f"The report could not be made: internal error ({type(error).__name__}).",
+            "hint": "Try again. The worker's log says more.",
+        }
 
 
 def _work(report: Report, row: Row) -> list[dict[str, Any]]:
@@ -182,12 +210,20 @@ def _work(report: Report, row: Row) -> list[dict[str, Any]]:
 
     made = FailoverReport(spark, [trace], report.folder, row, replay_url_of(report)).make()
     names = ("subscription", "from", "to", "mode", "at_us", "duplicates", "redeliveries", "stranded", "lost")
-    groups = [{"group": group["name"], **{name: group[name] for name in ("duplicates", "redeliveries", "lost")}} for run in made["runs"] for group in run["groups"]]
-    return [{name: failover[name] for name in names} for run in made["runs"] for failover in run["failovers"]] + groups
+    groups = [
+        {"group": group["name"], **{name: group[name] for name in ("duplicates", "redeliveries", "lost")}}
+        for run in made["runs"]
+        for group in run["groups"]
+    ]
+    return [
+        {name: failover[name] for name in names} for run in made["runs"] for failover in run["failovers"]
+    ] + groups
 
 
 def replay_url_of(report: Report) -> str | None:
-    """The address of the report's replay at the site that was asked for it: its page is opened from a disk, too. None when the site is not known."""
+    """The address of the report's replay at the site that was asked for it: its page is opened from a
+    disk, too. None when the site is not known.
+    """
     return f"{report.site}{reverse('reports:replay', args=[report.pk])}" if report.site else None
 
 
@@ -200,13 +236,21 @@ def _replayed(report: Report, row: Row, path: Path) -> Path:
         world.schedule_logged(entry)
     while world.advance(until_us, REPLAY_SLICE_EVENTS):
         row.go_on()
-    meta = {"engine_version": ENGINE_VERSION, "scenario": scenario.canonical_text, "seed": report.seed, "commands": report.commands, "until_us": world.now_us}
+    meta = {
+        "engine_version": ENGINE_VERSION,
+        "scenario": scenario.canonical_text,
+        "seed": report.seed,
+        "commands": report.commands,
+        "until_us": world.now_us,
+    }
     write_trace(path, world.trace, meta)
     return path
 
 
 def _forget_broken_session() -> None:
-    """A session whose JVM is gone is of no use to the next report: end the worker, whoever keeps it running starts another."""
+    """A session whose JVM is gone is of no use to the next report: end the worker, whoever keeps it
+    running starts another.
+    """
     from pyspark.sql import SparkSession
 
     spark = SparkSession.getActiveSession()
@@ -220,7 +264,9 @@ def _forget_broken_session() -> None:
 
 
 class _StopsWith:
-    """While a report is made, a signal that stops the worker also cancels the report, so the worker ends within seconds."""
+    """While a report is made, a signal that stops the worker also cancels the report, so the worker ends
+    within seconds.
+    """
 
     def __init__(self, row: Row) -> None:
         self.row = row

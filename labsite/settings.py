@@ -1,12 +1,17 @@
-"""Django's settings. Everything a deployment changes comes from the environment; with nothing set it works on this machine.
+"""Django's settings.
+
+Everything a deployment changes comes from the environment; with nothing set it works on this machine.
 
 DATABASE_URL   default: SQLite in var/lab.sqlite3; postgres://user:password@host/name
-REDIS_URL      default: none, one server process; redis://host:6379/0 lets several processes serve the same labs
+REDIS_URL      default: none, one server process; redis://host:6379/0 lets several processes serve the same
+labs
 SECRET_KEY     default: made once and kept in var/secret-key
 ALLOWED_HOSTS  default: localhost,127.0.0.1,[::1]; comma-separated host names
-TRUSTED_ORIGINS  default: none beside the site's own; comma-separated, as https://lab.example.org, for a proxy that changes Host
-TRUSTED_PROXIES  default: none; comma-separated addresses or networks of proxies whose X-Forwarded-For names the visitor that quotas count for
-SECURE         1 when the site is reached by https only: secure cookies and HSTS
+TRUSTED_ORIGINS  default: none beside the site's own; comma-separated, as https://lab.example.org, for a proxy
+that changes Host
+TRUSTED_PROXIES  default: none; comma-separated addresses or networks of proxies whose X-Forwarded-For names
+the visitor that quotas count for SECURE         1 when the site is reached by https only: secure cookies and
+HSTS
 FAILOVER_LAB_DATA  default: var/ beside this folder; where the database file, the key and reports are kept
 DEBUG          1 shows tracebacks in the browser and reloads static files
 """
@@ -71,12 +76,21 @@ DATABASES = {"default": database.settings_of(DATABASE_URL or f"sqlite:///{DATA_D
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LAB_MEMORY_MB = environment.number("LAB_MEMORY_MB", 2048, 1)
-"""What the labs of one server process may take, estimated. The default leaves half of a 4 GiB server to everything else."""
+"""What the labs of one server process may take, estimated.
+
+The default leaves half of a 4 GiB server to everything else.
+"""
 
 REDIS_URL = environment.address("REDIS_URL", ("redis", "rediss", "unix"))
 if REDIS_URL:
-    # Publish/subscribe rather than the list layer: a frame is wanted now or never, and nothing is dropped silently at 100.
-    CHANNEL_LAYERS = {"default": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [REDIS_URL], "prefix": "failover-lab"}}}
+    # Publish/subscribe rather than the list layer: a frame is wanted now or never, and nothing is dropped
+    # silently at 100.
+    CHANNEL_LAYERS = {
+        "default": {
+            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+            "CONFIG": {"hosts": [REDIS_URL], "prefix": "failover-lab"},
+        }
+    }
 else:
     CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 
@@ -98,7 +112,8 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 SECURE_HSTS_SECONDS = 31_536_000 if SECURE else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE else None
-DATA_UPLOAD_MAX_MEMORY_SIZE = FILE_UPLOAD_MAX_MEMORY_SIZE = LARGEST_BODY_BYTES  # longer ones end in labsite.bodies; these stay in memory
+# longer ones end in labsite.bodies; these stay in memory
+DATA_UPLOAD_MAX_MEMORY_SIZE = FILE_UPLOAD_MAX_MEMORY_SIZE = LARGEST_BODY_BYTES
 
 LOGGING = {
     "version": 1,

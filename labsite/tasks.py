@@ -1,7 +1,8 @@
 """What the task worker does for the site (`python manage.py db_worker`).
 
-Rules: this module is imported by the web process, which never waits for a JVM: everything heavy is imported inside the
-function. The worker keeps one warm Spark session; a report's row is written by its own attempt only.
+Rules: this module is imported by the web process, which never waits for a JVM: everything heavy is imported
+inside the function. The worker keeps one warm Spark session; a report's row is written by its own attempt
+only.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ log = logging.getLogger("labsite.reports")
 def make_failover_report(report_id: str, attempt: int) -> str:
     """Make the report whose turn it is; returns how it ended.
 
-    Each queued report has a task, but tasks come in the order of asking: which report is made is decided here, in turns among
-    addresses, so that thirty reports of one visitor do not hold up another's.
+    Each queued report has a task, but tasks come in the order of asking: which report is made is decided
+    here, in turns among addresses, so that thirty reports of one visitor do not hold up another's.
     """
     from labsite.report_worker import make_report
     from visualizer.reports.models import next_report

@@ -1,4 +1,7 @@
-"""Failover Lab's engine: a deterministic simulator of geo-replicated messaging. `docs/front-door.md` describes this door."""
+"""Failover Lab's engine: a deterministic simulator of geo-replicated messaging.
+
+`docs/front-door.md` describes this door.
+"""
 
 from simulator.admin import TOOLS, AdminError
 from simulator.protocols import tables_of

@@ -1,8 +1,8 @@
 """One branch of a lab's history: its trace, its checkpoints and its command log.
 
-Rules: checkpoints are taken only at the branch's front, at the end of an instant; the next one waits until it costs at
-most a tenth of the rows since the last. Before its cut a branch uses its parent's checkpoints: such a state is `adopted`,
-that is, given this branch's growing columns, which begin with the same values.
+Rules: checkpoints are taken only at the branch's front, at the end of an instant; the next one waits until it
+costs at most a tenth of the rows since the last. Before its cut a branch uses its parent's checkpoints: such
+a state is `adopted`, that is, given this branch's growing columns, which begin with the same values.
 """
 
 from __future__ import annotations
@@ -20,12 +20,16 @@ BY_HAND = "run_by_hand"
 """The queue's method for commands given by hand: another future drops those that are not yet due."""
 
 CHECKPOINT_ROWS_MIN = 16_384
-"""Rows between checkpoints at least: about 60 ms to run again, and a run of the hardest mix spends 2 % of its time on them."""
+"""Rows between checkpoints at least: about 60 ms to run again, and a run of the hardest mix spends 2 % of
+its time on them.
+"""
 ROW_BYTES = 40
 """What a row costs in memory, packed; a checkpoint may cost a tenth of that for each row since the last."""
 
 TABLES_BYTES_PER_ROW = 40
-"""Tables of messages and entries, which each branch has of its own, and the live state: about 350 bytes a message, of nine rows."""
+"""Tables of messages and entries, which each branch has of its own, and the live state: about 350 bytes a
+message, of nine rows.
+"""
 BRANCH_BYTES = 1_000_000
 """What a branch costs whatever it holds: clusters, clients, views."""
 
@@ -40,7 +44,9 @@ class Checkpoint:
 class Branch:
     """A line of history. `parent` and `cut_us` say where it left another one, `command` by which command."""
 
-    def __init__(self, number: int, runtime: System, parent: Branch | None = None, command: dict | None = None) -> None:
+    def __init__(
+        self, number: int, runtime: System, parent: Branch | None = None, command: dict | None = None
+    ) -> None:
         self.number = number
         self.parent = parent
         self.cut_us = runtime.now_us if parent else 0
@@ -65,7 +71,11 @@ class Branch:
         """Take a checkpoint when enough rows have come since the last."""
         last = self.checkpoints[-1]
         rows = runtime.seq - last.seq
-        if rows >= CHECKPOINT_ROWS_MIN and rows * ROW_BYTES >= 10 * len(last.saved) and runtime.now_us > last.at_us:
+        if (
+            rows >= CHECKPOINT_ROWS_MIN
+            and rows * ROW_BYTES >= 10 * len(last.saved)
+            and runtime.now_us > last.at_us
+        ):
             self.save(runtime)
 
     def nearest_us(self, at_us: int) -> int:
@@ -80,7 +90,9 @@ class Branch:
         return self.parent._nearest(at_us)
 
     def load(self, at_us: int) -> System:
-        """The last state at or before an instant, with the commands given by hand since then on its calendar."""
+        """The last state at or before an instant, with the commands given by hand since then on its
+        calendar.
+        """
         owner, checkpoint = self._nearest(at_us)
         runtime = owner.shared.load(checkpoint.saved)
         runtime.write_to(self.trace, checkpoint.seq)
@@ -99,7 +111,13 @@ class Branch:
     def describe(self) -> dict:
         """What the page lists."""
         parent = self.parent.number if self.parent is not None else None
-        return {"number": self.number, "parent": parent, "at_us": self.cut_us, "command": self.command, "furthest_us": self.furthest_us}
+        return {
+            "number": self.number,
+            "parent": parent,
+            "at_us": self.cut_us,
+            "command": self.command,
+            "furthest_us": self.furthest_us,
+        }
 
 
 def memory_bytes(branches: list[Branch]) -> int:
@@ -108,7 +126,12 @@ def memory_bytes(branches: list[Branch]) -> int:
     own_bytes = 0
     for branch in branches:
         blocks.update(branch.trace.block_sizes())
-        own_bytes += BRANCH_BYTES + branch.trace.open_bytes + branch.checkpoint_bytes + TABLES_BYTES_PER_ROW * branch.trace.length
+        own_bytes += (
+            BRANCH_BYTES
+            + branch.trace.open_bytes
+            + branch.checkpoint_bytes
+            + TABLES_BYTES_PER_ROW * branch.trace.length
+        )
     return sum(blocks.values()) + own_bytes
 
 

@@ -1,8 +1,9 @@
 """Checkpoints: the live state as bytes, without what a branch shares.
 
-Rules: append-only things (trace, logs' records, messages, markers) and what never changes (scenario, samplers) are kept
-once per branch and named by number; the rest is pickled, which copies an object graph in C faster than any copy written
-here in Python would, keeps every field, and leaves bytes that nothing can change. Checkpoints never leave the process.
+Rules: append-only things (trace, logs' records, messages, markers) and what never changes (scenario,
+samplers) are kept once per branch and named by number; the rest is pickled, which copies an object graph in C
+faster than any copy written here in Python would, keeps every field, and leaves bytes that nothing can
+change. Checkpoints never leave the process.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One run under every strategy: the same seed, publishes, faults and move, side by side.
 
-Rules: a strategy changes what subscriptions ask for and nothing else (`scenarios/strategies.py`). Page, command line and
-report use these very functions, so their figures agree. Each run is a world of its own.
+Rules: a strategy changes what subscriptions ask for and nothing else (`scenarios/strategies.py`). Page,
+command line and report use these very functions, so their figures agree. Each run is a world of its own.
 """
 
 from __future__ import annotations
@@ -13,13 +13,31 @@ from simulator.counting.followed import Followed, follow
 from simulator.counting.read import History
 from simulator.counting.windows import Window, windows_of
 from simulator.scenarios.model import Scenario
-from simulator.scenarios.strategies import STRATEGIES, STRATEGY_NAMES, Strategy, obeyed, strategy_named, under, with_strategy
+from simulator.scenarios.strategies import (
+    STRATEGIES,
+    STRATEGY_NAMES,
+    Strategy,
+    obeyed,
+    strategy_named,
+    under,
+    with_strategy,
+)
 from simulator.trace.trace import Trace
 from simulator.variants import CommandLog, Variant
 from simulator.what_if import Rerun
 from simulator.world import World
 
-__all__ = ["STRATEGIES", "STRATEGY_NAMES", "Strategy", "column", "costs", "result", "strategy_named", "strategy_runs", "under"]
+__all__ = [
+    "STRATEGIES",
+    "STRATEGY_NAMES",
+    "Strategy",
+    "column",
+    "costs",
+    "result",
+    "strategy_named",
+    "strategy_runs",
+    "under",
+]
 
 MESSAGES_MOST = 10_000
 """Messages that a column draws: six numbers each, for three columns under a megabyte."""
@@ -33,17 +51,39 @@ _TRAVELLING = ("snapshot_request", "snapshot_response", "subscription_update")
 def strategy_runs(scenario: Scenario, commands: CommandLog = ()) -> list[Variant]:
     """The inputs of one run for each strategy, in the order of `STRATEGIES`."""
     return [
-        Variant(strategy.name, strategy.title, under(scenario, strategy), [with_strategy(entry["do"], entry, strategy) for entry in commands if obeyed(entry["do"], strategy)])
+        Variant(
+            strategy.name,
+            strategy.title,
+            under(scenario, strategy),
+            [
+                with_strategy(entry["do"], entry, strategy)
+                for entry in commands
+                if obeyed(entry["do"], strategy)
+            ],
+        )
         for strategy in STRATEGIES
-    ]  # fmt: skip
+    ]
 
 
 def costs(world: World) -> dict[str, int]:
-    """What telling took: markers as stored entries and bytes in all logs, requests and their bytes on the links."""
+    """What telling took: markers as stored entries and bytes in all logs, requests and their bytes on the
+    links.
+    """
     trace = world.trace
-    sizes = [trace.row(seq)["size_bytes"] for seq in trace.seqs(0, world.seq, types=("marker.written", "marker.stored"), limit=None)]
-    requests = [trace.row(seq)["size_bytes"] for seq in trace.seqs(0, world.seq, types=("acknowledgements.sent",), limit=None)]
-    return {"marker_entries": len(sizes), "marker_bytes": sum(sizes), "requests": len(requests), "request_bytes": sum(requests)}
+    sizes = [
+        trace.row(seq)["size_bytes"]
+        for seq in trace.seqs(0, world.seq, types=("marker.written", "marker.stored"), limit=None)
+    ]
+    requests = [
+        trace.row(seq)["size_bytes"]
+        for seq in trace.seqs(0, world.seq, types=("acknowledgements.sent",), limit=None)
+    ]
+    return {
+        "marker_entries": len(sizes),
+        "marker_bytes": sum(sizes),
+        "requests": len(requests),
+        "request_bytes": sum(requests),
+    }
 
 
 def result(strategy: str, world: World) -> dict[str, Any]:
@@ -54,26 +94,39 @@ def result(strategy: str, world: World) -> dict[str, Any]:
 
 
 def column(rerun: Rerun) -> dict[str, Any]:
-    """What a page draws of one strategy's finished run: its `result`, and each failover's messages and what travelled meanwhile."""
+    """What a page draws of one strategy's finished run: its `result`, and each failover's messages and
+    what travelled meanwhile.
+    """
     world = rerun.world
     facts = Facts(History(world.trace), world.scenario)
     told = result(rerun.variant.key, world)
     windows = windows_of(facts)
     told["followed"] = [_followed(world.trace, facts, window) for window in windows]
     told["until_us"] = world.now_us
-    told["text"] = None if rerun.variant.commands else rerun.variant.scenario.canonical_text  # with commands by hand it is not the whole run
+    # with commands by hand it is not the whole run
+    told["text"] = None if rerun.variant.commands else rerun.variant.scenario.canonical_text
     return told
 
 
 def _followed(trace: Trace, facts: Facts, window: Window) -> dict[str, Any]:
     followed = follow(facts, window, MESSAGES_MOST)
-    closed_us = trace.at_us(window.closed_seq) if window.closed_seq < len(trace) else None  # None: open to the end
+    # None: open to the end
+    closed_us = trace.at_us(window.closed_seq) if window.closed_seq < len(trace) else None
     where = {
-        "subscription": facts.name(window.subscription), "from": facts.name(window.source), "to": facts.name(window.target),
-        "mode": facts.name(window.mode), "at_us": window.opened_us, "closed_us": closed_us,
-    }  # fmt: skip
+        "subscription": facts.name(window.subscription),
+        "from": facts.name(window.source),
+        "to": facts.name(window.target),
+        "mode": facts.name(window.mode),
+        "at_us": window.opened_us,
+        "closed_us": closed_us,
+    }
     messages = None if followed is None else _packed(followed)
-    return {**where, "messages": messages, "passages": _passages(trace, facts, window), "faults": _faults(trace)}
+    return {
+        **where,
+        "messages": messages,
+        "passages": _passages(trace, facts, window),
+        "faults": _faults(trace),
+    }
 
 
 def _packed(followed: Followed) -> dict[str, Any]:
@@ -81,10 +134,23 @@ def _packed(followed: Followed) -> dict[str, Any]:
 
 
 def _passages(trace: Trace, facts: Facts, window: Window) -> list[dict[str, Any]]:
-    """Markers and requests between the two clusters: kind, from, left_us, arrived_us (null: not by the end), lost."""
-    clusters, topics = {facts.name(window.source), facts.name(window.target)}, {facts.name(topic) for topic in facts.topics_of(window.subscription)}
+    """Markers and requests between the two clusters: kind, from, left_us, arrived_us (null: not by the
+    end), lost.
+    """
+    clusters, topics = (
+        {facts.name(window.source), facts.name(window.target)},
+        {facts.name(topic) for topic in facts.topics_of(window.subscription)},
+    )
     found: dict[tuple[str, int], dict[str, Any]] = {}
-    types = ("marker.written", "marker.stored", "marker.lost", "marker.dropped", "acknowledgements.sent", "acknowledgements.applied", "acknowledgements.lost")
+    types = (
+        "marker.written",
+        "marker.stored",
+        "marker.lost",
+        "marker.dropped",
+        "acknowledgements.sent",
+        "acknowledgements.applied",
+        "acknowledgements.lost",
+    )
     for seq in trace.seqs(0, len(trace), types=types, limit=None):
         row = trace.row(seq)
         if row["topic"] not in topics or row["cluster"] not in clusters or len(found) >= PASSAGES_MOST:
@@ -100,20 +166,38 @@ def _leaves(found: dict, row: dict[str, Any], seq: int, clusters: set[str], subs
     marker = row["type"] == "marker.written"
     kind = row["reason"] if marker else "request"
     to = next(iter(sorted(clusters - {row["cluster"]}))) if row.get("peer") is None else row["peer"]
-    if to not in clusters or (marker and kind not in _TRAVELLING) or row.get("subscription", subscription) not in (None, subscription):
+    if (
+        to not in clusters
+        or (marker and kind not in _TRAVELLING)
+        or row.get("subscription", subscription) not in (None, subscription)
+    ):
         return
-    found[("marker", row["marker"]) if marker else ("request", seq)] = {"kind": kind, "from": row["cluster"], "left_us": row["at_us"], "arrived_us": None, "lost": False}
+    found[("marker", row["marker"]) if marker else ("request", seq)] = {
+        "kind": kind,
+        "from": row["cluster"],
+        "left_us": row["at_us"],
+        "arrived_us": None,
+        "lost": False,
+    }
 
 
 def _ends(found: dict, row: dict[str, Any]) -> None:
-    passage = found.get(("marker", row["marker"]) if row["type"].startswith("marker.") else ("request", row["evidence_seq"]))
+    passage = found.get(
+        ("marker", row["marker"]) if row["type"].startswith("marker.") else ("request", row["evidence_seq"])
+    )
     if passage is None or passage["arrived_us"] is not None:
         return
     if row["type"] == "marker.stored" and row["cluster"] == passage["from"]:
         return
-    passage["arrived_us"], passage["lost"] = row["at_us"], row["type"] not in ("marker.stored", "acknowledgements.applied")
+    passage["arrived_us"], passage["lost"] = (
+        row["at_us"],
+        row["type"] not in ("marker.stored", "acknowledgements.applied"),
+    )
 
 
 def _faults(trace: Trace) -> list[dict[str, Any]]:
     rows = (trace.row(seq) for seq in trace.seqs(0, len(trace), types=_FAULTS, limit=None))
-    return [{"type": row["type"], "cluster": row["cluster"], "peer": row.get("peer"), "at_us": row["at_us"]} for row in rows]
+    return [
+        {"type": row["type"], "cluster": row["cluster"], "peer": row.get("peer"), "at_us": row["at_us"]}
+        for row in rows
+    ]

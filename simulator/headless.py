@@ -1,8 +1,10 @@
-"""A run without a page: what `manage.py simulate`, `admin` and `scenarios` do, and what a script or notebook may call.
+"""A run without a page: what `manage.py simulate`, `admin` and `scenarios` do, and what a script or
+notebook may call.
 
-Rules: the exit codes are a contract (0 fine, 1 a check was violated, 2 bad input; 3, an internal error, is what the command makes of
-any other exception); the answer goes to `out` and nothing else does; progress and complaints go to `err`. The run is cut
-into slices for the progress bar only, which does not change a byte of it.
+Rules: the exit codes are a contract (0 fine, 1 a check was violated, 2 bad input; 3, an internal error, is
+what the command makes of any other exception); the answer goes to `out` and nothing else does; progress and
+complaints go to `err`. The run is cut into slices for the progress bar only, which does not change a byte of
+it.
 """
 
 from __future__ import annotations
@@ -31,14 +33,27 @@ BAR_CHARACTERS = 40
 
 
 def simulate(
-    scenario: str, out: TextIO, err: TextIO, *, seed: int | None = None, until: str | None = None,
-    sets: Sequence[str] = (), trace_path: str | None = None, as_json: bool = False, progress: bool = False,
+    scenario: str,
+    out: TextIO,
+    err: TextIO,
+    *,
+    seed: int | None = None,
+    until: str | None = None,
+    sets: Sequence[str] = (),
+    trace_path: str | None = None,
+    as_json: bool = False,
+    progress: bool = False,
     strategy: str | None = None,
 ) -> int:
-    """Run a scenario (name, file or text), as it is or under a strategy, to its end, print its summary to `out`, write its trace; gives the exit code."""
+    """Run a scenario (name, file or text), as it is or under a strategy, to its end, print its summary to
+    `out`, write its trace; gives the exit code.
+    """
     try:
         until_us, overrides, way, _ = read_all(
-            lambda: _instant(until), lambda: parse_overrides(sets), lambda: strategy and strategy_named(strategy), lambda: _check_trace_path(trace_path)
+            lambda: _instant(until),
+            lambda: parse_overrides(sets),
+            lambda: strategy and strategy_named(strategy),
+            lambda: _check_trace_path(trace_path),
         )
         loaded = load_scenario(scenario, seed=seed, until_us=until_us, overrides=overrides)
         loaded = loaded if way is None else under(loaded, way)
@@ -55,9 +70,16 @@ def simulate(
         try:
             trace_files().write_trace(trace_path, world.trace, trace_meta(world))
         except OSError as error:
-            unwritten = f"{trace_path}: cannot be written: {error.strerror}; the run is not lost, its summary is told\n"
+            unwritten = (
+                f"{trace_path}: cannot be written: {error.strerror}; the run is not lost, its summary is "
+                f"told\n"
+            )
     broken = broken_expectations(loaded.expect, summary) if _as_written(seed, until, sets) else None
-    out.write(json.dumps(summary, indent=2, ensure_ascii=False) + "\n" if as_json else readable_summary(loaded, summary, broken))
+    out.write(
+        json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
+        if as_json
+        else readable_summary(loaded, summary, broken)
+    )
     if world.limit_reached or unwritten:
         err.write(unwritten or "")
         err.write(f"{world.limit_reached}\n" if world.limit_reached else "")
@@ -66,9 +88,19 @@ def simulate(
 
 
 def compare(
-    scenario: str, out: TextIO, err: TextIO, *, seed: int | None = None, until: str | None = None, sets: Sequence[str] = (), as_json: bool = False, progress: bool = False,
+    scenario: str,
+    out: TextIO,
+    err: TextIO,
+    *,
+    seed: int | None = None,
+    until: str | None = None,
+    sets: Sequence[str] = (),
+    as_json: bool = False,
+    progress: bool = False,
 ) -> int:
-    """Run a scenario under every strategy and print the comparison to `out`: a table, or the scenario's summary as written with `comparison[]`; gives the exit code."""
+    """Run a scenario under every strategy and print the comparison to `out`: a table, or the scenario's
+    summary as written with `comparison[]`; gives the exit code.
+    """
     try:
         until_us, overrides = read_all(lambda: _instant(until), lambda: parse_overrides(sets))
         loaded = load_scenario(scenario, seed=seed, until_us=until_us, overrides=overrides)
@@ -91,15 +123,30 @@ def compare(
         told.append(result(made.key, world))
         if _as_written(seed, until, sets):
             broken[made.key] = broken_expectations(made.scenario.expect, world.summary())
-    out.write(json.dumps({**summary, "comparison": told}, indent=2, ensure_ascii=False) + "\n" if as_json else readable_comparison(loaded, told, broken))
+    out.write(
+        json.dumps({**summary, "comparison": told}, indent=2, ensure_ascii=False) + "\n"
+        if as_json
+        else readable_comparison(loaded, told, broken)
+    )
     return EXIT_VIOLATED if any(entry["violations"] for entry in told) else EXIT_FINE
 
 
 def print_admin(
-    scenario: str, tool: str, out: TextIO, err: TextIO, *, cluster: str, at: str | None = None, topic: str | None = None,
-    seed: int | None = None, sets: Sequence[str] = (), notes: bool = False,
+    scenario: str,
+    tool: str,
+    out: TextIO,
+    err: TextIO,
+    *,
+    cluster: str,
+    at: str | None = None,
+    topic: str | None = None,
+    seed: int | None = None,
+    sets: Sequence[str] = (),
+    notes: bool = False,
 ) -> int:
-    """Run a scenario to an instant (default: its end) and print what an operator's tool says then; gives the exit code."""
+    """Run a scenario to an instant (default: its end) and print what an operator's tool says then; gives
+    the exit code.
+    """
     try:
         loaded = load_scenario(scenario, seed=seed, overrides=parse_overrides(sets))
         at_us = _instant(at, "--at")
@@ -124,12 +171,17 @@ def list_scenarios(out: TextIO, *, as_json: bool = False) -> int:
     """Print the built-in scenarios to `out`."""
     rows = [load_scenario(name) for name in scenario_names()]
     if as_json:
-        shown = [{"name": row.name, "title": row.title, "family": row.family, "watch": row.watch} for row in rows]
+        shown = [
+            {"name": row.name, "title": row.title, "family": row.family, "watch": row.watch} for row in rows
+        ]
         out.write(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
         return EXIT_FINE
     width = max((len(row.name) for row in rows), default=0)
     for row in rows:
-        out.write(f"{row.name:<{width}}  {row.title} [{row.family}]\n{'':<{width}}    {' '.join(row.watch.split())}\n")
+        out.write(
+            f"{row.name:<{width}}  {row.title} [{row.family}]\n{'':<{width}}    "
+            f"{' '.join(row.watch.split())}\n"
+        )
     return EXIT_FINE
 
 
@@ -155,7 +207,11 @@ class _Bar:
         if percent != self._shown:
             self._shown = percent
             filled = BAR_CHARACTERS * percent // 100
-            self._err.write(f"\r{'█' * filled}{'░' * (BAR_CHARACTERS - filled)} {percent:3d} %  {done_us / 1e6:,.1f} s simulated")
+            self._err.write(
+                f"\r{'█' * filled}{'░' * (BAR_CHARACTERS - filled)} {percent:3d} %  "
+                f"{done_us / 1e6:,.1f} s "
+                f"simulated"
+            )
             self._err.flush()
 
     def clear(self) -> None:
@@ -190,13 +246,37 @@ def _check_trace_path(path: str | None) -> None:
     try:
         suffixes = trace_files().SUFFIXES
     except ImportError as error:
-        raise ScenarioError([Problem("--trace", None, None, "", f"pyarrow, which writes trace files, is not installed ({error})", "wait until script/server has installed Spark, or run pip install -r requirements.txt")]) from None
+        raise ScenarioError(
+            [
+                Problem(
+                    "--trace",
+                    None,
+                    None,
+                    "",
+                    f"pyarrow, which writes trace files, is not installed ({error})",
+                    "wait until script/server has installed Spark, or run pip install -r requirements.txt",
+                )
+            ]
+        ) from None
     if not path.endswith(suffixes):
-        raise ScenarioError([Problem(f"--trace {path}", None, None, "", "unknown kind of file", f"name a file that ends in {' or '.join(suffixes)}")])
+        raise ScenarioError(
+            [
+                Problem(
+                    f"--trace {path}",
+                    None,
+                    None,
+                    "",
+                    "unknown kind of file",
+                    f"name a file that ends in {' or '.join(suffixes)}",
+                )
+            ]
+        )
 
 
 def trace_files() -> ModuleType:
-    """`simulator.trace.files`, imported when it is needed: its pyarrow is installed after the site's own packages."""
+    """`simulator.trace.files`, imported when it is needed: its pyarrow is installed after the site's own
+    packages.
+    """
     from simulator.trace import files
 
     return files

@@ -1,7 +1,9 @@
-"""Whole instants only: a command applied in slices, and the way back from an instant that would write more rows than a lab may hold.
+"""Whole instants only: a command applied in slices, and the way back from an instant that would write more
+rows than a lab may hold.
 
-Rules: an instant is finished or undone, however the run is cut. Undone means back at the end of the last complete instant, with
-nothing of the undone one left in trace, logs or tables. Which instant that is depends on the rows alone, never on the slices.
+Rules: an instant is finished or undone, however the run is cut. Undone means back at the end of the last
+complete instant, with nothing of the undone one left in trace, logs or tables. Which instant that is depends
+on the rows alone, never on the slices.
 """
 
 from __future__ import annotations
@@ -38,7 +40,10 @@ class CommandResult:
 
 
 class Undo:
-    """Going back to the state at the end of an instant of a branch; -1 is before the first. With `cut`, what lies beyond is forgotten."""
+    """Going back to the state at the end of an instant of a branch; -1 is before the first.
+
+    With `cut`, what lies beyond is forgotten.
+    """
 
     def __init__(self, branch: Branch, at_us: int, cut: bool) -> None:
         self.at_us, self.cut = at_us, cut
@@ -87,7 +92,11 @@ class Applying:
         world = self.world
         if world.now_us < world.furthest_us or world.seq < len(world.trace):
             if len(world.branches) >= BRANCHES_MAX:
-                raise CommandError("too-many", f"this lab has {BRANCHES_MAX} branches already, the most it may", "go to the end of a branch and play on there, or copy the lab")
+                raise CommandError(
+                    "too-many",
+                    f"this lab has {BRANCHES_MAX} branches already, the most it may",
+                    "go to the end of a branch and play on there, or copy the lab",
+                )
             self._parent = world.begin_branch(normal)
         branch = world.present_branch
         self._full_us, branch.full_us = branch.full_us, None  # what comes after may be less now
@@ -106,9 +115,14 @@ class Applying:
             world.present_branch.command_log.pop()
             world.present_branch.full_us = self._full_us
         self.result = CommandResult(
-            False, "limit", f"{do} would take this lab beyond {rows_max:,} rows, the most it may hold, so it was not carried out",
+            False,
+            "limit",
+            (
+                f"{do} would take this lab beyond {rows_max:,} rows, the most it may hold, so it was not "
+                f"carried out"
+            ),
             "give a smaller count, go back to an earlier instant, or copy the lab",
-        )  # fmt: skip
+        )
         return Undo(world.present_branch, at_us, cut=self._parent is None)
 
 
@@ -129,13 +143,17 @@ class Advancing:
         if full_us is None:
             return None
         return (
-            f"The instant {full_us / 1e6:.6f} s would take this lab beyond {self.rows_max:,} rows, the most it may hold, so it pauses before it. "
+            f"The instant {full_us / 1e6:.6f} s would take this lab beyond {self.rows_max:,} rows, the "
+            f"most it may hold, so it pauses before it. "
             "Go back and play another branch, copy the lab, or open a shorter scenario."
         )
 
     @property
     def whole(self) -> bool:
-        """Whether it stands at the end of an instant. Within one there is nothing to look at, command or save: `advance` first."""
+        """Whether it stands at the end of an instant.
+
+        Within one there is nothing to look at, command or save: `advance` first.
+        """
         return self._undo is None and (self.runtime.whole or self._branch.full_us == 0)
 
     def run(self, until_us: int | None = None) -> None:
@@ -144,8 +162,11 @@ class Advancing:
         while self.advance(until_us, SLICE_EVENTS):
             pass
 
-    def advance(self, until_us: int, events: int = SLICE_EVENTS, pause: Callable[[], bool] | None = None) -> bool:
-        """Run at most about `events` queue events towards `until_us`, perhaps into the middle of an instant (`whole`); True while more is left.
+    def advance(
+        self, until_us: int, events: int = SLICE_EVENTS, pause: Callable[[], bool] | None = None
+    ) -> bool:
+        """Run at most about `events` queue events towards `until_us`, perhaps into the middle of an
+        instant (`whole`); True while more is left.
 
         `pause` is asked before each further instant and stops the run there."""
         if self._undo is not None:
@@ -165,7 +186,9 @@ class Advancing:
         return more
 
     def _undo_instant(self) -> None:
-        """The instant under way would write too many rows: which one that is depends on the rows alone, not on where the run was cut."""
+        """The instant under way would write too many rows: which one that is depends on the rows alone,
+        not on where the run was cut.
+        """
         if self.applying is not None:
             self._undo = self.applying.undo(self.rows_max)
             self.applying = None
@@ -191,7 +214,8 @@ class Advancing:
         if self.runtime.seq == self._branch.trace.length:
             self._branch.furthest_us = max(self._branch.furthest_us, self.runtime.now_us)
             self._branch.save_if_due(self.runtime)
-            if self.unchecked_rows < 2 * BLOCK_ROWS:  # after a very large instant they are read in slices, or when asked for
+            # after a very large instant they are read in slices, or when asked for
+            if self.unchecked_rows < 2 * BLOCK_ROWS:
                 self._branch.checks.read_sealed(self.trace)
             self._keep_forecasts()
 

@@ -1,7 +1,8 @@
 """The checks of one branch, kept up with its trace as it grows.
 
-Rules: whole blocks are read as soon as they are sealed, the open end only when somebody asks; a capture at every block lets a
-new branch go on from there instead of reading the past again. Standing earlier in the branch reads nothing twice.
+Rules: whole blocks are read as soon as they are sealed, the open end only when somebody asks; a capture at
+every block lets a new branch go on from there instead of reading the past again. Standing earlier in the
+branch reads nothing twice.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
-"""The protocols that the lab knows: for each what builds it, counts it, shows it and tells it. The world asks nothing else.
+"""The protocols that the lab knows: for each what builds it, counts it, shows it and tells it.
 
-To add one: a folder beside `simulator/pulsar/` with a `System` of its own, and one entry here (CONTRIBUTING.md, "A protocol").
+The world asks nothing else.
+
+To add one: a folder beside `simulator/pulsar/` with a `System` of its own, and one entry here
+(CONTRIBUTING.md, "A protocol").
 """
 
 from __future__ import annotations
@@ -35,9 +38,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """`build(scenario, seed, trace)` gives a system at instant 0, its calendar filled; `count(trace, scenario, upto_seq)` reads rows only;
-    `view(world)` is the protocol's part of the live state, `flights(system, limit)` what is on the wire and how much on each link;
-    `sections` are its sections of the summary; `changes` are tried one at a time to see what would have helped, and the runs `compared` by that; `tables()` what a page draws of its code and never changes, such as state machines."""
+    """`build(scenario, seed, trace)` gives a system at instant 0, its calendar filled; `count(trace,
+    scenario, upto_seq)` reads rows only; `view(world)` is the protocol's part of the live state,
+    `flights(system, limit)` what is on the wire and how much on each link; `sections` are its sections of
+    the summary; `changes` are tried one at a time to see what would have helped, and the runs `compared`
+    by that; `tables()` what a page draws of its code and never changes, such as state machines.
+    """
 
     build: Callable[[Scenario, int, Trace], System]
     count: Callable[[Trace, Scenario, int | None], CountedRun]
@@ -50,8 +56,25 @@ class Protocol:
 
 
 PROTOCOLS: dict[str, Protocol] = {
-    PULSAR: Protocol(build_pulsar, count_run, pulsar.view, inspection.flights, summary.PULSAR_SECTIONS, PULSAR_CHANGES, PULSAR_COMPARED),
-    EMQX: Protocol(build_emqx, count_groups, emqx.view, emqx_flights, summary.EMQX_SECTIONS, EMQX_CHANGES, EMQX_COMPARED, emqx_tables),
+    PULSAR: Protocol(
+        build_pulsar,
+        count_run,
+        pulsar.view,
+        inspection.flights,
+        summary.PULSAR_SECTIONS,
+        PULSAR_CHANGES,
+        PULSAR_COMPARED,
+    ),
+    EMQX: Protocol(
+        build_emqx,
+        count_groups,
+        emqx.view,
+        emqx_flights,
+        summary.EMQX_SECTIONS,
+        EMQX_CHANGES,
+        EMQX_COMPARED,
+        emqx_tables,
+    ),
 }
 
 

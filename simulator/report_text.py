@@ -12,10 +12,15 @@ _ALWAYS = ("duplicates", "lost")
 
 
 def readable_summary(scenario: Scenario, summary: dict[str, Any], broken: list[str] | None) -> str:
-    """`broken` are the scenario's expectations that were not met; None when the run was not the file's own."""
+    """`broken` are the scenario's expectations that were not met; None when the run was not the file's
+    own.
+    """
     lines = [
         f"{scenario.title} ({scenario.name}), seed {summary['seed']}",
-        f"{seconds(summary['simulated_us'])} simulated, {summary['events']:,} events, trace {summary['trace_sha256'][:16]}…",
+        (
+            f"{seconds(summary['simulated_us'])} simulated, {summary['events']:,} events, trace "
+            f"{summary['trace_sha256'][:16]}…"
+        ),
         "",
         *_topics(summary),
         *_subscriptions(summary),
@@ -27,32 +32,73 @@ def readable_summary(scenario: Scenario, summary: dict[str, Any], broken: list[s
     for failover in summary["failovers"]:
         lines += _failover(failover)
     refused = [command for command in summary["commands"] if not command["ok"]]
-    lines += [f"Refused at {seconds(command['at_us'])}: {command['command']}: {command['error']}; {command['hint']} ({command['code']})" for command in refused]
+    lines += [
+        (
+            f"Refused at {seconds(command['at_us'])}: {command['command']}: {command['error']}; "
+            f"{command['hint']} ({command['code']})"
+        )
+        for command in refused
+    ]
     lines += _verdict(summary, scenario, broken)
     return "\n".join(lines) + "\n"
 
 
 def readable_comparison(scenario: Scenario, told: list[dict[str, Any]], broken: dict[str, list[str]]) -> str:
-    """Each failover under every strategy, then what telling cost. `broken` are the expectations not met, by strategy."""
-    lines = [f"{scenario.title} ({scenario.name}), seed {scenario.seed}: the same run under each strategy", ""]
+    """Each failover under every strategy, then what telling cost.
+
+    `broken` are the expectations not met, by strategy.
+    """
+    lines = [
+        f"{scenario.title} ({scenario.name}), seed {scenario.seed}: the same run under each strategy",
+        "",
+    ]
     for number in range(max(len(entry["failovers"]) for entry in told)):
         found = [entry["failovers"][number] if number < len(entry["failovers"]) else None for entry in told]
         first = next(one for one in found if one)
-        lines.append(f"Failover of {first['subscription']} from {first['from']} to {first['to']} ({first['mode']}) at {seconds(first['at_us'])}")
+        lines.append(
+            f"Failover of {first['subscription']} from {first['from']} to {first['to']} "
+            f"({first['mode']}) "
+            f"at {seconds(first['at_us'])}"
+        )
         causes = [name for name in first["by_cause"] if any(one and one["by_cause"][name] for one in found)]
-        figures = [[name, *(one and one[name] for one in found)] for name in ("duplicates", "redeliveries", "lost", "reordered")]
+        figures = [
+            [name, *(one and one[name] for one in found)]
+            for name in ("duplicates", "redeliveries", "lost", "reordered")
+        ]
         split = [_not_replicated(one) if one else None for one in found]
-        figures[-1:-1] = [[what, *(parts and parts[place][1] for parts in split)] for place, (what, _count) in enumerate(_not_replicated(first))]
+        figures[-1:-1] = [
+            [what, *(parts and parts[place][1] for parts in split)]
+            for place, (what, _count) in enumerate(_not_replicated(first))
+        ]
         figures[1:1] = [[f"  {name}", *(one and one["by_cause"][name] for one in found)] for name in causes]
         lines += table(("", *(entry["strategy"] for entry in told)), figures)
     costs = [[name.replace("_", " "), *(entry["costs"][name] for entry in told)] for name in told[0]["costs"]]
     lines += table(("telling cost", *(entry["strategy"] for entry in told)), costs)
     for entry in told:
-        lines += [f"Refused under {entry['strategy']} at {seconds(one['at_us'])}: {one['command']}: {one['error']}; {one['hint']} ({one['code']})" for one in entry["commands"] if not one["ok"]]
-        lines += [f"VIOLATED under {entry['strategy']} at {seconds(found['at_us'])}: {found['claim']}: {found['reason']}" for found in entry["violations"]]
-        lines += [f"NOT AS EXPECTED under {entry['strategy']}: {sentence}" for sentence in broken.get(entry["strategy"], ())]
+        lines += [
+            (
+                f"Refused under {entry['strategy']} at {seconds(one['at_us'])}: {one['command']}: "
+                f"{one['error']}; {one['hint']} ({one['code']})"
+            )
+            for one in entry["commands"]
+            if not one["ok"]
+        ]
+        lines += [
+            (
+                f"VIOLATED under {entry['strategy']} at {seconds(found['at_us'])}: {found['claim']}: "
+                f"{found['reason']}"
+            )
+            for found in entry["violations"]
+        ]
+        lines += [
+            f"NOT AS EXPECTED under {entry['strategy']}: {sentence}"
+            for sentence in broken.get(entry["strategy"], ())
+        ]
     if broken and not any(broken.values()) and scenario.compare:
-        lines.append(f"All {sum(len(expect) for expect in scenario.compare.values())} expectations of the comparison are met.")
+        lines.append(
+            f"All {sum(len(expect) for expect in scenario.compare.values())} expectations of the "
+            f"comparison are met."
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -64,12 +110,18 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
     """Columns as wide as their widest cell: numbers to the right, words to the left."""
     if not rows:
         return []
-    cells = [[f"{cell:,}" if type(cell) is int else "-" if cell is None else str(cell) for cell in row] for row in rows]
+    cells = [
+        [f"{cell:,}" if type(cell) is int else "-" if cell is None else str(cell) for cell in row]
+        for row in rows
+    ]
     widths = [max(len(line[column]) for line in [list(heads), *cells]) for column in range(len(heads))]
     right = [all(type(row[column]) is int for row in rows) for column in range(len(heads))]
 
     def line(texts: Sequence[str]) -> str:
-        padded = (text.rjust(width) if to_right else text.ljust(width) for text, width, to_right in zip(texts, widths, right, strict=True))
+        padded = (
+            text.rjust(width) if to_right else text.ljust(width)
+            for text, width, to_right in zip(texts, widths, right, strict=True)
+        )
         return "  ".join(padded).rstrip()
 
     return [line(heads), *(line(row) for row in cells), ""]
@@ -77,7 +129,14 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
 
 def _topics(summary: dict[str, Any]) -> list[str]:
     rows = [
-        [cluster, topic, found["last_position"], found["entries"], found["messages"], sum(found["markers"].values())]
+        [
+            cluster,
+            topic,
+            found["last_position"],
+            found["entries"],
+            found["messages"],
+            sum(found["markers"].values()),
+        ]
         for cluster, values in summary["clusters"].items()
         for topic, found in values["topics"].items()
     ]
@@ -86,41 +145,100 @@ def _topics(summary: dict[str, Any]) -> list[str]:
 
 def _subscriptions(summary: dict[str, Any]) -> list[str]:
     rows = [
-        [name, cluster, found["mark_delete"], _short(found["individually_deleted"]), found["delivered"], found["acknowledged"],
-         found["repeated"], found["backlog"]]
+        [
+            name,
+            cluster,
+            found["mark_delete"],
+            _short(found["individually_deleted"]),
+            found["delivered"],
+            found["acknowledged"],
+            found["repeated"],
+            found["backlog"],
+        ]
         for name, clusters in summary["subscriptions"].items()
         for cluster, found in clusters.items()
     ]
-    return table(("subscription", "cluster", "mark-delete", "individually deleted", "delivered", "acknowledged", "repeated", "backlog"), rows)
+    return table(
+        (
+            "subscription",
+            "cluster",
+            "mark-delete",
+            "individually deleted",
+            "delivered",
+            "acknowledged",
+            "repeated",
+            "backlog",
+        ),
+        rows,
+    )
 
 
 def _brokers(summary: dict[str, Any]) -> list[str]:
     rows = [
-        [name, ", ".join(found["topics"]), found["dispatches"], f"{found['busy_millionths'] / 10_000:.1f} %", f"{found['bytes_out_per_s_max'] / 1e6:,.3f}",
-         found["queued"], seconds(found["queued_us_max"])]
+        [
+            name,
+            ", ".join(found["topics"]),
+            found["dispatches"],
+            f"{found['busy_millionths'] / 10_000:.1f} %",
+            f"{found['bytes_out_per_s_max'] / 1e6:,.3f}",
+            found["queued"],
+            seconds(found["queued_us_max"]),
+        ]
         for name, found in summary["brokers"].items()
-    ]  # fmt: skip
+    ]
     return table(("broker", "topics", "dispatches", "busy", "MB/s at most", "queued", "longest queue"), rows)
 
 
 def _replicators(summary: dict[str, Any]) -> list[str]:
     """Those that something keeps from replicating at the end."""
     rows = [
-        [f"{source} -> {target}", topic, one["state"], one["replication_backlog"], one["delay_s"], one["retries"], one["last_error"]]
-        for source, targets in summary["replicators"].items() for target, topics in targets.items() for topic, one in topics.items() if one["last_error"]
-    ]  # fmt: skip
+        [
+            f"{source} -> {target}",
+            topic,
+            one["state"],
+            one["replication_backlog"],
+            one["delay_s"],
+            one["retries"],
+            one["last_error"],
+        ]
+        for source, targets in summary["replicators"].items()
+        for target, topics in targets.items()
+        for topic, one in topics.items()
+        if one["last_error"]
+    ]
     return table(("does not replicate", "topic", "state", "backlog", "delay s", "retries", "because"), rows)
 
 
 def _latencies(summary: dict[str, Any]) -> list[str]:
     """Of audiences, and of subscriptions on declared brokers."""
-    found = [(name, f"{one['connected']:,} of {one['subscriptions']:,}", seconds(one["connect_us"]), one["latency"]) for name, one in summary["audiences"].items()]
-    found += [(name, None, None, one) for name, clusters in summary["latency"].items() for one in clusters.values()]
+    found = [
+        (
+            name,
+            f"{one['connected']:,} of {one['subscriptions']:,}",
+            seconds(one["connect_us"]),
+            one["latency"],
+        )
+        for name, one in summary["audiences"].items()
+    ]
+    found += [
+        (name, None, None, one) for name, clusters in summary["latency"].items() for one in clusters.values()
+    ]
     rows = [
-        [name, connected, after, one["delivered"], *(None if one[key] is None else f"{one[key] / 1e6:,.6f}" for key in ("mean_us", "p50_us", "p99_us", "max_us"))]
+        [
+            name,
+            connected,
+            after,
+            one["delivered"],
+            *(
+                None if one[key] is None else f"{one[key] / 1e6:,.6f}"
+                for key in ("mean_us", "p50_us", "p99_us", "max_us")
+            ),
+        ]
         for name, connected, after, one in found
     ]
-    return table(("latency of", "connected", "all after", "delivered", "mean, s", "p50", "p99", "greatest"), rows)
+    return table(
+        ("latency of", "connected", "all after", "delivered", "mean, s", "p50", "p99", "greatest"), rows
+    )
 
 
 def _short(text: str | None) -> str:
@@ -128,27 +246,48 @@ def _short(text: str | None) -> str:
 
 
 def _snapshots(summary: dict[str, Any]) -> list[str]:
-    rows = [[cluster, *(found[name] for name in ("requested", "completed", "timed_out", "pending"))] for cluster, found in summary["snapshots"].items()]
+    rows = [
+        [cluster, *(found[name] for name in ("requested", "completed", "timed_out", "pending"))]
+        for cluster, found in summary["snapshots"].items()
+    ]
     return table(("snapshots of", "requested", "completed", "timed out", "pending"), rows)
 
 
 def _not_replicated(failover: dict[str, Any]) -> list[tuple[str, int]]:
     """`stranded` of a failover in its two parts, each with words for it."""
     unread = failover["stranded_unprocessed"]
-    return [("not replicated (already processed)", failover["stranded"] - unread), ("not replicated (unread)", unread)]
+    return [
+        ("not replicated (already processed)", failover["stranded"] - unread),
+        ("not replicated (unread)", unread),
+    ]
 
 
 def _failover(failover: dict[str, Any]) -> Iterator[str]:
-    yield f"Failover of {failover['subscription']} from {failover['from']} to {failover['to']} ({failover['mode']}) at {seconds(failover['at_us'])}"
-    figures = [f"{failover[name]:,} {name}" for name in _FAILOVER_FIGURES if failover[name] or name in _ALWAYS]
-    figures += [f"{count:,} {'message' if count == 1 else 'messages'} {what}" for what, count in _not_replicated(failover) if count]
+    yield (
+        f"Failover of {failover['subscription']} from {failover['from']} to {failover['to']} "
+        f"({failover['mode']}) at {seconds(failover['at_us'])}"
+    )
+    figures = [
+        f"{failover[name]:,} {name}" for name in _FAILOVER_FIGURES if failover[name] or name in _ALWAYS
+    ]
+    figures += [
+        f"{count:,} {'message' if count == 1 else 'messages'} {what}"
+        for what, count in _not_replicated(failover)
+        if count
+    ]
     yield f"  {', '.join(figures)}"
     for title, causes in (("duplicates", failover["by_cause"]), ("lost", failover["lost_by_cause"])):
         shown = ", ".join(f"{count:,} {cause}" for cause, count in causes.items() if count)
         if shown:
             yield f"  {title} by cause: {shown}"
-    outage = "nothing delivered there" if failover["outage_us"] is None else f"outage {seconds(failover['outage_us'])}"
-    drained = "not within the window" if failover["drained_us"] is None else f"at {seconds(failover['drained_us'])}"
+    outage = (
+        "nothing delivered there"
+        if failover["outage_us"] is None
+        else f"outage {seconds(failover['outage_us'])}"
+    )
+    drained = (
+        "not within the window" if failover["drained_us"] is None else f"at {seconds(failover['drained_us'])}"
+    )
     yield f"  {outage}, backlog of the failover acked: {drained}"
     window = failover["dedup_window"]
     yield f"  an idempotent consumer must remember {window['messages']:,} ids, {seconds(window['us'])}"
@@ -157,7 +296,10 @@ def _failover(failover: dict[str, Any]) -> Iterator[str]:
 
 def _verdict(summary: dict[str, Any], scenario: Scenario, broken: list[str] | None) -> Iterator[str]:
     for violation in summary["violations"]:
-        yield f"VIOLATED at {seconds(violation['at_us'])} (row {violation['seq']}): {violation['claim']}: {violation['reason']}"
+        yield (
+            f"VIOLATED at {seconds(violation['at_us'])} (row {violation['seq']}): {violation['claim']}: "
+            f"{violation['reason']}"
+        )
     if not summary["violations"]:
         yield "No check was violated."
     if broken is not None and scenario.expect:

@@ -1,8 +1,8 @@
 """Stepping through a run by rows that pass a filter.
 
-Rules: a world stands at the end of an instant, so a step ends where the found row's instant ends. Filters: "everything",
-"control" (the default: markers, snapshots, cursors, faults, failovers), {"message": [producer, sequence id]},
-{"subscription": name}.
+Rules: a world stands at the end of an instant, so a step ends where the found row's instant ends. Filters:
+"everything", "control" (the default: markers, snapshots, cursors, faults, failovers), {"message": [producer,
+sequence id]}, {"subscription": name}.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The summary of a run up to now: what `simulate --json` prints (contracts/summary.md). Names are only ever added."""
+"""The summary of a run up to now: what `simulate --json` prints (contracts/summary.md).
+
+Names are only ever added.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,15 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simulator.counting import SubscriptionCounts, failover_summary, subscription_summary
-from simulator.summaries import acknowledgement_sync, audiences, brokers, creation, groups, shadows, start_checks
+from simulator.summaries import (
+    acknowledgement_sync,
+    audiences,
+    brokers,
+    creation,
+    groups,
+    shadows,
+    start_checks,
+)
 from simulator.summaries.migration import lookup, migrations
 
 if TYPE_CHECKING:
@@ -59,7 +70,9 @@ def summarise(world: World) -> dict[str, Any]:
 def failovers_of(world: World, counted: CountedRun) -> list[dict]:
     """`failovers[]`, each with what was foretold at its instant."""
     forecasts = [failover.window.forecast for failover in world.runtime.failovers]
-    return [failover_summary(one, forecast) for one, forecast in zip(counted.failovers, forecasts, strict=True)]
+    return [
+        failover_summary(one, forecast) for one, forecast in zip(counted.failovers, forecasts, strict=True)
+    ]
 
 
 def _clusters(world: World) -> dict[str, Any]:
@@ -80,7 +93,8 @@ def _topics(runtime: Runtime, cluster: str) -> dict[str, Any]:
         else:
             result.setdefault(topic.base, {}).setdefault("partitions", {})[name] = _log(topic)
     for found in result.values():
-        if "partitions" in found and "entries" not in found:  # a plain topic may stand beside logs that are named like its partitions
+        # a plain topic may stand beside logs that are named like its partitions
+        if "partitions" in found and "entries" not in found:
             parts = list(found["partitions"].values())
             markers = {marker: sum(part["markers"][marker] for part in parts) for marker in MARKER_COUNTS}
             sums = {key: sum(part[key] for part in parts) for key in ("entries", "messages", "marker_bytes")}
@@ -103,14 +117,21 @@ def _clusters_of(runtime: Runtime, name: str, counted: CountedRun) -> dict[str, 
     base = runtime.subscriptions[name].topic
     result = {}
     for cluster in runtime.cluster_names:
-        topics = [t for t in runtime.clusters[cluster].topics.values() if t.base == base and name in t.subscriptions]
+        topics = [
+            t for t in runtime.clusters[cluster].topics.values() if t.base == base and name in t.subscriptions
+        ]
         if topics:
             result[cluster] = _one_cluster(runtime, name, cluster, base, topics, counted)
     return result
 
 
-def _one_cluster(runtime: Runtime, name: str, cluster: str, base: str, topics: list[Topic], counted: CountedRun) -> dict[str, Any]:
-    parts = {t.name: _one_topic(t.subscriptions[name], counted.partitions.get((name, cluster, t.name))) for t in topics}
+def _one_cluster(
+    runtime: Runtime, name: str, cluster: str, base: str, topics: list[Topic], counted: CountedRun
+) -> dict[str, Any]:
+    parts = {
+        t.name: _one_topic(t.subscriptions[name], counted.partitions.get((name, cluster, t.name)))
+        for t in topics
+    }
     if list(parts) == [base]:
         return parts[base]
     first = next(iter(parts.values()))
@@ -132,10 +153,19 @@ def _one_topic(subscription: Subscription, counted: SubscriptionCounts | None) -
 
 
 def _snapshots(world: World) -> dict[str, dict[str, int]]:
-    """Counted in the trace, for a controller's own counters die with it. A second round is not a second snapshot."""
-    events = {"requested": "snapshot.requested", "completed": "snapshot.completed", "timed_out": "snapshot.timed-out"}
+    """Counted in the trace, for a controller's own counters die with it.
+
+    A second round is not a second snapshot.
+    """
+    events = {
+        "requested": "snapshot.requested",
+        "completed": "snapshot.completed",
+        "timed_out": "snapshot.timed-out",
+    }
     runtime = world.runtime
-    result = {name: {"requested": 0, "completed": 0, "timed_out": 0, "pending": 0} for name in runtime.cluster_names}
+    result = {
+        name: {"requested": 0, "completed": 0, "timed_out": 0, "pending": 0} for name in runtime.cluster_names
+    }
     for key, event in events.items():
         for seq in world.trace.seqs(0, world.seq, types=(event,)):
             row = world.trace.row(seq)
@@ -147,7 +177,12 @@ def _snapshots(world: World) -> dict[str, dict[str, int]]:
     return result
 
 
-PULSAR_SECTIONS: dict[str, Callable[[World], Any]] = {"clusters": _clusters, "subscriptions": _subscriptions, "snapshots": _snapshots, **SECTIONS}
+PULSAR_SECTIONS: dict[str, Callable[[World], Any]] = {
+    "clusters": _clusters,
+    "subscriptions": _subscriptions,
+    "snapshots": _snapshots,
+    **SECTIONS,
+}
 
 EMQX_SECTIONS: dict[str, Callable[[World], Any]] = {"groups": groups.groups}
 

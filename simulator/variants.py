@@ -1,7 +1,7 @@
 """The variants of a run: as it was, and with each change that its protocol knows and that makes sense for it.
 
-Rules: a variant is inputs only (scenario and command log), so it can be run, saved and linked like any run; whether a
-change makes sense is read from those inputs, never from the outcome.
+Rules: a variant is inputs only (scenario and command log), so it can be run, saved and linked like any run;
+whether a change makes sense is read from those inputs, never from the outcome.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ __all__ = ["CommandLog", "Variant", "variants"]
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One changed run: `key` for links, `name` in words, its scenario (with its canonical text) and command log."""
+    """One changed run: `key` for links, `name` in words, its scenario (with its canonical text) and
+    command log.
+    """
 
     key: str
     name: str

@@ -1,8 +1,8 @@
 """What would have helped: the same seed and the same failure, run again with one thing changed at a time.
 
-Rules: the first variant is the run as it was; the others are told as differences to it. Page and report use these very
-functions, so their figures agree. What is changed and compared is the protocol's own (`changes.py` and `compared.py` in its
-folder). A rerun is a world of its own: nothing that is shown elsewhere moves.
+Rules: the first variant is the run as it was; the others are told as differences to it. Page and report use
+these very functions, so their figures agree. What is changed and compared is the protocol's own (`changes.py`
+and `compared.py` in its folder). A rerun is a world of its own: nothing that is shown elsewhere moves.
 """
 
 from __future__ import annotations
@@ -34,18 +34,32 @@ class Rerun:
     def outcome(self) -> dict[str, Any]:
         """{"key", "name", "cases": figures of each failover or group, as in the summary, "digest"}."""
         cases = protocol_of(self.variant.scenario).compared.cases(self.world)
-        return {"key": self.variant.key, "name": self.variant.name, "cases": cases, "digest": self.world.digest()}
+        return {
+            "key": self.variant.key,
+            "name": self.variant.name,
+            "cases": cases,
+            "digest": self.world.digest(),
+        }
 
 
 def looks(scenario: Scenario) -> dict[str, Any]:
-    """How a table of reruns looks: `noun` of what is compared, `columns` in order (name, title, unit `count` or `us`), and what to say where there is `nothing` to compare."""
+    """How a table of reruns looks: `noun` of what is compared, `columns` in order (name, title, unit
+    `count` or `us`), and what to say where there is `nothing` to compare.
+    """
     compared = protocol_of(scenario).compared
-    return {"noun": compared.noun, "columns": [figure.column() for figure in compared.figures], "nothing": compared.nothing}
+    return {
+        "noun": compared.noun,
+        "columns": [figure.column() for figure in compared.figures],
+        "nothing": compared.nothing,
+    }
 
 
 def beside(scenario: Scenario, outcomes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The outcomes, the first being the real one, with their cases in the order of its cases: each with its `label` and `at_us`, `figures` (null where it did not come about), and what
-    the change did: `difference` in words, `harm` (a list of integers, small is good; null where nobody can say), `helps`, and what it `assumes` that was not so (null for advice that could have been followed)."""
+    """The outcomes, the first being the real one, with their cases in the order of its cases: each with
+    its `label` and `at_us`, `figures` (null where it did not come about), and what the change did:
+    `difference` in words, `harm` (a list of integers, small is good; null where nobody can say), `helps`,
+    and what it `assumes` that was not so (null for advice that could have been followed).
+    """
     compared = protocol_of(scenario).compared
     names = [figure.name for figure in compared.figures]
 
@@ -54,10 +68,22 @@ def beside(scenario: Scenario, outcomes: Sequence[dict[str, Any]]) -> list[dict[
         if other is None:
             return {**place, "figures": None, "difference": compared.missing, "harm": None, "helps": False}
         harm = compared.harm(real, other)
-        return {**place, "figures": {name: other[name] for name in names}, "difference": compared.difference(real, other), "harm": list(harm), "helps": harm < compared.harm(real, real)}
+        return {
+            **place,
+            "figures": {name: other[name] for name in names},
+            "difference": compared.difference(real, other),
+            "harm": list(harm),
+            "helps": harm < compared.harm(real, real),
+        }
 
     real_cases = outcomes[0]["cases"] if outcomes else []
     return [
-        {**{name: outcome[name] for name in ("key", "name", "digest")}, "cases": [told(outcome["key"], real, outcome["cases"][place] if place < len(outcome["cases"]) else None) for place, real in enumerate(real_cases)]}
+        {
+            **{name: outcome[name] for name in ("key", "name", "digest")},
+            "cases": [
+                told(outcome["key"], real, outcome["cases"][place] if place < len(outcome["cases"]) else None)
+                for place, real in enumerate(real_cases)
+            ],
+        }
         for outcome in outcomes
-    ]  # fmt: skip
+    ]

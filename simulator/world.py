@@ -1,7 +1,10 @@
-"""A lab: one scenario, run, looked at, broken, sought to and fro, branched. The simulator's front door (docs/front-door.md).
+"""A lab: one scenario, run, looked at, broken, sought to and fro, branched.
 
-Rules: looking never changes a run. A command takes effect at the end of the present instant; given in the past of its
-branch it begins a new one, and the old one stays. All work can be done in slices of queue events (`advance`, `Seek`).
+The simulator's front door (docs/front-door.md).
+
+Rules: looking never changes a run. A command takes effect at the end of the present instant; given in the
+past of its branch it begins a new one, and the old one stays. All work can be done in slices of queue events
+(`advance`, `Seek`).
 """
 
 from __future__ import annotations
@@ -14,9 +17,9 @@ from simulator import admin, stepping, summary
 from simulator.branch import BY_HAND, Branch, memory_bytes, put_by_hand
 from simulator.checks import Checks
 from simulator.counting.results import CountedRun
-from simulator.instants import SLICE_EVENTS, Advancing, Applying, CommandResult, Seek
-from simulator.pulsar import forecasting
+from simulator.instants import SLICE_EVENTS, Advancing, Applying, CommandResult, Seek, Undo
 from simulator.protocols import protocol_of
+from simulator.pulsar import forecasting
 from simulator.scenarios.commands import normalise_command
 from simulator.scenarios.loader import load_scenario
 from simulator.scenarios.model import Scenario
@@ -27,7 +30,10 @@ from simulator.views.snapshot_rules import snapshot_rules
 
 ENGINE_VERSION = "0.1.0"
 ROWS_MAX = 5_000_000
-"""Rows of a branch: about 200 MB of trace. An instant that would write more is undone, and the lab pauses before it and says so."""
+"""Rows of a branch: about 200 MB of trace.
+
+An instant that would write more is undone, and the lab pauses before it and says so.
+"""
 
 _NO_FORECASTS: tuple[tuple[int, int, int], dict] = ((-1, -1, -1), {})
 """(branch, instant, rows) where they were made, and what was foretold there by (subscription, source)."""
@@ -38,10 +44,15 @@ class _Accepted(Exception):
 
 
 class World(Advancing):
-    """A run that can be looked at, changed and sought in. `rows_max` None lifts the bound (headless runs). Not `begun`, its first
-    instant is still to be run, in slices: `advance(0, …)` until it is `whole`."""
+    """A run that can be looked at, changed and sought in.
 
-    def __init__(self, scenario: Scenario, seed: int | None = None, rows_max: int | None = ROWS_MAX, begun: bool = True) -> None:
+    `rows_max` None lifts the bound (headless runs). Not `begun`, its first instant is still to be run, in
+    slices: `advance(0, …)` until it is `whole`.
+    """
+
+    def __init__(
+        self, scenario: Scenario, seed: int | None = None, rows_max: int | None = ROWS_MAX, begun: bool = True
+    ) -> None:
         self.scenario = scenario
         self.seed = scenario.seed if seed is None else seed
         self.rows_max = rows_max
@@ -53,28 +64,50 @@ class World(Advancing):
         self.applying: Applying | None = None
         self._counted: CountedRun | None = None
         self._counted_whole: tuple[int, CountedRun] | None = None  # (branch, what it holds)
-        self._foretold: dict[tuple[int, int], dict] = {}  # (branch, seq of a failover): the forecast at its instant
+        # (branch, seq of a failover): the forecast at its instant
+        self._foretold: dict[tuple[int, int], dict] = {}
         self._forecasts = _NO_FORECASTS
-        self._judged_seq = 0  # where `violations_until` read up to: nearly always what the next frame asks for again
+        # where `violations_until` read up to: nearly always what the next frame asks for again
+        self._judged_seq = 0
         if begun:
             self._finish_instant()
 
     # --- opening
 
     @classmethod
-    def from_scenario(cls, scenario: Scenario, seed: int | None = None, rows_max: int | None = ROWS_MAX, begun: bool = True) -> World:
+    def from_scenario(
+        cls, scenario: Scenario, seed: int | None = None, rows_max: int | None = ROWS_MAX, begun: bool = True
+    ) -> World:
         """A world at instant 0."""
         return cls(scenario, seed, rows_max, begun)
 
     @classmethod
-    def open(cls, scenario: str | Path, seed: int | None = None, settings: dict[str, Any] | None = None, rows_max: int | None = ROWS_MAX) -> World:
-        """A world from a scenario's name, file or text; `settings` are dotted paths to values. Raises ScenarioError."""
+    def open(
+        cls,
+        scenario: str | Path,
+        seed: int | None = None,
+        settings: dict[str, Any] | None = None,
+        rows_max: int | None = ROWS_MAX,
+    ) -> World:
+        """A world from a scenario's name, file or text; `settings` are dotted paths to values.
+
+        Raises ScenarioError.
+        """
         overrides = [(path, str(value)) for path, value in (settings or {}).items()]
         return cls(load_scenario(scenario, seed=seed, overrides=overrides), None, rows_max)
 
     @classmethod
-    def replay(cls, scenario: Scenario, seed: int, command_log: list[dict], until_us: int, rows_max: int | None = ROWS_MAX) -> World:
-        """The run that a command log describes, at `until_us`: the same bytes as the run that wrote the log."""
+    def replay(
+        cls,
+        scenario: Scenario,
+        seed: int,
+        command_log: list[dict],
+        until_us: int,
+        rows_max: int | None = ROWS_MAX,
+    ) -> World:
+        """The run that a command log describes, at `until_us`: the same bytes as the run that wrote the
+        log.
+        """
         world = cls(scenario, seed, rows_max)
         for entry in command_log:
             world.schedule_logged(entry)
@@ -90,7 +123,9 @@ class World(Advancing):
 
     @property
     def memory_bytes(self) -> int:
-        """An estimate of what it keeps in memory: rows, checkpoints, tables; what branches share is counted once."""
+        """An estimate of what it keeps in memory: rows, checkpoints, tables; what branches share is
+        counted once.
+        """
         return memory_bytes(self._branches)
 
     @property
@@ -136,7 +171,9 @@ class World(Advancing):
         return [dict(entry) for entry in self._branch.command_log]
 
     def _keep_forecasts(self) -> None:
-        """What was foretold at each failover so far: the state that knows it is left behind when somebody goes back."""
+        """What was foretold at each failover so far: the state that knows it is left behind when somebody
+        goes back.
+        """
         for failover in self.runtime.failovers:
             self._foretold[self.branch, failover.seq] = failover.window.forecast
 
@@ -153,11 +190,15 @@ class World(Advancing):
             pass
 
     def step(self, filter: str | dict | None = None) -> dict | None:
-        """Go to the end of the instant of the next row that passes; None when none comes within a minute of simulated time."""
+        """Go to the end of the instant of the next row that passes; None when none comes within a minute
+        of simulated time.
+        """
         return stepping.step(self, filter)
 
     def step_back(self, filter: str | dict | None = None) -> dict | None:
-        """Go to the end of the last instant, before the present row's, that holds a row that passes; None at the start."""
+        """Go to the end of the last instant, before the present row's, that holds a row that passes; None
+        at the start.
+        """
         return stepping.step_back(self, filter)
 
     def switch_branch(self, number: int) -> None:
@@ -185,7 +226,12 @@ class World(Advancing):
         """An independent world at the same instant; the past is shared, the future its own."""
         self._finish_instant()
         other = World.__new__(World)
-        other.scenario, other.seed, other.rows_max, other.protocol = self.scenario, self.seed, self.rows_max, self.protocol
+        other.scenario, other.seed, other.rows_max, other.protocol = (
+            self.scenario,
+            self.seed,
+            self.rows_max,
+            self.protocol,
+        )
         other._counted = other._counted_whole = other._undo = other.applying = None
         other._branches, other._foretold, other._forecasts = [], {}, _NO_FORECASTS
         other.runtime = self._branch.shared.load(self._branch.shared.save(self.runtime))
@@ -242,7 +288,9 @@ class World(Advancing):
             raise _Accepted
 
         try:
-            self.runtime.handlers[normal["do"]](self.runtime, {name: value for name, value in normal.items() if name != "do"}, begin)
+            self.runtime.handlers[normal["do"]](
+                self.runtime, {name: value for name, value in normal.items() if name != "do"}, begin
+            )
         except _Accepted:
             return normal
         raise AssertionError(f"{normal['do']} neither began nor refused")
@@ -261,12 +309,17 @@ class World(Advancing):
 
     def counted_whole(self) -> CountedRun:
         """Everything counted in all that this branch has been run to, wherever the world stands now."""
-        if self._counted_whole is None or (self._counted_whole[0], self._counted_whole[1].upto_seq) != (self.branch, len(self.trace)):
+        if self._counted_whole is None or (self._counted_whole[0], self._counted_whole[1].upto_seq) != (
+            self.branch,
+            len(self.trace),
+        ):
             self._counted_whole = (self.branch, self.protocol.count(self.trace, self.scenario, None))
         return self._counted_whole[1]
 
     def foretold(self, opened_seq: int) -> dict[str, int]:
-        """The forecast at the instant of a failover of this branch, by the seq of its `failover.started` row."""
+        """The forecast at the instant of a failover of this branch, by the seq of its `failover.started`
+        row.
+        """
         return self._foretold[self.branch, opened_seq]
 
     @property
@@ -284,7 +337,10 @@ class World(Advancing):
         return self._branch.checks.violations(self.trace, self.seq)
 
     def violations_until(self, at_us: int) -> list:
-        """Broken invariants up to the end of an instant, at the latest now. Rows after it stay unread, which is what saves time."""
+        """Broken invariants up to the end of an instant, at the latest now.
+
+        Rows after it stay unread, which is what saves time.
+        """
         self._judged_seq = self.trace.first_after(at_us, self._judged_seq)
         return self._branch.checks.violations(self.trace, min(self.seq, self._judged_seq))
 
@@ -293,9 +349,18 @@ class World(Advancing):
         return [*self.violations, *Checks(self.scenario).check_counts(failovers)]
 
     def live_failovers(self) -> list[dict]:
-        """The cheap figures of `failovers[]` so far, kept by the engine as it delivers; the summary has all, from the rows."""
+        """The cheap figures of `failovers[]` so far, kept by the engine as it delivers; the summary has
+        all, from the rows.
+        """
         return [
-            {"subscription": one.subscription, "from": one.source, "to": one.target, "mode": one.mode, "at_us": one.at_us, **one.window.figures()}
+            {
+                "subscription": one.subscription,
+                "from": one.source,
+                "to": one.target,
+                "mode": one.mode,
+                "at_us": one.at_us,
+                **one.window.figures(),
+            }
             for one in self.runtime.failovers
         ]
 
@@ -309,7 +374,9 @@ class World(Advancing):
         return [dict(result) for result in self.runtime.command_results]
 
     def forecast(self, subscription: str, source: str | None = None) -> dict[str, dict[str, int]]:
-        """What each remote that consumers could move to would bring if `source` (default: where the consumers are) failed now; kept while the world stands."""
+        """What each remote that consumers could move to would bring if `source` (default: where the
+        consumers are) failed now; kept while the world stands.
+        """
         here = (self.branch, self.now_us, self.seq)
         if self._forecasts[0] != here:
             self._forecasts = (here, {})
@@ -317,7 +384,11 @@ class World(Advancing):
         known = self._forecasts[1]
         if (subscription, source) not in known:
             found = forecasting.forecast(self.runtime, subscription, source)
-            known[subscription, source] = {remote: figures for remote, figures in found.items() if forecasting.is_target(self.runtime, subscription, remote)}
+            known[subscription, source] = {
+                remote: figures
+                for remote, figures in found.items()
+                if forecasting.is_target(self.runtime, subscription, remote)
+            }
         return known[subscription, source]
 
     def sync_lag(self, subscription: str) -> dict[str, int]:
@@ -325,8 +396,14 @@ class World(Advancing):
         return forecasting.sync_lag(self.runtime, subscription)
 
     def snapshot_rules(self, topic: str) -> dict[str, dict]:
-        """By cluster that has the topic: which of the tick's rules stops a snapshot now, in words, and what would let it go on."""
-        return {name: snapshot_rules(self.runtime, name, topic) for name in self.runtime.cluster_names if topic in self.runtime.clusters[name].topics}
+        """By cluster that has the topic: which of the tick's rules stops a snapshot now, in words, and
+        what would let it go on.
+        """
+        return {
+            name: snapshot_rules(self.runtime, name, topic)
+            for name in self.runtime.cluster_names
+            if topic in self.runtime.clusters[name].topics
+        }
 
     def view(self, judged_us: int | None = None) -> dict:
         """The live state for the page. Claims are judged up to now, or up to the instant `judged_us`."""
@@ -349,7 +426,9 @@ class World(Advancing):
         return inspection.marker(self, number)
 
     def begin_admin(self, tool: str, cluster: str, topic: str | None = None) -> Iterator[None]:
-        """What an operator's tool prints now, in pieces: yields between them, returns the answer (docs/admin.md). Raises AdminError."""
+        """What an operator's tool prints now, in pieces: yields between them, returns the answer
+        (docs/admin.md). Raises AdminError.
+        """
         return admin.ask(self.runtime, tool, cluster, topic)
 
     def admin(self, tool: str, cluster: str, topic: str | None = None) -> dict:

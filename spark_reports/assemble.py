@@ -20,7 +20,9 @@ STORIES_MOST = 3
 KEYS_MOST = 8
 
 
-def runs_of(inputs: Sequence[TraceInput], scenarios: Sequence[Any], counting: Counting) -> list[dict[str, Any]]:
+def runs_of(
+    inputs: Sequence[TraceInput], scenarios: Sequence[Any], counting: Counting
+) -> list[dict[str, Any]]:
     """One object a trace, with its failovers' figures and examples without words."""
     figures, subscriptions = counting.figures(), counting.subscription_figures()
     examples: dict[tuple[int, int], dict[str, Any]] = defaultdict(dict)
@@ -35,7 +37,13 @@ def runs_of(inputs: Sequence[TraceInput], scenarios: Sequence[Any], counting: Co
         for number, failover in enumerate(failovers):
             key = (entry.run, failover["failover_seq"])
             failover.update(number=number, examples=examples.get(key, {}), by_origin=by_origin.get(key, {}))
-        told.append({**run_of(entry, scenario), "failovers": failovers, "subscriptions": subscriptions.get(entry.run, {})})
+        told.append(
+            {
+                **run_of(entry, scenario),
+                "failovers": failovers,
+                "subscriptions": subscriptions.get(entry.run, {}),
+            }
+        )
     return told
 
 
@@ -43,17 +51,43 @@ def run_of(entry: TraceInput, scenario: Any) -> dict[str, Any]:
     """One object of one trace, with nothing counted yet."""
     meta = entry.meta
     return {
-        "run": entry.run, "file": entry.path.name, "protocol": scenario.protocol, "scenario": scenario.name, "title": scenario.title, "seed": meta["seed"], "until_us": meta["until_us"],
-        "engine_version": meta["engine_version"], "trace_sha256": meta["trace_sha256"], "rows": meta["rows"], "commands": meta["commands"], "scenario_text": meta["scenario"],
-        "clusters": sorted(scenario.clusters), "failovers": [], "groups": [], "subscriptions": {}, "snapshots": {}, "markers": [], "replay_url": meta.get("replay_url"),
-    }  # fmt: skip
+        "run": entry.run,
+        "file": entry.path.name,
+        "protocol": scenario.protocol,
+        "scenario": scenario.name,
+        "title": scenario.title,
+        "seed": meta["seed"],
+        "until_us": meta["until_us"],
+        "engine_version": meta["engine_version"],
+        "trace_sha256": meta["trace_sha256"],
+        "rows": meta["rows"],
+        "commands": meta["commands"],
+        "scenario_text": meta["scenario"],
+        "clusters": sorted(scenario.clusters),
+        "failovers": [],
+        "groups": [],
+        "subscriptions": {},
+        "snapshots": {},
+        "markers": [],
+        "replay_url": meta.get("replay_url"),
+    }
 
 
 def _example(row: Any) -> dict[str, Any]:
     return {
-        "producer": row.producer, "sequence_id": row.sequence_id, "topic": row.topic, "client": row.client, "x": row.ack_cluster, "origin": row.origin, "key": row.key,
-        "seq": row.seq, "at_us": row.at_us, "ack_seq": row.ack_seq, "ack_us": row.ack_us, "evidence_seq": row.evidence_seq,
-    }  # fmt: skip
+        "producer": row.producer,
+        "sequence_id": row.sequence_id,
+        "topic": row.topic,
+        "client": row.client,
+        "x": row.ack_cluster,
+        "origin": row.origin,
+        "key": row.key,
+        "seq": row.seq,
+        "at_us": row.at_us,
+        "ack_seq": row.ack_seq,
+        "ack_us": row.ack_us,
+        "evidence_seq": row.evidence_seq,
+    }
 
 
 def add_protocol(runs: list[dict[str, Any]], totals: list[Any], before: list[Any], costs: list[Any]) -> None:
@@ -62,16 +96,35 @@ def add_protocol(runs: list[dict[str, Any]], totals: list[Any], before: list[Any
     for run in runs:
         run["snapshots"], run["markers"] = {}, []
     for row in sorted(totals, key=lambda row: (row.run, row.cluster)):
-        by_run[row.run]["snapshots"][row.cluster] = {name: value for name, value in row.asDict().items() if name not in ("run", "cluster")}
+        by_run[row.run]["snapshots"][row.cluster] = {
+            name: value for name, value in row.asDict().items() if name not in ("run", "cluster")
+        }
     for row in sorted(costs, key=lambda row: (row.run, row.cluster, row.kind)):
-        by_run[row.run]["markers"].append({name: row[name] for name in ("cluster", "kind", "entries", "size_bytes")})
+        by_run[row.run]["markers"].append(
+            {name: row[name] for name in ("cluster", "kind", "entries", "size_bytes")}
+        )
     for run in runs:
         run["marker_share"] = _share(run["markers"])
         for failover in run["failovers"]:
-            mine = [row for row in before if (row.run, row.failover_seq) == (run["run"], failover["failover_seq"])]
-            names = ("topic", "snapshot", "asked_us", "completed_us", "taken_us", "ended", "used_us", "evicted_us", "applied_us")
+            mine = [
+                row for row in before if (row.run, row.failover_seq) == (run["run"], failover["failover_seq"])
+            ]
+            names = (
+                "topic",
+                "snapshot",
+                "asked_us",
+                "completed_us",
+                "taken_us",
+                "ended",
+                "used_us",
+                "evicted_us",
+                "applied_us",
+            )
             failover["snapshots"] = [
-                {**{name: row[name] for name in names}, "place": None if row.ledger is None else row.ledger * LEDGER_STEP + row.entry}
+                {
+                    **{name: row[name] for name in names},
+                    "place": None if row.ledger is None else row.ledger * LEDGER_STEP + row.entry,
+                }
                 for row in sorted(mine, key=lambda row: (row.asked_us, row.snapshot))
             ]
             failover["snapshot_totals"] = run["snapshots"].get(failover["from"])
@@ -90,18 +143,34 @@ def add_people(told: Told, consumers: list[Any], keys: list[Any]) -> None:
     for run, failover in told:
         key = (run["run"], failover["failover_seq"])
         failover["consumers"] = [
-            {name: row[name] for name in ("client", "delivered", "acknowledged", "in_hand", "slowest_us", "came_twice")}
-            for row in sorted((row for row in consumers if (row.run, row.failover_seq) == key), key=lambda row: row.client or "")
+            {
+                name: row[name]
+                for name in ("client", "delivered", "acknowledged", "in_hand", "slowest_us", "came_twice")
+            }
+            for row in sorted(
+                (row for row in consumers if (row.run, row.failover_seq) == key),
+                key=lambda row: row.client or "",
+            )
         ]
         mine = [row for row in keys if (row.run, row.failover_seq) == key]
         failover["worst_keys"] = [
-            {"producer": row.producer, "key": row.key, "duplicates": row.duplicates, "reordered": row.reordered, "last": row.last.asDict()}
-            for row in sorted(mine, key=lambda row: (-row.duplicates, row.producer, -1 if row.key is None else row.key))
+            {
+                "producer": row.producer,
+                "key": row.key,
+                "duplicates": row.duplicates,
+                "reordered": row.reordered,
+                "last": row.last.asDict(),
+            }
+            for row in sorted(
+                mine, key=lambda row: (-row.duplicates, row.producer, -1 if row.key is None else row.key)
+            )
         ]
 
 
 def chosen_messages(told: Told) -> tuple[list[tuple], list[tuple]]:
-    """The messages whose stories are told, (run, producer, sequence_id), and the single rows that examples rest on, (run, seq)."""
+    """The messages whose stories are told, (run, producer, sequence_id), and the single rows that examples
+    rest on, (run, seq).
+    """
     messages, seqs = set(), set()
     for run, failover in told:
         for entry in failover["worst_keys"][:STORIES_MOST]:
@@ -113,15 +182,24 @@ def chosen_messages(told: Told) -> tuple[list[tuple], list[tuple]]:
 
 
 def add_stories(told: Told, rows: list[Any]) -> None:
-    """Rows in words' reach: each example's evidence, and each chosen message from its publish to its last delivery."""
-    by_seq = {(row.run, row.seq): {name: value for name, value in row.asDict().items() if value is not None} for row in rows}
+    """Rows in words' reach: each example's evidence, and each chosen message from its publish to its last
+    delivery.
+    """
+    by_seq = {
+        (row.run, row.seq): {name: value for name, value in row.asDict().items() if value is not None}
+        for row in rows
+    }
     for run, failover in told:
         for example in failover["examples"].values():
             example["evidence"] = by_seq.get((run["run"], example["evidence_seq"]))
-        failover["stories"] = [_story(run["run"], failover, entry, by_seq) for entry in failover["worst_keys"][:STORIES_MOST]]
+        failover["stories"] = [
+            _story(run["run"], failover, entry, by_seq) for entry in failover["worst_keys"][:STORIES_MOST]
+        ]
 
 
-def _story(run: int, failover: dict[str, Any], entry: dict[str, Any], by_seq: dict[tuple[int, int], dict[str, Any]]) -> dict[str, Any]:
+def _story(
+    run: int, failover: dict[str, Any], entry: dict[str, Any], by_seq: dict[tuple[int, int], dict[str, Any]]
+) -> dict[str, Any]:
     last = entry["last"]
     marks = {last["evidence_seq"], failover["failover_seq"]}
     lines = []
@@ -130,4 +208,11 @@ def _story(run: int, failover: dict[str, Any], entry: dict[str, Any], by_seq: di
         other_subscription = row.get("subscription") not in (None, failover["subscription"])
         if number == run and seq <= last["seq"] and (seq in marks or own) and not other_subscription:
             lines.append(row)
-    return {"producer": entry["producer"], "sequence_id": last["sequence_id"], "key": entry["key"], "cause": last["cause"], "seq": last["seq"], "rows": lines}
+    return {
+        "producer": entry["producer"],
+        "sequence_id": last["sequence_id"],
+        "key": entry["key"],
+        "cause": last["cause"],
+        "seq": last["seq"],
+        "rows": lines,
+    }

@@ -37,13 +37,37 @@ class Spoken:
 
 def parser() -> argparse.ArgumentParser:
     """The arguments."""
-    top = argparse.ArgumentParser(prog="spark_reports", description="Reports over Failover Lab's trace files, made by Spark.")
+    top = argparse.ArgumentParser(
+        prog="spark_reports", description="Reports over Failover Lab's trace files, made by Spark."
+    )
     jobs = top.add_subparsers(dest="job", required=True)
-    failover = jobs.add_parser("failover", help="every failover judged: duplicates with causes, losses, outage, snapshots, costs")
-    failover.add_argument("--trace", nargs="+", required=True, metavar="PATH", help="trace files (.parquet, .jsonl) or directories of them; one job reads them all")
-    failover.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder for report.html, report.json, figures.csv and deliveries.parquet")
-    failover.add_argument("--master", metavar="URL", help="Spark master (default: SPARK_REMOTE, SPARK_MASTER, what spark-submit chose, or this machine)")
-    failover.add_argument("--compare", action="store_true", help="run a single trace's scenario under each strategy, too (scenarios with `compare` always are)")
+    failover = jobs.add_parser(
+        "failover", help="every failover judged: duplicates with causes, losses, outage, snapshots, costs"
+    )
+    failover.add_argument(
+        "--trace",
+        nargs="+",
+        required=True,
+        metavar="PATH",
+        help="trace files (.parquet, .jsonl) or directories of them; one job reads them all",
+    )
+    failover.add_argument(
+        "--out",
+        required=True,
+        type=Path,
+        metavar="DIR",
+        help="folder for report.html, report.json, figures.csv and deliveries.parquet",
+    )
+    failover.add_argument(
+        "--master",
+        metavar="URL",
+        help="Spark master (default: SPARK_REMOTE, SPARK_MASTER, what spark-submit chose, or this machine)",
+    )
+    failover.add_argument(
+        "--compare",
+        action="store_true",
+        help="run a single trace's scenario under each strategy, too (scenarios with `compare` always are)",
+    )
     failover.add_argument("--quiet", action="store_true", help="no progress on standard error")
     return top
 
@@ -52,7 +76,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a job; returns the exit code."""
     given = parser().parse_args(arguments)
     if given.out.exists() and not given.out.is_dir():
-        print(f"--out {given.out}: is a file; name a folder, which is made where there is none", file=sys.stderr)
+        print(
+            f"--out {given.out}: is a file; name a folder, which is made where there is none", file=sys.stderr
+        )
         return 2
     try:
         rows = sum(entry.meta["rows"] for entry in find_traces(given.trace))
@@ -64,7 +90,11 @@ def main(arguments: list[str] | None = None) -> int:
         return _failover(spark, given)
     except Exception as error:
         said = unreadable(error)
-        print(said or f"A bug in Failover Lab, please report it with the traces and this:\n{traceback.format_exc()}", file=sys.stderr)
+        print(
+            said
+            or f"A bug in Failover Lab, please report it with the traces and this:\n{traceback.format_exc()}",
+            file=sys.stderr,
+        )
         return 2 if said else 3
     finally:
         spark.stop()
@@ -74,15 +104,24 @@ def _failover(spark: object, given: argparse.Namespace) -> int:
     from spark_reports.jobs.failover import FailoverReport
 
     try:
-        report = FailoverReport(spark, given.trace, given.out, Spoken(given.quiet), compare=given.compare).make()
+        report = FailoverReport(
+            spark, given.trace, given.out, Spoken(given.quiet), compare=given.compare
+        ).make()
     except (TraceFileError, ScenarioError) as error:
         print(error, file=sys.stderr)
         return 2
     for run in report["runs"]:
         for failover in run["failovers"]:
-            print(f"{run['scenario']}: {failover['subscription']} {failover['from']} -> {failover['to']}: {failover['duplicates']} twice, "
-                  f"{failover['redeliveries']} redelivered, {failover['stranded']} stranded, {failover['lost']} lost")  # fmt: skip
+            print(
+                f"{run['scenario']}: {failover['subscription']} {failover['from']} -> {failover['to']}: "
+                f"{failover['duplicates']} twice, "
+                f"{failover['redeliveries']} redelivered, {failover['stranded']} stranded, "
+                f"{failover['lost']} lost"
+            )
         for group in run["groups"]:
-            print(f"{run['scenario']}: {group['name']}: {group['duplicates']} deliveries twice, {group['redeliveries']} redelivered, {group['lost']} lost")
+            print(
+                f"{run['scenario']}: {group['name']}: {group['duplicates']} deliveries twice, "
+                f"{group['redeliveries']} redelivered, {group['lost']} lost"
+            )
     print(given.out / "report.html")
     return 0

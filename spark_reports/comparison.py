@@ -1,7 +1,8 @@
-"""The comparison of strategies in a report: the run made again under each, its traces counted by Spark beside the report's own.
+"""The comparison of strategies in a report: the run made again under each, its traces counted by Spark
+beside the report's own.
 
-Rules: the runs are made in the driver, in slices between which a cancel is heard, and only for traces up to `ROWS_MOST` rows;
-what is counted is counted by the same Spark job, from trace files like any other.
+Rules: the runs are made in the driver, in slices between which a cancel is heard, and only for traces up to
+`ROWS_MOST` rows; what is counted is counted by the same Spark job, from trace files like any other.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ FOLDER = "strategies"
 
 
 def wanted(inputs: list[TraceInput], scenarios: list[Any], asked: bool) -> bool:
-    """Whether the report compares: one trace, short enough, whose scenario has a comparison of its own or whose reader asks for one."""
+    """Whether the report compares: one trace, short enough, whose scenario has a comparison of its own or
+    whose reader asks for one.
+    """
     return len(inputs) == 1 and inputs[0].meta["rows"] <= ROWS_MOST and (asked or bool(scenarios[0].compare))
 
 
@@ -43,13 +46,25 @@ def write_traces(entry: TraceInput, folder: Path, go_on: Callable[[], None]) -> 
 
 
 def told(runs: list[dict[str, Any]], requests: dict[int, dict[str, int]]) -> list[dict[str, Any]]:
-    """The section's values: one object a strategy, in their order. `runs` are the strategies' own, `requests` by run."""
+    """The section's values: one object a strategy, in their order.
+
+    `runs` are the strategies' own, `requests` by run.
+    """
     found = []
     for strategy, run in zip(STRATEGIES, runs, strict=True):
         markers = [entry for entry in run["markers"] if entry["kind"] != "message"]
-        found.append({
-            "strategy": strategy.name, "title": strategy.title, "says": strategy.says, "trace_sha256": run["trace_sha256"], "failovers": run["failovers"],
-            "markers": {"entries": sum(entry["entries"] for entry in markers), "bytes": sum(entry["size_bytes"] for entry in markers)},
-            "requests": requests.get(run["run"], {"entries": 0, "bytes": 0}),
-        })  # fmt: skip
+        found.append(
+            {
+                "strategy": strategy.name,
+                "title": strategy.title,
+                "says": strategy.says,
+                "trace_sha256": run["trace_sha256"],
+                "failovers": run["failovers"],
+                "markers": {
+                    "entries": sum(entry["entries"] for entry in markers),
+                    "bytes": sum(entry["size_bytes"] for entry in markers),
+                },
+                "requests": requests.get(run["run"], {"entries": 0, "bytes": 0}),
+            }
+        )
     return found

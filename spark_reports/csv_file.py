@@ -1,7 +1,8 @@
 """CSV as spreadsheets open it: the one writer of the site's CSV files.
 
-Rules: a spreadsheet takes a text that begins with = + - @, a tab or a carriage return for a formula. Scenarios choose such texts (an MQTT
-topic filter may be `=1+1`), so every text cell that begins so, column names included, gets an apostrophe before it. Numbers stay numbers.
+Rules: a spreadsheet takes a text that begins with = + - @, a tab or a carriage return for a formula.
+Scenarios choose such texts (an MQTT topic filter may be `=1+1`), so every text cell that begins so, column
+names included, gets an apostrophe before it. Numbers stay numbers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """From bins to lines: what the driver makes of the few rows that Spark's series have.
 
-Rules: plain values in and out; a curve is a list of [instant in seconds, value], `None` where there is nothing.
+Rules: plain values in and out; a curve is a list of [instant in seconds, value], `None` where there is
+nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def ledger_starts(log_rows: list[Any]) -> dict[tuple[str, str], dict[int, int]]:
 
 
 def ordinal(place: int, starts: dict[int, int]) -> int:
-    """How many entries lie at or below a place; beyond every ledger with entries it is a number past the log's end."""
+    """How many entries lie at or below a place; beyond every ledger with entries it is a number past the
+    log's end.
+    """
     ledger, entries = divmod(place + 1, LEDGER_STEP)  # entry -1 stands for none of its ledger
     if ledger in starts:
         return starts[ledger] + entries
@@ -45,8 +48,12 @@ def ordinal(place: int, starts: dict[int, int]) -> int:
     return min(later) if later else LEDGER_STEP
 
 
-def positions(log_rows: list[Any], mark_rows: list[Any], bin_us: int, bins: int, topics: set[str], subscription: str) -> dict[str, dict[str, list]]:
-    """By cluster the end of the log and the mark-delete as entries over time, summed over the subscription's topics."""
+def positions(
+    log_rows: list[Any], mark_rows: list[Any], bin_us: int, bins: int, topics: set[str], subscription: str
+) -> dict[str, dict[str, list]]:
+    """By cluster the end of the log and the mark-delete as entries over time, summed over the
+    subscription's topics.
+    """
     starts = ledger_starts(log_rows)
     found: dict[str, dict[str, list]] = {}
     for cluster in sorted({row.cluster for row in log_rows if row.topic in topics}):
@@ -55,12 +62,23 @@ def positions(log_rows: list[Any], mark_rows: list[Any], bin_us: int, bins: int,
             where = (cluster, topic)
             if where not in starts:
                 continue
-            told = [(row.bin, starts[where][row.ledger] + row.last_entry + 1) for row in log_rows if (row.cluster, row.topic) == where]
+            told = [
+                (row.bin, starts[where][row.ledger] + row.last_entry + 1)
+                for row in log_rows
+                if (row.cluster, row.topic) == where
+            ]
             end = _filled(told, bins, 0)
-            placed = [(row.bin, _placed(row.mark, starts[where])) for row in mark_rows if (row.cluster, row.topic, row.subscription) == (*where, subscription)]
+            placed = [
+                (row.bin, _placed(row.mark, starts[where]))
+                for row in mark_rows
+                if (row.cluster, row.topic, row.subscription) == (*where, subscription)
+            ]
             mark = _filled(placed, bins, None)
             ends = [one + other for one, other in zip(ends, end, strict=True)]
-            marks = [_sum(one, None if other is None else min(other, limit)) for one, other, limit in zip(marks, mark, end, strict=True)]
+            marks = [
+                _sum(one, None if other is None else min(other, limit))
+                for one, other, limit in zip(marks, mark, end, strict=True)
+            ]
         found[cluster] = {"end": _timed(ends, bin_us), "mark": _timed(marks, bin_us)}
     return found
 
@@ -87,9 +105,17 @@ def _timed(values: list, bin_us: int) -> list[list]:
     return [[(number + 1) * bin_us / SECOND_US, value] for number, value in enumerate(values)]
 
 
-def covering_steps(mark_rows: list[Any], cluster: str, topic: str, subscription: str, bins: int) -> list[tuple[int, int, int]]:
-    """(low, high, bin): the places above `low` up to `high` are first covered by the mark-delete at the end of that bin; of bin `bins`: never."""
-    told = [(row.bin, row.mark) for row in mark_rows if (row.cluster, row.topic, row.subscription) == (cluster, topic, subscription)]
+def covering_steps(
+    mark_rows: list[Any], cluster: str, topic: str, subscription: str, bins: int
+) -> list[tuple[int, int, int]]:
+    """(low, high, bin): the places above `low` up to `high` are first covered by the mark-delete at the
+    end of that bin; of bin `bins`: never.
+    """
+    told = [
+        (row.bin, row.mark)
+        for row in mark_rows
+        if (row.cluster, row.topic, row.subscription) == (cluster, topic, subscription)
+    ]
     steps, highest = [], ABSENT
     for number, mark in enumerate(_filled(told, bins, ABSENT)):
         if mark > highest:
@@ -99,7 +125,9 @@ def covering_steps(mark_rows: list[Any], cluster: str, topic: str, subscription:
 
 
 def risk_and_lag(coverage: list[Any], bin_us: int, bins: int) -> dict[str, list]:
-    """Duplicates if the consumers moved at each instant, and the age of the oldest message that the target's cursor does not cover."""
+    """Duplicates if the consumers moved at each instant, and the age of the oldest message that the
+    target's cursor does not cover.
+    """
     change = [0] * (bins + 1)
     oldest: list[int | None] = [None] * bins
     for row in coverage:
@@ -113,5 +141,8 @@ def risk_and_lag(coverage: list[Any], bin_us: int, bins: int) -> dict[str, list]
     for number in range(bins):
         total += change[number]
         risk.append(total)
-    lag = [0.0 if first is None else ((number + 1) * bin_us - first) / SECOND_US for number, first in enumerate(oldest)]
+    lag = [
+        0.0 if first is None else ((number + 1) * bin_us - first) / SECOND_US
+        for number, first in enumerate(oldest)
+    ]
     return {"risk": _timed(risk, bin_us), "lag": _timed(lag, bin_us)}

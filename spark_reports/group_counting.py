@@ -1,7 +1,9 @@
-"""The counting of durable shared subscriptions in Spark, by the definitions of docs/counting.md: frames made in order, figures as plain values.
+"""The counting of durable shared subscriptions in Spark, by the definitions of docs/counting.md: frames
+made in order, figures as plain values.
 
-Rules: independent of `simulator.counting`; a test compares every figure of both. Frames of the control plane (a stream, a lease, a hand-over a row) are made
-local once, so that later plans are short; frames of one row a message stay in Spark.
+Rules: independent of `simulator.counting`; a test compares every figure of both. Frames of the control plane
+(a stream, a lease, a hand-over a row) are made local once, so that later plans are short; frames of one row a
+message stay in Spark.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ OF_VERDICTS = ("duplicates", "redeliveries", "messages_twice")
 
 
 class GroupCounting(Steps):
-    """One counting over the rows of any number of runs; `scenarios` by run. Call the steps in the order in which they stand here."""
+    """One counting over the rows of any number of runs; `scenarios` by run.
+
+    Call the steps in the order in which they stand here.
+    """
 
     def __init__(self, spark: SparkSession, rows: DataFrame, scenarios: dict[int, Any]) -> None:
         super().__init__(spark)
@@ -37,7 +42,11 @@ class GroupCounting(Steps):
         self.control = self.keep(control_rows(self.rows))
         declared = self.local(groups.declared(self.control))
         self.filters = {(row.run, row.group): filter_of(row.asked) for row in declared.collect()}
-        self.groups = from_rows(self.spark, [(*key, wanted, groups.topic_pattern(wanted)) for key, wanted in self.filters.items()], GROUPS)
+        self.groups = from_rows(
+            self.spark,
+            [(*key, wanted, groups.topic_pattern(wanted)) for key, wanted in self.filters.items()],
+            GROUPS,
+        )
         self.streams = self.local(groups.streams(self.control, self.groups, declared))
         run_ends = self.rows.groupBy("run").agg(F.max("at_us").alias("run_end_us"))
         self.shared = self.local(groups.shared(self.control, self.streams, run_ends))
@@ -46,28 +55,49 @@ class GroupCounting(Steps):
         self.idle = self.local(groups.idle(self.shared, self.spans))
         self.handovers = self.local(groups.handovers(self.leases, self.shared))
         self.overlaps = self.local(groups.overlaps(self.spans))
-        self.stream_figures = groups.stream_figures(self.shared, self.idle, self.handovers, self.overlaps).collect()
+        self.stream_figures = groups.stream_figures(
+            self.shared, self.idle, self.handovers, self.overlaps
+        ).collect()
         self.percentiles = groups.percentiles(self.handovers).collect()
         self.people = groups.people(self.control).collect()
 
     def judge_deliveries(self) -> None:
         """Every delivery judged, every message followed."""
         histories = self.keep(group_deliveries.histories(self.rows, self.streams))
-        qualities = [(run, name, spec.qos) for run, scenario in self.scenarios.items() for name, spec in scenario.publishers.items()]
+        qualities = [
+            (run, name, spec.qos)
+            for run, scenario in self.scenarios.items()
+            for name, spec in scenario.publishers.items()
+        ]
         self.judged = self.keep(group_deliveries.judged(histories))
-        light = [(run, name) for run, scenario in self.scenarios.items() for name, spec in scenario.sessions.items() if spec.qos == 0]
-        lightly = self.local(group_deliveries.taken_lightly(self.control, from_rows(self.spark, light, SESSIONS)))
-        self.message_figures = group_deliveries.message_figures(histories, self.shared, from_rows(self.spark, qualities, QUALITIES), lightly).collect()
+        light = [
+            (run, name)
+            for run, scenario in self.scenarios.items()
+            for name, spec in scenario.sessions.items()
+            if spec.qos == 0
+        ]
+        lightly = self.local(
+            group_deliveries.taken_lightly(self.control, from_rows(self.spark, light, SESSIONS))
+        )
+        self.message_figures = group_deliveries.message_figures(
+            histories, self.shared, from_rows(self.spark, qualities, QUALITIES), lightly
+        ).collect()
         self.verdict_figures = group_deliveries.verdict_figures(self.judged).collect()
         self.reordered = self.keep(group_deliveries.reordered(self.judged, self.rows))
-        self.reordered_figures = self.reordered.groupBy(*groups.GROUP).agg(F.count("*").alias("reordered")).collect()
+        self.reordered_figures = (
+            self.reordered.groupBy(*groups.GROUP).agg(F.count("*").alias("reordered")).collect()
+        )
 
     def find_causes(self) -> None:
         """Every duplicate explained."""
         duplicates = self.keep(group_causes.duplicates(self.judged, self.control, self.leases))
         known = self.keep(group_causes.known(self.control, self.local(group_causes.deciding(duplicates))))
         furthest, rewinds = self.local(group_causes.furthest(known)), self.local(group_causes.rewinds(known))
-        self.explained = self.keep(group_causes.explained(duplicates, furthest, group_causes.after_acknowledgement(duplicates, known), rewinds))
+        self.explained = self.keep(
+            group_causes.explained(
+                duplicates, furthest, group_causes.after_acknowledgement(duplicates, known), rewinds
+            )
+        )
         self.cause_figures = group_causes.cause_figures(self.explained).collect()
 
     def run_all(self) -> GroupCounting:
@@ -81,13 +111,20 @@ class GroupCounting(Steps):
     def figures(self) -> dict[int, dict[str, dict[str, Any]]]:
         """By run and group, under the names of `simulate --json`, and `messages_twice`."""
         told = {
-            key: {"streams": 0, **dict.fromkeys((*OF_PEOPLE, *OF_MESSAGES, *OF_VERDICTS, *OF_STREAMS, "reordered"), 0),
-                  "by_cause": dict.fromkeys(group_causes.CAUSES, 0), "handover_us": dict.fromkeys(("p50", "p95", "max"))}
+            key: {
+                "streams": 0,
+                **dict.fromkeys((*OF_PEOPLE, *OF_MESSAGES, *OF_VERDICTS, *OF_STREAMS, "reordered"), 0),
+                "by_cause": dict.fromkeys(group_causes.CAUSES, 0),
+                "handover_us": dict.fromkeys(("p50", "p95", "max")),
+            }
             for key in sorted(self.filters)
-        }  # fmt: skip
+        }
         for rows, names in (
-            (self.people, OF_PEOPLE), (self.message_figures, OF_MESSAGES), (self.verdict_figures, OF_VERDICTS), (self.reordered_figures, ("reordered",)),
-        ):  # fmt: skip
+            (self.people, OF_PEOPLE),
+            (self.message_figures, OF_MESSAGES),
+            (self.verdict_figures, OF_VERDICTS),
+            (self.reordered_figures, ("reordered",)),
+        ):
             for row in rows:
                 if (row.run, row.group) in told:
                     told[row.run, row.group].update({name: row[name] for name in names})
@@ -107,5 +144,7 @@ class GroupCounting(Steps):
 
 
 def filter_of(asked: str) -> str:
-    """The topic filter in what a client writes to share in a group: `$share/GROUP/FILTER` or `$queue/FILTER`."""
+    """The topic filter in what a client writes to share in a group: `$share/GROUP/FILTER` or
+    `$queue/FILTER`.
+    """
     return asked.split("/", 1)[1] if asked.startswith("$queue/") else asked.split("/", 2)[2]

@@ -1,4 +1,6 @@
-"""The part of a report about durable shared subscriptions: groups, counted from their traces (`spark_reports.failover_part` says what a part is)."""
+"""The part of a report about durable shared subscriptions: groups, counted from their traces
+(`spark_reports.failover_part` says what a part is).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,10 @@ class GroupPart:
             ("judging every delivery of a group", lambda: self.counting.judge_deliveries()),
             ("explaining what came twice", lambda: self.counting.find_causes()),
             ("drawing who read what", self._draw),
-            ("telling single messages of groups", lambda: groups.add_stories(self.spark, self.told, self.counting)),
+            (
+                "telling single messages of groups",
+                lambda: groups.add_stories(self.spark, self.told, self.counting),
+            ),
             ("running groups again with one thing changed", self._compare),
         ]
 
@@ -40,7 +45,9 @@ class GroupPart:
     def deliveries(self) -> tuple[DataFrame, int]:
         """The judged deliveries and how many there are."""
         counting = self.counting
-        return publish.group_delivery_table(counting.judged, counting.explained, counting.reordered), sum(row.delivered for row in counting.message_figures)
+        return publish.group_delivery_table(counting.judged, counting.explained, counting.reordered), sum(
+            row.delivered for row in counting.message_figures
+        )
 
     def _read(self) -> None:
         self.job.cut_for(self.inputs)
@@ -49,7 +56,10 @@ class GroupPart:
         self.counting = GroupCounting(self.spark, trace_rows(self.spark, self.inputs), by_run)
 
     def _draw(self) -> None:
-        self.runs = [assemble.run_of(entry, scenario) for entry, scenario in zip(self.inputs, self.scenarios, strict=True)]
+        self.runs = [
+            assemble.run_of(entry, scenario)
+            for entry, scenario in zip(self.inputs, self.scenarios, strict=True)
+        ]
         self.told = groups.add_groups(self.runs, self.counting)
         groups.add_readers(self.spark, self.told, self.counting)
 

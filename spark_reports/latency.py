@@ -1,7 +1,10 @@
-"""`latency` of a report's run: its declared brokers and the latency of their readers; plain values for `report.json`.
+"""`latency` of a report's run: its declared brokers and the latency of their readers; plain values for
+`report.json`.
 
-Rules: only one row a broker and reader comes to the driver. A run without declared brokers has no such part (None). Rows of audiences
-belong here alone: an audience's name stands for many subscriptions, so what counts by subscription reads `without_audiences`.
+Rules: only one row a broker and reader comes to the driver. A run without declared brokers has no such part
+(None). Rows of audiences
+belong here alone: an audience's name stands for many subscriptions, so what counts by subscription reads
+`without_audiences`.
 """
 
 from __future__ import annotations
@@ -37,18 +40,40 @@ def add_latency(runs: list[dict[str, Any]], scenarios: dict[int, Any], rows: Dat
     for run in declared:
         scenario = scenarios[run["run"]]
         run["latency"] = {
-            "brokers": [_broker(row, scenario, run["until_us"]) for row in sorted(served, key=lambda row: row.broker) if row.run == run["run"]],
-            "readers": [_reader(row, scenario) for row in sorted(read, key=lambda row: (row.cluster, row.topic, row.subscription)) if row.run == run["run"]],
+            "brokers": [
+                _broker(row, scenario, run["until_us"])
+                for row in sorted(served, key=lambda row: row.broker)
+                if row.run == run["run"]
+            ],
+            "readers": [
+                _reader(row, scenario)
+                for row in sorted(read, key=lambda row: (row.cluster, row.topic, row.subscription))
+                if row.run == run["run"]
+            ],
         }
 
 
 def _broker(row: Any, scenario: Any, until_us: int) -> dict[str, Any]:
     spec = scenario.brokers[row.broker]
-    figures = {name: row[name] for name in ("cluster", "broker", "dispatches", "bytes_out", "busy_us", "bytes_out_per_s_max")}
-    return {**figures, "busy_millionths": row.busy_us * 1_000_000 // until_us if until_us else 0, "dispatch_us": spec.dispatch_us, "bandwidth_bytes_per_s": spec.bandwidth_bytes_per_s, "connect_us": spec.connect_us}
+    figures = {
+        name: row[name]
+        for name in ("cluster", "broker", "dispatches", "bytes_out", "busy_us", "bytes_out_per_s_max")
+    }
+    return {
+        **figures,
+        "busy_millionths": row.busy_us * 1_000_000 // until_us if until_us else 0,
+        "dispatch_us": spec.dispatch_us,
+        "bandwidth_bytes_per_s": spec.bandwidth_bytes_per_s,
+        "connect_us": spec.connect_us,
+    }
 
 
 def _reader(row: Any, scenario: Any) -> dict[str, Any]:
     audience = scenario.audiences.get(row.subscription)
     figures = {name: row[name] for name in ("cluster", "topic", "delivered", "p50_us", "p99_us", "max_us")}
-    return {"name": row.subscription, **figures, "mean_us": row.total_us // row.delivered, "subscriptions": audience.subscriptions if audience else 1}
+    return {
+        "name": row.subscription,
+        **figures,
+        "mean_us": row.total_us // row.delivered,
+        "subscriptions": audience.subscriptions if audience else 1,
+    }

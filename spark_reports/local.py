@@ -1,8 +1,8 @@
 """Small frames held by the driver.
 
-Rules: they go in and come out as Arrow tables, which Spark plans as a local table of known size; a frame made from a list
-is an opaque RDD that takes ten times as long and cannot be sized, and a frame with its whole plan is planned again by
-every reader.
+Rules: they go in and come out as Arrow tables, which Spark plans as a local table of known size; a frame made
+from a list is an opaque RDD that takes ten times as long and cannot be sized, and a frame with its whole plan
+is planned again by every reader.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ _ARROW = {LongType(): pa.int64(), StringType(): pa.string(), BooleanType(): pa.b
 def from_rows(spark: SparkSession, rows: Sequence[tuple], schema: StructType) -> DataFrame:
     """A frame of the given rows; columns are longs, strings and booleans."""
     columns = zip(*rows, strict=True) if rows else [() for _ in schema]
-    arrays = [pa.array(list(column), _ARROW[field.dataType]) for field, column in zip(schema, columns, strict=True)]
+    arrays = [
+        pa.array(list(column), _ARROW[field.dataType]) for field, column in zip(schema, columns, strict=True)
+    ]
     return spark.createDataFrame(pa.table(arrays, names=schema.names), schema)
 
 
 def made_local(spark: SparkSession, frame: DataFrame) -> DataFrame:
     """The frame's rows without the plan that led to them."""
-    return spark.createDataFrame(frame.toArrow(), frame.schema)  # Spark Connect does not take the schema of an empty table
+    # Spark Connect does not take the schema of an empty table
+    return spark.createDataFrame(frame.toArrow(), frame.schema)

@@ -1,8 +1,8 @@
 """Progress of a report and its end before time: step n of m by name, tasks done of the running stage.
 
-Rules: a classic session is asked through its status tracker, a Connect session tells a progress handler while a query
-runs. Cancelling ends the Spark job by its group (classic) or its tag (Connect); `Cancelled` then ends the report between
-two steps.
+Rules: a classic session is asked through its status tracker, a Connect session tells a progress handler while
+a query runs. Cancelling ends the Spark job by its group (classic) or its tag (Connect); `Cancelled` then ends
+the report between two steps.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ class Silent:
 
 
 class Watch:
-    """Runs a report's steps, and beside them a thread that tells progress and cancels the job group when asked."""
+    """Runs a report's steps, and beside them a thread that tells progress and cancels the job group when
+    asked.
+    """
 
     def __init__(self, spark: Any, listener: Any, group: str) -> None:
         self.spark = spark
@@ -101,10 +103,16 @@ class Watch:
         stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
         running = [info for info in stages if info is not None]
         if running:
-            self.listener.tasks(sum(info.numCompletedTasks for info in running), sum(info.numTasks for info in running))
+            self.listener.tasks(
+                sum(info.numCompletedTasks for info in running), sum(info.numTasks for info in running)
+            )
 
-    def _told_by_server(self, stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
+    def _told_by_server(
+        self, stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool
+    ) -> None:
         """Spark Connect's progress handler, called in the thread that waits for the query."""
         running = [stage for stage in stages or () if not stage.done]
         if running and not done:
-            self.listener.tasks(sum(stage.num_completed_tasks for stage in running), sum(stage.num_tasks for stage in running))
+            self.listener.tasks(
+                sum(stage.num_completed_tasks for stage in running), sum(stage.num_tasks for stage in running)
+            )

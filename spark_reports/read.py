@@ -1,7 +1,7 @@
 """Trace files as one frame with an explicit schema, and the runs that made them.
 
-Rules: a path is a file, or a directory whose trace files are all read; Parquet and JSON lines mix. `run` numbers the
-files from 0 in the order found. Nothing is inferred, and no row reaches the driver.
+Rules: a path is a file, or a directory whose trace files are all read; Parquet and JSON lines mix. `run`
+numbers the files from 0 in the order found. Nothing is inferred, and no row reaches the driver.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from simulator.trace.files import SUFFIXES, TraceFileError, read_meta
 from spark_reports.local import from_rows
 from spark_reports.schemas import FILES, TRACE
 
-
 ROW_BYTES_MOST = 1 << 20
-"""From the end of a .jsonl file in which its last row is looked for; a row is some 200 bytes, a command's a few thousand."""
+"""From the end of a .jsonl file in which its last row is looked for; a row is some 200 bytes, a command's
+a few thousand.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,10 @@ class TraceInput:
 
 
 def find_traces(paths: Iterable[str | Path]) -> list[TraceInput]:
-    """The trace files under the paths. Raises TraceFileError when one is no trace, or there is none at all."""
+    """The trace files under the paths.
+
+    Raises TraceFileError when one is no trace, or there is none at all.
+    """
     files: list[Path] = []
     for path in map(Path, paths):
         if path.is_dir():
@@ -43,28 +47,43 @@ def find_traces(paths: Iterable[str | Path]) -> list[TraceInput]:
         elif path.exists():
             files.append(path)
         else:
-            raise TraceFileError(f"{path}: no such file or directory; --trace takes trace files or a directory of them")
+            raise TraceFileError(
+                f"{path}: no such file or directory; --trace takes trace files or a directory of them"
+            )
     unique = list(dict.fromkeys(file.resolve() for file in files))
     if not unique:
-        raise TraceFileError("no trace files there; a trace file ends in .parquet or .jsonl and is written by `simulate --trace`")
+        raise TraceFileError(
+            "no trace files there; a trace file ends in .parquet or .jsonl and is written by `simulate "
+            "--trace`"
+        )
     return [TraceInput(run, path, _whole(path, read_meta(path))) for run, path in enumerate(unique)]
 
 
 def _whole(path: Path, meta: dict[str, Any]) -> dict[str, Any]:
-    """The run of a file that ends with its last row: lines that were cut off are missed by nobody else (Parquet's footer comes last)."""
+    """The run of a file that ends with its last row: lines that were cut off are missed by nobody else
+    (Parquet's footer comes last).
+    """
     if path.suffix == ".jsonl" and meta["rows"]:
         with path.open("rb") as lines:
             lines.seek(max(0, path.stat().st_size - ROW_BYTES_MOST))
             found = re.match(rb'\{"seq":(\d+),.*\}$', lines.read().splitlines()[-1])
         if found is None or int(found[1]) != meta["rows"] - 1:
-            raise TraceFileError(f"{path.name} is cut off: it does not end with row {meta['rows'] - 1:,}, the last of its run; write it again with `simulate --trace`")
+            raise TraceFileError(
+                f"{path.name} is cut off: it does not end with row {meta['rows'] - 1:,}, the last of its "
+                f"run; write it again with `simulate --trace`"
+            )
     return meta
 
 
 def unreadable(error: Exception) -> str | None:
     """What is wrong, in words, where an error of Spark's says that it could not read a file; else None."""
-    found = re.search(r"\[FAILED_READ_FILE[^\]]*\] Encountered error while reading file (\S+)\.\s", str(error))
-    return found and f"{found[1]}: its rows cannot be read, it was damaged after it was written; write it again with `simulate --trace`"
+    found = re.search(
+        r"\[FAILED_READ_FILE[^\]]*\] Encountered error while reading file (\S+)\.\s", str(error)
+    )
+    return found and (
+        f"{found[1]}: its rows cannot be read, it was damaged after it was written; write it again with "
+        f"`simulate --trace`"
+    )
 
 
 def trace_rows(spark: SparkSession, inputs: Sequence[TraceInput]) -> DataFrame:
@@ -73,24 +92,39 @@ def trace_rows(spark: SparkSession, inputs: Sequence[TraceInput]) -> DataFrame:
     lines = [str(entry.path) for entry in inputs if entry.path.suffix == ".jsonl"]
     frames = []
     if parquet:
-        frames.append(spark.read.schema(TRACE).parquet(*parquet).withColumn("uri", F.col("_metadata.file_path")))
+        frames.append(
+            spark.read.schema(TRACE).parquet(*parquet).withColumn("uri", F.col("_metadata.file_path"))
+        )
     if lines:
         # The first line of a .jsonl trace is the run that made it, and has no type.
-        told = spark.read.schema(TRACE).option("mode", "FAILFAST").json(lines).withColumn("uri", F.col("_metadata.file_path"))
+        told = (
+            spark.read.schema(TRACE)
+            .option("mode", "FAILFAST")
+            .json(lines)
+            .withColumn("uri", F.col("_metadata.file_path"))
+        )
         frames.append(told.filter(F.col("type").isNotNull()))
     rows = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
     if len(inputs) == 1:
         return rows.select(F.lit(inputs[0].run).cast("long").alias("run"), *TRACE.fieldNames())
-    numbers = from_rows(spark, [(address, entry.run) for entry in inputs for address in _addresses(entry.path.as_uri())], FILES)
+    numbers = from_rows(
+        spark,
+        [(address, entry.run) for entry in inputs for address in _addresses(entry.path.as_uri())],
+        FILES,
+    )
     return rows.join(F.broadcast(numbers), "uri", "inner").select("run", *TRACE.fieldNames())
 
 
 def control_rows(rows: DataFrame) -> DataFrame:
-    """The rows of the control plane, and markers' and cursors' own of the data plane: all but one row a message and step."""
+    """The rows of the control plane, and markers' and cursors' own of the data plane: all but one row a
+    message and step.
+    """
     return rows.filter(~F.col("type").startswith("message."))
 
 
 def _addresses(uri: str) -> tuple[str, str]:
-    """A file's address escaped as Spark escapes it, in both forms that Spark may give it: `file:///…` and `file:/…`."""
+    """A file's address escaped as Spark escapes it, in both forms that Spark may give it: `file:///…` and
+    `file:/…`.
+    """
     path = re.sub("^file:/+", "/", quote(uri, safe=":/%~!$&'()*+,;=@"))
     return f"file://{path}", f"file:{path}"

@@ -1,6 +1,8 @@
-"""Schemas, declared once: trace rows from the registry, and the small frames that say what a scenario configured.
+"""Schemas, declared once: trace rows from the registry, and the small frames that say what a scenario
+configured.
 
-Rules: every integer is a long, every name a string; units are in the names. `run` numbers the traces of one job from 0.
+Rules: every integer is a long, every name a string; units are in the names. `run` numbers the traces of one
+job from 0.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ SITES = StructType(
         StructField("enabled", BooleanType(), False),
     ]
 )
-"""A cluster of a topic's replication list (topic as the scenario names it), and whether the feature is on there."""
+"""A cluster of a topic's replication list (topic as the scenario names it), and whether the feature is on
+there.
+"""
 
 LINKS = StructType(
     [
@@ -58,17 +62,25 @@ SUBSCRIPTIONS = StructType(
         StructField("tenant", StringType(), False),
     ]
 )
-"""A subscription, its topic and tenant, as the scenario names them, and whether clusters tell each other its acknowledgements."""
+"""A subscription, its topic and tenant, as the scenario names them, and whether clusters tell each other
+its acknowledgements.
+"""
 
 FILES = StructType([StructField("uri", StringType(), False), StructField("run", LongType(), False)])
 """Which trace file is which run."""
 
 MESSAGES = StructType(
-    [StructField("run", LongType(), False), StructField("producer", StringType(), False), StructField("sequence_id", LongType(), False)]
+    [
+        StructField("run", LongType(), False),
+        StructField("producer", StringType(), False),
+        StructField("sequence_id", LongType(), False),
+    ]
 )
 """Single messages."""
 
-FAILOVERS = StructType([StructField("run", LongType(), False), StructField("failover_seq", LongType(), False)])
+FAILOVERS = StructType(
+    [StructField("run", LongType(), False), StructField("failover_seq", LongType(), False)]
+)
 """Single failovers."""
 
 ROWS = StructType([StructField("run", LongType(), False), StructField("seq", LongType(), False)])
@@ -87,10 +99,16 @@ TARGETS = StructType(
 """A partition of a failover's subscription, the target, and the width of the run's bins."""
 
 STEPS = StructType(
-    [StructField("run", LongType(), False), StructField("of_failover", LongType(), False), StructField("topic", StringType(), False)]
+    [
+        StructField("run", LongType(), False),
+        StructField("of_failover", LongType(), False),
+        StructField("topic", StringType(), False),
+    ]
     + [StructField(name, LongType(), False) for name in ("low", "high", "covered_bin")]
 )
-"""Which places of the target's log its mark-delete first covers in which bin: those above `low` up to `high`."""
+"""Which places of the target's log its mark-delete first covers in which bin: those above `low` up to
+`high`.
+"""
 
 STARTS = StructType(
     [StructField("run", LongType(), False)]
@@ -111,16 +129,31 @@ GROUPS = StructType(
 )
 """A group of a durable shared subscription, its topic filter, and the same as a regular expression."""
 
-QUALITIES = StructType([StructField("run", LongType(), False), StructField("producer", StringType(), False), StructField("qos", LongType(), False)])
+QUALITIES = StructType(
+    [
+        StructField("run", LongType(), False),
+        StructField("producer", StringType(), False),
+        StructField("qos", LongType(), False),
+    ]
+)
 """The quality of service with which an MQTT publisher publishes."""
 
-STREAMS = StructType([StructField("run", LongType(), False), StructField("group", StringType(), False), StructField("stream", StringType(), False)])
+STREAMS = StructType(
+    [
+        StructField("run", LongType(), False),
+        StructField("group", StringType(), False),
+        StructField("stream", StringType(), False),
+    ]
+)
 """Single streams of groups."""
 
 TOLD = StructType(
     [StructField("run", LongType(), False), StructField("number", LongType(), False)]
     + [StructField(name, StringType(), False) for name in ("of_group", "of_producer", "reader", "other")]
-    + [StructField(name, LongType(), True) for name in ("of_sequence_id", "from_seq", "to_seq", "decided_seq")]
+    + [
+        StructField(name, LongType(), True)
+        for name in ("of_sequence_id", "from_seq", "to_seq", "decided_seq")
+    ]
 )
 """A message that came twice and is told as a story: `reader` had acknowledged it, `other` got it again."""
 

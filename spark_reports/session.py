@@ -1,7 +1,8 @@
 """The Spark session of a report: found, warmed and checked for Java, on whatever master is asked for.
 
-Rules: no session at import. A session that is already there is used as it is (a warm worker, spark-submit); one made here
-is small, quiet and in UTC. `SPARK_REMOTE` asks for Spark Connect, `SPARK_MASTER` or --master for a classic master.
+Rules: no session at import. A session that is already there is used as it is (a warm worker, spark-submit);
+one made here is small, quiet and in UTC. `SPARK_REMOTE` asks for Spark Connect, `SPARK_MASTER` or --master
+for a classic master.
 """
 
 from __future__ import annotations
@@ -15,22 +16,30 @@ from typing import Any
 
 JAVA_AT_LEAST = 17
 JAVA_ADVICE = (
-    f"Reports are made by Spark, which needs Java {JAVA_AT_LEAST} or newer. On Debian or Ubuntu: apt-get install openjdk-17-jre-headless. "
-    "Elsewhere install a Java 17 runtime and set JAVA_HOME to it, then try again. Everything but reports works without Java."
+    f"Reports are made by Spark, which needs Java {JAVA_AT_LEAST} or newer. On Debian or Ubuntu: "
+    f"apt-get install openjdk-17-jre-headless. "
+    "Elsewhere install a Java 17 runtime and set JAVA_HOME to it, then try again. Everything but "
+    "reports works without Java."
 )
 PARTITIONS_LEAST = 2
 """Two cores' worth; every further partition of a small trace costs a task of about 10 ms."""
 ROWS_OF_A_TASK = 1_000_000
-"""Rows of the trace that one task reads, and about as many that one shuffled partition holds: its sorts and hash tables fit
-a heap of 1 GB. A trace takes 4 bytes a row, so Spark's own bound, 128 MB a task, would give a task thirty times as many."""
+"""Rows of the trace that one task reads, and about as many that one shuffled partition holds: its sorts
+and hash tables fit a heap of 1 GB. A trace takes 4 bytes a row, so Spark's own bound, 128 MB a task, would
+give a task thirty times as many.
+"""
 SHUFFLED = "spark.sql.shuffle.partitions"
 CLUSTER_ROWS_OF_A_TASK, CLUSTER_PARTITIONS_MOST = 100_000, 200
-"""On a cluster that has not chosen for itself: up to as many partitions as Spark would cut for any trace, fewer for a short one
-(measured on a standalone master, a run of a few thousand rows: 29 s of processor time instead of 94)."""
+"""On a cluster that has not chosen for itself: up to as many partitions as Spark would cut for any trace,
+fewer for a short one (measured on a standalone master, a run of a few thousand rows: 29 s of processor
+time instead of 94).
+"""
 
 QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-"""For runs of up to `QUICK_ROWS_MOST` rows: most of a short report's processor time is the JVM optimising code that runs once
-(measured on a small trace: 19 s instead of 47 s for the first count, 13 s instead of 26 s for the second)."""
+"""For runs of up to `QUICK_ROWS_MOST` rows: most of a short report's processor time is the JVM optimising
+code that runs once (measured on a small trace: 19 s instead of 47 s for the first count, 13 s instead of
+26 s for the second).
+"""
 QUICK_ROWS_MOST = 1_000_000
 
 
@@ -60,8 +69,12 @@ def check_java() -> None:
         raise JavaMissing(f"{java} is Java {version[1]}. {JAVA_ADVICE}")
 
 
-def open_session(master: str | None = None, name: str = "Failover Lab reports", settings: dict[str, str] | None = None) -> Any:
-    """The active Spark session, or a new one on `master` (default: SPARK_REMOTE, SPARK_MASTER, the submitted one, local[*])."""
+def open_session(
+    master: str | None = None, name: str = "Failover Lab reports", settings: dict[str, str] | None = None
+) -> Any:
+    """The active Spark session, or a new one on `master` (default: SPARK_REMOTE, SPARK_MASTER, the
+    submitted one, local[*]).
+    """
     remote = os.environ.get("SPARK_REMOTE") if master is None else None
     if not remote:
         check_java()
@@ -71,7 +84,9 @@ def open_session(master: str | None = None, name: str = "Failover Lab reports", 
     if remote:
         return builder.remote(remote).getOrCreate()
     # Under spark-submit the launcher has chosen the master already and says so in the environment.
-    chosen = master or os.environ.get("SPARK_MASTER") or (None if "SPARK_ENV_LOADED" in os.environ else "local[*]")
+    chosen = (
+        master or os.environ.get("SPARK_MASTER") or (None if "SPARK_ENV_LOADED" in os.environ else "local[*]")
+    )
     if chosen:
         builder = builder.master(chosen)
     if chosen and chosen.startswith("local"):
@@ -80,18 +95,27 @@ def open_session(master: str | None = None, name: str = "Failover Lab reports", 
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.host", "127.0.0.1")
         )
-    builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "ERROR")
+    builder = (
+        builder.config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "ERROR")
+    )
     for key, value in (settings or {}).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
 
 def cut_for(spark: Any, rows: int) -> None:
-    """Let the session cut its work for a report on so many rows of traces: memory of a task does not grow with them."""
+    """Let the session cut its work for a report on so many rows of traces: memory of a task does not grow
+    with them.
+    """
     tasks = max(PARTITIONS_LEAST, -(-rows // ROWS_OF_A_TASK))
     spark.conf.set("spark.sql.files.minPartitionNum", str(tasks))
     context = getattr(spark, "_sc", None)  # absent on Connect
     if str(spark.conf.get("spark.master", "")).startswith("local"):
         spark.conf.set(SHUFFLED, str(tasks))
     elif context is not None and not context.getConf().contains(SHUFFLED):
-        spark.conf.set(SHUFFLED, str(min(CLUSTER_PARTITIONS_MOST, max(PARTITIONS_LEAST, -(-rows // CLUSTER_ROWS_OF_A_TASK)))))
+        spark.conf.set(
+            SHUFFLED,
+            str(min(CLUSTER_PARTITIONS_MOST, max(PARTITIONS_LEAST, -(-rows // CLUSTER_ROWS_OF_A_TASK)))),
+        )

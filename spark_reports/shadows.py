@@ -1,6 +1,8 @@
-"""`shadows` of a report's run: what each shadow topic saw and how late, what it saved, what its subscriptions lost; plain values for `report.json`.
+"""`shadows` of a report's run: what each shadow topic saw and how late, what it saved, what its
+subscriptions lost; plain values for `report.json`.
 
-Rules: one small row a shadow, bin and subscription comes to the driver. A run without shadow topics has no such part (None). Where reads were
+Rules: one small row a shadow, bin and subscription comes to the driver. A run without shadow topics has no
+such part (None). Where reads were
 served is not in the rows: the lab's page and `simulate --json` say it.
 """
 
@@ -32,10 +34,19 @@ def add_shadows(spark: Any, runs: list[dict[str, Any]], control: Any, rows: Any)
     lost = shadows.losses(rows).collect()
     sights.unpersist()
     for run in runs:
-        mine = sorted((row for row in figures if row.run == run["run"]), key=lambda row: (row.source_base, row.cluster, row.base, row.topic))
+        mine = sorted(
+            (row for row in figures if row.run == run["run"]),
+            key=lambda row: (row.source_base, row.cluster, row.base, row.topic),
+        )
         if mine:
-            told = [_shadow(row, flows[row.run, row.cluster, row.topic], widths[row.run], run["until_us"]) for row in mine]
-            run["shadows"] = {"topics": told, "lost": [_lost(row) for row in sorted(lost, key=_by_name) if row.run == run["run"]]}
+            told = [
+                _shadow(row, flows[row.run, row.cluster, row.topic], widths[row.run], run["until_us"])
+                for row in mine
+            ]
+            run["shadows"] = {
+                "topics": told,
+                "lost": [_lost(row) for row in sorted(lost, key=_by_name) if row.run == run["run"]],
+            }
 
 
 def _by_name(row: Any) -> tuple:
@@ -45,10 +56,30 @@ def _by_name(row: Any) -> tuple:
 def _shadow(row: Any, flow: dict[int, tuple[int, int]], bin_us: int, until_us: int) -> dict[str, Any]:
     instants, unseen = piled_up(flow, bin_us, until_us)
     return {
-        "cluster": row.cluster, "topic": row.topic, "source": row.source, "entries": row.entries or 0, "unseen": row.unseen or 0, "median_us": row.median_us,
-        "slowest_us": row.slowest_us, "told": row.told or 0, "saved_bytes": row.saved_bytes or 0, "curve": {"at_us": instants, "entries": unseen},
-    }  # fmt: skip
+        "cluster": row.cluster,
+        "topic": row.topic,
+        "source": row.source,
+        "entries": row.entries or 0,
+        "unseen": row.unseen or 0,
+        "median_us": row.median_us,
+        "slowest_us": row.slowest_us,
+        "told": row.told or 0,
+        "saved_bytes": row.saved_bytes or 0,
+        "curve": {"at_us": instants, "entries": unseen},
+    }
 
 
 def _lost(row: Any) -> dict[str, Any]:
-    return {name: row[name] for name in ("cluster", "topic", "subscription", "reason", "messages", "first_us", "producer", "sequence_id")}
+    return {
+        name: row[name]
+        for name in (
+            "cluster",
+            "topic",
+            "subscription",
+            "reason",
+            "messages",
+            "first_us",
+            "producer",
+            "sequence_id",
+        )
+    }

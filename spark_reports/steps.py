@@ -1,4 +1,6 @@
-"""What every counting in steps does with its frames: small ones are made local, large ones kept while steps read them, and freed at the end."""
+"""What every counting in steps does with its frames: small ones are made local, large ones kept while
+steps read them, and freed at the end.
+"""
 
 from __future__ import annotations
 

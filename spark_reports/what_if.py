@@ -1,7 +1,8 @@
 """What would have helped, in a report: every variant of the run (`simulator.what_if`), run here and compared.
 
-Rules: in the driver, in slices between which a cancel is heard; only runs up to `ROWS_MOST` rows, since every variant
-is a whole run. The run as it was must give the trace's very digest, which is what makes the others comparable.
+Rules: in the driver, in slices between which a cancel is heard; only runs up to `ROWS_MOST` rows, since every
+variant is a whole run. The run as it was must give the trace's very digest, which is what makes the others
+comparable.
 """
 
 from __future__ import annotations
@@ -19,14 +20,26 @@ SLICE_EVENTS = 20_000
 
 
 def compare(meta: dict[str, Any], go_on: Callable[[], None]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """({"same_bytes", "note", "columns", "variants": as `simulator.what_if.beside` gives them}, the cases of the run as it was); a note in words where nothing is compared.
+    """({"same_bytes", "note", "columns", "variants": as `simulator.what_if.beside` gives them}, the cases
+    of the run as it was); a note in words where nothing is compared.
 
     `go_on` is called between slices and raises to stop.
     """
     scenario = load_scenario(meta["scenario"])
-    told: dict[str, Any] = {"same_bytes": None, "note": "", "columns": looks(scenario)["columns"], "variants": []}
+    told: dict[str, Any] = {
+        "same_bytes": None,
+        "note": "",
+        "columns": looks(scenario)["columns"],
+        "variants": [],
+    }
     if meta["rows"] > ROWS_MOST:
-        return {**told, "note": f"The run has {meta['rows']:,} rows; runs of more than {ROWS_MOST:,} are not run again for this table."}, []
+        return {
+            **told,
+            "note": (
+                f"The run has {meta['rows']:,} rows; runs of more than {ROWS_MOST:,} are not run again for "
+                f"this table."
+            ),
+        }, []
     outcomes: list[dict[str, Any]] = []
     for variant in variants(scenario, meta["commands"]):
         rerun = Rerun(variant, meta["seed"], meta["until_us"])
@@ -34,7 +47,10 @@ def compare(meta: dict[str, Any], go_on: Callable[[], None]) -> tuple[dict[str, 
             go_on()
         outcomes.append(rerun.outcome())
         if outcomes[0]["digest"] != meta["trace_sha256"]:
-            note = f"Engine {ENGINE_VERSION} gives other rows for this run than engine {meta['engine_version']} that made the trace, so nothing can be compared."
+            note = (
+                f"Engine {ENGINE_VERSION} gives other rows for this run than engine "
+                f"{meta['engine_version']} that made the trace, so nothing can be compared."
+            )
             return {**told, "same_bytes": False, "note": note}, []
         if not outcomes[0]["cases"]:
             break

@@ -1,9 +1,11 @@
 """How the suite is shared out when two processes run it (`-n 2`, as `script/test` does).
 
-Rules: a file's tests stay together, so that what a module prepares is prepared once; all tests of one Spark session stay
-together, as do those of one browser. The long groups come first, so that neither process waits for the other at the end.
-Hypothesis has no deadline: nothing here is a timed test, and two processes on two cores are slow now and then. It draws the
-same examples each time, so that a run that fails fails again; `--hypothesis-profile search` draws new ones.
+Rules: a file's tests stay together, so that what a module prepares is prepared once; all tests of one Spark
+session stay together, as do those of one browser. The long groups come first, so that neither process waits
+for the other at the end.
+Hypothesis has no deadline: nothing here is a timed test, and two processes on two cores are slow now and
+then. It draws the same examples each time, so that a run that fails fails again; `--hypothesis-profile
+search` draws new ones.
 """
 
 from __future__ import annotations
@@ -18,8 +20,14 @@ settings.register_profile("failover-lab", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None)
 settings.load_profile("failover-lab")
 
-TOGETHER = {"tests/browser/test_reports.py": "spark", "tests/spark_reports/": "spark", "tests/browser/": "browser"}
-"""What begins the names of tests that share something dear, a Spark session or a browser, and their group; in the order in which they start."""
+TOGETHER = {
+    "tests/browser/test_reports.py": "spark",
+    "tests/spark_reports/": "spark",
+    "tests/browser/": "browser",
+}
+"""What begins the names of tests that share something dear, a Spark session or a browser, and their group;
+in the order in which they start.
+"""
 
 
 def group_of(name: str) -> str:
@@ -28,7 +36,11 @@ def group_of(name: str) -> str:
 
 
 class Sharing(LoadScopeScheduling):
-    """One unit of work a group. Not by xdist's own `--dist loadgroup`: with pytest 9.2 that shares out single tests and says nothing (pytest-xdist issue 1386)."""
+    """One unit of work a group.
+
+    Not by xdist's own `--dist loadgroup`: with pytest 9.2 that shares out single tests and says nothing
+    (pytest-xdist issue 1386).
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         return group_of(nodeid)
@@ -36,7 +48,8 @@ class Sharing(LoadScopeScheduling):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Sharing:
-    config.option.loadscopereorder = False  # which would put files of many tests first, not those of long ones
+    # which would put files of many tests first, not those of long ones
+    config.option.loadscopereorder = False
     return Sharing(config, log)
 
 
@@ -46,13 +59,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _rank(item: pytest.Item) -> int:
     """The order of `TOGETHER`, then everything else as found."""
-    return next((place for place, begin in enumerate(TOGETHER) if item.nodeid.startswith(begin)), len(TOGETHER))
+    return next(
+        (place for place, begin in enumerate(TOGETHER) if item.nodeid.startswith(begin)), len(TOGETHER)
+    )
 
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A file as on a site: SQLite's shared memory has other locks, and labs are saved from a thread of their own."""
+    """A file as on a site: SQLite's shared memory has other locks, and labs are saved from a thread of
+    their own.
+    """
     from django.db import connections
 
     if connections["default"].vendor == "sqlite":
-        connections["default"].settings_dict["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+        connections["default"].settings_dict["TEST"]["NAME"] = str(
+            tmp_path_factory.mktemp("database") / "test.sqlite3"
+        )

@@ -1,6 +1,8 @@
-"""How many random examples a test draws: a few, the same ones in every run of the suite, and as many new ones as somebody asks for.
+"""How many random examples a test draws: a few, the same ones in every run of the suite, and as many new
+ones as somebody asks for.
 
-`SWARM_EXAMPLES=500 pytest tests/simulator/test_quiet.py` draws 500 new ones of each test that is declared here.
+`SWARM_EXAMPLES=500 pytest tests/simulator/test_quiet.py` draws 500 new ones of each test that is declared
+here.
 """
 
 from __future__ import annotations
@@ -14,5 +16,7 @@ ASKED = os.environ.get("SWARM_EXAMPLES")
 
 
 def examples(few: int, **options: Any) -> settings:
-    """Draws `few` examples in a run of the suite: enough for the mutations that the test must find, at a cost of a few seconds."""
+    """Draws `few` examples in a run of the suite: enough for the mutations that the test must find, at a
+    cost of a few seconds.
+    """
     return settings(max_examples=int(ASKED or few), derandomize=ASKED is None, deadline=None, **options)

@@ -1,4 +1,7 @@
-"""The benchmarks' opponent is unchanged, every part can be called, figures say what they should. Nothing is timed here."""
+"""The benchmarks' opponent is unchanged, every part can be called, figures say what they should.
+
+Nothing is timed here.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +55,8 @@ def test_the_broadcast_s_part_measures_a_small_one():
 def test_a_figure_gives_value_alternative_and_ratio():
     figure = Figure("engine", "plain", 200_000, "messages/s", "SimPy", 100_000, "at least 2 times", True)
     assert figure.ratio == 2
-    assert (
-        figure.line()
-        == "engine  plain: 200,000 messages/s; SimPy: 100,000 messages/s; ratio 2; target at least 2 times: met"
+    assert figure.line() == (
+        "engine  plain: 200,000 messages/s; SimPy: 100,000 messages/s; ratio 2; target at least 2 times: met"
     )
     assert figure.as_dict()["ratio"] == 2
 
@@ -93,9 +95,9 @@ def test_write_replaces_the_figures_of_the_measured_part_only(tmp_path, monkeypa
     assert main(["filter", "--write", str(page)]) == 0
     text = page.read_text()
     assert (
-        "| per entry | 0.5 us | a list: 2 us | 0.25 | at most 1.5 times: **missed** |\n| entries | 5,000 entries |  |  |  |\n<!-- end: filter -->"
-        in text
-    )
+        "| per entry | 0.5 us | a list: 2 us | 0.25 | at most 1.5 times: **missed** |\n| entries | "
+        "5,000 entries |  |  |  |\n<!-- end: filter -->"
+    ) in text
     assert "older figures" not in text and text.startswith(
         "Before.\n<!-- figures: filter -->\nMeasured on 20"
     )

@@ -1,4 +1,6 @@
-"""The colours of `tokens.css`, computed as WCAG does: words at least 4.5 : 1, marks at least 3 : 1, in every theme and mode."""
+"""The colours of `tokens.css`, computed as WCAG does: words at least 4.5 : 1, marks at least 3 : 1, in
+every theme and mode.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,31 @@ import pytest
 CSS = (Path(__file__).resolve().parents[1] / "static" / "css" / "tokens.css").read_text()
 
 GROUNDS = ("--bg", "--bg-sunk", "--bg-raise")
-WORDS = {name: GROUNDS for name in ("--ink", "--ink-2", "--ink-3", "--harm")} | {"--proto": (*GROUNDS, "--proto-wash"), "--ink-2": (*GROUNDS, "--proto-wash"), "--harm": (*GROUNDS, "--harm-wash")}
-MARKS = ("--origin-0", "--origin-1", "--origin-2", "--origin-3", "--proto", "--harm", "--line-strong", "--proto-soft")
+WORDS = dict.fromkeys(("--ink", "--ink-2", "--ink-3", "--harm"), GROUNDS) | {
+    "--proto": (*GROUNDS, "--proto-wash"),
+    "--ink-2": (*GROUNDS, "--proto-wash"),
+    "--harm": (*GROUNDS, "--harm-wash"),
+}
+MARKS = (
+    "--origin-0",
+    "--origin-1",
+    "--origin-2",
+    "--origin-3",
+    "--proto",
+    "--harm",
+    "--line-strong",
+    "--proto-soft",
+)
 
 SELECTORS = {
     "light": [":root"],
     "dark": [":root", '[data-theme="dark"]'],
     "dark of the system": [":root", ":root:not([data-theme])"],
-    "projector": [":root", '[data-mode="projector"]', ':root[data-mode="projector"]:not([data-theme="dark"])'],
+    "projector": [
+        ":root",
+        '[data-mode="projector"]',
+        ':root[data-mode="projector"]:not([data-theme="dark"])',
+    ],
     "projector, dark of the system": [
         ":root",
         ":root:not([data-theme])",
@@ -25,7 +44,12 @@ SELECTORS = {
         ':root[data-mode="projector"]:not([data-theme="dark"])',
         ':root[data-mode="projector"]:not([data-theme])',
     ],
-    "projector, dark": [":root", '[data-theme="dark"]', '[data-mode="projector"]', '[data-theme="dark"][data-mode="projector"]'],
+    "projector, dark": [
+        ":root",
+        '[data-theme="dark"]',
+        '[data-mode="projector"]',
+        '[data-theme="dark"][data-mode="projector"]',
+    ],
 }
 
 
@@ -35,14 +59,18 @@ def tokens(selectors: list[str]) -> dict[str, str]:
     for selector in selectors:
         blocks = re.findall(rf"(?m)^\s*{re.escape(selector)} \{{([^}}]*)\}}", CSS)
         assert blocks, f"tokens.css has no rule {selector}"
-        for name, value in re.findall(r"(--[\w-]+):\s*([^;]+);", " ".join(blocks if selector != ":root" else blocks[:1])):
+        for name, value in re.findall(
+            r"(--[\w-]+):\s*([^;]+);", " ".join(blocks if selector != ":root" else blocks[:1])
+        ):
             found[name] = value.strip()
     return {name: found[value[4:-1]] if value.startswith("var(") else value for name, value in found.items()}
 
 
 def luminance(colour: str) -> float:
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -59,14 +87,23 @@ def test_the_formula_is_the_standards():
 @pytest.mark.parametrize("theme", SELECTORS)
 def test_words_stand_out(theme):
     held = tokens(SELECTORS[theme])
-    faint = {f"{word} on {ground}": round(ratio(held[word], held[ground]), 2) for word, grounds in WORDS.items() for ground in grounds if ratio(held[word], held[ground]) < 4.5}
+    faint = {
+        f"{word} on {ground}": round(ratio(held[word], held[ground]), 2)
+        for word, grounds in WORDS.items()
+        for ground in grounds
+        if ratio(held[word], held[ground]) < 4.5
+    }
     assert faint == {}
 
 
 @pytest.mark.parametrize("theme", SELECTORS)
 def test_marks_stand_out(theme):
     held = tokens(SELECTORS[theme])
-    faint = {mark: round(ratio(held[mark], held["--bg"]), 2) for mark in MARKS if ratio(held[mark], held["--bg"]) < 3}
+    faint = {
+        mark: round(ratio(held[mark], held["--bg"]), 2)
+        for mark in MARKS
+        if ratio(held[mark], held["--bg"]) < 3
+    }
     assert faint == {}
 
 

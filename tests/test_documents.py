@@ -1,4 +1,6 @@
-"""What can be checked in the documents is true: generated pages current, dependencies explained, named tests and files there."""
+"""What can be checked in the documents is true: generated pages current, dependencies explained, named
+tests and files there.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""The environment is installed in stages: what each holds, that an interrupted one is done again, turns, progress, failure.
+"""The environment is installed in stages: what each holds, that an interrupted one is done again, turns,
+progress, failure.
 
-pip is a stand-in here: a script at the place of the environment's Python that writes down what it is asked to install.
+pip is a stand-in here: a script at the place of the environment's Python that writes down what it is asked to
+install.
 """
 
 from __future__ import annotations
@@ -57,7 +59,12 @@ class Checkout:
         python.chmod(0o755)
         (root / "requirements.txt").write_text("# pins\nDjango==1\n# reports\npyspark==2\n")
         (root / "tests.txt").write_text("pytest==3\n")
-        for name, value in {"CALLS": self.calls, "HOLD": self.hold, "BREAK": self.broken, "FAILOVER_LAB_DATA": root / "data"}.items():
+        for name, value in {
+            "CALLS": self.calls,
+            "HOLD": self.hold,
+            "BREAK": self.broken,
+            "FAILOVER_LAB_DATA": root / "data",
+        }.items():
             monkeypatch.setenv(name, str(value))
         monkeypatch.setattr(environment, "ENVIRONMENT", root / ".venv")
         monkeypatch.setattr(environment, "PYTHON", python)
@@ -71,7 +78,9 @@ class Checkout:
 
     def start_tools(self) -> subprocess.Popen[str]:
         """Installs the reports' stage in a process of its own."""
-        return subprocess.Popen([sys.executable, "-c", PROGRAM, str(self.root)], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, str(self.root)], cwd=ROOT, stderr=subprocess.PIPE, text=True
+        )
 
     def said(self) -> dict[str, str]:
         return json.loads(self.status.read_text()) if self.status.exists() else {}
@@ -90,13 +99,19 @@ def wait_for(what):
 
 
 def test_every_pin_belongs_to_one_stage_and_spark_and_tests_not_to_the_sites():
-    names = {stage.name: {pin.split("==")[0] for pin in stage.requirements()} for stage in (SITE, REPORTS, TESTS)}
+    names = {
+        stage.name: {pin.split("==")[0] for pin in stage.requirements()} for stage in (SITE, REPORTS, TESTS)
+    }
     assert {"Django", "channels", "uvicorn", "plotly"} <= names["site"]
     assert {"pyspark", "pyarrow"} <= names["reports"]
     assert {"pytest", "playwright", "duckdb"} <= names["tests"]
     assert not names["site"] & names["reports"] and not (names["site"] | names["reports"]) & names["tests"]
-    whole = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if not line.startswith("#")]
-    assert whole == SITE.requirements() + REPORTS.requirements(), "pip install -r requirements.txt installs both"
+    whole = [
+        line for line in (ROOT / "requirements.txt").read_text().splitlines() if not line.startswith("#")
+    ]
+    assert whole == SITE.requirements() + REPORTS.requirements(), (
+        "pip install -r requirements.txt installs both"
+    )
 
 
 def test_the_site_serves_with_its_own_stage_only(tmp_path):
@@ -123,11 +138,27 @@ complaint = io.StringIO()
 print("run-with-trace", simulate("two-regions", io.StringIO(), complaint, until="1s", trace_path="run.parquet"))
 assert "script/server" in complaint.getvalue(), complaint.getvalue()
 """
-    environ = {**os.environ, "FAILOVER_LAB_DATA": str(tmp_path), "DJANGO_SETTINGS_MODULE": "labsite.settings", "DATABASE_URL": "", "REDIS_URL": ""}
-    answer = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    environ = {
+        **os.environ,
+        "FAILOVER_LAB_DATA": str(tmp_path),
+        "DJANGO_SETTINGS_MODULE": "labsite.settings",
+        "DATABASE_URL": "",
+        "REDIS_URL": "",
+    }
+    answer = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
     assert answer.returncode == 0, answer.stderr
     statuses = dict(line.rsplit(" ", 1) for line in answer.stdout.splitlines())
-    assert (statuses.pop("run"), statuses.pop("run-with-trace")) == ("0", "2"), "only a trace file needs the reports' packages"
+    assert (statuses.pop("run"), statuses.pop("run-with-trace")) == ("0", "2"), (
+        "only a trace file needs the reports' packages"
+    )
     assert len(statuses) == 6 and statuses.pop("/my-labs/") in ("200", "404"), statuses
     assert set(statuses.values()) == {"200"}, statuses
 
@@ -155,7 +186,9 @@ def test_a_failed_stage_has_no_stamp_and_is_done_again(checkout):
 
 
 def test_a_new_environment_has_a_pip_that_works_without_installing_it(tmp_path, monkeypatch):
-    """Python's own wheel of pip is unpacked; ensurepip, which takes seconds, is asked only where there is no such wheel."""
+    """Python's own wheel of pip is unpacked; ensurepip, which takes seconds, is asked only where there is
+    no such wheel.
+    """
     monkeypatch.setattr(environment, "ENVIRONMENT", tmp_path / ".venv")
     monkeypatch.setattr(environment, "PYTHON", tmp_path / ".venv" / "bin" / "python")
     asked = []
@@ -168,8 +201,15 @@ def test_a_new_environment_has_a_pip_that_works_without_installing_it(tmp_path, 
     with Recording() as supervisor:
         environment._make(supervisor)
         assert environment._works(environment.PYTHON) and asked == [["-m", "venv"]]
-        listed = subprocess.run([str(environment.PYTHON), "-m", "pip", "list", "--disable-pip-version-check"], capture_output=True, text=True, check=True).stdout
-        assert [line.split()[0] for line in listed.splitlines()[2:]] == ["pip"], "it knows that it is installed"
+        listed = subprocess.run(
+            [str(environment.PYTHON), "-m", "pip", "list", "--disable-pip-version-check"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        assert [line.split()[0] for line in listed.splitlines()[2:]] == ["pip"], (
+            "it knows that it is installed"
+        )
         monkeypatch.setattr(environment, "_unpack_pip", lambda: None)
         environment._make(supervisor)
     assert asked[1:] == [["-m", "venv"], ["-m", "ensurepip"]]
@@ -223,8 +263,14 @@ def test_two_commands_take_turns(checkout):
 
 def test_what_pip_is_at_is_read_from_its_latest_line():
     assert step_of("") == ""
-    assert step_of("Collecting pyspark==4.3.0\n  Downloading pyspark-4.3.0.tar.gz (434 MB)\n") == "fetching pyspark"
-    assert step_of("Collecting py4j<0.11\nInstalling collected packages: py4j, pyspark, numpy\n") == "unpacking 3 packages"
+    assert (
+        step_of("Collecting pyspark==4.3.0\n  Downloading pyspark-4.3.0.tar.gz (434 MB)\n")
+        == "fetching pyspark"
+    )
+    assert (
+        step_of("Collecting py4j<0.11\nInstalling collected packages: py4j, pyspark, numpy\n")
+        == "unpacking 3 packages"
+    )
 
 
 class Arguments:
@@ -233,10 +279,22 @@ class Arguments:
 
 
 @pytest.mark.parametrize(("code", "comes"), [(0, True), (2, False)])
-def test_the_worker_starts_when_spark_is_there_and_a_failure_does_not_end_the_site(monkeypatch, capsys, tmp_path, code, comes):
+def test_the_worker_starts_when_spark_is_there_and_a_failure_does_not_end_the_site(
+    monkeypatch, capsys, tmp_path, code, comes
+):
     work = tmp_path / "work"
-    monkeypatch.setattr(serve, "tools_command", lambda _no_install: [sys.executable, "-c", f"raise SystemExit({code})"])
-    monkeypatch.setattr(serve, "worker_command", lambda: [sys.executable, "-c", f"import pathlib, time; pathlib.Path({str(work)!r}).touch(); time.sleep(600)"])
+    monkeypatch.setattr(
+        serve, "tools_command", lambda _no_install: [sys.executable, "-c", f"raise SystemExit({code})"]
+    )
+    monkeypatch.setattr(
+        serve,
+        "worker_command",
+        lambda: [
+            sys.executable,
+            "-c",
+            f"import pathlib, time; pathlib.Path({str(work)!r}).touch(); time.sleep(600)",
+        ],
+    )
     with Supervisor() as supervisor:
         reports = serve.Reports(supervisor, Arguments(), dict(os.environ), has_spark=False)
         reports.look_after()

@@ -1,4 +1,6 @@
-"""The commands' shared code: children are always ended, the environment's stamp, what is asked of the system."""
+"""The commands' shared code: children are always ended, the environment's stamp, what is asked of the
+system.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,14 @@ ROOT = Path(__file__).resolve().parents[1]
 
 PATIENCE_S = 120
 STUBBORN = "import pathlib, signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); [pathlib.Path(name).touch() for name in sys.argv[1:]]; print('ready', flush=True); time.sleep(600)"
-"""Ignores the request to end, and says when it does so from now on: in a file of the name given, and in words."""
+"""Ignores the request to end, and says when it does so from now on: in a file of the name given, and in
+words.
+"""
 
-WITH_CHILD = f"import subprocess, sys, time; print(subprocess.Popen([sys.executable, '-c', {STUBBORN!r}]).pid, flush=True); time.sleep(600)"
+WITH_CHILD = (
+    f"import subprocess, sys, time; print(subprocess.Popen([sys.executable, '-c', {STUBBORN!r}]).pid, "
+    f"flush=True); time.sleep(600)"
+)
 
 
 def is_running(pid: int) -> bool:
@@ -55,8 +62,10 @@ def test_leaving_ends_children_that_ignore_the_request(monkeypatch, tmp_path):
 def test_a_signal_ends_children_and_grandchildren():
     """The whole way: a supervising process gets SIGTERM while its child's child ignores the request."""
     program = (
-        "import sys\nfrom script.support import processes\nfrom script.support.environment import run_command\n"
-        f"processes.GRACE_SECONDS = 0.3\nsys.exit(run_command(lambda supervisor: supervisor.run([sys.executable, '-c', {WITH_CHILD!r}])))"
+        "import sys\nfrom script.support import processes\nfrom script.support.environment import "
+        "run_command\n"
+        f"processes.GRACE_SECONDS = 0.3\nsys.exit(run_command(lambda supervisor: "
+        f"supervisor.run([sys.executable, '-c', {WITH_CHILD!r}])))"
     )
     outer = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     lines = [outer.stdout.readline().strip(), outer.stdout.readline().strip()]
@@ -79,14 +88,21 @@ def test_a_stage_is_current_only_with_stamp_and_a_python_that_works(monkeypatch,
     monkeypatch.setattr(environment, "PYTHON", Path(sys.executable))
     assert not environment.is_current(environment.SITE)
     environment.SITE.stamp.write_text(environment.SITE.wanted_stamp())
-    assert environment.is_current(environment.SITE) and not environment.is_current(environment.SITE, environment.REPORTS)
+    assert environment.is_current(environment.SITE) and not environment.is_current(
+        environment.SITE, environment.REPORTS
+    )
     monkeypatch.setattr(environment, "PYTHON", tmp_path / "python")
     assert not environment.is_current(environment.SITE)
 
 
 @pytest.mark.parametrize(
     ("said", "enough"),
-    [('openjdk version "17.0.15" 2025', True), ('openjdk version "11.0.2" 2019', False), ('java version "1.8.0_201"', False), ("nonsense", False)],
+    [
+        ('openjdk version "17.0.15" 2025', True),
+        ('openjdk version "11.0.2" 2019', False),
+        ('java version "1.8.0_201"', False),
+        ("nonsense", False),
+    ],
 )
 def test_java_is_judged_by_its_version(monkeypatch, tmp_path, said, enough):
     program = tmp_path / "bin" / "java"
@@ -115,7 +131,8 @@ def test_a_killed_supervisor_takes_its_children_along():
     program = (
         "import sys\nfrom script.support.processes import Supervisor\n"
         "with Supervisor() as supervisor:\n"
-        "    print(supervisor.start([sys.executable, '-c', 'import time; time.sleep(600)']).pid, flush=True)\n"
+        "    print(supervisor.start([sys.executable, '-c', 'import time; time.sleep(600)']).pid, "
+        "flush=True)\n"
         "    supervisor.sleep(600)"
     )
     outer = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -126,7 +143,11 @@ def test_a_killed_supervisor_takes_its_children_along():
     wait_for(lambda: not is_running(child))
 
 
-COMMANDS = {path.name: found[1] for path in sorted((ROOT / "script").iterdir()) if path.is_file() and (found := re.search(r'exec "\$PYTHON" -m (\S+)', path.read_text()))}
+COMMANDS = {
+    path.name: found[1]
+    for path in sorted((ROOT / "script").iterdir())
+    if path.is_file() and (found := re.search(r'exec "\$PYTHON" -m (\S+)', path.read_text()))
+}
 """The modules behind the commands in `script/`."""
 
 
@@ -134,11 +155,23 @@ def test_every_command_starts_with_python_alone():
     """The system's Python runs them before anything is installed: `-S` leaves installed packages out."""
     assert {"server", "test", "bench", "screenshot", "screenshots"} <= set(COMMANDS)
     program = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)"
-    told = subprocess.run([sys.executable, "-S", "-c", program, *COMMANDS.values()], cwd=ROOT, capture_output=True, text=True, check=False)
+    told = subprocess.run(
+        [sys.executable, "-S", "-c", program, *COMMANDS.values()],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert told.returncode == 0, told.stderr
 
 
 @pytest.mark.parametrize("name", ["screenshot", "screenshots", "server"])
 def test_help_needs_nothing_installed(name):
-    told = subprocess.run([sys.executable, "-S", "-m", COMMANDS[name], "--help"], cwd=ROOT, capture_output=True, text=True, check=False)
+    told = subprocess.run(
+        [sys.executable, "-S", "-m", COMMANDS[name], "--help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (told.returncode, told.stdout.startswith(f"usage: script/{name}")) == (0, True), told.stderr

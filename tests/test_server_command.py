@@ -1,4 +1,6 @@
-"""`script/server` as a person starts it: it serves, keeps its worker alive, says what is missing, and ends without leftovers."""
+"""`script/server` as a person starts it: it serves, keeps its worker alive, says what is missing, and ends
+without leftovers.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+
 from script.support.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,8 +43,11 @@ class Server:
         with log.open("wb") as stream:
             self.process = subprocess.Popen(
                 [str(ROOT / "script" / "server"), "--no-install", "--port", str(self.port)],
-                env=environment, stdout=stream, stderr=stream, start_new_session=True,
-            )  # fmt: skip
+                env=environment,
+                stdout=stream,
+                stderr=stream,
+                start_new_session=True,
+            )
 
     def wait_for(self, pattern: str) -> None:
         end = time.monotonic() + PATIENCE_S
@@ -66,7 +72,11 @@ class Server:
         """The report worker's process: it starts once Spark is installed, at once where it is already."""
         end = time.monotonic() + PATIENCE_S
         while True:
-            found = [pid for pid, command in self.children().items() if "db_worker" in command and pid != other_than]
+            found = [
+                pid
+                for pid, command in self.children().items()
+                if "db_worker" in command and pid != other_than
+            ]
             if found:
                 return found[0]
             assert self.process.poll() is None and time.monotonic() < end, self.log.read_text()
@@ -80,7 +90,9 @@ class Server:
         return time.monotonic() - started
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name
+)
 def test_the_server_serves_and_leaves_nothing_behind(bare_environment, tmp_path, number):
     server = Server(bare_environment, tmp_path / "log")
     try:
@@ -113,6 +125,13 @@ def test_a_taken_port_is_said_in_words(bare_environment):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        answer = subprocess.run([str(ROOT / "script" / "server"), "--port", str(port)], env=bare_environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        answer = subprocess.run(
+            [str(ROOT / "script" / "server"), "--port", str(port)],
+            env=bare_environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
     assert answer.returncode == 2
     assert f"Cannot listen at 127.0.0.1 port {port}" in answer.stderr

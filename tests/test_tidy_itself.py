@@ -46,7 +46,16 @@ def test_iteration_over_a_set_is_noticed(source):
     assert offences(source)
 
 
-@pytest.mark.parametrize("source", ["for x in sorted({1, 2}): pass", "n = sum(x for x in {1, 2})", "for x in [1, 2]: pass", "s = set()\nif 1 in s: pass", "for x in dict.fromkeys(y): pass"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "for x in sorted({1, 2}): pass",
+        "n = sum(x for x in {1, 2})",
+        "for x in [1, 2]: pass",
+        "s = set()\nif 1 in s: pass",
+        "for x in dict.fromkeys(y): pass",
+    ],
+)
 def test_lawful_uses_of_sets_pass(source):
     assert not offences(source)
 
@@ -54,9 +63,21 @@ def test_lawful_uses_of_sets_pass(source):
 def offences(source: str) -> list[str]:
     tree = ast.parse(source)
     known, orderless = tidy._names_of_sets(tree), tidy._orderless(tree)
-    return [ast.unparse(expression) for node in ast.walk(tree) if node not in orderless for expression in tidy._iterated(node) if tidy._is_set(expression, known)]
+    return [
+        ast.unparse(expression)
+        for node in ast.walk(tree)
+        if node not in orderless
+        for expression in tidy._iterated(node)
+        if tidy._is_set(expression, known)
+    ]
 
 
 def test_a_handler_that_hides_everything_is_noticed():
-    handlers = [node for node in ast.walk(ast.parse("try:\n    f()\nexcept Exception:\n    pass\ntry:\n    g()\nexcept KeyError:\n    pass")) if isinstance(node, ast.ExceptHandler)]
+    handlers = [
+        node
+        for node in ast.walk(
+            ast.parse("try:\n    f()\nexcept Exception:\n    pass\ntry:\n    g()\nexcept KeyError:\n    pass")
+        )
+        if isinstance(node, ast.ExceptHandler)
+    ]
     assert [tidy._swallows(handler) for handler in handlers] == [True, False]

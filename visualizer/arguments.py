@@ -1,8 +1,9 @@
 """Arguments of the questions about a lab, with their bounds: the one place that decides what may reach a lab.
 
-Rules: every question of `visualizer.queries` has an entry with every argument that its function takes (a test compares both);
-numbers are checked here wherever they came from (path, query string, another process), and text is bounded. What an argument
-means for the lab at hand (is there such a row, such a topic) is decided where the lab is.
+Rules: every question of `visualizer.queries` has an entry with every argument that its function takes (a test
+compares both); numbers are checked here wherever they came from (path, query string, another process), and
+text is bounded. What an argument means for the lab at hand (is there such a row, such a topic) is decided
+where the lab is.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ HIGHEST_LEVEL = 8
 """Level of the coarsest tiles: one of them covers 33 million entries; a lab holds fewer rows."""
 
 HIGHEST_TILE = 1 << 24
-"""Index of a tile: at level 0 that many cover 8.6 billion entries; exact in JavaScript and in 64 bits at every level."""
+"""Index of a tile: at level 0 that many cover 8.6 billion entries; exact in JavaScript and in 64 bits at
+every level.
+"""
 
 HIGHEST_NUMBER = 1_000_000
 """Number of a branch or of a failover: a lab has far fewer."""
@@ -82,23 +85,51 @@ OPTIONAL_SEQ = Argument(int, optional=True)
 OPTIONAL_TEXT = Argument(str, optional=True)
 
 ARGUMENTS: dict[str, dict[str, Argument]] = {
-    "rows": {"first": SEQ, "last": OPTIONAL_SEQ, "control": Argument(bool), "limit": Argument(int, ROWS_LIMIT, low=1)},
+    "rows": {
+        "first": SEQ,
+        "last": OPTIONAL_SEQ,
+        "control": Argument(bool),
+        "limit": Argument(int, ROWS_LIMIT, low=1),
+    },
     "events": {},
     "row": {"seq": SEQ},
     "cone": {"seq": OPTIONAL_SEQ, "producer": OPTIONAL_TEXT, "number": OPTIONAL_SEQ, "marker": OPTIONAL_SEQ},
     "curve": {"from_us": INSTANT, "to_us": INSTANT},
     "passages": {"from_us": INSTANT, "to_us": INSTANT},
-    "handshakes": {"group": TEXT, "clients": Argument(str, many=CLIENTS), "from_us": INSTANT, "to_us": INSTANT},
+    "handshakes": {
+        "group": TEXT,
+        "clients": Argument(str, many=CLIENTS),
+        "from_us": INSTANT,
+        "to_us": INSTANT,
+    },
     "latest": {"group": TEXT, "client": TEXT, "stream": TEXT, "after": SEQ},
     "landmarks": {},
     "marker": {"number": SEQ},
     "summary": {},
     "admin": {"tool": TEXT, "cluster": TEXT, "topic": TEXT},
     "inputs": {},
-    "tile": {"branch": NUMBER, "cluster": TEXT, "topic": TEXT, "level": Argument(int, HIGHEST_LEVEL), "index": Argument(int, HIGHEST_TILE)},
+    "tile": {
+        "branch": NUMBER,
+        "cluster": TEXT,
+        "topic": TEXT,
+        "level": Argument(int, HIGHEST_LEVEL),
+        "index": Argument(int, HIGHEST_TILE),
+    },
     "why-twice": {},
-    "messages": {"failover": NUMBER, "kind": TEXT, "cause": TEXT, "first": SEQ, "limit": Argument(int, MESSAGES_LIMIT, low=1)},
-    "story": {"failover": NUMBER, "kind": TEXT, "place": OPTIONAL_SEQ, "producer": OPTIONAL_TEXT, "number": OPTIONAL_SEQ},
+    "messages": {
+        "failover": NUMBER,
+        "kind": TEXT,
+        "cause": TEXT,
+        "first": SEQ,
+        "limit": Argument(int, MESSAGES_LIMIT, low=1),
+    },
+    "story": {
+        "failover": NUMBER,
+        "kind": TEXT,
+        "place": OPTIONAL_SEQ,
+        "producer": OPTIONAL_TEXT,
+        "number": OPTIONAL_SEQ,
+    },
     "what-if": {},
     "forecast": {"subscription": TEXT, "topic": TEXT, "after_us": INSTANT},
     "creation": {"of": OPTIONAL_TEXT},
@@ -111,9 +142,15 @@ def check_arguments(what: str, given: Mapping[str, Any]) -> None:
     """Raise `Refused` unless the question is known and every argument is in its bounds."""
     known = ARGUMENTS.get(what)
     if known is None:
-        raise Refused("bad-argument", f"There is no question {shown(what)}.", f"Questions are {', '.join(ARGUMENTS)}.")
+        raise Refused(
+            "bad-argument", f"There is no question {shown(what)}.", f"Questions are {', '.join(ARGUMENTS)}."
+        )
     if set(given) != set(known):
-        raise Refused("bad-argument", f"{what} takes {', '.join(known) or 'no arguments'}.", "Server processes of different versions may be running; restart the older one.")
+        raise Refused(
+            "bad-argument",
+            f"{what} takes {', '.join(known) or 'no arguments'}.",
+            "Server processes of different versions may be running; restart the older one.",
+        )
     for name, argument in known.items():
         problem = argument.problem(given[name])
         if problem:
@@ -121,13 +158,22 @@ def check_arguments(what: str, given: Mapping[str, Any]) -> None:
 
 
 def number_in(text: str, name: str) -> int:
-    """The whole number that a path or a query string gives. Raises `Refused`; its range is checked by `check_arguments`."""
+    """The whole number that a path or a query string gives.
+
+    Raises `Refused`; its range is checked by `check_arguments`.
+    """
     if not text.isascii() or not text.isdigit() or len(text) > DIGITS:
-        raise Refused("bad-argument", f"{name} is {shown(text)}.", f"Give a whole number from 0 to {LATEST_US}.")
+        raise Refused(
+            "bad-argument", f"{name} is {shown(text)}.", f"Give a whole number from 0 to {LATEST_US}."
+        )
     return int(text)
 
 
 def shown(value: Any) -> str:
     """A value as a refusal quotes it."""
-    text = ascii(value) if not isinstance(value, int) or abs(value) <= LATEST_US else "a number that is too large"
+    text = (
+        ascii(value)
+        if not isinstance(value, int) or abs(value) <= LATEST_US
+        else "a number that is too large"
+    )
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -1,8 +1,10 @@
 """Which server process runs which lab, and what becomes of that when Redis goes away and comes back.
 
-Rules: with Redis a lab is run by the holder of its lease and relayed by the others; without, this process is the only one.
-While Redis is away nobody gives a lab up and nobody takes one: it goes on where it runs, pages elsewhere are told that they
-cannot see it just now, and what cannot be done is refused in words. What a process may write is decided by the database.
+Rules: with Redis a lab is run by the holder of its lease and relayed by the others; without, this process is
+the only one.
+While Redis is away nobody gives a lab up and nobody takes one: it goes on where it runs, pages elsewhere are
+told that they cannot see it just now, and what cannot be done is refused in words. What a process may write
+is decided by the database.
 """
 
 from __future__ import annotations
@@ -30,9 +32,22 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 AWAY = "processes-apart"
-HERE_GOES_ON = "The server's processes cannot reach one another (Redis does not answer). This lab goes on here; pages at another process cannot see it until Redis is back."
-ELSEWHERE = "The server's processes cannot reach one another (Redis does not answer). This lab runs in another one and cannot be shown just now; it is shown again as soon as Redis is back."
-NOT_NOW = Refused("no-redis", "The server's processes cannot reach one another (Redis does not answer), so nobody knows which of them runs this lab.", "Nothing is lost. This page tries again by itself.")
+HERE_GOES_ON = (
+    "The server's processes cannot reach one another (Redis does not answer). This lab goes on here; pages "
+    "at another process cannot see it until Redis is back."
+)
+ELSEWHERE = (
+    "The server's processes cannot reach one another (Redis does not answer). This lab runs in another one "
+    "and cannot be shown just now; it is shown again as soon as Redis is back."
+)
+NOT_NOW = Refused(
+    "no-redis",
+    (
+        "The server's processes cannot reach one another (Redis does not answer), so nobody knows which of "
+        "them runs this lab."
+    ),
+    "Nothing is lost. This page tries again by itself.",
+)
 
 
 class Casting:
@@ -53,7 +68,10 @@ class Casting:
             logger.warning("Redis cannot be reached at the start: %s", error)
             raise NOT_NOW from error
         self.leases = RedisLeases(settings.REDIS_URL, self.exchange.channel)
-        return [(self.exchange.receive(), "receiving from other processes"), (self.exchange.send(), "sending to other processes")]
+        return [
+            (self.exchange.receive(), "receiving from other processes"),
+            (self.exchange.send(), "sending to other processes"),
+        ]
 
     # --- one room
 
@@ -72,9 +90,14 @@ class Casting:
             room.part = Runner(self.hub, room, await self._taken(room.lab.pk))
 
     async def _taken(self, lab_id: str) -> store.StoredLab:
-        """The lab's rows, after what an earlier run of it here still has to save. Raises Refused while the database is away."""
+        """The lab's rows, after what an earlier run of it here still has to save.
+
+        Raises Refused while the database is away.
+        """
         try:
-            return await self.hub.saver.wait(lab_id, self.hub.saver.begin(lab_id, lambda _: store.take(lab_id), undo=None))
+            return await self.hub.saver.wait(
+                lab_id, self.hub.saver.begin(lab_id, lambda _: store.take(lab_id), undo=None)
+            )
         except db.Error as error:
             logger.warning("Lab %s cannot be read: %s: %s", lab_id, type(error).__name__, error)
             raise no_database() from error
@@ -92,13 +115,17 @@ class Casting:
     # --- once a second
 
     async def tick(self, rooms: Iterable[Room]) -> None:
-        """Renew what this process runs, follow what others run; or notice that Redis went away, or is back."""
+        """Renew what this process runs, follow what others run; or notice that Redis went away, or is
+        back.
+        """
         if self.exchange is None:
             return
         away = not await self.leases.reachable()
         if away != self.exchange.away:
             self.exchange.away = away
-            logger.warning("Redis does not answer: labs go on where they run" if away else "Redis answers again")
+            logger.warning(
+                "Redis does not answer: labs go on where they run" if away else "Redis answers again"
+            )
         for room in list(rooms):
             self._tell(room, away)
             if not away:
@@ -121,7 +148,9 @@ class Casting:
             logger.warning("Redis cannot be reached to renew a lease: %s", error)
 
     async def _gone_elsewhere(self, relay: Relay, lab_id: str) -> bool:
-        """Another process holds the lab's lease, or its own has had time enough to take it back and has not."""
+        """Another process holds the lab's lease, or its own has had time enough to take it back and has
+        not.
+        """
         holder = await self.leases.holder(lab_id)
         if holder is not None:
             relay.free_ticks = 0

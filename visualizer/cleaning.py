@@ -1,7 +1,9 @@
-"""Removing what nobody uses any more: old labs with their commands and reports, and report files without a row.
+"""Removing what nobody uses any more: old labs with their commands and reports, and report files without a
+row.
 
-Rules: a lab is old when it was neither opened nor moved for so many days; rows go a few at a time, so that nobody waits long for
-the database; a lab that a server runs at the moment is in use, so it is never old. Files go after their rows.
+Rules: a lab is old when it was neither opened nor moved for so many days; rows go a few at a time, so that
+nobody waits long for the database; a lab that a server runs at the moment is in use, so it is never old.
+Files go after their rows.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from visualizer.models import Lab
 from visualizer.reports.models import Report
 
 DAYS_UNUSED = 90
-"""Days after which a lab that nobody has opened or moved counts as old: a term's exercises are still there at its end."""
+"""Days after which a lab that nobody has opened or moved counts as old: a term's exercises are still there
+at its end.
+"""
 
 LABS_AT_ONCE = 50
 """Labs deleted in one transaction, some 50 ms: shorter than any writer waits for another."""
@@ -38,7 +42,9 @@ class Cleaned:
 
 
 def clean(days: int, dry_run: bool) -> Cleaned:
-    """Remove labs not used for `days` days and files that belong to no report; only count them with `dry_run`."""
+    """Remove labs not used for `days` days and files that belong to no report; only count them with
+    `dry_run`.
+    """
     old = Lab.objects.filter(used_at__lt=timezone.now() - timedelta(days=days)).order_by("used_at")
     labs, reports = old.count(), Report.objects.filter(lab__in=old.order_by()).count()
     while not dry_run and (some := list(old.values_list("pk", flat=True)[:LABS_AT_ONCE])):
@@ -56,7 +62,11 @@ def _orphans() -> list[Path]:
     """Folders of reports whose row is gone."""
     place = Path(settings.DATA_DIR) / "reports"
     before_s = (timezone.now() - FRESH_FILE).timestamp()
-    folders = [path for path in sorted(place.iterdir()) if path.is_dir() and path.stat().st_mtime < before_s] if place.is_dir() else []
+    folders = (
+        [path for path in sorted(place.iterdir()) if path.is_dir() and path.stat().st_mtime < before_s]
+        if place.is_dir()
+        else []
+    )
     known = set(Report.objects.values_list("pk", flat=True))
     return [folder for folder in folders if folder.name not in known]
 

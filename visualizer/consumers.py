@@ -1,7 +1,10 @@
-"""The socket of one open page: checks what comes in, hands it to the lab's room, sends what waits for this page.
+"""The socket of one open page: checks what comes in, hands it to the lab's room, sends what waits for this
+page.
 
-Rules: a handler returns at once, since a consumer handles one message at a time, its own disconnect included; the task
-that sends is supervised: when it breaks the page is told and the socket closed; nothing slow and no clock here.
+Rules: a handler returns at once, since a consumer handles one message at a time, its own disconnect included;
+the task
+that sends is supervised: when it breaks the page is told and the socket closed; nothing slow and no clock
+here.
 """
 
 from __future__ import annotations
@@ -41,7 +44,9 @@ class LabConsumer(PageConsumer):
             if message["type"] == "hello":
                 self._hello(message)
             elif not self.hello_said:
-                raise Refused("hello-first", "The first message is not hello.", 'Begin with {"type":"hello"}.')
+                raise Refused(
+                    "hello-first", "The first message is not hello.", 'Begin with {"type":"hello"}.'
+                )
             elif self.room is None:
                 self._keep_early(message)
             else:

@@ -1,8 +1,9 @@
 """The risk curve of each branch: what a failover would have cost, at instants that the run alone decides.
 
-Rules: there is a point at every instant of a grid of simulated time, and after every instant at which a forecast jumps (an update applied, a
-cursor opened, a crash, a command). Points are taken when a branch first runs there, whether or not somebody watches and however the
-run is cut, so everybody is shown the same ones, also after a restart. The grid gets coarser with time, so their number is bounded.
+Rules: there is a point at every instant of a grid of simulated time, and after every instant at which a
+forecast jumps (an update applied, a cursor opened, a crash, a command). Points are taken when a branch first
+runs there, whether or not somebody watches and however the run is cut, so everybody is shown the same ones,
+also after a restart. The grid gets coarser with time, so their number is bounded.
 """
 
 from __future__ import annotations
@@ -18,15 +19,27 @@ GRID_US, FINEST_US = 100_000, 20_000
 """Simulated time between points: at most the first in runs of up to a minute, at least the second."""
 
 FEWEST_POINTS, MOST_POINTS = 100, 600
-"""Of the grid up to the scenario's end. From there on the grid is twice as coarse, and again each time the run has doubled."""
+"""Of the grid up to the scenario's end.
+
+From there on the grid is twice as coarse, and again each time the run has doubled.
+"""
 
 JUMPS_PER_STEP = 8
-"""Instants between two of the grid that get points of their own; further jumps are seen at the next instant of the grid."""
+"""Instants between two of the grid that get points of their own; further jumps are seen at the next
+instant of the grid.
+"""
 
 JUMPS = ("update.applied", "subscription.created", "subscription.deleted")
 """Rows after which the forecast of their subscription jumps."""
 
-JUMPS_OF_ALL = ("cluster.crashed", "cluster.restarted", "cluster.lost", "failover.started", "failover.finished", "command.applied")
+JUMPS_OF_ALL = (
+    "cluster.crashed",
+    "cluster.restarted",
+    "cluster.lost",
+    "failover.started",
+    "failover.finished",
+    "command.applied",
+)
 """Rows after which every forecast may jump."""
 
 FIGURES = ("duplicates", "stranded", "lost")
@@ -38,7 +51,10 @@ _PATTERN = pattern_of((*JUMPS, *JUMPS_OF_ALL))
 
 
 class _Line:
-    """The points of one branch, in order of time. `seen` is the first row that was not looked at for jumps."""
+    """The points of one branch, in order of time.
+
+    `seen` is the first row that was not looked at for jumps.
+    """
 
     def __init__(self, points: list[Point], seen: int) -> None:
         self.points = points
@@ -56,10 +72,17 @@ class RiskCurves:
     def __init__(self, world: Any, scenario: Any) -> None:
         self.world = world
         self.until_us = scenario.until_us
-        self.grid_us = max(self.until_us // MOST_POINTS, min(GRID_US, max(FINEST_US, self.until_us // FEWEST_POINTS)))
+        self.grid_us = max(
+            self.until_us // MOST_POINTS, min(GRID_US, max(FINEST_US, self.until_us // FEWEST_POINTS))
+        )
         # replicated or not, they could go to another cluster
-        self.movable = [name for name, spec in sorted(scenario.subscriptions.items()) if len(scenario.topics[spec.topic].clusters) > 1]
-        self.due = [(0, name) for name in self.movable]  # (instant, subscription) of what is to be taken before the world moves; at the beginning all
+        self.movable = [
+            name
+            for name, spec in sorted(scenario.subscriptions.items())
+            if len(scenario.topics[spec.topic].clusters) > 1
+        ]
+        # (instant, subscription) of what is to be taken before the world moves; at the beginning all
+        self.due = [(0, name) for name in self.movable]
         self._lines = {0: _Line([], world.seq)}
 
     # --- running
@@ -71,14 +94,22 @@ class RiskCurves:
             self.take_one()
             return bool(self.due) or world.now_us < until_us
         behind = world.now_us < world.furthest_us
-        stop_us = min(until_us, world.furthest_us if behind else self.after(world.now_us)) if self.movable else until_us
+        stop_us = (
+            min(until_us, world.furthest_us if behind else self.after(world.now_us))
+            if self.movable
+            else until_us
+        )
         if self.movable and world.whole:
             self.look()
             if self.due:
                 return True
         line = self._line()
         watching = self.movable and not behind and line.jumps < JUMPS_PER_STEP
-        more = world.advance(stop_us, events, (lambda: world.trace.has_any(line.seen, world.seq, _PATTERN)) if watching else None)
+        more = world.advance(
+            stop_us,
+            events,
+            (lambda: world.trace.has_any(line.seen, world.seq, _PATTERN)) if watching else None,
+        )
         if not world.whole:
             return True
         if self.movable:
@@ -88,20 +119,27 @@ class RiskCurves:
         return more or stop_us < until_us or bool(self.due)
 
     def look(self) -> None:
-        """See what is due here, at the front of the branch: all on an instant of the grid, else the forecasts that jumped."""
+        """See what is due here, at the front of the branch: all on an instant of the grid, else the
+        forecasts that jumped.
+        """
         line, world = self._line(), self.world
-        all_due = world.now_us > line.grid_us and world.now_us == world.furthest_us and self.on_grid(world.now_us)
+        all_due = (
+            world.now_us > line.grid_us and world.now_us == world.furthest_us and self.on_grid(world.now_us)
+        )
         self.due = []
         if line.jumps < JUMPS_PER_STEP and world.trace.has_any(line.seen, world.seq, _PATTERN):
             line.jumps += 1
             rows = world.trace.rows(line.seen, world.seq, types=(*JUMPS, *JUMPS_OF_ALL))
             jumped = {row.get("subscription") for row in rows if row["type"] in JUMPS}
             every = any(row["type"] in JUMPS_OF_ALL for row in rows)
-            at_us = rows[-1]["at_us"]  # the clock may have gone on to where the run was cut, but nothing has happened since
+            # the clock may have gone on to where the run was cut, but nothing has happened since
+            at_us = rows[-1]["at_us"]
             self.due = [(at_us, name) for name in self.movable if every or name in jumped]
         if all_due:
             line.jumps, line.grid_us = 0, world.now_us
-            self.due = [one for one in self.due if one[0] < world.now_us] + [(world.now_us, name) for name in self.movable]
+            self.due = [one for one in self.due if one[0] < world.now_us] + [
+                (world.now_us, name) for name in self.movable
+            ]
         line.seen = max(line.seen, world.seq)
 
     def settle(self) -> Iterator[None]:
@@ -118,7 +156,9 @@ class RiskCurves:
             points.append((at_us, {}))
         idle_us = world.now_us - at_us
         to = world.forecast(name)
-        lag_us = {peer: lag_us and lag_us - idle_us for peer, lag_us in world.sync_lag(name).items() if peer in to}
+        lag_us = {
+            peer: lag_us and lag_us - idle_us for peer, lag_us in world.sync_lag(name).items() if peer in to
+        }
         points[-1][1][name] = {"to": to, "lag_us": lag_us}
 
     # --- the grid
@@ -132,34 +172,52 @@ class RiskCurves:
         return at_us == self.after(at_us - 1)
 
     def _width_us(self, at_us: int) -> int:
-        return self.grid_us if at_us < self.until_us else self.grid_us << (at_us // self.until_us).bit_length()
+        return (
+            self.grid_us if at_us < self.until_us else self.grid_us << (at_us // self.until_us).bit_length()
+        )
 
     def _doubles_us(self, at_us: int) -> int:
         """The instant after which the grid is coarser."""
-        return self.until_us if at_us < self.until_us else self.until_us << (at_us // self.until_us).bit_length()
+        return (
+            self.until_us if at_us < self.until_us else self.until_us << (at_us // self.until_us).bit_length()
+        )
 
     # --- reading
 
     def between(self, from_us: int, to_us: int) -> list[Point]:
         """The branch's points with from_us <= instant <= to_us."""
         line = self._line()
-        return line.points[bisect_left(line.points, from_us, key=lambda point: point[0]) : line.place_after(to_us)]
+        return line.points[
+            bisect_left(line.points, from_us, key=lambda point: point[0]) : line.place_after(to_us)
+        ]
 
     def newest(self, most: int) -> tuple[list[Point], int]:
-        """(At most so many points up to now, the instant from which on none is missing: 0 when all are there.)"""
+        """(At most so many points up to now, the instant from which on none is missing: 0 when all are
+        there.)
+        """
         line = self._line()
         end = line.place_after(self.world.now_us)
         found = line.points[max(0, end - most) : end]
         return found, found[0][0] if end > most else 0
 
     def columns(self, subscription: str, after_us: int) -> dict[str, Any]:
-        """Points after an instant up to now as columns: {"at_us": […], "peers": {peer: {"duplicates", "stranded", "lost", "lag_us": […]}}}.
+        """Points after an instant up to now as columns: {"at_us": […], "peers": {peer: {"duplicates",
+        "stranded", "lost", "lag_us": […]}}}.
 
         Null where a peer was no remote at that instant (the consumers were there).
         """
-        points = [(at_us, found[subscription]) for at_us, found in self.between(after_us + 1 if after_us else 0, self.world.now_us) if subscription in found]
+        points = [
+            (at_us, found[subscription])
+            for at_us, found in self.between(after_us + 1 if after_us else 0, self.world.now_us)
+            if subscription in found
+        ]
         peers = sorted({peer for _, forecast in points for peer in forecast["to"]})
-        columns = {peer: {name: [forecast["to"].get(peer, {}).get(name) for _, forecast in points] for name in FIGURES} for peer in peers}
+        columns = {
+            peer: {
+                name: [forecast["to"].get(peer, {}).get(name) for _, forecast in points] for name in FIGURES
+            }
+            for peer in peers
+        }
         for peer in peers:
             columns[peer]["lag_us"] = [forecast["lag_us"].get(peer) for _, forecast in points]
         return {"at_us": [at_us for at_us, _ in points], "peers": columns}
@@ -171,14 +229,28 @@ class RiskCurves:
         if line is None:
             described = next(branch for branch in world.branches if branch["number"] == world.branch)
             cut_us, parent = described["at_us"], self._lines[described["parent"]]
-            line = self._lines[world.branch] = _Line(parent.points[: bisect_left(parent.points, cut_us, key=lambda point: point[0])], world.trace.first_after(cut_us - 1))
+            line = self._lines[world.branch] = _Line(
+                parent.points[: bisect_left(parent.points, cut_us, key=lambda point: point[0])],
+                world.trace.first_after(cut_us - 1),
+            )
             line.grid_us = cut_us
         return line
 
 
 def packed_points(points: list[Point]) -> dict[str, Any]:
-    """Points of the risk curve as columns: their instants, and the duplicates for each subscription and peer."""
+    """Points of the risk curve as columns: their instants, and the duplicates for each subscription and
+    peer.
+    """
     nothing: dict[str, Any] = {"to": {}}
-    pairs = sorted({(name, peer) for _, values in points for name, one in values.items() for peer in one["to"]})
-    columns = [[name, peer, packed(values.get(name, nothing)["to"].get(peer, {}).get("duplicates") for _, values in points)] for name, peer in pairs]
+    pairs = sorted(
+        {(name, peer) for _, values in points for name, one in values.items() for peer in one["to"]}
+    )
+    columns = [
+        [
+            name,
+            peer,
+            packed(values.get(name, nothing)["to"].get(peer, {}).get("duplicates") for _, values in points),
+        ]
+        for name, peer in pairs
+    ]
     return {"at_us": packed(at_us for at_us, _ in points), "curves": columns}

@@ -1,12 +1,11 @@
-"""The risk curve between two instants, for the part of a long run that a page does not hold: bounded however long the run is.
+"""The risk curve between two instants, for the part of a long run that a page does not hold: bounded
+however long the run is.
 
-Rules: the answer depends on branch, instant and window alone. Of more points than `POINTS_SENT` the highest and the lowest of each part of the
-window are given, so no peak is left out.
+Rules: the answer depends on branch, instant and window alone. Of more points than `POINTS_SENT` the highest
+and the lowest of each part of the window are given, so no peak is left out.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from visualizer.curve import Point, packed_points
 from visualizer.session import Session
@@ -17,15 +16,25 @@ POINTS_SENT = 800
 
 
 def curve(session: Session, from_us: int, to_us: int) -> Work:
-    """`{branch, from_us, to_us, count, points}`: the points up to the instant shown with from_us <= instant <= to_us, `count` of them before thinning."""
+    """`{branch, from_us, to_us, count, points}`: the points up to the instant shown with from_us <=
+    instant <= to_us, `count` of them before thinning.
+    """
     world = session.world
     found = session.curves.between(from_us, min(to_us, world.now_us))
     yield None
-    return {"branch": world.branch, "from_us": from_us, "to_us": to_us, "count": len(found), "points": packed_points(thinned(found, POINTS_SENT))}
+    return {
+        "branch": world.branch,
+        "from_us": from_us,
+        "to_us": to_us,
+        "count": len(found),
+        "points": packed_points(thinned(found, POINTS_SENT)),
+    }
 
 
 def thinned(points: list[Point], most: int) -> list[Point]:
-    """At most so many of the points: of each of `most / 2` parts those with the fewest and with the most forecast duplicates."""
+    """At most so many of the points: of each of `most / 2` parts those with the fewest and with the most
+    forecast duplicates.
+    """
     if len(points) <= most:
         return points
     parts = most // 2

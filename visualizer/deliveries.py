@@ -1,7 +1,9 @@
-"""Sends what waits for pages: all pages of one frame in a few turns of the event loop, without a task for each.
+"""Sends what waits for pages: all pages of one frame in a few turns of the event loop, without a task for
+each.
 
-Rules: a send that the server takes at once ends within its first step, so no task is made for it. One that has to wait,
-because the socket's buffer is full, goes on in a task of its own, and only this page waits. Texts of a page keep their order.
+Rules: a send that the server takes at once ends within its first step, so no task is made for it. One that
+has to wait, because the socket's buffer is full, goes on in a task of its own, and only this page waits.
+Texts of a page keep their order.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from typing import Any
 from visualizer.viewers import Viewer
 
 PAGES_PER_TURN = 25
-"""Pages served in one turn of the event loop: about a millisecond, after which the engine and other sockets have theirs."""
+"""Pages served in one turn of the event loop: about a millisecond, after which the engine and other
+sockets have theirs.
+"""
 
 Send = Callable[[dict[str, Any]], Coroutine[Any, Any, None]]
 
@@ -30,7 +34,9 @@ class Delivery:
     `ended()` is called when the last text of a closing viewer is sent, `broken(error)` when sending raised.
     """
 
-    def __init__(self, viewer: Viewer, send: Send, ended: Callable[[], None], broken: Callable[[BaseException], None]) -> None:
+    def __init__(
+        self, viewer: Viewer, send: Send, ended: Callable[[], None], broken: Callable[[BaseException], None]
+    ) -> None:
         self._viewer, self._send, self._ended, self._broken = viewer, send, ended, broken
         self._queued = False
         self._waiting: asyncio.Task[None] | None = None

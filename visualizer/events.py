@@ -1,7 +1,8 @@
-"""The rows around the instant shown, for the page's event list: the newest control rows before it, and the first that the branch has run after it.
+"""The rows around the instant shown, for the page's event list: the newest control rows before it, and the
+first that the branch has run after it.
 
-Rules: the answer depends on branch, instant and how far the branch has been run, never on what a page has watched; it is made once
-for all who ask while the lab stands.
+Rules: the answer depends on branch, instant and how far the branch has been run, never on what a page has
+watched; it is made once for all who ask while the lab stands.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ LOOKED_AT_ROWS = 1_000_000
 
 
 def events(session: Session) -> Work:
-    """`{branch, seq, rows_from, rows, ahead}`: `rows` are all control rows with rows_from <= row < seq, `ahead` those from seq on."""
+    """`{branch, seq, rows_from, rows, ahead}`: `rows` are all control rows with rows_from <= row < seq,
+    `ahead` those from seq on.
+    """
     world = session.world
     here = (world.branch, world.seq, len(world.trace))
     if session.events_kept[0] != here:

@@ -1,13 +1,16 @@
 """Messages between server processes that show the same labs, through the channel layer.
 
-Rules: one message per frame, to the lab's group; requests and answers go to one process's channel. A message that no
-longer fits the receiver's part is out of date, since the lease has moved, and is dropped. Every message is a dict with
-`type`, `lab` and `from` (the sender's channel):
+Rules: one message per frame, to the lab's group; requests and answers go to one process's channel. A message
+that no longer fits the receiver's part is out of date, since the lease has moved, and is dropped. Every
+message is a dict with `type`, `lab` and `from` (the sender's channel):
 
-    lab.frame     at [epoch, number, is snapshot], text, snapshot (text, when somebody asked)   runner -> group
-    lab.notice    message, failure                                                               runner -> group
+    lab.frame     at [epoch, number, is snapshot], text, snapshot (text, when somebody asked)   runner ->
+    group
+    lab.notice    message, failure                                                               runner ->
+    group
     lab.gone      (deleted)                                                                      any -> group
-    lab.watch     viewers, snapshot (somebody here waits for one)                                relay -> runner
+    lab.watch     viewers, snapshot (somebody here waits for one)                                relay ->
+    runner
     lab.ask       number, message (checked, from an owner)        -> lab.reply    number, message
     lab.question  number, what, arguments                         -> lab.answer   number, text, refused
 """
@@ -36,7 +39,9 @@ RETRY_S = 1.0
 """How long nothing is sent after Redis could not be reached."""
 
 OUTBOX = 2_000
-"""Messages that wait for Redis; beyond it they are dropped, and relays that miss a frame ask for a snapshot."""
+"""Messages that wait for Redis; beyond it they are dropped, and relays that miss a frame ask for a
+snapshot.
+"""
 
 
 class Exchange:
@@ -68,10 +73,22 @@ class Exchange:
     def send_frame(self, lab_id: str, frame: Frame, snapshot: Frame | None) -> None:
         """To every process that shows the lab: one message."""
         other = snapshot.text if snapshot is not None and snapshot is not frame else None
-        self._put(True, _group(lab_id), lab_id, {"type": "lab.frame", "at": [frame.epoch, frame.number, frame.snapshot], "text": frame.text, "snapshot": other})
+        self._put(
+            True,
+            _group(lab_id),
+            lab_id,
+            {
+                "type": "lab.frame",
+                "at": [frame.epoch, frame.number, frame.snapshot],
+                "text": frame.text,
+                "snapshot": other,
+            },
+        )
 
     def send_notice(self, lab_id: str, message: dict[str, Any], failure: bool = False) -> None:
-        self._put(True, _group(lab_id), lab_id, {"type": "lab.notice", "message": message, "failure": failure})
+        self._put(
+            True, _group(lab_id), lab_id, {"type": "lab.notice", "message": message, "failure": failure}
+        )
 
     def send_gone(self, lab_id: str) -> None:
         """Its rows are deleted: to every process that shows it."""
@@ -91,7 +108,8 @@ class Exchange:
                 await (self._layer.group_send if to_group else self._layer.send)(name, message)
             except (OSError, RedisError) as error:
                 lost = 1 + self._outbox.qsize()
-                while not self._outbox.empty():  # frames that wait would be old: relays notice the hole and start over
+                # frames that wait would be old: relays notice the hole and start over
+                while not self._outbox.empty():
                     self._outbox.get_nowait()
                 logger.warning("%d messages to other server processes were lost: %s", lost, error)
                 await asyncio.sleep(RETRY_S)
@@ -111,7 +129,11 @@ class Exchange:
         try:
             self._take(room, message)
         except Exception:
-            logger.exception("Internal error while handling %s of lab %s from another server process", message["type"], room.lab.pk)
+            logger.exception(
+                "Internal error while handling %s of lab %s from another server process",
+                message["type"],
+                room.lab.pk,
+            )
 
     def _take(self, room: Room, message: dict[str, Any]) -> None:
         part = room.part
@@ -137,7 +159,11 @@ class Exchange:
 
     def _reply_to(self, message: dict[str, Any]) -> Reply:
         def reply(answer: dict[str, Any]) -> None:
-            self.post(message["from"], message["lab"], {"type": "lab.reply", "number": message["number"], "message": answer})
+            self.post(
+                message["from"],
+                message["lab"],
+                {"type": "lab.reply", "number": message["number"], "message": answer},
+            )
 
         return reply
 
@@ -147,7 +173,11 @@ class Exchange:
             text = await runner.ask(message["what"], message["arguments"])
         except Refused as why:
             refused = [why.code, why.error, why.hint]
-        self.post(message["from"], message["lab"], {"type": "lab.answer", "number": message["number"], "text": text, "refused": refused})
+        self.post(
+            message["from"],
+            message["lab"],
+            {"type": "lab.answer", "number": message["number"], "text": text, "refused": refused},
+        )
 
 
 def _take_as_relay(room: Room, relay: Relay, message: dict[str, Any]) -> None:

@@ -1,6 +1,8 @@
-"""Small pictures of group labs: the leader with what it believes, streams with their positions, clients with their leases.
+"""Small pictures of group labs: the leader with what it believes, streams with their positions, clients
+with their leases.
 
-Rules: as much as a card holds; streams that nobody reads, or two, come first. Clients are numbered as on the lab's page, for hue and shape.
+Rules: as much as a card holds; streams that nobody reads, or two, come first. Clients are numbered as on the
+lab's page, for hue and shape.
 """
 
 from __future__ import annotations
@@ -22,11 +24,17 @@ QUIET_US = 1_000_000
 
 
 def telling(world: World, scenario: Any) -> dict[str, Any]:
-    """The picture of the run's most telling instant: where most is read by two or by nobody after a command; half-way where nothing is done, or when somebody has come."""
+    """The picture of the run's most telling instant: where most is read by two or by nobody after a
+    command; half-way where nothing is done, or when somebody has come.
+    """
     asked_us = [command.at_us for command in scenario.commands if command.at_us >= QUIET_US]
     if not asked_us:
         world.run(scenario.until_us // 2)
-        while not any(one["leaders"] for one in world.view()["groups"].values()) and world.now_us < scenario.until_us and not world.limit_reached:
+        while (
+            not any(one["leaders"] for one in world.view()["groups"].values())
+            and world.now_us < scenario.until_us
+            and not world.limit_reached
+        ):
             world.run(min(scenario.until_us, world.now_us + STEP_US))  # nobody has come yet
         return group_picture(world)
     found: tuple[int, dict[str, Any]] | None = None
@@ -43,12 +51,20 @@ def telling(world: World, scenario: Any) -> dict[str, Any]:
 
 def _trouble(world: World) -> int:
     groups = world.view()["groups"].values()
-    return sum(3 * one["figures"]["two_readers_now"] + one["figures"]["unowned_now"] + 2 * (not one["leaders"]) for one in groups if one["figures"])
+    return sum(
+        3 * one["figures"]["two_readers_now"] + one["figures"]["unowned_now"] + 2 * (not one["leaders"])
+        for one in groups
+        if one["figures"]
+    )
 
 
 def group_picture(world: World) -> dict[str, Any]:
-    """{at_us, lanes: [], group: {leader, clients, streams}} of the first group. `leader`: {dead, stable} or None; clients [{number, online, own, known}], leases as shares of the longest;
-    streams [{believed, state, readers, length, over (read to its end), committed, delivered}], clients by number."""
+    """{at_us, lanes: [], group: {leader, clients, streams}} of the first group.
+
+    `leader`: {dead, stable} or None; clients [{number, online, own, known}], leases as shares of the longest;
+    streams [{believed, state, readers, length, over (read to its end), committed, delivered}], clients by
+    number.
+    """
     view = world.view()
     picture: dict[str, Any] = {"at_us": world.now_us, "lanes": [], "group": None}
     name = next(iter(view["groups"]), None)
@@ -58,36 +74,78 @@ def group_picture(world: World) -> dict[str, Any]:
     leader = next(iter(group["leaders"].values()), None)
     numbers = {client: number for number, client in enumerate(view["sessions"])}
     streams = [_stream(stream, one, view, leader, numbers) for stream, one in group["streams"].items()]
-    odd = sorted(range(len(streams)), key=lambda place: (len(streams[place]["readers"]) == 1 or streams[place]["over"], place))[:STREAMS]
+    odd = sorted(
+        range(len(streams)),
+        key=lambda place: (len(streams[place]["readers"]) == 1 or streams[place]["over"], place),
+    )[:STREAMS]
     shown = [streams[place] for place in sorted(odd)]
     wanted = [number for one in shown for number in (*one["readers"], one["believed"]) if number is not None]
     clients = list(dict.fromkeys([*wanted, *numbers.values()]))[:CLIENTS]
     picture["group"] = {
-        "leader": {"dead": leader is None, "stable": group["stability"]["stable"]} if leader or group["claim"] else None,
-        "clients": [_client(client, number, view, name, leader) for client, number in numbers.items() if number in clients],
+        "leader": {"dead": leader is None, "stable": group["stability"]["stable"]}
+        if leader or group["claim"]
+        else None,
+        "clients": [
+            _client(client, number, view, name, leader)
+            for client, number in numbers.items()
+            if number in clients
+        ],
         "streams": shown,
     }
     return picture
 
 
-def _stream(name: str, one: dict[str, Any], view: dict[str, Any], leader: dict[str, Any] | None, numbers: dict[str, int]) -> dict[str, Any]:
+def _stream(
+    name: str,
+    one: dict[str, Any],
+    view: dict[str, Any],
+    leader: dict[str, Any] | None,
+    numbers: dict[str, int],
+) -> dict[str, Any]:
     believed = leader["streams"].get(name) if leader else None
     owner = believed and believed["owner"]
     readers = list(dict.fromkeys(numbers[who.rsplit("/", 1)[0]] for who in one["readers"]))
     furthest = max((reader["delivered"] for reader in one["readers"].values()), default=one["committed"])
     kept = view["streams"].get(name, {"length": furthest, "closed": False})
     over = kept["closed"] and one["committed"] >= kept["length"] and not readers
-    return {"believed": numbers[owner.rsplit("/", 1)[0]] if owner else None, "state": believed["state"] if believed else None, "readers": readers, "length": kept["length"], "over": over, "committed": one["committed"], "delivered": furthest}
+    return {
+        "believed": numbers[owner.rsplit("/", 1)[0]] if owner else None,
+        "state": believed["state"] if believed else None,
+        "readers": readers,
+        "length": kept["length"],
+        "over": over,
+        "committed": one["committed"],
+        "delivered": furthest,
+    }
 
 
-def _client(client: str, number: int, view: dict[str, Any], group: str, leader: dict[str, Any] | None) -> dict[str, Any]:
-    """Its newest borrower's lease and what the leader keeps of any of its borrowers, as shares of the longest lease."""
+def _client(
+    client: str, number: int, view: dict[str, Any], group: str, leader: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Its newest borrower's lease and what the leader keeps of any of its borrowers, as shares of the
+    longest lease.
+    """
     session = view["sessions"][client]
-    whole_us = view["spans_us"]["session_ping_leader_interval"] + view["spans_us"]["session_ping_leader_timeout"]
-    own = [one["until_us"] for one in session["borrowers"].values() if one["group"] == group and one["until_us"] is not None]
-    known = [one["deadline_us"] for who, one in (leader["borrowers"] if leader else {}).items() if who.rsplit("/", 1)[0] == client]
+    whole_us = (
+        view["spans_us"]["session_ping_leader_interval"] + view["spans_us"]["session_ping_leader_timeout"]
+    )
+    own = [
+        one["until_us"]
+        for one in session["borrowers"].values()
+        if one["group"] == group and one["until_us"] is not None
+    ]
+    known = [
+        one["deadline_us"]
+        for who, one in (leader["borrowers"] if leader else {}).items()
+        if who.rsplit("/", 1)[0] == client
+    ]
 
     def share(instants: list[int]) -> float:
         return round(max(0, max(instants) - view["at_us"]) / whole_us, 3) if instants else 0
 
-    return {"number": number, "online": session["state"] == "online", "own": share(own), "known": share(known)}
+    return {
+        "number": number,
+        "online": session["state"] == "online",
+        "own": share(own),
+        "known": share(known),
+    }

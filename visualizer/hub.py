@@ -1,8 +1,8 @@
 """This process's labs: opens rooms, looks after them, runs the pump.
 
-Rules: one hub per event loop; whatever runs in the background is supervised, so a bug is logged and shown instead of
-vanishing; once a second each room is looked after (positions, watchers, idleness, leases). Who runs which lab is the business
-of `visualizer.casting`.
+Rules: one hub per event loop; whatever runs in the background is supervised, so a bug is logged and shown
+instead of vanishing; once a second each room is looked after (positions, watchers, idleness, leases). Who
+runs which lab is the business of `visualizer.casting`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from visualizer.exchange import Exchange
 from visualizer.memory import Memory
 from visualizer.models import Lab
 from visualizer.pump import Pump
+from visualizer.reruns import check_room
 from visualizer.rooms import Room
 from visualizer.running import Runner
-from visualizer.reruns import check_room
 from visualizer.saving import NOT_SAVED, Saver
 from visualizer.setups.studies import Studies
 from visualizer.wire import Refused
@@ -42,7 +42,10 @@ IDLE_TICKS = 60
 ROOMS = 200
 """Labs that this process runs or shows at once; each may hold five million rows."""
 
-GAVE_WAY = "All places of this server process are taken, and your address has the most labs open. Open it again to go on: it comes back where it stood."
+GAVE_WAY = (
+    "All places of this server process are taken, and your address has the most labs open. Open it again "
+    "to go on: it comes back where it stood."
+)
 
 DELETED = "This lab has been deleted by its owner."
 
@@ -90,7 +93,9 @@ class Hub:
         return task
 
     def _for_ever(self, work: Coroutine[Any, Any, Any], what: str) -> None:
-        """As `soon`, for a task that must not end: when it does, every page is told to come back, to a new hub."""
+        """As `soon`, for a task that must not end: when it does, every page is told to come back, to a new
+        hub.
+        """
         task = self.soon(work, what)
 
         def ended(done: asyncio.Future[Any]) -> None:
@@ -138,9 +143,20 @@ class Hub:
     # --- rooms
 
     def admit_rerun(self, asker: str) -> None:
-        """A lab would be run again with one thing changed. Raises Refused when there is no room or memory for it."""
+        """A lab would be run again with one thing changed.
+
+        Raises Refused when there is no room or memory for it.
+        """
         self.memory.admit()
-        check_room([name for room in self.rooms.values() if isinstance(room.part, Runner) for name in room.part.reruns.askers()], asker)
+        check_room(
+            [
+                name
+                for room in self.rooms.values()
+                if isinstance(room.part, Runner)
+                for name in room.part.reruns.askers()
+            ],
+            asker,
+        )
 
     async def room(self, lab_id: str) -> Room:
         """The room of a lab, opened when it is not. Raises `Refused` when there is no such lab."""
@@ -152,7 +168,9 @@ class Hub:
             return room
 
     async def _open(self, lab_id: str) -> Room:
-        """Opens a place of this process's `ROOMS`, taken before the first await: others are opened meanwhile."""
+        """Opens a place of this process's `ROOMS`, taken before the first await: others are opened
+        meanwhile.
+        """
         name = client.get()
         held = [room.client for room in self.rooms.values()] + list(self._reserved.values())
         check_open_labs(held.count(name))
@@ -172,11 +190,17 @@ class Hub:
                 self._leaving.discard(leaving)
 
     def _gives_way(self, held: list[str], name: str) -> Room:
-        """The lab that is closed in a full process for a client with few: of whoever has most, unwatched ones first. Raises Refused."""
+        """The lab that is closed in a full process for a client with few: of whoever has most, unwatched
+        ones first. Raises Refused.
+        """
         staying = [room for room in self.rooms.values() if room.client and room not in self._leaving]
         counts = Counter(room.client for room in staying)
         if not name or held.count(name) >= FAIR_LABS or max(counts.values(), default=0) <= FAIR_LABS:
-            raise Refused("too-many", f"This server process shows {ROOMS} labs already.", "Close one, or try again in a minute.")
+            raise Refused(
+                "too-many",
+                f"This server process shows {ROOMS} labs already.",
+                "Close one, or try again in a minute.",
+            )
         rooms = [room for room in staying if room.client == counts.most_common(1)[0][0]]
         return min(rooms, key=lambda room: (bool(room.viewers), -room.idle_ticks, room.used_tick))
 
@@ -204,14 +228,19 @@ class Hub:
             try:
                 there = await store.exists(room.lab.pk)
             except Refused:
-                return  # the database is away: the lab goes on as it is, its writes are refused, and this is tried again
+                # the database is away: the lab goes on as it is, its writes are refused, and this is tried
+                # again
+                return
             if not there:
                 await self._close(room, DELETED)
                 return
             room.tell(NOT_SAVED, None)
             room.part.close()
             if self.exchange is None:
-                self._leave(room, "Another server process has taken this lab. With REDIS_URL set, processes share labs.")
+                self._leave(
+                    room,
+                    "Another server process has taken this lab. With REDIS_URL set, processes share labs.",
+                )
                 return
             room.start_over()
             try:
@@ -245,7 +274,10 @@ class Hub:
             await self._put_away(room)
 
     async def put_away(self, room: Room, reason: str, keep_position: bool = True) -> None:
-        """Close a room of this process; its pages get the reason and connect again by themselves. Without `keep_position` its world is not to be asked."""
+        """Close a room of this process; its pages get the reason and connect again by themselves.
+
+        Without `keep_position` its world is not to be asked.
+        """
         async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
             if self.rooms.get(room.lab.pk) is room:
                 if keep_position:
@@ -291,7 +323,9 @@ class Hub:
                 await self._close(room, DELETED)
 
     async def keep_positions(self, lab_ids: Iterable[str]) -> None:
-        """Store where those of these labs stand that run here, before somebody is told of it from the database."""
+        """Store where those of these labs stand that run here, before somebody is told of it from the
+        database.
+        """
         rooms = [self.rooms[lab_id] for lab_id in lab_ids if lab_id in self.rooms]
         await asyncio.gather(*(room.part.keep_position() for room in rooms))
 

@@ -1,7 +1,8 @@
-"""The jobs of a lab: rebuild it from its rows, seek, step, change branch, carry out a command, answer a question.
+"""The jobs of a lab: rebuild it from its rows, seek, step, change branch, carry out a command, answer a
+question.
 
-Rules: each is a generator that works in slices and leaves the world whole between them; a command is in the database
-before the engine hears of it; whatever a person asked that cannot be done raises `Refused`.
+Rules: each is a generator that works in slices and leaves the world whole between them; a command is in the
+database before the engine hears of it; whatever a person asked that cannot be done raises `Refused`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ SEARCH_ROWS = 16_384
 
 
 def rebuild(session: Session, stored: StoredLab, scenario_of: Callable[[], Awaitable[Any]]) -> Work:
-    """Make the world and bring it where it stood: every command again, in the order given, then the position."""
+    """Make the world and bring it where it stood: every command again, in the order given, then the
+    position.
+    """
     scenario = yield Wait(scenario_of())
     world = yield in_thread(lambda: World.from_scenario(scenario, begun=False))
     while not world.whole:
@@ -48,7 +51,11 @@ def rebuild(session: Session, stored: StoredLab, scenario_of: Callable[[], Await
         yield from _go_to(session, given["at_us"])
         result = yield from _apply(session, given["command"])
         if given["ok"] is not None and bool(result.ok) != given["ok"]:
-            raise AssertionError(f"command {given['number']} ({given['command']['do']}) was {_outcome(given['ok'])} when it was given and is {_outcome(result.ok)} in the replay")
+            raise AssertionError(
+                f"command {given['number']} ({given['command']['do']}) was {_outcome(given['ok'])} "
+                f"when it "
+                f"was given and is {_outcome(result.ok)} in the replay"
+            )
         yield from session.curves.settle()
         yield None
     yield from _stand_in(session, stored.branch)
@@ -67,10 +74,18 @@ def seek(session: Session, at_us: int | None, seq: int | None) -> Work:
     farthest_us = max(FARTHEST_FACTOR * session.until_us, FARTHEST_US)
     if seq is not None:
         if seq >= len(world.trace):
-            raise Refused("not-found", f"Row {seq} has not happened yet.", f"Rows so far are 0 to {len(world.trace) - 1}.")
+            raise Refused(
+                "not-found",
+                f"Row {seq} has not happened yet.",
+                f"Rows so far are 0 to {len(world.trace) - 1}.",
+            )
         at_us = world.trace.at_us(seq)
     if at_us > farthest_us:
-        raise Refused("too-far", f"{at_us / 1e6:.1f} s is too far ahead.", f"This lab runs to {farthest_us / 1e6:.0f} s at most.")
+        raise Refused(
+            "too-far",
+            f"{at_us / 1e6:.1f} s is too far ahead.",
+            f"This lab runs to {farthest_us / 1e6:.0f} s at most.",
+        )
     yield from _run_to(session, at_us, lambda: session.out_of_memory is not None)
     yield from _go_to(session, min(at_us, world.furthest_us) if session.out_of_memory else at_us)
     session.new_epoch()
@@ -87,7 +102,10 @@ def _go_to(session: Session, at_us: int) -> Work:
 
 
 def _run_to(session: Session, at_us: int, stopped: Callable[[], bool] = lambda: False) -> Work:
-    """Run forward to an instant that may lie beyond all that has been run. What a lab has run before fits again: a rebuilt one is not stopped."""
+    """Run forward to an instant that may lie beyond all that has been run.
+
+    What a lab has run before fits again: a rebuilt one is not stopped.
+    """
     world = session.world
     if at_us <= world.furthest_us:
         return
@@ -97,7 +115,9 @@ def _run_to(session: Session, at_us: int, stopped: Callable[[], bool] = lambda: 
 
 
 def step(session: Session, back: bool, which: Any) -> Work:
-    """To the end of the instant of the next (or previous) row that passes the filter: `World.step`, in slices."""
+    """To the end of the instant of the next (or previous) row that passes the filter: `World.step`, in
+    slices.
+    """
     world = session.world
     session.playback.pause()
     from_us = world.now_us
@@ -109,7 +129,11 @@ def step(session: Session, back: bool, which: Any) -> Work:
     session.listener.position_changed()
     if at_us is None:
         towards = "before" if back else f"within {SEARCH_US // 1_000_000} s after"
-        raise Refused("nothing-there", f"There is no such row {towards} {from_us / 1e6:.6f} s.", "Choose another filter, or everything.")
+        raise Refused(
+            "nothing-there",
+            f"There is no such row {towards} {from_us / 1e6:.6f} s.",
+            "Choose another filter, or everything.",
+        )
 
 
 def _passing_before(world: Any, which: Any) -> Work:
@@ -129,7 +153,8 @@ def _passing_before(world: Any, which: Any) -> Work:
 def _passing_after(session: Session, which: Any) -> Work:
     """The instant of the next row that passes, running forward when needed; None when none comes for a while.
 
-    Forward one instant at a time: a branch that ran further than the row would make the next command one in the past.
+    Forward one instant at a time: a branch that ran further than the row would make the next command one in
+    the past.
     """
     world = session.world
     seen, end_us = world.seq, world.furthest_us + SEARCH_US
@@ -167,7 +192,10 @@ def _passing(world: Any, first: int, last: int, which: Any) -> list[int]:
         return []
     columns = world.trace.columns(first, last, names=tuple(wanted))
     passes = [columns[name] == value for name, value in wanted.items()]
-    return [first + place for place in (passes[0] if len(passes) == 1 else passes[0] & passes[1]).nonzero()[0].tolist()]
+    return [
+        first + place
+        for place in (passes[0] if len(passes) == 1 else passes[0] & passes[1]).nonzero()[0].tolist()
+    ]
 
 
 def switch_branch(session: Session, number: int) -> Work:
@@ -175,7 +203,9 @@ def switch_branch(session: Session, number: int) -> Work:
     world = session.world
     numbers = [branch["number"] for branch in world.branches]
     if number not in numbers:
-        raise Refused("not-found", f"There is no branch {number}.", f"Branches are {', '.join(map(str, numbers))}.")
+        raise Refused(
+            "not-found", f"There is no branch {number}.", f"Branches are {', '.join(map(str, numbers))}."
+        )
     yield from _stand_in(session, number)
     session.new_epoch()
     session.listener.position_changed()
@@ -199,12 +229,21 @@ def _apply(session: Session, command: dict[str, Any]) -> Work:
     return applying.result
 
 
-def carry_out(session: Session, command: dict[str, Any], apart: bool, keep: Callable[..., Awaitable[int | Refused]], kept: Callable[..., None]) -> Work:
-    """Store the command, then let it take effect, then leave what came of it to be stored. Nothing moves in between.
+def carry_out(
+    session: Session,
+    command: dict[str, Any],
+    apart: bool,
+    keep: Callable[..., Awaitable[int | Refused]],
+    kept: Callable[..., None],
+) -> Work:
+    """Store the command, then let it take effect, then leave what came of it to be stored.
 
-    `keep` gives the command's number once it is stored, or why it could not be stored in time: then it does not take effect.
-    `apart`: it begins a branch even at the front of the run, so that going back to the branch before undoes it. The engine branches
-    where the past goes on without the command, so the past is given one more instant.
+    Nothing moves in between.
+
+    `keep` gives the command's number once it is stored, or why it could not be stored in time: then it does
+    not take effect.
+    `apart`: it begins a branch even at the front of the run, so that going back to the branch before undoes
+    it. The engine branches where the past goes on without the command, so the past is given one more instant.
     """
     world = session.world
     if apart and world.now_us == world.furthest_us:
@@ -212,7 +251,9 @@ def carry_out(session: Session, command: dict[str, Any], apart: bool, keep: Call
         while session.curves.advance(here_us + 1, session.slice_events()):
             yield None
         yield from _go_to(session, here_us)
-    number = yield Wait(keep(command=command, at_us=world.now_us, furthest_us=world.furthest_us, branch=world.branch))
+    number = yield Wait(
+        keep(command=command, at_us=world.now_us, furthest_us=world.furthest_us, branch=world.branch)
+    )
     if isinstance(number, Refused):
         raise number
     branch = world.branch
@@ -221,5 +262,11 @@ def carry_out(session: Session, command: dict[str, Any], apart: bool, keep: Call
     if world.branch != branch:
         session.new_epoch()
     session.looking.want()
-    kept(number=number, ok=bool(result.ok), code=result.code or "", position=session.position(), command_log=[dict(entry) for entry in world.command_log])
+    kept(
+        number=number,
+        ok=bool(result.ok),
+        code=result.code or "",
+        position=session.position(),
+        command_log=[dict(entry) for entry in world.command_log],
+    )
     return result

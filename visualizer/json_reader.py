@@ -1,8 +1,9 @@
 """JSON from outside, read within bounds: the one reader of request bodies and socket messages.
 
-Rules: whatever the text, reading it gives plain values or raises `ValueError` in words. What the standard reader accepts and
-later code cannot handle is refused here: deep nesting, numbers of thousands of digits, infinities, NUL and lone surrogates
-(neither can be stored in PostgreSQL, and a lone surrogate cannot be encoded at all).
+Rules: whatever the text, reading it gives plain values or raises `ValueError` in words. What the standard
+reader accepts and
+later code cannot handle is refused here: deep nesting, numbers of thousands of digits, infinities, NUL and
+lone surrogates (neither can be stored in PostgreSQL, and a lone surrogate cannot be encoded at all).
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ def is_text(value: str) -> bool:
 
 
 def read_json(text: str | bytes) -> Any:
-    """The values of a JSON text. Raises ValueError with what is wrong, in at most a hundred characters or so."""
+    """The values of a JSON text.
+
+    Raises ValueError with what is wrong, in at most a hundred characters or so.
+    """
     try:
         found = json.loads(text, parse_int=_whole, parse_float=_decimal, parse_constant=_constant)
     except RecursionError:

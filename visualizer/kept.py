@@ -1,7 +1,9 @@
-"""Rows that every page of a lab holds, whatever it has watched: the newest of each class, as a function of branch and instant alone.
+"""Rows that every page of a lab holds, whatever it has watched: the newest of each class, as a function of
+branch and instant alone.
 
-Rules: a class is a set of event types and a number of rows. `static/js/model/kept.js` has the same table and cuts its lists to
-the same length, so a page that followed from the first frame holds what a snapshot frame brings (a test compares them).
+Rules: a class is a set of event types and a number of rows. `static/js/model/kept.js` has the same table and
+cuts its lists to the same length, so a page that followed from the first frame holds what a snapshot frame
+brings (a test compares them).
 """
 
 from __future__ import annotations
@@ -15,20 +17,33 @@ from visualizer.reading import SEARCHED_ROWS, rows_at
 from visualizer.work import Work
 
 LOOKED_BACK_ROWS = 1_000_000
-"""Rows before the instant in which the newest of a class are looked for: some 10 ms of column reading in all."""
+"""Rows before the instant in which the newest of a class are looked for: some 10 ms of column reading in
+all.
+"""
 
 KEPT: dict[str, tuple[tuple[str, ...], int]] = {
     "snapshots": (
-        ("snapshot.requested", "snapshot.answered", "snapshot.completed", "snapshot.position", "snapshot.timed-out", "snapshot.abandoned",
-         "snapshot.cached", "snapshot.used", "snapshot.evicted"),
+        (
+            "snapshot.requested",
+            "snapshot.answered",
+            "snapshot.completed",
+            "snapshot.position",
+            "snapshot.timed-out",
+            "snapshot.abandoned",
+            "snapshot.cached",
+            "snapshot.used",
+            "snapshot.evicted",
+        ),
         400,
     ),
     "created": (("subscription.created",), 100),
     "held": (("message.held",), 200),
     "rounds": (("leader.round",), 60),
     "commands": (("command.applied",), 10),
-}  # fmt: skip
-"""Class to its event types and how many of its newest rows a page holds: about forty snapshots, every cursor, 60 rounds of groups."""
+}
+"""Class to its event types and how many of its newest rows a page holds: about forty snapshots, every
+cursor, 60 rounds of groups.
+"""
 
 _CLASS_OF = {one: name for name, (types, _most) in KEPT.items() for one in types}
 
@@ -44,7 +59,9 @@ class KeptRows:
         return sorted((row for rows in self._lists.values() for row in rows), key=lambda row: row["seq"])
 
     def add(self, trace: Any, first: int, last: int) -> list[dict[str, Any]]:
-        """Take in rows `first` <= seq < `last`, which follow those known; returns what is new of each class, in order."""
+        """Take in rows `first` <= seq < `last`, which follow those known; returns what is new of each
+        class, in order.
+        """
         found: dict[str, list[dict[str, Any]]] = {}
         for seq in trace.seqs(first, last, types=_CLASS_OF):
             row = trace.row(seq)
@@ -65,7 +82,9 @@ class KeptRows:
             types_here = trace.columns(first, last, names=("type",))["type"]
             for name, (_types, most) in KEPT.items():
                 if len(found[name]) < most:
-                    found[name] = ((first + np.flatnonzero(np.isin(types_here, codes[name]))).tolist() + found[name])[-most:]
+                    found[name] = (
+                        (first + np.flatnonzero(np.isin(types_here, codes[name]))).tolist() + found[name]
+                    )[-most:]
             yield None
         for name, seqs in found.items():
             self._lists[name] = yield from rows_at(trace, seqs)

@@ -1,9 +1,10 @@
 """Which server process runs a lab: a lease in Redis, or nobody else when there is no Redis.
 
-Rules: a lease that is not renewed for `LEASE_MS` is free, so a lab outlives its process; it is renewed and released only
-by its holder (compared in Redis, in one step), who takes it again when Redis came back without its memory; for that, who
-relays a lab leaves it to its holder for `HEAD_START_TICKS`. The holder's value is its channel, so others know where to send requests. What keeps an outdated holder from writing is the lab's `run_number` in
-the database, not the lease: so while Redis is away nobody gives a lab up.
+Rules: a lease that is not renewed for `LEASE_MS` is free, so a lab outlives its process; it is renewed and
+released only by its holder (compared in Redis, in one step), who takes it again when Redis came back without
+its memory; for that, who relays a lab leaves it to its holder for `HEAD_START_TICKS`. The holder's value is
+its channel, so others know where to send requests. What keeps an outdated holder from writing is the lab's
+`run_number` in the database, not the lease: so while Redis is away nobody gives a lab up.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ _RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del
 
 
 class Leases(Protocol):
-    """`take` returns the holder's channel: ours when we got it or have it. All but `reachable` raise RedisError or OSError."""
+    """`take` returns the holder's channel: ours when we got it or have it.
+
+    All but `reachable` raise RedisError or OSError.
+    """
 
     async def reachable(self) -> bool: ...
 
@@ -77,7 +81,13 @@ class RedisLeases:
     def __init__(self, url: str, channel: str) -> None:
         self.channel = channel
         # Tried once: whoever asks again does so a second later.
-        self._redis = redis.Redis.from_url(url, decode_responses=True, socket_timeout=ANSWER_S, socket_connect_timeout=ANSWER_S, retry=Retry(NoBackoff(), 0))
+        self._redis = redis.Redis.from_url(
+            url,
+            decode_responses=True,
+            socket_timeout=ANSWER_S,
+            socket_connect_timeout=ANSWER_S,
+            retry=Retry(NoBackoff(), 0),
+        )
         self._renew = self._redis.register_script(_RENEW)
         self._release = self._redis.register_script(_RELEASE)
 

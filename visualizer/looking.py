@@ -1,8 +1,9 @@
 """What is looked at of a lab: its frames on their beat.
 
-Rules: looking never moves the world, and the world stands still while a frame is made: that is cut into slices, so
-that no neighbour waits for it, and begun anew when a job comes first. An internal error in a frame loses that frame only: the
-next one that somebody asks for is made from nothing, in a new epoch. Instants of the wall clock come in as numbers.
+Rules: looking never moves the world, and the world stands still while a frame is made: that is cut into
+slices, so that no neighbour waits for it, and begun anew when a job comes first. An internal error in a frame
+loses that frame only: the next one that somebody asks for is made from nothing, in a new epoch. Instants of
+the wall clock come in as numbers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What the labs of this process may take of memory, and what gives way when it is used up.
 
-Rules: estimated once a second. First labs that nobody watches are closed, the least recently used first, then watched ones that
-stand still; each is run again from its inputs when somebody opens it. When that is not enough nothing runs forward, and no lab,
-comparison or set-up study begins, until memory is free again.
+Rules: estimated once a second. First labs that nobody watches are closed, the least recently used first, then
+watched ones that stand still; each is run again from its inputs when somebody opens it. When that is not
+enough nothing runs forward, and no lab, comparison or set-up study begins, until memory is free again.
 """
 
 from __future__ import annotations
@@ -23,10 +23,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FREED_TO_PERCENT = 80
-"""Labs are closed until so much of the limit is used, and labs are opened only below it: else one would be closed for the next."""
+"""Labs are closed until so much of the limit is used, and labs are opened only below it: else one would be
+closed for the next.
+"""
 
 HINT = "Try again in a minute, or ask the server's operator for a larger LAB_MEMORY_MB."
-EVICTED = "The server needs the memory of this lab, which stood still. Open it again to go on: it comes back where it stood."
+EVICTED = (
+    "The server needs the memory of this lab, which stood still. Open it again to go on: it comes back "
+    "where it stood."
+)
 
 
 class Memory:
@@ -45,16 +50,31 @@ class Memory:
         hub = self._hub
         runners = [room.part for room in hub.rooms.values() if isinstance(room.part, Runner)]
         beside = [world for runner in runners for world in runner.reruns.worlds()]
-        found = [*(runner.session.world for runner in runners), *beside, *hub.comparisons.worlds(), *hub.studies.worlds()]
+        found = [
+            *(runner.session.world for runner in runners),
+            *beside,
+            *hub.comparisons.worlds(),
+            *hub.studies.worlds(),
+        ]
         return [world for world in found if world is not None]
 
     def admit(self) -> None:
         """Something new would begin. Raises Refused when there is no memory for it."""
         if self.full or self.used_bytes() * 100 > self.limit_bytes * FREED_TO_PERCENT:
-            raise Refused("memory", f"The labs of this server process use the memory that they may, {self.limit_bytes // 2**20:,} MB.", HINT)
+            raise Refused(
+                "memory",
+                (
+                    f"The labs of this server process use the memory that they may, "
+                    f"{self.limit_bytes // 2**20:,} MB."
+                ),
+                HINT,
+            )
 
     async def make_room(self) -> None:
-        """A lab would be opened: close what nobody watches, if need be. Raises Refused when there is no memory for it."""
+        """A lab would be opened: close what nobody watches, if need be.
+
+        Raises Refused when there is no memory for it.
+        """
         await self._free(watched=False)
         self.admit()
 
@@ -67,7 +87,14 @@ class Memory:
         if self.used_bytes() > self.limit_bytes:
             await self._free(watched=True)
         over = self.used_bytes() > self.limit_bytes
-        self.full = f"The labs of this server process use all the memory that they may, {self.limit_bytes // 2**20:,} MB, so none runs on." if over else None
+        self.full = (
+            (
+                f"The labs of this server process use all the memory that they may, "
+                f"{self.limit_bytes // 2**20:,} MB, so none runs on."
+            )
+            if over
+            else None
+        )
         for room in self._hub.rooms.values():
             if isinstance(room.part, Runner):
                 room.part.session.out_of_memory = self.full
@@ -78,10 +105,14 @@ class Memory:
             if self.used_bytes() * 100 <= self.limit_bytes * FREED_TO_PERCENT:
                 return
             if watched or not room.part.watched():
-                logger.warning("Lab %s is closed: the labs use more than %d MB", room.lab.pk, self.limit_bytes // 2**20)
+                logger.warning(
+                    "Lab %s is closed: the labs use more than %d MB", room.lab.pk, self.limit_bytes // 2**20
+                )
                 await self._hub.put_away(room, EVICTED)
 
     def _in_order(self) -> list[Room]:
         """Labs that may be closed: unwatched ones first, each kind the least recently used first."""
-        rooms = [room for room in self._hub.rooms.values() if isinstance(room.part, Runner) and room.part.evictable]
+        rooms = [
+            room for room in self._hub.rooms.values() if isinstance(room.part, Runner) and room.part.evictable
+        ]
         return sorted(rooms, key=lambda room: (room.part.watched(), -room.idle_ticks, room.used_tick))

@@ -1,8 +1,8 @@
 """One's labs: listing, renaming, deleting them, and taking a copy of any.
 
-Rules: there are no accounts and no list of labs: a lab is one's own when one holds its token, which the browser keeps. So
-the browser says which labs it means and proves each; tokens travel in bodies, never in addresses. A copy needs the
-viewing link only.
+Rules: there are no accounts and no list of labs: a lab is one's own when one holds its token, which the
+browser keeps. So the browser says which labs it means and proves each; tokens travel in bodies, never in
+addresses. A copy needs the viewing link only.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from visualizer.questions import refusal
 from visualizer.wire import Refused, json_object
 
 LABS_ASKED, LABS_LISTED = 1_000, 200
-"""Labs that a browser may ask about at once, and those that it is told of: the ones used last, some 5 KB each with their pictures."""
+"""Labs that a browser may ask about at once, and those that it is told of: the ones used last, some 5 KB
+each with their pictures.
+"""
 
 TITLE_LIMIT = 200
 """Characters of a title, as in the database."""
@@ -44,7 +46,14 @@ def _posted(example: str) -> Callable[[View], Callable[..., Awaitable[HttpRespon
         @wraps(view)
         async def answering(request: HttpRequest, **arguments: Any) -> HttpResponse:
             if not may_post(request):
-                return JsonResponse({"code": "foreign-origin", "error": "This page belongs to another site.", "hint": "Do it from the lab's own pages."}, status=403)
+                return JsonResponse(
+                    {
+                        "code": "foreign-origin",
+                        "error": "This page belongs to another site.",
+                        "hint": "Do it from the lab's own pages.",
+                    },
+                    status=403,
+                )
             try:
                 return await view(json_object(request.body, example), **arguments)
             except Refused as refused:
@@ -57,16 +66,36 @@ def _posted(example: str) -> Callable[[View], Callable[..., Awaitable[HttpRespon
 
 @_posted('{"labs": [{"id": "…", "token": "…"}]}')
 async def listed(given: dict[str, Any]) -> HttpResponse:
-    """{labs: [{id, token}]} → {labs: [what each is], more, gone: [ids]}: a lab whose token is wrong is as good as not there."""
+    """{labs: [{id, token}]} → {labs: [what each is], more, gone: [ids]}: a lab whose token is wrong is as
+    good as not there.
+    """
     asked = given.get("labs")
-    if not isinstance(asked, list) or len(asked) > LABS_ASKED or not all(isinstance(one, dict) for one in asked):
-        raise Refused("bad-field", "labs is no list that can be taken.", f'Give at most {LABS_ASKED:,} of {{"id", "token"}}.')
+    if (
+        not isinstance(asked, list)
+        or len(asked) > LABS_ASKED
+        or not all(isinstance(one, dict) for one in asked)
+    ):
+        raise Refused(
+            "bad-field",
+            "labs is no list that can be taken.",
+            f'Give at most {LABS_ASKED:,} of {{"id", "token"}}.',
+        )
     tokens = {str(one.get("id")): one.get("token") for one in asked}
     await current_hub().keep_positions(tokens)  # who comes here from a lab finds it where it was left
-    found = {lab.pk: lab async for lab in Lab.objects.filter(pk__in=tokens).annotate(command_count=Count("commands"))}
+    found = {
+        lab.pk: lab
+        async for lab in Lab.objects.filter(pk__in=tokens).annotate(command_count=Count("commands"))
+    }
     own = [lab for name, lab in found.items() if _is_owner(lab, tokens[name])]
     own.sort(key=lambda lab: lab.used_at, reverse=True)
-    return JsonResponse({"labs": [_shown(lab) for lab in own[:LABS_LISTED]], "more": max(0, len(own) - LABS_LISTED), "gone": sorted(set(tokens) - {lab.pk for lab in own})}, headers={"Cache-Control": "no-store"})
+    return JsonResponse(
+        {
+            "labs": [_shown(lab) for lab in own[:LABS_LISTED]],
+            "more": max(0, len(own) - LABS_LISTED),
+            "gone": sorted(set(tokens) - {lab.pk for lab in own}),
+        },
+        headers={"Cache-Control": "no-store"},
+    )
 
 
 def _is_owner(lab: Lab, token: Any) -> bool:
@@ -94,7 +123,11 @@ async def _owned(lab_id: str, given: dict[str, Any]) -> Lab:
     """The lab, for who holds its token. Raises Refused."""
     lab = await _lab(lab_id)
     if not _is_owner(lab, given.get("token")):
-        raise Refused("not-owner", "Only the lab's owner may do that.", "The owner's link holds the token; a copy of the lab is yours to change.")
+        raise Refused(
+            "not-owner",
+            "Only the lab's owner may do that.",
+            "The owner's link holds the token; a copy of the lab is yours to change.",
+        )
     return lab
 
 
@@ -128,12 +161,21 @@ async def delete(given: dict[str, Any], lab_id: str) -> HttpResponse:
 
 @_posted('{"at_us": 5600000}')
 async def copy(given: dict[str, Any], lab_id: str) -> HttpResponse:
-    """{at_us (default: where the lab was last stored)} → 201 {id, token, url}: a lab of one's own at this instant of the same branch."""
+    """{at_us (default: where the lab was last stored)} → 201 {id, token, url}: a lab of one's own at this
+    instant of the same branch.
+    """
     await current_hub().keep_positions([lab_id])
     lab = await _lab(lab_id)
     at_us = given.get("at_us", lab.position_us)
     farthest_us = max(FARTHEST_US, FARTHEST_FACTOR * lab.furthest_us)
     if type(at_us) is not int or not 0 <= at_us <= farthest_us:
-        raise Refused("bad-field", "at_us is no instant that a lab can stand at.", f"Give a whole number from 0 to {farthest_us}.")
+        raise Refused(
+            "bad-field",
+            "at_us is no instant that a lab can stand at.",
+            f"Give a whole number from 0 to {farthest_us}.",
+        )
     made = await sync_to_async(copy_of)(lab, at_us)
-    return JsonResponse({"id": made.lab.pk, "token": made.token, "url": reverse("visualizer:lab", args=[made.lab.pk])}, status=201)
+    return JsonResponse(
+        {"id": made.lab.pk, "token": made.token, "url": reverse("visualizer:lab", args=[made.lab.pk])},
+        status=201,
+    )

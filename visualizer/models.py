@@ -1,8 +1,8 @@
 """What is kept of a lab: its inputs, the commands given to it, and where it stands. Never engine state.
 
-Rules: a lab is rebuilt by replaying these rows, so a command is stored before it takes effect; only the process that
-holds the lab's present `run_number` writes to it (a conditional update, so an outdated process finds out); the owner's
-token is kept as a hash.
+Rules: a lab is rebuilt by replaying these rows, so a command is stored before it takes effect; only the
+process that holds the lab's present `run_number` writes to it (a conditional update, so an outdated process
+finds out); the owner's token is kept as a hash.
 """
 
 from __future__ import annotations
@@ -51,19 +51,32 @@ class Lab(models.Model):
     scenario_text = models.TextField(help_text="canonical YAML")
     seed = models.BigIntegerField()
     engine_version = models.CharField(max_length=50)
-    client = models.CharField(max_length=KEY_LENGTH, blank=True, default="", db_index=True, help_text="whose quota it counts for (`visualizer.clients`)")
+    client = models.CharField(
+        max_length=KEY_LENGTH,
+        blank=True,
+        default="",
+        db_index=True,
+        help_text="whose quota it counts for (`visualizer.clients`)",
+    )
     token_hash = models.CharField(max_length=64)
     created_at = models.DateTimeField(auto_now_add=True)
     used_at = models.DateTimeField(default=timezone.now, help_text="when it was last opened or moved")
     state = models.CharField(max_length=10, choices=State.choices, default=State.READY)
     failure = models.JSONField(null=True, blank=True)
 
-    run_number = models.BigIntegerField(default=0, help_text="counts the processes that have run this lab; only the newest writes")
+    run_number = models.BigIntegerField(
+        default=0, help_text="counts the processes that have run this lab; only the newest writes"
+    )
     branch = models.IntegerField(default=0)
     position_us = models.BigIntegerField(default=0, help_text="the world stands at the end of this instant")
     furthest_us = models.BigIntegerField(default=0)
-    picture = models.JSONField(null=True, blank=True, help_text="what it showed when it last stood still; null before that")
-    command_log = models.JSONField(default=list, help_text="the engine's command log of the present branch: with scenario and seed, the run's inputs")
+    picture = models.JSONField(
+        null=True, blank=True, help_text="what it showed when it last stood still; null before that"
+    )
+    command_log = models.JSONField(
+        default=list,
+        help_text="the engine's command log of the present branch: with scenario and seed, the run's inputs",
+    )
 
     class Meta:
         ordering = ["-created_at"]
@@ -99,9 +112,13 @@ class LabCommand(models.Model):
 
 
 class ScenarioPicture(models.Model):
-    """The gallery's picture of a scenario, or its outcome: computed from a real run once per scenario text and engine version."""
+    """The gallery's picture of a scenario, or its outcome: computed from a real run once per scenario text
+    and engine version.
+    """
 
-    key = models.CharField(primary_key=True, max_length=64, help_text="hash of engine version and canonical text")
+    key = models.CharField(
+        primary_key=True, max_length=64, help_text="hash of engine version and canonical text"
+    )
     picture = models.JSONField()
 
     def __str__(self) -> str:

@@ -1,8 +1,9 @@
-"""Who may open a socket or post: pages of this very site (scheme is the proxy's business, host and port are not).
+"""Who may open a socket or post: pages of this very site (scheme is the proxy's business, host and port
+are not).
 
 Rules: an Origin must be there on a socket and name the host and port that the request was sent to, or one of
-TRUSTED_ORIGINS; the host must be one of ALLOWED_HOSTS. A POST without an Origin comes from a script, not from a page
-elsewhere, and carries no cookie that means anything here: it may pass.
+TRUSTED_ORIGINS; the host must be one of ALLOWED_HOSTS. A POST without an Origin comes from a script, not from
+a page elsewhere, and carries no cookie that means anything here: it may pass.
 """
 
 from __future__ import annotations
@@ -35,7 +36,11 @@ def is_own_origin(origin: str, host: str) -> bool:
     if parts.scheme not in _DEFAULT_PORT:
         return False
     own = host.lower()
-    return parts.netloc == own or parts.netloc == f"{own}:{_DEFAULT_PORT[parts.scheme]}" or f"{parts.netloc}:{_DEFAULT_PORT[parts.scheme]}" == own
+    return (
+        parts.netloc == own
+        or parts.netloc == f"{own}:{_DEFAULT_PORT[parts.scheme]}"
+        or f"{parts.netloc}:{_DEFAULT_PORT[parts.scheme]}" == own
+    )
 
 
 def may_post(request: HttpRequest) -> bool:

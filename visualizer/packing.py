@@ -1,7 +1,8 @@
-"""How a frame writes what is repeated: columns of whole numbers as differences, equal ones folded, and tables of such columns.
+"""How a frame writes what is repeated: columns of whole numbers as differences, equal ones folded, and
+tables of such columns.
 
-Rules: `static/js/wire/packing.js` reads exactly this, and a test holds the two together; integers and names only. What a
-frame holds is described in `docs/websocket.md`, "Packed columns".
+Rules: `static/js/wire/packing.js` reads exactly this, and a test holds the two together; integers and names
+only. What a frame holds is described in `docs/websocket.md`, "Packed columns".
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Packed = list[int | None | list[int | None]]
-"""Differences from the last number before (from 0 at first); `[d, n]` is d n times; None is "no value" and moves nothing."""
+"""Differences from the last number before (from 0 at first); `[d, n]` is d n times; None is "no value" and
+moves nothing.
+"""
 
 
 def packed(values: Iterable[int | None]) -> Packed:
@@ -39,7 +42,9 @@ def _close(result: Packed, difference: int | None, times: int) -> None:
 
 
 def table(rows: Sequence[Mapping[str, int | str | None]]) -> dict[str, Any]:
-    """`{count, names, texts, columns: {name: packed}}` of rows that may lack columns; a text is its place in `names`."""
+    """`{count, names, texts, columns: {name: packed}}` of rows that may lack columns; a text is its place
+    in `names`.
+    """
     columns: dict[str, list[int | None]] = {}
     texts: list[str] = []
     names: dict[str, int] = {}
@@ -55,4 +60,9 @@ def table(rows: Sequence[Mapping[str, int | str | None]]) -> dict[str, Any]:
             column.extend([None] * (place - len(column)))
             column.append(names.setdefault(value, len(names)) if isinstance(value, str) else value)
     # A column that ends early has no value in the rows after it.
-    return {"count": len(rows), "names": list(names), "texts": texts, "columns": {name: packed(column) for name, column in columns.items()}}
+    return {
+        "count": len(rows),
+        "names": list(names),
+        "texts": texts,
+        "columns": {name: packed(column) for name, column in columns.items()},
+    }

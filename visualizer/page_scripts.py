@@ -1,8 +1,9 @@
 """The page's modules as one script: two hundred requests for small files take a browser a second and a half.
 
-Rules: `static/js` holds native ES modules and stays the source. They run as they are in Node's tests. Here each
-module becomes a function in the order of imports, so that names stay apart. Only forms that the modules use are understood:
-named imports from relative paths, exported declarations and export lists. Anything else is an error, never a guess.
+Rules: `static/js` holds native ES modules and stays the source. They run as they are in Node's tests. Here
+each module becomes a function in the order of imports, so that names stay apart. Only forms that the modules
+use are understood: named imports from relative paths, exported declarations and export lists. Anything else
+is an error, never a guess.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ class NotUnderstood(Exception):
 
 
 def one_script(entry: str) -> str:
-    """The script of an entry, a path below the static folder, with all modules that it needs. Raises NotUnderstood."""
+    """The script of an entry, a path below the static folder, with all modules that it needs.
+
+    Raises NotUnderstood.
+    """
     parts: dict[str, str] = {}
     _add(entry, parts)
     return "const modules = {};\n" + "".join(parts.values())
@@ -65,8 +69,13 @@ def _as_function(module: str, source: str) -> str:
 
     body = _LIST.sub("", _DECLARATION.sub("", _IMPORT.sub(imported, source)))
     if left := _LEFT.search(body):
-        raise NotUnderstood(f"{module}: {left[0]!r} is no named import from a relative path, exported declaration or export list.")
-    return f'// {module}\nmodules["{module}"] = (() => {{\n{body}\nreturn {{ {", ".join(exported)} }};\n}})();\n'
+        raise NotUnderstood(
+            f"{module}: {left[0]!r} is no named import from a relative path, exported declaration or "
+            f"export list."
+        )
+    return (
+        f'// {module}\nmodules["{module}"] = (() => {{\n{body}\nreturn {{ {", ".join(exported)} }};\n}})();\n'
+    )
 
 
 def _names(text: str) -> list[str]:
@@ -85,7 +94,11 @@ class Script(NamedTuple):
 
 @lru_cache(maxsize=len(PAGES))
 def _kept(page: str) -> Script:
-    """The script of a page. Files do not change while a server runs, unless in debug mode. Compressing takes 40 ms, so it is done once."""
+    """The script of a page.
+
+    Files do not change while a server runs, unless in debug mode. Compressing takes 40 ms, so it is done
+    once.
+    """
     body = one_script(f"js/pages/{page}.js").encode()
     return Script(body, gzip.compress(body, mtime=0), f'W/"{hashlib.sha256(body).hexdigest()[:32]}"')
 
@@ -104,6 +117,10 @@ def page_script(request: HttpRequest, page: str) -> HttpResponse:
     compressed = re.search(r"\bgzip\b", request.headers.get("Accept-Encoding", "")) is not None
     if compressed:
         headers["Content-Encoding"] = "gzip"
-    response = HttpResponse(script.compressed if compressed else script.plain, content_type="text/javascript; charset=utf-8", headers=headers)
+    response = HttpResponse(
+        script.compressed if compressed else script.plain,
+        content_type="text/javascript; charset=utf-8",
+        headers=headers,
+    )
     patch_vary_headers(response, ("Accept-Encoding",))
     return response

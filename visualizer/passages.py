@@ -1,7 +1,8 @@
-"""The space-time diagram's window: the rows of markers and snapshots between two instants, or counts when they are too many.
+"""The space-time diagram's window: the rows of markers and snapshots between two instants, or counts when
+they are too many.
 
-Rules: a window is asked for by its instants, never by seq; what has more than `LISTED_ROWS` rows is answered in bins, so the
-page's work is bounded however long the run is.
+Rules: a window is asked for by its instants, never by seq; what has more than `LISTED_ROWS` rows is answered
+in bins, so the page's work is bounded however long the run is.
 """
 
 from __future__ import annotations
@@ -23,8 +24,23 @@ BINS = 160
 PIECE_ROWS = 65_536
 """Rows looked at in one slice of a job."""
 
-ROW_TYPES = tuple(event.name for event in EVENT_TYPES if event.plane == "control" and event.name.startswith(("marker.", "snapshot.")))
-LANDMARKS = ("cluster.crashed", "cluster.restarted", "cluster.lost", "node.crashed", "node.stopped", "node.restarted", "link.cut", "link.healed", "link.slowed", "failover.started")
+ROW_TYPES = tuple(
+    event.name
+    for event in EVENT_TYPES
+    if event.plane == "control" and event.name.startswith(("marker.", "snapshot."))
+)
+LANDMARKS = (
+    "cluster.crashed",
+    "cluster.restarted",
+    "cluster.lost",
+    "node.crashed",
+    "node.stopped",
+    "node.restarted",
+    "link.cut",
+    "link.healed",
+    "link.slowed",
+    "failover.started",
+)
 LANDMARKS_LISTED = 1_000
 """Faults and failovers that a scrub bar marks; of more, the newest. Snapshots get twice as many places."""
 ENDED_SNAPSHOTS = ("snapshot.completed", "snapshot.timed-out", "snapshot.abandoned")
@@ -32,7 +48,9 @@ _COUNTED = ("marker.sent", "marker.lost", "marker.dropped")
 
 
 def passages(session: Session, from_us: int, to_us: int) -> Work:
-    """`{from_us, to_us, count, rows}` or `{…, bins: {width_us, counts: {"a -> b": {marker type: [number per bin]}}, lost: {"a -> b": […]}}}`."""
+    """`{from_us, to_us, count, rows}` or `{…, bins: {width_us, counts: {"a -> b": {marker type: [number
+    per bin]}}, lost: {"a -> b": […]}}}`.
+    """
     world = session.world
     first = world.trace.first_after(from_us - 1)
     last = min(world.seq, world.trace.first_after(to_us))
@@ -53,7 +71,9 @@ def passages(session: Session, from_us: int, to_us: int) -> Work:
 
 
 def landmarks(session: Session) -> Work:
-    """What the whole branch has been through, as far as it has run: `{branch, seq, rows}` of faults, failovers and ended snapshots."""
+    """What the whole branch has been through, as far as it has run: `{branch, seq, rows}` of faults,
+    failovers and ended snapshots.
+    """
     trace = session.world.trace
     marks: list[int] = []
     snapshots: list[int] = []
@@ -74,18 +94,29 @@ def _count(trace: Any, first: int, last: int, from_us: int, width_us: int, count
         keys = [columns[column][places] for column in ("cluster", "peer", "reason")]
         for (cluster, peer, reason), numbers in tallied(trace.names, keys, bins):
             link = f"{cluster} -> {peer}"
-            add_bins(counts.setdefault(link, {}) if name == "marker.sent" else lost, reason if name == "marker.sent" else link, numbers)
+            add_bins(
+                counts.setdefault(link, {}) if name == "marker.sent" else lost,
+                reason if name == "marker.sent" else link,
+                numbers,
+            )
 
 
-def tallied(names: Sequence[str], keys: Sequence[np.ndarray], bins: np.ndarray) -> Iterator[tuple[tuple[str, ...], list[tuple[int, int]]]]:
-    """By what stands in the key columns (numbers of names), how many rows each bin has: (key, [(bin, rows)])."""
+def tallied(
+    names: Sequence[str], keys: Sequence[np.ndarray], bins: np.ndarray
+) -> Iterator[tuple[tuple[str, ...], list[tuple[int, int]]]]:
+    """By what stands in the key columns (numbers of names), how many rows each bin has: (key, [(bin,
+    rows)]).
+    """
     if not bins.size:
         return
     stacked = np.stack(keys)
     for key in np.unique(stacked, axis=1).T.tolist():
         chosen = bins[np.all(stacked == np.array(key)[:, None], axis=0)]
         places, numbers = np.unique(chosen, return_counts=True)
-        yield tuple(names[number] for number in key), list(zip(places.tolist(), numbers.tolist(), strict=True))
+        yield (
+            tuple(names[number] for number in key),
+            list(zip(places.tolist(), numbers.tolist(), strict=True)),
+        )
 
 
 def add_bins(into: dict[str, list[int]], name: str, numbers: Sequence[tuple[int, int]]) -> None:

@@ -1,7 +1,8 @@
-"""Small pictures of runs: a few true cells and cursors, of each scenario for the gallery, of each lab where it stands.
+"""Small pictures of runs: a few true cells and cursors, of each scenario for the gallery, of each lab
+where it stands.
 
-Rules: a scenario's run stops at the instant that says most (a little after the first failover or fault, else half-way), or at a
-bound of rows; computed once per scenario text and engine version and kept in the database.
+Rules: a scenario's run stops at the instant that says most (a little after the first failover or fault, else
+half-way), or at a bound of rows; computed once per scenario text and engine version and kept in the database.
 """
 
 from __future__ import annotations
@@ -40,19 +41,25 @@ FORMAT = 5
 
 
 def picture_of(scenario: Any) -> dict[str, Any]:
-    """{at_us, subject, lanes: [{cluster, number, topic, state, length, cells, subscriptions}], threads: [{of, ends}]} of a scenario:
-    lanes stand in the scenario file's order, `number` is a cluster's place among the sorted names; `subject` is the cluster that consumers left last, None before that."""
+    """{at_us, subject, lanes: [{cluster, number, topic, state, length, cells, subscriptions}], threads:
+    [{of, ends}]} of a scenario: lanes stand in the scenario file's order, `number` is a cluster's place
+    among the sorted names; `subject` is the cluster that consumers left last, None before that.
+    """
     return _kept("", scenario, _computed)
 
 
 def known_pictures(scenarios: Iterable[Any]) -> dict[str, dict[str, Any]]:
-    """name -> picture of those that were computed before, in one query; nobody waits for the others, which a page asks for a few at a time."""
+    """name -> picture of those that were computed before, in one query; nobody waits for the others, which
+    a page asks for a few at a time.
+    """
     names = {_key("", scenario): scenario.name for scenario in scenarios}
     return {names[found.pk]: found.picture for found in ScenarioPicture.objects.filter(pk__in=names)}
 
 
 def outcome_of(scenario: Any) -> dict[str, Any]:
-    """{failovers: [{duplicates, redeliveries, lost, stranded}]}: how a scenario of the library comes out, as its run counts it."""
+    """{failovers: [{duplicates, redeliveries, lost, stranded}]}: how a scenario of the library comes out,
+    as its run counts it.
+    """
     return _kept("outcome ", scenario, _outcome)
 
 
@@ -82,19 +89,30 @@ def _computed(scenario: Any) -> dict[str, Any]:
         return telling(world, scenario)
     world.run(_telling_instant(scenario))
     picture = picture_at(world)
-    while not any(lane["cells"]["kind"] for lane in picture["lanes"]) and world.now_us < scenario.until_us and not world.limit_reached:
+    while (
+        not any(lane["cells"]["kind"] for lane in picture["lanes"])
+        and world.now_us < scenario.until_us
+        and not world.limit_reached
+    ):
         world.run(min(scenario.until_us, world.now_us + AFTER_US))  # retention had just emptied every log
         picture = picture_at(world)
     return picture
 
 
 def picture_at(world: World) -> dict[str, Any]:
-    """What a world shows at its present instant: `group` stands in place of lanes where groups share (`group_pictures`)."""
+    """What a world shows at its present instant: `group` stands in place of lanes where groups share
+    (`group_pictures`).
+    """
     if world.scenario.groups:
         return group_picture(world)
     lanes = _lanes(world)
     failovers = world.live_failovers()
-    return {"at_us": world.now_us, "subject": failovers[-1]["from"] if failovers else None, "lanes": lanes, "threads": _threads(world, lanes)}
+    return {
+        "at_us": world.now_us,
+        "subject": failovers[-1]["from"] if failovers else None,
+        "lanes": lanes,
+        "threads": _threads(world, lanes),
+    }
 
 
 def _telling_instant(scenario: Any) -> int:
@@ -115,15 +133,31 @@ def _lanes(world: World) -> list[dict[str, Any]]:
         for topic, shown in list(content["topics"].items())[:1]:
             cells = world.cells(cluster, topic, max(0, shown["length"] - CELLS), CELLS)
             subscriptions = {
-                name: {"mark_delete_index": subscription["mark_delete_index"], "read_index": subscription["read_index"], "ranges": subscription["ranges"][-20:]}
+                name: {
+                    "mark_delete_index": subscription["mark_delete_index"],
+                    "read_index": subscription["read_index"],
+                    "ranges": subscription["ranges"][-20:],
+                }
                 for name, subscription in shown["subscriptions"].items()
             }
-            lanes.append({"cluster": cluster, "number": numbers[cluster], "topic": topic, "state": content["state"], "length": shown["length"], "cells": cells, "subscriptions": subscriptions})
+            lanes.append(
+                {
+                    "cluster": cluster,
+                    "number": numbers[cluster],
+                    "topic": topic,
+                    "state": content["state"],
+                    "length": shown["length"],
+                    "cells": cells,
+                    "subscriptions": subscriptions,
+                }
+            )
     return lanes
 
 
 def _threads(world: World, lanes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the newest snapshots tie together: `of` the cluster that took it, `ends` {cluster: index in its log}."""
+    """What the newest snapshots tie together: `of` the cluster that took it, `ends` {cluster: index in its
+    log}.
+    """
     clusters = world.view()["clusters"]
     found = []
     for lane in lanes:
@@ -132,12 +166,27 @@ def _threads(world: World, lanes: list[dict[str, Any]]) -> list[dict[str, Any]]:
         numbers = [number for kind, number in zip(cells["kind"], cells["number"], strict=True) if kind == own]
         for number in numbers[-THREADS:]:
             snapshot = json.loads(world.marker(number)["json"])
-            positions = {lane["cluster"]: snapshot["local_message_id"], **{one["cluster"]: one["message_id"] for one in snapshot["clusters"]}}
-            ends = {cluster: _index(clusters[cluster]["topics"][lane["topic"]]["ledgers"], position) for cluster, position in positions.items() if lane["topic"] in clusters[cluster]["topics"]}
-            found.append({"of": lane["cluster"], "ends": {cluster: index for cluster, index in ends.items() if index is not None}})
+            positions = {
+                lane["cluster"]: snapshot["local_message_id"],
+                **{one["cluster"]: one["message_id"] for one in snapshot["clusters"]},
+            }
+            ends = {
+                cluster: _index(clusters[cluster]["topics"][lane["topic"]]["ledgers"], position)
+                for cluster, position in positions.items()
+                if lane["topic"] in clusters[cluster]["topics"]
+            }
+            found.append(
+                {
+                    "of": lane["cluster"],
+                    "ends": {cluster: index for cluster, index in ends.items() if index is not None},
+                }
+            )
     return found
 
 
 def _index(ledgers: list[list[int]], position: dict[str, int]) -> int | None:
     """The place in its log of a position; None when its ledger is not told of any more."""
-    return next((first + position["entry_id"] for ledger, first, _ in ledgers if ledger == position["ledger_id"]), None)
+    return next(
+        (first + position["entry_id"] for ledger, first, _ in ledgers if ledger == position["ledger_id"]),
+        None,
+    )

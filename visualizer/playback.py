@@ -1,7 +1,8 @@
 """Playback: which instant a playing lab should show by the wall clock, and how fast it really goes.
 
-Rules: wall seconds come in as numbers; playback decides when a slice runs, never what it writes. A process that was held up
-makes playback late, it never jumps; an engine that cannot keep up slows playback down to itself.
+Rules: wall seconds come in as numbers; playback decides when a slice runs, never what it writes. A process
+that was held up makes playback late, it never jumps; an engine that cannot keep up slows playback down to
+itself.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ FRAME_S = 0.050
 """20 frames a second at most."""
 
 LONGEST_JUMP_S = 0.5
-"""What one frame makes up for at most when the process was held up. Many labs at once have few frames but keep their speed."""
+"""What one frame makes up for at most when the process was held up.
+
+Many labs at once have few frames but keep their speed.
+"""
 
 PATIENCE_S = 0.1
 """How long a frame waits for the engine; then it shows where the engine is, and playback slows down to it."""
@@ -54,7 +58,10 @@ class Playback:
         self._shown.clear()
 
     def aim(self, now_s: float, world_us: int, until_us: int) -> int:
-        """The instant that the next frame shows; kept until `arrived`. Stops once at the scenario's end; going on is a new play."""
+        """The instant that the next frame shows; kept until `arrived`.
+
+        Stops once at the scenario's end; going on is a new play.
+        """
         if self.target_us is None:
             self.target_us, self._target_since_s = self._due_us(now_s, world_us, until_us), now_s
         return self.target_us
@@ -87,8 +94,14 @@ class Playback:
 
     @property
     def reached(self) -> float | None:
-        """Simulated seconds per second over the last second; None while that is not known, or nothing plays."""
+        """Simulated seconds per second over the last second; None while that is not known, or nothing
+        plays.
+        """
         if len(self._shown) < 2:
             return None
         (first_s, first_us), (last_s, last_us) = self._shown[0], self._shown[-1]
-        return round((last_us - first_us) / 1e6 / (last_s - first_s), 4) if last_s - first_s >= REACHED_OVER_S / 4 else None
+        return (
+            round((last_us - first_us) / 1e6 / (last_s - first_s), 4)
+            if last_s - first_s >= REACHED_OVER_S / 4
+            else None
+        )

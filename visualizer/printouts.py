@@ -1,7 +1,8 @@
-"""What operators' tools print at the instant shown, kept while the lab stands there: many viewers ask the same.
+"""What operators' tools print at the instant shown, kept while the lab stands there: many viewers ask the
+same.
 
-Rules: an answer belongs to one instant of one branch; when the world has moved all are forgotten, so at most one per tool,
-cluster and topic is held.
+Rules: an answer belongs to one instant of one branch; when the world has moved all are forgotten, so at most
+one per tool, cluster and topic is held.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The pump: deals engine time to the labs of this process. The only module that reads the wall clock.
 
-Rules: a turn is one slice of at most 5 ms (the session sizes it); labs take turns in order. After each turn everything
-else in this process, sockets above all, may have as long as the turn took; what it does not need of that, the labs have.
-A lab whose turn raises is stopped and says so; the others go on.
+Rules: a turn is one slice of at most 5 ms (the session sizes it); labs take turns in order. After each turn
+everything else in this process, sockets above all, may have as long as the turn took; what it does not need
+of that, the labs have. A lab whose turn raises is stopped and says so; the others go on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ QUIET_S = 0.0001
 """A round of the event loop in which nothing was ready takes some 20 us; a longer one served somebody."""
 
 QUIET_ROUNDS = 3
-"""So many in a row end the rest: what a socket brings is read in one round, handled in the next and answered in the third."""
+"""So many in a row end the rest: what a socket brings is read in one round, handled in the next and
+answered in the third.
+"""
 
 
 class Turns(Protocol):
@@ -43,7 +45,9 @@ class Turns(Protocol):
 
 
 class Pump:
-    """`failed(session, error)` is called on an internal error; `clock` and `sleep` are parameters for tests."""
+    """`failed(session, error)` is called on an internal error; `clock` and `sleep` are parameters for
+    tests.
+    """
 
     def __init__(
         self,
@@ -102,7 +106,9 @@ class Pump:
         if worked:
             session.took(took_s)
             if session.blocked_on is not None:
-                self._waiting[session.lab_id] = asyncio.ensure_future(self._wait_for(session, session.blocked_on))
+                self._waiting[session.lab_id] = asyncio.ensure_future(
+                    self._wait_for(session, session.blocked_on)
+                )
             await self._rest(max(took_s, SHORTEST_REST_S))
         return worked
 
@@ -117,7 +123,9 @@ class Pump:
             round_s = now_s
 
     async def _wait_for(self, session: Turns, until: Awaitable[Any]) -> None:
-        """What a job waits for outside the engine; an error in it is raised where the job waits, in its next turn."""
+        """What a job waits for outside the engine; an error in it is raised where the job waits, in its
+        next turn.
+        """
         try:
             answer = await until
         except Exception as error:

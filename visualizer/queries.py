@@ -1,8 +1,10 @@
-"""What a page asks about a lab beside the socket: rows, one row with its causes, markers, summary, statistics, inputs.
+"""What a page asks about a lab beside the socket: rows, one row with its causes, markers, summary,
+statistics, inputs.
 
-Rules: each answer is a job of the lab, so it sees a world that stands still; it is a generator that may yield between
-pieces, and what cannot be cut happens in a thread; what is not there is refused in words. The bounds of every argument are
-in `visualizer.arguments`. Only `ANSWERS` may be asked for. An internal error in an answer is that question's alone.
+Rules: each answer is a job of the lab, so it sees a world that stands still; it is a generator that may yield
+between pieces, and what cannot be cut happens in a thread; what is not there is refused in words. The bounds
+of every argument are in `visualizer.arguments`. Only `ANSWERS` may be asked for. An internal error in an
+answer is that question's alone.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ CAUSES_SHOWN = 200
 
 
 def rows(session: Session, first: int, last: int | None, control: bool, limit: int) -> Work:
-    """Rows first <= seq < last up to the instant shown; with `last` alone in mind, the newest that fit come by paging."""
+    """Rows first <= seq < last up to the instant shown; with `last` alone in mind, the newest that fit
+    come by paging.
+    """
     world = session.world
     end = world.seq if last is None else min(last, world.seq)
     found: list[dict[str, Any]] = []
@@ -43,7 +47,14 @@ def rows(session: Session, first: int, last: int | None, control: bool, limit: i
         at = until
         yield None
     more = len(found) == limit and found[-1]["seq"] + 1 < end
-    return {"rows": found, "first": first, "last": end, "length": world.seq, "branch": world.branch, "next": found[-1]["seq"] + 1 if more else None}
+    return {
+        "rows": found,
+        "first": first,
+        "last": end,
+        "length": world.seq,
+        "branch": world.branch,
+        "next": found[-1]["seq"] + 1 if more else None,
+    }
 
 
 def row(session: Session, seq: int) -> Work:
@@ -54,14 +65,21 @@ def row(session: Session, seq: int) -> Work:
     asked = trace.row(seq)
     causes = yield from causes_of(trace, asked, CAUSES_SHOWN)
     evidence = trace.row(asked["evidence_seq"]) if "evidence_seq" in asked else None
-    return {"row": asked, "causes": causes, "evidence": evidence, "more": "cause_seq" in (causes[-1] if causes else asked)}
+    return {
+        "row": asked,
+        "causes": causes,
+        "evidence": evidence,
+        "more": "cause_seq" in (causes[-1] if causes else asked),
+    }
 
 
 def marker(session: Session, number: int) -> Work:
     require_logs(session)
     found = yield in_thread(lambda: _marker(session.world, number))
     if found is None:
-        raise Refused("not-found", f"No marker {number} has been written so far.", "Markers count from 1 in the run.")
+        raise Refused(
+            "not-found", f"No marker {number} has been written so far.", "Markers count from 1 in the run."
+        )
     return found
 
 
@@ -86,7 +104,13 @@ def inputs(session: Session) -> Work:
     """Everything that makes this run again, up to the instant shown."""
     world = session.world
     digest = yield in_thread(world.digest)
-    return {"engine_version": ENGINE_VERSION, "commands": world.command_log, "until_us": world.now_us, "branch": world.branch, "digest": digest}
+    return {
+        "engine_version": ENGINE_VERSION,
+        "commands": world.command_log,
+        "until_us": world.now_us,
+        "branch": world.branch,
+        "digest": digest,
+    }
 
 
 def brokers(session: Session) -> Work:
@@ -97,7 +121,11 @@ def brokers(session: Session) -> Work:
 
 def tile_of(session: Session, branch: int, cluster: str, topic: str, level: int, index: int) -> Work:
     if branch != session.world.branch:
-        raise Refused("other-branch", f"The lab shows branch {session.world.branch}, not {branch}.", "Switch to that branch first.")
+        raise Refused(
+            "other-branch",
+            f"The lab shows branch {session.world.branch}, not {branch}.",
+            "Switch to that branch first.",
+        )
     require_topic(session, cluster, topic)
     return (yield from tile(session, cluster, topic, level, index))
 
@@ -105,7 +133,9 @@ def tile_of(session: Session, branch: int, cluster: str, topic: str, level: int,
 def require_logs(session: Session) -> None:
     """What is asked about logs has an answer only in a lab of a protocol that has some."""
     if not session.world.topics:
-        raise Refused("no-logs", "This lab has no clusters with logs.", "The event list and the summary tell of it.")
+        raise Refused(
+            "no-logs", "This lab has no clusters with logs.", "The event list and the summary tell of it."
+        )
 
 
 def require_topic(session: Session, cluster: str, topic: str) -> None:
@@ -118,8 +148,11 @@ def require_topic(session: Session, cluster: str, topic: str) -> None:
 COUNTED = frozenset({"summary", "inputs", "why-twice", "messages", "story"})
 """What may take seconds in a long run: the page says so meanwhile."""
 
+
 def creation(session: Session, of: str | None) -> Work:
-    """Each cluster's namespaces and topics, every replicator's start; of one (`from/to/topic`) how its starts went so far."""
+    """Each cluster's namespaces and topics, every replicator's start; of one (`from/to/topic`) how its
+    starts went so far.
+    """
     require_logs(session)
     world = session.world
     told = look(world)
@@ -128,9 +161,19 @@ def creation(session: Session, of: str | None) -> Work:
         return {**told, "starts": None}
     known = {f"{one['from']}/{one['to']}/{one['topic']}": one for one in told["replicators"]}
     if of not in known:
-        raise Refused("not-found", f"There is no replicator {of[:80]!r}.", f"Replicators are {', '.join(known) or 'none'}; write from/to/topic.")
+        raise Refused(
+            "not-found",
+            f"There is no replicator {of[:80]!r}.",
+            f"Replicators are {', '.join(known) or 'none'}; write from/to/topic.",
+        )
     one = known[of]
-    return {**told, "starts": {"of": of, **(yield in_thread(lambda: starts(world, one["from"], one["to"], one["topic"])))}}
+    return {
+        **told,
+        "starts": {
+            "of": of,
+            **(yield in_thread(lambda: starts(world, one["from"], one["to"], one["topic"]))),
+        },
+    }
 
 
 ANSWERS: dict[str, Callable[..., Work]] = {

@@ -1,7 +1,9 @@
-"""The part of a room whose lab runs in another process: frames come through the channel layer, requests go there.
+"""The part of a room whose lab runs in another process: frames come through the channel layer, requests go
+there.
 
-Rules: one message per frame between processes; a hole in the numbers means that Redis dropped one, and everyone here
-starts over from a snapshot. The process that runs the lab is told every second how many watch here.
+Rules: one message per frame between processes; a hole in the numbers means that Redis dropped one, and
+everyone here starts over from a snapshot. The process that runs the lab is told every second how many watch
+here.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ ANSWER_S = 15
 
 
 class Relay:
-    """`runner` is the channel of the process that runs the lab; `free_ticks` counts looks in a row that found nobody holding its lease."""
+    """`runner` is the channel of the process that runs the lab; `free_ticks` counts looks in a row that
+    found nobody holding its lease.
+    """
 
     def __init__(self, exchange: Exchange, room: Room, runner: str) -> None:
         self.exchange, self.room, self.runner = exchange, room, runner
@@ -33,7 +37,14 @@ class Relay:
 
     def handle(self, message: dict[str, Any], reply: Reply) -> None:
         if self.exchange.away:
-            raise Refused("no-redis", "This was not done: the lab runs in another server process, which cannot be reached just now.", "Ask again as soon as the lab is shown again.")
+            raise Refused(
+                "no-redis",
+                (
+                    "This was not done: the lab runs in another server process, which cannot be reached just "
+                    "now."
+                ),
+                "Ask again as soon as the lab is shown again.",
+            )
         self._number += 1
         self._waiting[self._number] = (message, reply)
         while len(self._waiting) > 1000:  # play, pause and speed are never answered: forget the oldest
@@ -48,12 +59,27 @@ class Relay:
             reply(message)
 
     def cut_off(self) -> None:
-        """Redis is away: whoever waits for a command's result is told that it may or may not have come through."""
+        """Redis is away: whoever waits for a command's result is told that it may or may not have come
+        through.
+        """
         waiting, self._waiting = self._waiting, {}
-        why = Refused("no-answer", "The lab's server process cannot be reached, so the answer did not come.", "Look at the lab's commands once it is shown again: this one may or may not be among them.")
+        why = Refused(
+            "no-answer",
+            "The lab's server process cannot be reached, so the answer did not come.",
+            "Look at the lab's commands once it is shown again: this one may or may not be among them.",
+        )
         for asked, reply in waiting.values():
             if asked["type"] == "command":
-                reply({"type": "result", "id": asked.get("id"), "ok": False, "code": why.code, "error": why.error, "hint": why.hint})
+                reply(
+                    {
+                        "type": "result",
+                        "id": asked.get("id"),
+                        "ok": False,
+                        "code": why.code,
+                        "error": why.error,
+                        "hint": why.hint,
+                    }
+                )
         for future in self._questions.values():
             if not future.done():
                 future.set_exception(why)
@@ -69,7 +95,11 @@ class Relay:
             async with asyncio.timeout(ANSWER_S):
                 return await future
         except TimeoutError:
-            raise Refused("no-answer", "The server process that runs this lab does not answer.", "Another takes it over within seconds; try again.") from None
+            raise Refused(
+                "no-answer",
+                "The server process that runs this lab does not answer.",
+                "Another takes it over within seconds; try again.",
+            ) from None
         finally:
             del self._questions[number]
 
@@ -89,7 +119,13 @@ class Relay:
         self._watch()
 
     def _watch(self) -> None:
-        self._send({"type": "lab.watch", "viewers": len(self.room.viewers), "snapshot": self.room.anyone_wants_snapshot})
+        self._send(
+            {
+                "type": "lab.watch",
+                "viewers": len(self.room.viewers),
+                "snapshot": self.room.anyone_wants_snapshot,
+            }
+        )
 
     def take(self, frame: Frame, snapshot: Frame | None) -> None:
         """A frame from the process that runs the lab."""
@@ -111,7 +147,11 @@ class Relay:
     def close(self) -> None:
         for future in self._questions.values():
             if not future.done():
-                future.set_exception(Refused("moved", "The lab is moving to another server process.", "Try again in a few seconds."))
+                future.set_exception(
+                    Refused(
+                        "moved", "The lab is moving to another server process.", "Try again in a few seconds."
+                    )
+                )
 
     def _send(self, message: dict[str, Any]) -> None:
         self.exchange.post(self.runner, self.room.lab.pk, message)

@@ -1,8 +1,8 @@
 """Runs beside a lab: the variants of "what would have helped", one after the other, in the pump's slices.
 
-Rules: a study is a lab of the pump's like any other, so it takes turns and never keeps the real lab waiting; it touches
-worlds of its own only. It is named by its inputs (branch, commands, end): whoever asks while it runs, or after, sees the
-same one. An internal error in it is logged and said in the answer; the lab goes on.
+Rules: a study is a lab of the pump's like any other, so it takes turns and never keeps the real lab waiting;
+it touches worlds of its own only. It is named by its inputs (branch, commands, end): whoever asks while it
+runs, or after, sees the same one. An internal error in it is logged and said in the answer; the lab goes on.
 """
 
 from __future__ import annotations
@@ -23,10 +23,16 @@ from visualizer.work import in_thread
 logger = logging.getLogger(__name__)
 
 ROWS_MOST = 1_000_000
-"""Rows of a run that is run again: about twenty seconds a variant in half of a process's time. The report has the same bound."""
+"""Rows of a run that is run again: about twenty seconds a variant in half of a process's time.
+
+The report has the same bound.
+"""
 
 RUNNING = 8
-"""Labs of a process whose runs are made at once: each takes as many turns as a lab and holds a world. A further question is refused."""
+"""Labs of a process whose runs are made at once: each takes as many turns as a lab and holds a world.
+
+A further question is refused.
+"""
 
 STUDIES_KEPT = 4
 """Per lab: the newest inputs that were asked about. An outcome is a few kilobytes."""
@@ -36,10 +42,18 @@ class Study:
     """The variants of one run. The pump drives it (`visualizer.pump.Turns`)."""
 
     def __init__(
-        self, lab_id: str, seed: int, until_us: int, listed: list[Variant], ended: Callable[[Study], None],
-        told: Callable[[Rerun], dict[str, Any]] = Rerun.outcome, compared: str = "cases",
-    ) -> None:  # fmt: skip
-        """`told` gives the outcome of a run; what stands in it under the name `compared` is what the runs are compared by."""
+        self,
+        lab_id: str,
+        seed: int,
+        until_us: int,
+        listed: list[Variant],
+        ended: Callable[[Study], None],
+        told: Callable[[Rerun], dict[str, Any]] = Rerun.outcome,
+        compared: str = "cases",
+    ) -> None:
+        """`told` gives the outcome of a run; what stands in it under the name `compared` is what the runs
+        are compared by.
+        """
         self.lab_id = lab_id
         self._ended = ended
         self._told = told
@@ -73,7 +87,9 @@ class Study:
         if self._error is not None:
             raise self._error
         if self._rerun is None:
-            self.blocked_on = in_thread(lambda: Rerun(self._left[0], self.seed, self.until_us, ROWS_MAX)).until
+            self.blocked_on = in_thread(
+                lambda: Rerun(self._left[0], self.seed, self.until_us, ROWS_MAX)
+            ).until
         elif not self._rerun.step(self._size.take()):
             self.blocked_on = in_thread(lambda: self._told(self._rerun)).until
         return True
@@ -92,7 +108,8 @@ class Study:
             return
         self._rerun = None
         self.outcomes.append(answer)
-        self._left = self._left[1:] if self.outcomes[0][self._compared] else []  # where nobody moves, say, there is nothing to compare
+        # where nobody moves, say, there is nothing to compare
+        self._left = self._left[1:] if self.outcomes[0][self._compared] else []
         if not self._left:
             self._ended(self)
 
@@ -104,7 +121,9 @@ class Study:
         """An internal error in it; the pump has let it go."""
         logger.error("What would have helped stopped in %s on an internal error", self.lab_id, exc_info=error)
         self.blocked_on = None
-        self.words = f"Internal error while running {self._left[0].name!r}: {type(error).__name__}: {error}"[:400]
+        self.words = f"Internal error while running {self._left[0].name!r}: {type(error).__name__}: {error}"[
+            :400
+        ]
 
     @property
     def world(self) -> Any:
@@ -127,7 +146,9 @@ class Reruns:
         self._numbers = count(1)
 
     def of(self, world: Any) -> Study:
-        """The study of the lab's present branch, to the scenario's end or as far as it has run; begun when it is new."""
+        """The study of the lab's present branch, to the scenario's end or as far as it has run; begun when
+        it is new.
+        """
         until_us = max(world.scenario.until_us, world.furthest_us)
         key = repr((world.branch, world.command_log, until_us))
         if key not in self._studies:
@@ -138,9 +159,15 @@ class Reruns:
         if len(world.trace) <= ROWS_MOST:
             self._admit(self.asker)
         name = f"{self._lab_id}, what would have helped {next(self._numbers)}"
-        study = Study(name, world.seed, until_us, variants(world.scenario, world.command_log), self._pump.remove)
+        study = Study(
+            name, world.seed, until_us, variants(world.scenario, world.command_log), self._pump.remove
+        )
         if len(world.trace) > ROWS_MOST:
-            study.refuse(f"The run has {len(world.trace):,} rows; runs of more than {ROWS_MOST:,} are not run again here.")
+            study.refuse(
+                f"The run has {len(world.trace):,} rows; runs of more than {ROWS_MOST:,} are not "
+                f"run again "
+                f"here."
+            )
         study.asker = self.asker
         self._studies[key] = study
         for old in list(self._studies)[:-STUDIES_KEPT]:
@@ -166,5 +193,9 @@ class Reruns:
 def check_room(askers: list[str], asker: str) -> None:
     """Raise Refused when one more study, for this address, is too many beside those of `askers`."""
     if len(askers) >= RUNNING:
-        raise Refused("too-many", f"{RUNNING} labs of this server process are run again already.", "Ask again in a minute.")
+        raise Refused(
+            "too-many",
+            f"{RUNNING} labs of this server process are run again already.",
+            "Ask again in a minute.",
+        )
     clients.check_at_once(askers, clients.RERUNS_PER_CLIENT, 'labs with "What would have helped"', asker)

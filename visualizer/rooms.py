@@ -1,8 +1,10 @@
-"""A lab as this process shows it: its viewers, and the frames they may still want. Who runs it is the room's `part`.
+"""A lab as this process shows it: its viewers, and the frames they may still want.
 
-Rules: viewers never learn which process runs their lab; a frame is handed to each viewer here as one text; whoever waits
-for a snapshot gets the snapshot of the same number instead. A part is a `Runner` (the world is here) or a `Relay` (it is
-in another process); the hub exchanges one for the other when a lease moves.
+Who runs it is the room's `part`.
+
+Rules: viewers never learn which process runs their lab; a frame is handed to each viewer here as one text;
+whoever waits for a snapshot gets the snapshot of the same number instead. A part is a `Runner` (the world is
+here) or a `Relay` (it is in another process); the hub exchanges one for the other when a lease moves.
 """
 
 from __future__ import annotations
@@ -56,15 +58,20 @@ class Room:
         self.viewers: dict[int, Viewer] = {}
         self.recent: deque[Frame] = deque(maxlen=RECENT_FRAMES)
         # Another engine version may do better: a failure of an older one is forgotten.
-        self.failure: dict[str, Any] | None = lab.failure if lab.failure and lab.failure["engine_version"] == ENGINE_VERSION else None
+        self.failure: dict[str, Any] | None = (
+            lab.failure if lab.failure and lab.failure["engine_version"] == ENGINE_VERSION else None
+        )
         self.idle_ticks = 0
         self.used_tick = 0  # second of the hub's in which somebody last asked for something
-        self._lasting: dict[str, dict[str, Any]] = {}  # notices that every page gets for as long as they are so, by code
+        # notices that every page gets for as long as they are so, by code
+        self._lasting: dict[str, dict[str, Any]] = {}
 
     # --- viewers
 
     def enter(self, viewer: Viewer, hello: dict[str, Any]) -> None:
-        """A page has said hello: welcome it, and let it go on from the last frame it has seen when that is possible."""
+        """A page has said hello: welcome it, and let it go on from the last frame it has seen when that is
+        possible.
+        """
         if len(self.viewers) >= VIEWERS_PER_ROOM:
             viewer.close(f"{VIEWERS_PER_ROOM} pages show this lab already. Try again later.")
             return
@@ -74,7 +81,13 @@ class Room:
         self.idle_ticks = 0
         viewer.say({**welcome(self.lab, viewer.is_owner), "failed": self.failure})
         if token and not viewer.is_owner:
-            viewer.say(Refused("not-owner", "The token is not this lab's.", "Watching works without one; the owner has the right one.").answer())
+            viewer.say(
+                Refused(
+                    "not-owner",
+                    "The token is not this lab's.",
+                    "Watching works without one; the owner has the right one.",
+                ).answer()
+            )
         for notice in self._lasting.values():
             viewer.say(notice)
         missing = self._frames_after(hello.get("epoch", -1), hello.get("number", -1))
@@ -96,7 +109,11 @@ class Room:
                 self.part.want_snapshot()
             return
         if message["type"] in CONTROLS and not viewer.is_owner:
-            raise Refused("not-owner", "Only the lab's owner may do that.", "Open a lab of your own from the gallery: it takes the same scenario and seed.")
+            raise Refused(
+                "not-owner",
+                "Only the lab's owner may do that.",
+                "Open a lab of your own from the gallery: it takes the same scenario and seed.",
+            )
         if self.failure is not None:
             viewer.say(self.failure)
             return
@@ -118,7 +135,9 @@ class Room:
     # --- what the part brings
 
     def deliver(self, frame: Frame, snapshot: Frame | None) -> None:
-        """The next frame, to every viewer here; the snapshot of the same instant to those who start from one."""
+        """The next frame, to every viewer here; the snapshot of the same instant to those who start from
+        one.
+        """
         self.recent.append(frame)
         for viewer in list(self.viewers.values()):
             viewer.offer(snapshot if snapshot is not None and viewer.wants_snapshot else frame)
@@ -129,7 +148,10 @@ class Room:
             viewer.say_text(text)
 
     def tell(self, code: str, words: str | None, replay: str | None = None) -> None:
-        """A lasting state in words, to every page here now and later; None: it is over. `replay` is a link beside the words."""
+        """A lasting state in words, to every page here now and later; None: it is over.
+
+        `replay` is a link beside the words.
+        """
         notice = {"type": "notice", "code": code, "words": words, **({"replay": replay} if replay else {})}
         if self._lasting.get(code, {}).get("words") == words:
             return

@@ -1,4 +1,6 @@
-"""The socket addresses: a lab, and a question about a set-up; any other is refused before the handshake ends."""
+"""The socket addresses: a lab, and a question about a set-up; any other is refused before the handshake
+ends.
+"""
 
 from channels.security.websocket import WebsocketDenier
 from django.urls import path, re_path

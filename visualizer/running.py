@@ -1,7 +1,9 @@
-"""The part of a room that runs the lab here: messages become jobs, frames go out, positions and failures are kept.
+"""The part of a room that runs the lab here: messages become jobs, frames go out, positions and failures
+are kept.
 
-Rules: everything returns at once; the session does the work when the pump gives it a turn. Other processes that show the
-lab are `watchers`: they get each frame as one message, as long as they say every second that somebody watches there.
+Rules: everything returns at once; the session does the work when the pump gives it a turn. Other processes
+that show the lab are `watchers`: they get each frame as one message, as long as they say every second that
+somebody watches there.
 """
 
 from __future__ import annotations
@@ -71,8 +73,15 @@ class Runner:
 
     def _rebuilt(self, _: Any) -> None:
         self.session.looking.want(snapshot=True)
-        if any(given["ok"] is None for given in self.stored.commands):  # what came of it was not stored before the process ended
-            self._put(partial(store.keep_position, self.stored, {"command_log": [dict(entry) for entry in self.session.world.command_log]}))
+        # what came of it was not stored before the process ended
+        if any(given["ok"] is None for given in self.stored.commands):
+            self._put(
+                partial(
+                    store.keep_position,
+                    self.stored,
+                    {"command_log": [dict(entry) for entry in self.session.world.command_log]},
+                )
+            )
         self.position_changed()
 
     def _not_rebuilt(self, refused: Refused) -> None:
@@ -98,14 +107,32 @@ class Runner:
         self.hub.soon(self.keep_position(), "keeping a position")
 
     def frame_failed(self, error: Exception | None) -> None:
-        """A frame could not be made, or one was made again after that. The run goes on from its inputs: nothing is marked as failed."""
+        """A frame could not be made, or one was made again after that.
+
+        The run goes on from its inputs: nothing is marked as failed.
+        """
         words = None
         if error is not None:
             at_s = self.session.world.now_us / 1e6
-            logger.error("Internal error while drawing lab %s (seed %s) at %.6f s", self.stored.lab_id, self.stored.seed, at_s, exc_info=error)
-            words = f"Internal error while drawing this lab at {at_s:.6f} s (seed {self.stored.seed}). The run is unharmed and everything given to it is kept: go to another instant, or reload the page. Please report it with the link."
+            logger.error(
+                "Internal error while drawing lab %s (seed %s) at %.6f s",
+                self.stored.lab_id,
+                self.stored.seed,
+                at_s,
+                exc_info=error,
+            )
+            words = (
+                f"Internal error while drawing this lab at {at_s:.6f} s (seed {self.stored.seed}). The run "
+                f"is unharmed and everything given to it is kept: go to another instant, or reload the "
+                f"page. Please report it with the link."
+            )
             self.position_changed()
-        self._frame_notice = {"type": "notice", "code": FRAME_FAILED, "words": words, "replay": f"/labs/{self.stored.lab_id}/replay/"}
+        self._frame_notice = {
+            "type": "notice",
+            "code": FRAME_FAILED,
+            "words": words,
+            "replay": f"/labs/{self.stored.lab_id}/replay/",
+        }
         self.room.tell(FRAME_FAILED, words, self._frame_notice["replay"])
         self._notify(self._frame_notice)
 
@@ -116,7 +143,11 @@ class Runner:
         kind = message["type"]
         self.room.used_tick = self.hub.ticks
         if session.out_of_memory and kind in FORWARD:
-            raise Refused("memory", session.out_of_memory, "Try again in a minute, or copy the lab's link and come back later.")
+            raise Refused(
+                "memory",
+                session.out_of_memory,
+                "Try again in a minute, or copy the lab's link and come back later.",
+            )
         if kind == "play":
             self._play(message.get("speed"))
         elif kind == "pause":
@@ -154,7 +185,16 @@ class Runner:
         writes: list[saving.Write] = []  # the one that stores the command, once it has begun
 
         def answer(result: Any, ok: bool = False) -> None:
-            reply({"type": "result", "id": identifier, "ok": ok, "code": result.code, "error": result.error, "hint": result.hint})
+            reply(
+                {
+                    "type": "result",
+                    "id": identifier,
+                    "ok": ok,
+                    "code": result.code,
+                    "error": result.error,
+                    "hint": result.hint,
+                }
+            )
 
         def done(result: Any) -> None:
             answer(result, bool(result.ok))
@@ -174,7 +214,13 @@ class Runner:
             reply({"type": "notice", "code": saving.UNDECIDED, "words": None})
             answer(why if not undone.cancelled() and undone.exception() is None else saving.no_answer())
 
-        work = jobs.carry_out(self.session, message["command"], message.get("apart", False), partial(self._keep_command, writes), self._command_took_effect)
+        work = jobs.carry_out(
+            self.session,
+            message["command"],
+            message.get("apart", False),
+            partial(self._keep_command, writes),
+            self._command_took_effect,
+        )
         return Job(work, done, refused)
 
     async def _keep_command(self, writes: list[saving.Write], **given: Any) -> int | Refused:
@@ -201,11 +247,15 @@ class Runner:
         self._put(partial(store.command_took_effect, self.stored, **outcome))
 
     async def ask(self, what: str, arguments: dict[str, Any]) -> str:
-        """Answer a question about the lab (`visualizer.queries`), in its turn. Raises `Refused`, also for an internal error in the answer."""
+        """Answer a question about the lab (`visualizer.queries`), in its turn.
+
+        Raises `Refused`, also for an internal error in the answer.
+        """
         if self.room.failure is not None:
             raise Refused("engine-bug", self.room.failure["error"], self.room.failure["hint"])
         self.room.idle_ticks = 0
-        self.reruns.asker = client.get() or self.room.client  # asked from another process: whoever opened the lab here
+        # asked from another process: whoever opened the lab here
+        self.reruns.asker = client.get() or self.room.client
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
         def done(text: str) -> None:
@@ -217,11 +267,38 @@ class Runner:
                 future.set_exception(why)
 
         def broken(error: Exception) -> None:
-            logger.error("Internal error while answering %r about lab %s (seed %s)", what, self.stored.lab_id, self.stored.seed, exc_info=error)
-            words = f"Internal error: the question {what!r} about lab {self.stored.lab_id} (seed {self.stored.seed}) could not be answered."
-            refused(Refused("internal-error", words, "The lab goes on. Please report this with the lab's id and seed; the server's log has the details."))
+            logger.error(
+                "Internal error while answering %r about lab %s (seed %s)",
+                what,
+                self.stored.lab_id,
+                self.stored.seed,
+                exc_info=error,
+            )
+            words = (
+                f"Internal error: the question {what!r} about lab {self.stored.lab_id} (seed "
+                f"{self.stored.seed}) could not be answered."
+            )
+            refused(
+                Refused(
+                    "internal-error",
+                    words,
+                    (
+                        "The lab goes on. Please report this with the lab's id and seed; the server's "
+                        "log has the "
+                        "details."
+                    ),
+                )
+            )
 
-        self.session.submit(Job(answer(self.session, what, arguments), done, refused, "count" if what in COUNTED else "", broken=broken))
+        self.session.submit(
+            Job(
+                answer(self.session, what, arguments),
+                done,
+                refused,
+                "count" if what in COUNTED else "",
+                broken=broken,
+            )
+        )
         self.hub.pump.wake()
         return await future
 
@@ -309,11 +386,16 @@ class Runner:
         self._put(partial(store.keep_position, self.stored, {**position, **picture, **log}), replaceable=True)
 
     def _picture(self) -> dict[str, Any]:
-        """The picture for the list of labs, as a field to store. An internal error in it costs the picture, not the position."""
+        """The picture for the list of labs, as a field to store.
+
+        An internal error in it costs the picture, not the position.
+        """
         try:
             return {"picture": picture_at(self.session.world)}
         except Exception:
-            logger.exception("Internal error in the picture of lab %s (seed %s)", self.stored.lab_id, self.stored.seed)
+            logger.exception(
+                "Internal error in the picture of lab %s (seed %s)", self.stored.lab_id, self.stored.seed
+            )
             return {}
 
     def _put(self, work: Any, replaceable: bool = False) -> None:
@@ -330,7 +412,9 @@ class Runner:
     def close(self) -> None:
         self.hub.pump.remove(self.session)
         self.reruns.close()
-        self.session.give_up(Refused("moved", "The lab is moving to another server process.", "Try again in a few seconds."))
+        self.session.give_up(
+            Refused("moved", "The lab is moving to another server process.", "Try again in a few seconds.")
+        )
 
     # --- internal errors
 
@@ -344,12 +428,20 @@ class Runner:
             self.hub.soon(self.hub.put_away(self.room, AWAY, keep_position=False), "putting a lab away")
             return
         world = self.session.world
-        logger.error("Lab %s (seed %s) stopped on an internal error", self.stored.lab_id, self.stored.seed, exc_info=error)
+        logger.error(
+            "Lab %s (seed %s) stopped on an internal error",
+            self.stored.lab_id,
+            self.stored.seed,
+            exc_info=error,
+        )
         failure = {
             "type": "error",
             "code": "engine-bug",
             "error": f"Internal error, this lab has stopped: {type(error).__name__}: {error}"[:600],
-            "hint": "Nothing that you did is wrong. The replay link makes a new lab that runs to the same instant; please report it.",
+            "hint": (
+                "Nothing that you did is wrong. The replay link makes a new lab that runs to the same "
+                "instant; please report it."
+            ),
             "seed": self.stored.seed,
             "at_us": None if world is None else world.now_us,
             "engine_version": ENGINE_VERSION,

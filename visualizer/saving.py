@@ -1,11 +1,13 @@
-"""What running labs write to the database: in order, one write at a time, tried again while the database is away.
+"""What running labs write to the database: in order, one write at a time, tried again while the database
+is away.
 
-Rules: every lab has a line of writes; a line whose write failed waits longer each time, up to `LONGEST_PAUSE_S`, and the other
-lines go on, so that one write that can never succeed holds up nobody else. A command waits for its write and is refused when it
-takes too long. Before its commit has begun the write is certain not to happen any more. After that it may have happened: then it is
-undone in the same place of the line, and the refusal is given when that is done and not earlier, since the process may end before. A
-line is short: of positions only the newest waits, and a lab gives its next command after the one before. The writes have a thread of
-their own, since SQLite waits in it for other writers.
+Rules: every lab has a line of writes; a line whose write failed waits longer each time, up to
+`LONGEST_PAUSE_S`, and the other lines go on, so that one write that can never succeed holds up nobody else. A
+command waits for its write and is refused when it takes too long. Before its commit has begun the write is
+certain not to happen any more. After that it may have happened: then it is undone in the same place of the
+line, and the refusal is given when that is done and not earlier, since the process may end before. A
+line is short: of positions only the newest waits, and a lab gives its next command after the one before. The
+writes have a thread of their own, since SQLite waits in it for other writers.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ from visualizer.wire import Refused
 logger = logging.getLogger(__name__)
 
 PATIENCE_S = 5.0
-"""How long a command waits to be stored, counted from the beginning of the trouble; then it is refused, so that the lab goes on."""
+"""How long a command waits to be stored, counted from the beginning of the trouble; then it is refused, so
+that the lab goes on.
+"""
 
 SLOW_S = 2.0
 """A write that waits for longer is trouble, although nothing has failed yet."""
@@ -42,26 +46,41 @@ NOT_SAVED = "not-saved"
 UNDECIDED = "undecided"
 """Code of the notice to whoever gave a command that was taken back and may be stored all the same."""
 
-UNDECIDED_NOTICE = "The database may have saved the last command although its answer did not come. The lab goes on without it; it is removed as soon as the database answers, and its result follows then."
+UNDECIDED_NOTICE = (
+    "The database may have saved the last command although its answer did not come. The lab goes on "
+    "without it; it is removed as soon as the database answers, and its result follows then."
+)
 
-NOTICE = "Cannot save, retrying. The lab goes on; what it does now is lost if the server stops before this notice ends. Commands are refused meanwhile."
+NOTICE = (
+    "Cannot save, retrying. The lab goes on; what it does now is lost if the server stops before this "
+    "notice ends. Commands are refused meanwhile."
+)
 
 
 def not_saved() -> Refused:
     """The refusal of a command that could not be stored in time."""
-    return Refused(NOT_SAVED, "The command was not carried out, because it could not be saved.", 'Give it again when "Cannot save, retrying" is gone.')
+    return Refused(
+        NOT_SAVED,
+        "The command was not carried out, because it could not be saved.",
+        'Give it again when "Cannot save, retrying" is gone.',
+    )
 
 
 def no_answer() -> Refused:
     """The answer to a command when nobody here can say any more whether it is among the lab's commands."""
-    return Refused("no-answer", "The lab went to another server process before the result came.", "Look at the lab's commands once it is shown again: this one may or may not be among them.")
+    return Refused(
+        "no-answer",
+        "The lab went to another server process before the result came.",
+        "Look at the lab's commands once it is shown again: this one may or may not be among them.",
+    )
 
 
 @dataclass(eq=False, slots=True)
 class Write:
     """`work` runs in the saving thread as often as it takes, so doing it twice must be as doing it once.
 
-    One that can be undone calls `may_commit` as the last thing before its commit, and does not commit when that says no.
+    One that can be undone calls `may_commit` as the last thing before its commit, and does not commit when
+    that says no.
     """
 
     work: Callable[[], Any]
@@ -76,7 +95,10 @@ class Write:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def may_commit(self) -> bool:
-        """Whether it is still wanted; from a yes on nobody can say that it did not happen. Called in the saving thread."""
+        """Whether it is still wanted; from a yes on nobody can say that it did not happen.
+
+        Called in the saving thread.
+        """
         with self._lock:
             self._commit_begun |= not self._taken_back
             return not self._taken_back
@@ -115,16 +137,24 @@ class Saver:
         self._lines: OrderedDict[str, Line] = OrderedDict()
         self._wake = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="saving")
-        self._in_thread = sync_to_async(with_fresh_connection(lambda work: work()), thread_sensitive=False, executor=self._thread)
+        self._in_thread = sync_to_async(
+            with_fresh_connection(lambda work: work()), thread_sensitive=False, executor=self._thread
+        )
 
     # --- asked by labs
 
     def put(self, lab_id: str, work: Callable[[], Any], replaceable: bool = False) -> asyncio.Future[Any]:
-        """Write this after all that the lab has put before. The future is for who wants to know; its error is the asker's."""
+        """Write this after all that the lab has put before.
+
+        The future is for who wants to know; its error is the asker's.
+        """
         return self._add(lab_id, work, replaceable=replaceable).done
 
     def begin(self, lab_id: str, work: Callable[[Write], Any], undo: Callable[[], Any] | None) -> Write:
-        """Write this for somebody who then waits with `wait`. Without `undo` it only matters while somebody waits."""
+        """Write this for somebody who then waits with `wait`.
+
+        Without `undo` it only matters while somebody waits.
+        """
         write = self._add(lab_id, lambda: work(write), undo=undo, once=undo is None)
         return write
 
@@ -145,7 +175,10 @@ class Saver:
             raise
 
     def take_back(self, lab_id: str, write: Write) -> asyncio.Future[Any] | None:
-        """Nobody waits for this any more. None when it is certain that it does not happen, else a future of its being undone."""
+        """Nobody waits for this any more.
+
+        None when it is certain that it does not happen, else a future of its being undone.
+        """
         if write.undoing is not None:
             return write.undoing.done
         line = self._lines.get(lab_id)
@@ -212,7 +245,7 @@ class Saver:
             if older.replaceable and not (place == 0 and line.busy):
                 del line.writes[place]
                 newer.since_s = older.since_s
-                newer.done.add_done_callback(lambda _: older.done.done() or older.done.set_result(None))
+                newer.done.add_done_callback(lambda _, done=older.done: done.done() or done.set_result(None))
                 return
 
     def _undo_instead(self, line: Line, write: Write) -> None:
@@ -286,7 +319,9 @@ class Saver:
         now_s = self._now_s()
         if not line.failures:
             line.failing_since_s = now_s
-            logger.warning("Lab %s cannot be saved, trying again: %s: %s", lab_id, type(error).__name__, error)
+            logger.warning(
+                "Lab %s cannot be saved, trying again: %s: %s", lab_id, type(error).__name__, error
+            )
         pause_s = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(line.failures, 10))
         line.failures += 1
         line.next_try_s = now_s + pause_s

@@ -1,7 +1,9 @@
-"""One lab at work in this process: its world, its playback, what is looked at of it, and the jobs that wait for the world.
+"""One lab at work in this process: its world, its playback, what is looked at of it, and the jobs that
+wait for the world.
 
-Rules: everything that touches the world happens in `turn`, one short slice at a time, in the order it was asked for; a
-job is a generator that yields between slices, or yields a `Wait` when it needs the database. Instants of the wall clock come
+Rules: everything that touches the world happens in `turn`, one short slice at a time, in the order it was
+asked for; a job is a generator that yields between slices, or yields a `Wait` when it needs the database.
+Instants of the wall clock come
 in as numbers: the pump is the only one that reads it.
 """
 
@@ -13,9 +15,9 @@ from typing import Any
 from visualizer.curve import RiskCurves
 from visualizer.looking import CHECK_ROWS, Listener, Looking
 from visualizer.playback import Playback
+from visualizer.printouts import Printouts
 from visualizer.reruns import Reruns
 from visualizer.slices import SliceSize
-from visualizer.printouts import Printouts
 from visualizer.tiles import TileCache
 from visualizer.waiting import Waiting
 from visualizer.wire import Refused
@@ -35,7 +37,8 @@ class Session:
         self.curves: RiskCurves | None = None
         self.tiles = TileCache()
         self.printouts = Printouts()
-        self.events_kept: tuple[Any, Any] = (None, None)  # where the rows around the instant were read, and the answer
+        # where the rows around the instant were read, and the answer
+        self.events_kept: tuple[Any, Any] = (None, None)
         self.reruns: Reruns | None = None  # set by whoever has a pump for runs beside the lab
         self.playback = Playback()
         self.looking = Looking(first_epoch, listener, self.playback)
@@ -123,7 +126,13 @@ class Session:
         if self.blocked_on is not None:
             return None
         points_due = self.curves is not None and bool(self.curves.due)
-        if self._jobs or self._within_instant or points_due or self.looking.under_way or self.playback.target_us is not None:
+        if (
+            self._jobs
+            or self._within_instant
+            or points_due
+            or self.looking.under_way
+            or self.playback.target_us is not None
+        ):
             return now_s
         if self.world is not None and (self.playback.playing or self.looking.wanted):
             return self.looking.next_frame_s
@@ -138,7 +147,9 @@ class Session:
         return self._size.take()
 
     def advance(self, until_us: int) -> bool:
-        """One slice of the run towards an instant, or of the checks' reading behind it; True while more is left."""
+        """One slice of the run towards an instant, or of the checks' reading behind it; True while more is
+        left.
+        """
         world = self.world
         if world.unchecked_rows >= CHECK_ROWS:
             world.check_on(CHECK_ROWS)
@@ -148,11 +159,15 @@ class Session:
 
     @property
     def _within_instant(self) -> bool:
-        """Whether the world stands within an instant: there is nothing to look at, and pages keep the last complete one."""
+        """Whether the world stands within an instant: there is nothing to look at, and pages keep the last
+        complete one.
+        """
         return self.world is not None and not self.world.whole
 
     def _finish_instant(self, now_s: float) -> bool:
-        """A slice of the instant under way, before anything else may look at the world; False when it is complete."""
+        """A slice of the instant under way, before anything else may look at the world; False when it is
+        complete.
+        """
         if not self._within_instant:
             self._within_since_s = None
             return False

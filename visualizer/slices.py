@@ -1,12 +1,17 @@
-"""How much work fits one turn: a slice of at most 5 ms, measured in queue events of the engine, learnt from slice to slice.
+"""How much work fits one turn: a slice of at most 5 ms, measured in queue events of the engine, learnt
+from slice to slice.
 
-Rules: seconds come in as numbers, the pump is the only one that reads a clock; how a run is cut never changes what it writes.
+Rules: seconds come in as numbers, the pump is the only one that reads a clock; how a run is cut never changes
+what it writes.
 """
 
 from __future__ import annotations
 
 SLICE_S = 0.005
-"""Engine work in one turn: what a neighbour's frame waits for at most, per lab. A slice may end within an instant."""
+"""Engine work in one turn: what a neighbour's frame waits for at most, per lab.
+
+A slice may end within an instant.
+"""
 
 AIM_S = 0.8 * SLICE_S
 """What the number of events per slice aims at, so that a slow one still fits."""

@@ -1,8 +1,9 @@
-"""What every socket of the site does alike: send what waits for its page, and close when that is over or broken.
+"""What every socket of the site does alike: send what waits for its page, and close when that is over or
+broken.
 
-Rules: a handler returns at once, since a consumer handles one message at a time, its own disconnect included; an error in
-a handler or in sending is logged and closes the socket. No channel layer of its own: processes speak through
-`visualizer.exchange`, so with Redis away a page is still heard.
+Rules: a handler returns at once, since a consumer handles one message at a time, its own disconnect included;
+an error in a handler or in sending is logged and closes the socket. No channel layer of its own: processes
+speak through `visualizer.exchange`, so with Redis away a page is still heard.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ from visualizer.viewers import CLOSED_SILENT, Viewer
 logger = logging.getLogger(__name__)
 
 CLOSED_BY_ERROR = 4500
-"""Close code. Websocket libraries refuse to send most codes below 3000; 4000 to 4999 are an application's own (RFC 6455, 7.4.2)."""
+"""Close code.
+
+Websocket libraries refuse to send most codes below 3000; 4000 to 4999 are an application's own (RFC 6455,
+7.4.2).
+"""
 
 
 FIRST_MESSAGE_S = 15.0
@@ -38,7 +43,9 @@ class PageConsumer(AsyncWebsocketConsumer):
         await self.accept()
         self._delivery = Delivery(viewer, self.base_send, self._all_sent, self._broken)
         words = f"Nothing was said for {FIRST_MESSAGE_S:.0f} s after the socket was opened."
-        self._silence = asyncio.get_running_loop().call_later(FIRST_MESSAGE_S, viewer.close, words, CLOSED_SILENT)
+        self._silence = asyncio.get_running_loop().call_later(
+            FIRST_MESSAGE_S, viewer.close, words, CLOSED_SILENT
+        )
 
     def first_message_came(self) -> None:
         """The page has said what it wants: the socket may stay."""
@@ -50,7 +57,9 @@ class PageConsumer(AsyncWebsocketConsumer):
         self._delivery.stop()
 
     async def dispatch(self, message: dict[str, Any]) -> None:
-        """Messages of a page skip the look for stale database connections, which takes a thread's turn: no handler reads the database."""
+        """Messages of a page skip the look for stale database connections, which takes a thread's turn: no
+        handler reads the database.
+        """
         if message["type"] != "websocket.receive":
             await super().dispatch(message)
             return

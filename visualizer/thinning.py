@@ -1,7 +1,9 @@
 """Thins a frame that would be too long, in steps, so that it says less about more things instead of nothing.
 
-Rules: level 0 is all. With each further level the clusters, and the streams and sessions of groups, take turns twice as seldom in telling what changed
-in them; of what is new in them a share comes now and the rest later, in order; from level 2 on a quarter of every list is kept. Totals stay, so a page knows what it does not see, and `sampled` says so.
+Rules: level 0 is all. With each further level the clusters, and the streams and sessions of groups, take
+turns twice as seldom in telling what changed in them; of what is new in them a share comes now and the rest
+later, in order; from level 2 on a quarter of every list is kept. Totals stay, so a page knows what it does
+not see, and `sampled` says so.
 """
 
 from __future__ import annotations
@@ -10,7 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 DEEPEST = 5
-"""At this level lists hold next to nothing, and of sixteen clusters one speaks at a time: what remains fits."""
+"""At this level lists hold next to nothing, and of sixteen clusters one speaks at a time: what remains
+fits.
+"""
 
 LONGEST_LIST = 2560
 """Items of a list at level 0, above every bound of the view's lists; at level 1 they are bounded by 640."""
@@ -22,7 +26,9 @@ def most_at(level: int) -> int:
 
 
 def in_turns(view: dict[str, Any], before: dict[str, Any], level: int, number: int) -> dict[str, Any]:
-    """The view with all but each 2^level-th cluster, and the forecasts in between, as shown before: their changes come later. So with streams and sessions of groups."""
+    """The view with all but each 2^level-th cluster, and the forecasts in between, as shown before: their
+    changes come later. So with streams and sessions of groups.
+    """
     every = 1 << level
 
     def turns(after: dict[str, Any], shown: dict[str, Any]) -> dict[str, Any]:
@@ -37,18 +43,33 @@ def in_turns(view: dict[str, Any], before: dict[str, Any], level: int, number: i
                 break
         return told
 
-    thinned = {**view, "clusters": turns(view["clusters"], before["clusters"]), "forecast": before["forecast"] if number % every else view["forecast"]}
+    thinned = {
+        **view,
+        "clusters": turns(view["clusters"], before["clusters"]),
+        "forecast": before["forecast"] if number % every else view["forecast"],
+    }
     if "groups" not in view:
         return thinned
-    groups = {name: _group(group, before["groups"].get(name), turns) for name, group in view["groups"].items()}
-    return {**thinned, "groups": groups, "streams": turns(view["streams"], before["streams"]), "sessions": turns(view["sessions"], before["sessions"])}
+    groups = {
+        name: _group(group, before["groups"].get(name), turns) for name, group in view["groups"].items()
+    }
+    return {
+        **thinned,
+        "groups": groups,
+        "streams": turns(view["streams"], before["streams"]),
+        "sessions": turns(view["sessions"], before["sessions"]),
+    }
 
 
-def _group(group: dict[str, Any], before: dict[str, Any] | None, turns: Callable[[dict, dict], dict]) -> dict[str, Any]:
+def _group(
+    group: dict[str, Any], before: dict[str, Any] | None, turns: Callable[[dict, dict], dict]
+) -> dict[str, Any]:
     if before is None:
         return group
     leaders = {
-        number: {**leader, "streams": turns(leader["streams"], before["leaders"][number]["streams"])} if number in before["leaders"] else leader
+        number: {**leader, "streams": turns(leader["streams"], before["leaders"][number]["streams"])}
+        if number in before["leaders"]
+        else leader
         for number, leader in group["leaders"].items()
     }
     return {**group, "streams": turns(group["streams"], before["streams"]), "leaders": leaders}
@@ -74,17 +95,37 @@ def newest_cells(block: dict[str, Any], most: int) -> dict[str, Any]:
 
 
 def thin_view(view: dict[str, Any], level: int) -> dict[str, Any]:
-    """The view with shorter lists: ranges, messages in hand, ledgers, cached snapshots, violations, failovers."""
+    """The view with shorter lists: ranges, messages in hand, ledgers, cached snapshots, violations,
+    failovers.
+    """
     most = most_at(level)
-    clusters = {name: {**cluster, "topics": {key: _topic(topic, most) for key, topic in cluster["topics"].items()}} for name, cluster in view["clusters"].items()}
-    return {**view, "clusters": clusters, "violations": view["violations"][:most], "failovers": newest(view["failovers"], most)}
+    clusters = {
+        name: {**cluster, "topics": {key: _topic(topic, most) for key, topic in cluster["topics"].items()}}
+        for name, cluster in view["clusters"].items()
+    }
+    return {
+        **view,
+        "clusters": clusters,
+        "violations": view["violations"][:most],
+        "failovers": newest(view["failovers"], most),
+    }
 
 
 def _topic(topic: dict[str, Any], most: int) -> dict[str, Any]:
-    subscriptions = {name: _subscription(subscription, most) for name, subscription in topic["subscriptions"].items()}
+    subscriptions = {
+        name: _subscription(subscription, most) for name, subscription in topic["subscriptions"].items()
+    }
     return {**topic, "ledgers": newest(topic["ledgers"], most), "subscriptions": subscriptions}
 
 
 def _subscription(subscription: dict[str, Any], most: int) -> dict[str, Any]:
-    consumers = {name: {**consumer, "in_hand": consumer["in_hand"][:most]} for name, consumer in subscription["consumers"].items()}
-    return {**subscription, "ranges": subscription["ranges"][:most], "cache": newest(subscription["cache"], most), "consumers": consumers}
+    consumers = {
+        name: {**consumer, "in_hand": consumer["in_hand"][:most]}
+        for name, consumer in subscription["consumers"].items()
+    }
+    return {
+        **subscription,
+        "ranges": subscription["ranges"][:most],
+        "cache": newest(subscription["cache"], most),
+        "consumers": consumers,
+    }

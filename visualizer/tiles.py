@@ -1,8 +1,8 @@
 """Tiles: a topic's log in pieces of 512 cells, at any scale, for whatever the page looks at closely.
 
-Rules: level 0 has one cell per entry; level k one cell for 4^k entries, with counts per kind. A log only grows, so a tile
-that is full never changes on its branch and is kept; higher levels are added up from the four tiles below, one piece of
-the log per slice. Kinds are as `docs/front-door.md` says.
+Rules: level 0 has one cell per entry; level k one cell for 4^k entries, with counts per kind. A log only
+grows, so a tile that is full never changes on its branch and is kept; higher levels are added up from the
+four tiles below, one piece of the log per slice. Kinds are as `docs/front-door.md` says.
 """
 
 from __future__ import annotations
@@ -55,7 +55,14 @@ def tile(session: Session, cluster: str, topic: str, level: int, index: int) -> 
     length, first = log["length"], index * span
     # A tile that trimming has reached is not called full: an older answer knew more.
     full = log["first"] <= first and first + span <= length
-    head = {"level": level, "index": index, "first": first, "span": PARTS**level, "length": length, "full": full}
+    head = {
+        "level": level,
+        "index": index,
+        "first": first,
+        "span": PARTS**level,
+        "length": length,
+        "full": full,
+    }
     if level == 0:
         return _cells_of(session, cluster, topic, first, head)
     counts = yield from _counts(session, cluster, topic, level, index, log)
@@ -66,7 +73,10 @@ def _cells_of(session: Session, cluster: str, topic: str, first: int, head: dict
     """A tile of level 0; what was trimmed is filled with -1."""
     cells = session.world.cells(cluster, topic, first, CELLS)
     trimmed = min(CELLS, max(0, cells["first"] - first))
-    columns = {name: [-1] * trimmed + cells[name][: CELLS - trimmed] for name in ("kind", "producer", "number", "size", "snapshot")}
+    columns = {
+        name: [-1] * trimmed + cells[name][: CELLS - trimmed]
+        for name in ("kind", "producer", "number", "size", "snapshot")
+    }
     return {**head, **columns, "names": cells["names"]}
 
 
@@ -100,7 +110,8 @@ def _entries(session: Session, cluster: str, topic: str, index: int) -> Counts:
     first = index * CELLS
     cells = session.world.cells(cluster, topic, first, CELLS)
     counts: Counts = {}
-    trimmed = min(CELLS, max(0, cells["first"] - first))  # the answer begins after them, and goes as much further
+    # the answer begins after them, and goes as much further
+    trimmed = min(CELLS, max(0, cells["first"] - first))
     own = enumerate(cells["kind"][: CELLS - trimmed], trimmed)
     for (cell, kind), count in Counter((at // PARTS, kind) for at, kind in own).items():
         counts.setdefault(kind, [0] * (CELLS // PARTS))[cell] = count
@@ -109,4 +120,7 @@ def _entries(session: Session, cluster: str, topic: str, index: int) -> Counts:
 
 def _added_up(counts: Counts) -> Counts:
     """512 cells as 128 of the next level."""
-    return {kind: [sum(values[at : at + PARTS]) for at in range(0, CELLS, PARTS)] for kind, values in counts.items()}
+    return {
+        kind: [sum(values[at : at + PARTS]) for at in range(0, CELLS, PARTS)]
+        for kind, values in counts.items()
+    }

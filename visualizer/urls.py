@@ -8,9 +8,10 @@ from visualizer.comparisons import views as comparisons
 from visualizer.setups import views as setups
 
 
-
 class Whole:
-    """A whole number in a path, of a length that is read at all; its range is checked with the other arguments (`visualizer.arguments`)."""
+    """A whole number in a path, of a length that is read at all; its range is checked with the other
+    arguments (`visualizer.arguments`).
+    """
 
     regex = f"[0-9]{{1,{DIGITS}}}"
     to_python, to_url = int, str
@@ -39,7 +40,11 @@ urlpatterns = [
     path("labs/<slug:lab_id>/copy/", mine.copy, name="copy-lab"),
     path("labs/<slug:lab_id>/rename/", mine.rename, name="rename-lab"),
     path("labs/<slug:lab_id>/delete/", mine.delete, name="delete-lab"),
-    path("labs/<slug:lab_id>/tiles/<whole:branch>/<str:cluster>/<str:topic>/<whole:level>/<whole:index>.json", questions.tile, name="tile"),
+    path(
+        "labs/<slug:lab_id>/tiles/<whole:branch>/<str:cluster>/<str:topic>/<whole:level>/<whole:index>.json",
+        questions.tile,
+        name="tile",
+    ),
     path("labs/<slug:lab_id>/rows.json", questions.rows, name="rows"),
     path("labs/<slug:lab_id>/events.json", questions.events, name="events"),
     path("labs/<slug:lab_id>/row/<whole:seq>.json", questions.row, name="row"),
@@ -52,9 +57,15 @@ urlpatterns = [
     path("labs/<slug:lab_id>/marker/<whole:number>.json", questions.marker, name="marker"),
     path("labs/<slug:lab_id>/summary.json", questions.summary, name="summary"),
     path("labs/<slug:lab_id>/why-twice.json", questions.why_twice, name="why-twice"),
-    path("labs/<slug:lab_id>/failovers/<whole:failover>/<slug:kind>.json", questions.messages, name="messages"),
-    path("labs/<slug:lab_id>/failovers/<whole:failover>/<slug:kind>/story.json", questions.story, name="story"),
-    path("labs/<slug:lab_id>/forecast/<str:subscription>/<str:topic>.json", questions.forecast, name="forecast"),
+    path(
+        "labs/<slug:lab_id>/failovers/<whole:failover>/<slug:kind>.json", questions.messages, name="messages"
+    ),
+    path(
+        "labs/<slug:lab_id>/failovers/<whole:failover>/<slug:kind>/story.json", questions.story, name="story"
+    ),
+    path(
+        "labs/<slug:lab_id>/forecast/<str:subscription>/<str:topic>.json", questions.forecast, name="forecast"
+    ),
     path("labs/<slug:lab_id>/creation.json", questions.creation, name="creation"),
     path("labs/<slug:lab_id>/brokers.json", questions.brokers, name="brokers"),
     path("labs/<slug:lab_id>/what-if.json", questions.what_if, name="what-if"),

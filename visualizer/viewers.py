@@ -1,8 +1,9 @@
 """One open page: what waits to be sent to it, how far it has seen, and what happens when it cannot keep up.
 
-Rules: a page answers frames with `seen`, at the latest every `SEEN_EVERY` frames; at most `FRAMES_AHEAD` frames are ever on
-their way to it. A page that falls behind is not fed a gap: it gets nothing until it has seen what it was sent, but for fewer
-than `SEEN_EVERY` frames, then gets the number of frames it missed and starts over from a snapshot frame.
+Rules: a page answers frames with `seen`, at the latest every `SEEN_EVERY` frames; at most `FRAMES_AHEAD`
+frames are ever on their way to it. A page that falls behind is not fed a gap: it gets nothing until it has
+seen what it was sent, but for fewer than `SEEN_EVERY` frames, then gets the number of frames it missed and
+starts over from a snapshot frame.
 """
 
 from __future__ import annotations
@@ -18,20 +19,29 @@ FRAMES_AHEAD = 40
 """Frames sent and not yet seen: two seconds at 20 frames a second."""
 
 SEEN_WITHIN_S = 120
-"""How long frames that a page has to answer may stay unanswered; then its socket is closed, and a page that only slept connects again."""
+"""How long frames that a page has to answer may stay unanswered; then its socket is closed, and a page
+that only slept connects again.
+"""
 
 SEEN_EVERY = 10
-"""Frames after which a page says `seen` at the latest: each one costs the server as much as sending a frame."""
+"""Frames after which a page says `seen` at the latest: each one costs the server as much as sending a
+frame.
+"""
 
 CLOSED_NORMALLY, CLOSED_SILENT = 1000, 4408
-"""Close codes. 4000 to 4999 are an application's own (RFC 6455, 7.4.2); 4408 after HTTP's 408, for a page from which nothing comes."""
+"""Close codes. 4000 to 4999 are an application's own (RFC 6455, 7.4.2); 4408 after HTTP's 408, for a page
+from which nothing comes.
+"""
 
 TEXTS_WAITING = 400
 """Answers and notices that wait for the socket's turn; a page that has more has stopped reading."""
 
 
 class Viewer:
-    """The sending side of one socket. The sender sets `on_text`, called when something waits, and takes texts with `take_text`."""
+    """The sending side of one socket.
+
+    The sender sets `on_text`, called when something waits, and takes texts with `take_text`.
+    """
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -110,7 +120,10 @@ class Viewer:
     # --- from the page
 
     def saw(self, epoch: int, number: int) -> None:
-        """The page has taken in this frame and all before it. A laggard that has caught up asks for a snapshot."""
+        """The page has taken in this frame and all before it.
+
+        A laggard that has caught up asks for a snapshot.
+        """
         if (epoch, number) in self._ahead:
             self._unseen_s = 0
             while self._ahead.popleft() != (epoch, number):
@@ -120,11 +133,16 @@ class Viewer:
             self.needs_snapshot = True
 
     def second_passed(self) -> None:
-        """Once a second: closes the socket of a page that does not answer, as when nobody is there any more."""
+        """Once a second: closes the socket of a page that does not answer, as when nobody is there any
+        more.
+        """
         due = len(self._ahead) >= SEEN_EVERY or self._snapshot in self._ahead
         self._unseen_s = self._unseen_s + 1 if due else 0
         if self._unseen_s > SEEN_WITHIN_S:
-            self.close(f"This page has not answered the frames that it was sent for {SEEN_WITHIN_S} s.", CLOSED_SILENT)
+            self.close(
+                f"This page has not answered the frames that it was sent for {SEEN_WITHIN_S} s.",
+                CLOSED_SILENT,
+            )
 
     @property
     def wants_snapshot(self) -> bool:
@@ -133,5 +151,8 @@ class Viewer:
     # --- to the socket
 
     def take_text(self) -> str | None:
-        """The next text to send; None when nothing waits. A viewer that is `closing` gets no more after that."""
+        """The next text to send; None when nothing waits.
+
+        A viewer that is `closing` gets no more after that.
+        """
         return self._waiting.popleft() if self._waiting else None

@@ -1,7 +1,8 @@
 """The jobs that wait for one lab, in order, the first of them under way.
 
-Rules: bounded. Of several seeks in a row only the newest is worth doing: those between are dropped at once; the one under way
-may finish for `GRACE_S`, so that dragging shows one instant after another instead of none, and is then given up for the newest.
+Rules: bounded. Of several seeks in a row only the newest is worth doing: those between are dropped at once;
+the one under way may finish for `GRACE_S`, so that dragging shows one instant after another instead of none,
+and is then given up for the newest.
 """
 
 from __future__ import annotations
@@ -37,7 +38,11 @@ class Waiting:
             if len(self._jobs) == 1 and self._jobs[0].replaceable and self._began_s is None:
                 self._jobs.pop().work.close()
         if len(self._jobs) >= JOBS_WAITING:
-            raise Refused("too-many", f"{JOBS_WAITING} requests wait for this lab already.", "Wait until it has caught up.")
+            raise Refused(
+                "too-many",
+                f"{JOBS_WAITING} requests wait for this lab already.",
+                "Wait until it has caught up.",
+            )
         self._jobs.append(job)
 
     def give_up(self, why: Refused) -> None:
@@ -69,9 +74,12 @@ class Waiting:
         return self._began_s is not None
 
     def slice(self, now_s: float, whole: bool = True) -> Wait | None:
-        """One slice of the first job; what it waits for outside the engine, if anything. Within an instant (not `whole`) it is not given up.
+        """One slice of the first job; what it waits for outside the engine, if anything.
 
-        An internal error ends a job that only reads, and no more than that. In any other job it may have left the world in pieces, so it is raised.
+        Within an instant (not `whole`) it is not given up.
+
+        An internal error ends a job that only reads, and no more than that. In any other job it may have left
+        the world in pieces, so it is raised.
         """
         if whole and self._overtaken(now_s):
             self._finish(self._jobs[0])  # the world is whole, only elsewhere

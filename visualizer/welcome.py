@@ -43,6 +43,11 @@ def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:
             "shadows": sorted(name for name, topic in scenario.topics.items() if topic.shadow_of is not None),
         },
         "tables": tables_of(scenario),
-        "link_latency_us": {f"{source} -> {target}": link.latency.nominal_us for (source, target), link in sorted(scenario.links.items())},
-        "commands": [{"at_us": command.at_us, "do": command.do, **command.arguments} for command in scenario.commands],
+        "link_latency_us": {
+            f"{source} -> {target}": link.latency.nominal_us
+            for (source, target), link in sorted(scenario.links.items())
+        },
+        "commands": [
+            {"at_us": command.at_us, "do": command.do, **command.arguments} for command in scenario.commands
+        ],
     }

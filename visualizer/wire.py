@@ -1,7 +1,9 @@
-"""The socket's vocabulary: which messages a page may send, field by field with types and bounds, and how answers are encoded.
+"""The socket's vocabulary: which messages a page may send, field by field with types and bounds, and how
+answers are encoded.
 
-Rules: a message is refused in words, never guessed at; nothing outside this table reaches a lab. What a `command` may
-hold is the engine's business: here it is only bounded. `docs/websocket.md` describes the same in prose.
+Rules: a message is refused in words, never guessed at; nothing outside this table reaches a lab. What a
+`command` may hold is the engine's business: here it is only bounded. `docs/websocket.md` describes the same
+in prose.
 """
 
 from __future__ import annotations
@@ -63,16 +65,24 @@ def decode(text: str | None) -> dict[str, Any]:
     if text is None:
         raise Refused("bad-json", "The message is binary.", "Send JSON as text.")
     if len(text) > MESSAGE_LIMIT:
-        raise Refused("too-long", f"The message has {len(text):,} characters.", f"At most {MESSAGE_LIMIT:,} are taken.")
+        raise Refused(
+            "too-long", f"The message has {len(text):,} characters.", f"At most {MESSAGE_LIMIT:,} are taken."
+        )
     try:
         message = read_json(text)
     except ValueError as error:
-        raise Refused("bad-json", f"The message is not JSON: {error}.", 'Send one object, such as {"type":"pause"}.') from error
+        raise Refused(
+            "bad-json", f"The message is not JSON: {error}.", 'Send one object, such as {"type":"pause"}.'
+        ) from error
     if not isinstance(message, dict):
-        raise Refused("bad-json", "The message is not an object.", 'Send one object, such as {"type":"pause"}.')
+        raise Refused(
+            "bad-json", "The message is not an object.", 'Send one object, such as {"type":"pause"}.'
+        )
     kind = message.pop("type", None)
     if not isinstance(kind, str) or kind not in INBOUND:
-        raise Refused("unknown-type", f"There is no message of type {_shown(kind)}.", f"Types are {', '.join(INBOUND)}.")
+        raise Refused(
+            "unknown-type", f"There is no message of type {_shown(kind)}.", f"Types are {', '.join(INBOUND)}."
+        )
     return {"type": kind, **_checked(kind, message)}
 
 
@@ -96,7 +106,9 @@ def _checked(kind: str, given: dict[str, Any]) -> dict[str, Any]:
             raise Refused("bad-message", f"{name} of {kind} is {_shown(value)}.", f"It is {words}.")
         taken[name] = value
     if kind == "seek" and len(taken) != 1:
-        raise Refused("bad-message", "seek names an instant by at_us, or a row by seq.", "Give exactly one of them.")
+        raise Refused(
+            "bad-message", "seek names an instant by at_us, or a row by seq.", "Give exactly one of them."
+        )
     return taken
 
 
@@ -124,11 +136,22 @@ def _is_filter(value: Any) -> bool:
     if "subscription" in value:
         return _is_text(value["subscription"])
     message = value.get("message")
-    return isinstance(message, list) and len(message) == 2 and _is_text(message[0]) and type(message[1]) is int and 0 <= message[1] <= LATEST_US
+    return (
+        isinstance(message, list)
+        and len(message) == 2
+        and _is_text(message[0])
+        and type(message[1]) is int
+        and 0 <= message[1] <= LATEST_US
+    )
 
 
 def _is_command(value: Any) -> bool:
-    return isinstance(value, dict) and _is_text(value.get("do")) and len(value) <= MOST_ARGUMENTS and _is_bounded(value, DEEPEST)
+    return (
+        isinstance(value, dict)
+        and _is_text(value.get("do"))
+        and len(value) <= MOST_ARGUMENTS
+        and _is_bounded(value, DEEPEST)
+    )
 
 
 def _is_bounded(value: Any, depth: int) -> bool:
@@ -149,7 +172,10 @@ _TEXT = (_is_text, f"text of at most {LONGEST_NAME} characters")
 _SPEED = (_is_speed, f"a number from {SLOWEST} to {FASTEST:.0f}")
 _INSTANT = _whole(0, LATEST_US)
 _FILTER = (_is_filter, '"everything", "control", {"message": [producer, number]} or {"subscription": name}')
-_COMMAND = (_is_command, f'an object with "do" and at most {MOST_ARGUMENTS} arguments, lists of at most {MOST_ITEMS}')
+_COMMAND = (
+    _is_command,
+    f'an object with "do" and at most {MOST_ARGUMENTS} arguments, lists of at most {MOST_ITEMS}',
+)
 _FLAG = (lambda value: isinstance(value, bool), "true or false")
 _IDENTIFIER = (_is_identifier, "text or a whole number that comes back with the result")
 _EPOCH = _whole(-1, LATEST_US)

@@ -1,4 +1,6 @@
-"""What a lab's jobs are made of: generators that yield between slices, and the requests that wait in a queue."""
+"""What a lab's jobs are made of: generators that yield between slices, and the requests that wait in a
+queue.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ _called = sync_to_async(lambda function: function(), thread_sensitive=False)
 
 
 def in_thread(function: Callable[[], Any]) -> Wait:
-    """Something long that cannot be cut and only reads: the lab stands still meanwhile, the event loop and other labs do not.
+    """Something long that cannot be cut and only reads: the lab stands still meanwhile, the event loop and
+    other labs do not.
 
     What it raises is raised in the job that waits for it."""
     return Wait(_called(function))
@@ -41,4 +44,7 @@ class Job:
     to_us: int | None = None
     replaceable: bool = False  # a newer one of the kind right behind it makes it pointless
     broken: Callable[[Exception], None] | None = None
-    """Set for a job that only reads: an internal error in it is reported here, and the lab goes on. Of any other job it stops the lab."""
+    """Set for a job that only reads: an internal error in it is reported here, and the lab goes on.
+
+    Of any other job it stops the lab.
+    """

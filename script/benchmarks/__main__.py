@@ -1,8 +1,10 @@
-"""`script/bench [PART…] [--json] [--write FILE]`: measures the parts and prints each figure beside its alternative's.
+"""`script/bench [PART…] [--json] [--write FILE]`: measures the parts and prints each figure beside its
+alternative's.
 
-The exit code is 0 whatever the figures are: a missed target is printed as missed. A part that cannot be measured (a run
-that did not do its work) is reported, the others go on, and the exit code is 1. With `--write` the figures replace the
-older ones in a document (`script.benchmarks.document`), normally docs/performance.md.
+The exit code is 0 whatever the figures are: a missed target is printed as missed. A part that cannot be
+measured (a run that did not do its work) is reported, the others go on, and the exit code is 1. With
+`--write` the figures replace the older ones in a document (`script.benchmarks.document`), normally
+docs/performance.md.
 """
 
 from __future__ import annotations
@@ -101,7 +103,8 @@ def _read(words: list[str] | None) -> argparse.Namespace:
             parser.error(f"{arguments.write} is no file. Nothing was measured.")
         if missing := missing_parts(arguments.write, arguments.parts or list(PARTS)):
             parser.error(
-                f"{arguments.write} has no place for {', '.join(missing)}: it needs the lines <!-- figures: PART --> and <!-- end: PART -->. Nothing was measured."
+                f"{arguments.write} has no place for {', '.join(missing)}: it needs the lines <!-- "
+                f"figures: PART --> and <!-- end: PART -->. Nothing was measured."
             )
     return arguments
 

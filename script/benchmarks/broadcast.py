@@ -1,8 +1,10 @@
-"""Broadcast to 100,000 subscriptions: one topic with all of them, and the same over ever more shadow topics, each on a broker of its own.
+"""Broadcast to 100,000 subscriptions: one topic with all of them, and the same over ever more shadow
+topics, each on a broker of its own.
 
-Thirty messages of 1 KiB, one a second; a dispatch takes 145 us and a client 30 ms to connect, both fitted to PIP-180's one measured point
-(docs/broadcast.md). Every run is 3 million deliveries with every row of them in the trace, in a process of its own; what it takes is the run
-itself, checks included, without the summary. Beside it the ordinary engine's time for a delivery, measured on a small broadcast that both can do.
+Thirty messages of 1 KiB, one a second; a dispatch takes 145 us and a client 30 ms to connect, both fitted to
+PIP-180's one measured point (docs/broadcast.md). Every run is 3 million deliveries with every row of them in
+the trace, in a process of its own; what it takes is the run itself, checks included, without the summary.
+Beside it the ordinary engine's time for a delivery, measured on a small broadcast that both can do.
 """
 
 from __future__ import annotations
@@ -24,38 +26,92 @@ DISPATCH_US, CONNECT_US = 145, 30_000
 SMALL_SUBSCRIPTIONS, SMALL_MESSAGES = 250, 40
 
 
-def scenario(shadows: int, subscriptions: int = SUBSCRIPTIONS, messages: int = MESSAGES, plain: bool = False) -> str:
-    """The broadcast's text; `plain` writes every subscription out for the ordinary engine (without shadows)."""
+def scenario(
+    shadows: int, subscriptions: int = SUBSCRIPTIONS, messages: int = MESSAGES, plain: bool = False
+) -> str:
+    """The broadcast's text; `plain` writes every subscription out for the ordinary engine (without
+    shadows).
+    """
     topics = [f"news-{number}" for number in range(1, shadows + 1)] or ["news"]
     each = -(-subscriptions // len(topics))
     connected_s = each * CONNECT_US // 1_000_000 + 1
     until_s = connected_s + max(messages, each * DISPATCH_US * messages // 1_000_000) + 5
     broker = f"cluster: eu, dispatchTime: {DISPATCH_US}us, bandwidth: 1.25GB/s, connectTime: {CONNECT_US}us"
     lines = [
-        f"format: 1\nname: broadcast\ntitle: Broadcast\nfamily: shadow-topics\nuntil: {until_s}s\nclusters: {{eu: {{}}}}\ntopics:\n  news: {{clusters: [eu]}}",
+        (
+            f"format: 1\nname: broadcast\ntitle: Broadcast\nfamily: shadow-topics\nuntil: "
+            f"{until_s}s\nclusters: {{eu: {{}}}}\ntopics:\n  news: {{clusters: [eu]}}"
+        ),
         *(f"  {name}: {{clusters: [eu], shadowOf: news}}" for name in topics if name != "news"),
-        "brokers:", *(f"  broker-{name}: {{{broker}, topics: [{name}]}}" for name in dict.fromkeys(("news", *topics))),
-        f"producers:\n  press: {{topic: news, cluster: eu, start: {connected_s}s, every: 1s, count: {messages}, size: 1KiB}}",
-    ]  # fmt: skip
+        "brokers:",
+        *(f"  broker-{name}: {{{broker}, topics: [{name}]}}" for name in dict.fromkeys(("news", *topics))),
+        (
+            f"producers:\n  press: {{topic: news, cluster: eu, start: {connected_s}s, every: 1s, count: "
+            f"{messages}, size: 1KiB}}"
+        ),
+    ]
     if plain:
-        lines += ["subscriptions:", *(f"  reader-{number}: {{topic: news}}" for number in range(subscriptions))]
-        lines += ["consumers:", *(f"  reader-{number}-1: {{subscription: reader-{number}, cluster: eu, acknowledgmentGroupTime: 0s}}" for number in range(subscriptions))]
+        lines += [
+            "subscriptions:",
+            *(f"  reader-{number}: {{topic: news}}" for number in range(subscriptions)),
+        ]
+        lines += [
+            "consumers:",
+            *(
+                (
+                    f"  reader-{number}-1: {{subscription: reader-{number}, cluster: eu, "
+                    f"acknowledgmentGroupTime: "
+                    f"0s}}"
+                )
+                for number in range(subscriptions)
+            ),
+        ]
     else:
         sizes = [min(each, subscriptions - number * each) for number in range(len(topics))]
-        lines += ["audiences:", *(f"  readers-{name}: {{topic: {name}, cluster: eu, subscriptions: {size}}}" for name, size in zip(topics, sizes, strict=True))]
+        lines += [
+            "audiences:",
+            *(
+                f"  readers-{name}: {{topic: {name}, cluster: eu, subscriptions: {size}}}"
+                for name, size in zip(topics, sizes, strict=True)
+            ),
+        ]
     return "\n".join(lines) + "\n"
 
 
 def measure() -> list[Figure]:
     found = [in_own_process("script.benchmarks.broadcast", str(shadows)) for shadows in SHADOWS]
-    figures = [Figure("broadcast", _words(one), one["seconds"], "s", target=f"under {LONGEST_S:.0f} s", met=one["seconds"] < LONGEST_S) for one in found]
+    figures = [
+        Figure(
+            "broadcast",
+            _words(one),
+            one["seconds"],
+            "s",
+            target=f"under {LONGEST_S:.0f} s",
+            met=one["seconds"] < LONGEST_S,
+        )
+        for one in found
+    ]
     ours, theirs = (median([_seconds(plain) for _ in range(REPEATS)]) for plain in (False, True))
     count = SMALL_SUBSCRIPTIONS * SMALL_MESSAGES
     at_full_size = median([one["seconds"] * 1e6 / one["deliveries"] for one in found])
     return [
         *figures,
-        Figure("broadcast", "per delivery, all its rows in the trace", at_full_size, "us", "the ordinary engine", theirs * 1e6 / count),
-        Figure("broadcast", f"per delivery, {SMALL_SUBSCRIPTIONS} subscriptions", ours * 1e6 / count, "us", "the ordinary engine", theirs * 1e6 / count),
+        Figure(
+            "broadcast",
+            "per delivery, all its rows in the trace",
+            at_full_size,
+            "us",
+            "the ordinary engine",
+            theirs * 1e6 / count,
+        ),
+        Figure(
+            "broadcast",
+            f"per delivery, {SMALL_SUBSCRIPTIONS} subscriptions",
+            ours * 1e6 / count,
+            "us",
+            "the ordinary engine",
+            theirs * 1e6 / count,
+        ),
     ]
 
 
@@ -65,12 +121,22 @@ def _seconds(plain: bool) -> float:
 
 
 def _words(one: dict[str, Any]) -> str:
-    where = f"{one['shadows']} shadows" if one["shadows"] > 1 else "1 shadow" if one["shadows"] else "one topic, no shadow"
+    where = (
+        f"{one['shadows']} shadows"
+        if one["shadows"] > 1
+        else "1 shadow"
+        if one["shadows"]
+        else "one topic, no shadow"
+    )
     return (
-        f"{one['deliveries']:,} deliveries, {where}: latency mean {one['mean_us'] / 1e6:,.2f} s, p99 {one['p99_us'] / 1e6:,.2f} s, "
-        f"at most {one['peak_bytes_per_s'] / 1e6:,.2f} MB/s from a broker, all connected after {one['connect_us'] / 1e6:,.0f} s "
-        f"(145 us a dispatch, 30 ms a client: a fit); {one['rows']:,} rows, {one['trace_bytes'] / 1e6:,.0f} MB of trace, "
-        f"{one['peak_memory_bytes'] / 1e9:.1f} GB at most, {one['processor_seconds']:.1f} s of the processor; run"
+        f"{one['deliveries']:,} deliveries, {where}: latency mean {one['mean_us'] / 1e6:,.2f} s, p99 "
+        f"{one['p99_us'] / 1e6:,.2f} s, "
+        f"at most {one['peak_bytes_per_s'] / 1e6:,.2f} MB/s from a broker, all connected after "
+        f"{one['connect_us'] / 1e6:,.0f} s "
+        f"(145 us a dispatch, 30 ms a client: a fit); {one['rows']:,} rows, "
+        f"{one['trace_bytes'] / 1e6:,.0f} MB of trace, "
+        f"{one['peak_memory_bytes'] / 1e9:.1f} GB at most, {one['processor_seconds']:.1f} s of the "
+        f"processor; run"
     )
 
 
@@ -86,12 +152,18 @@ def one_run(shadows: int) -> dict[str, Any]:
     if deliveries != SUBSCRIPTIONS * MESSAGES or summary["violations"]:
         raise RuntimeError(f"{deliveries} deliveries, violations: {summary['violations'][:1]}")
     return {
-        "shadows": shadows, "seconds": seconds, "deliveries": deliveries, "rows": summary["events"], "trace_bytes": world.trace.size_bytes,
+        "shadows": shadows,
+        "seconds": seconds,
+        "deliveries": deliveries,
+        "rows": summary["events"],
+        "trace_bytes": world.trace.size_bytes,
         "mean_us": sum(one["latency"]["mean_us"] * one["delivered"] for one in audiences) // deliveries,
         "p99_us": max(one["latency"]["p99_us"] for one in audiences),
         "peak_bytes_per_s": max(one["bytes_out_per_s_max"] for one in brokers),
-        "connect_us": max(one["connect_us"] for one in audiences), "processor_seconds": processor_seconds, "peak_memory_bytes": peak_memory,
-    }  # fmt: skip
+        "connect_us": max(one["connect_us"] for one in audiences),
+        "processor_seconds": processor_seconds,
+        "peak_memory_bytes": peak_memory,
+    }
 
 
 if __name__ == "__main__":

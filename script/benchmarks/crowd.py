@@ -1,7 +1,8 @@
-"""The live diagram before a crowd: servers compared, hundreds of viewers of one lab, and many labs that play at once.
+"""The live diagram before a crowd: servers compared, hundreds of viewers of one lab, and many labs that
+play at once.
 
-Processor time is read from the server's own process, so viewers that run in this process do not count; frames per second
-and ages suffer from both when they share the machine's cores.
+Processor time is read from the server's own process, so viewers that run in this process do not count; frames
+per second and ages suffer from both when they share the machine's cores.
 """
 
 from __future__ import annotations
@@ -33,11 +34,38 @@ Command = Callable[[str, int], list[str]]
 
 
 def _daphne(host: str, port: int) -> list[str]:
-    return [str(PYTHON), "-m", "daphne", "--bind", host, "--port", str(port), "--verbosity", "0", "labsite.asgi:application"]
+    return [
+        str(PYTHON),
+        "-m",
+        "daphne",
+        "--bind",
+        host,
+        "--port",
+        str(port),
+        "--verbosity",
+        "0",
+        "labsite.asgi:application",
+    ]
 
 
 def _granian(host: str, port: int) -> list[str]:
-    return [str(PYTHON), "-m", "granian", "--interface", "asginl", "--host", host, "--port", str(port), "--loop", "uvloop", "--workers", "1", "--no-log", "labsite.asgi:application"]
+    return [
+        str(PYTHON),
+        "-m",
+        "granian",
+        "--interface",
+        "asginl",
+        "--host",
+        host,
+        "--port",
+        str(port),
+        "--loop",
+        "uvloop",
+        "--workers",
+        "1",
+        "--no-log",
+        "labsite.asgi:application",
+    ]
 
 
 SERVERS: dict[str, Command] = {"uvicorn": site_command, "Daphne": _daphne, "Granian": _granian}
@@ -72,20 +100,59 @@ def _compared(supervisor: Supervisor) -> Iterator[Figure]:
     ours = _medians(rounds.pop("uvicorn"))
     for name, seen in rounds.items():
         other = _medians(seen)
-        yield Figure("live", f"processor time per viewer and frame, {COMPARED_VIEWERS} viewers", ours.frame_us, "us", name, other.frame_us)
-        yield Figure("live", f"p95 frame age, {COMPARED_VIEWERS} viewers", ours.age_ms, "ms", name, other.age_ms)
-        yield Figure("live", f"frames per second and viewer, {COMPARED_VIEWERS} viewers", ours.frames_per_s, "1/s", name, other.frames_per_s)
+        yield Figure(
+            "live",
+            f"processor time per viewer and frame, {COMPARED_VIEWERS} viewers",
+            ours.frame_us,
+            "us",
+            name,
+            other.frame_us,
+        )
+        yield Figure(
+            "live", f"p95 frame age, {COMPARED_VIEWERS} viewers", ours.age_ms, "ms", name, other.age_ms
+        )
+        yield Figure(
+            "live",
+            f"frames per second and viewer, {COMPARED_VIEWERS} viewers",
+            ours.frames_per_s,
+            "1/s",
+            name,
+            other.frames_per_s,
+        )
 
 
-def _against_targets(supervisor: Supervisor, crowd: str, labs: int, viewers: int, frames_per_s: int) -> Iterator[Figure]:
+def _against_targets(
+    supervisor: Supervisor, crowd: str, labs: int, viewers: int, frames_per_s: int
+) -> Iterator[Figure]:
     rounds = []
     for _ in range(REPEATS):
         with temporary_site(supervisor) as site:
             rounds.append(asyncio.run(_watched(site, labs, viewers)))
     seen = _medians(rounds)
-    yield Figure("live", f"frames per second and viewer, {crowd}", seen.frames_per_s, "1/s", target=f"at least {frames_per_s}", met=seen.frames_per_s >= frames_per_s)
-    yield Figure("live", f"p95 frame age, {crowd}", seen.age_ms, "ms", target=f"under {AGE_LIMIT_MS} ms", met=seen.age_ms < AGE_LIMIT_MS)
-    yield Figure("live", f"playback speed, {crowd}", seen.speed, "times", target=f"at least {FULL_SPEED}", met=seen.speed >= FULL_SPEED)
+    yield Figure(
+        "live",
+        f"frames per second and viewer, {crowd}",
+        seen.frames_per_s,
+        "1/s",
+        target=f"at least {frames_per_s}",
+        met=seen.frames_per_s >= frames_per_s,
+    )
+    yield Figure(
+        "live",
+        f"p95 frame age, {crowd}",
+        seen.age_ms,
+        "ms",
+        target=f"under {AGE_LIMIT_MS} ms",
+        met=seen.age_ms < AGE_LIMIT_MS,
+    )
+    yield Figure(
+        "live",
+        f"playback speed, {crowd}",
+        seen.speed,
+        "times",
+        target=f"at least {FULL_SPEED}",
+        met=seen.speed >= FULL_SPEED,
+    )
     yield Figure("live", f"processor time of the server, {crowd}", seen.cores, "cores")
 
 
@@ -94,13 +161,22 @@ def _medians(rounds: list[Seen]) -> Seen:
 
 
 async def _watched(site: Site, labs: int, viewers: int) -> Seen:
-    """One round of `labs` playing at speed 1, each before so many viewers; 1,000 messages a second divided among the labs."""
+    """One round of `labs` playing at speed 1, each before so many viewers; 1,000 messages a second divided
+    among the labs.
+    """
     messages = 600 * scenarios.RATE_PER_S
-    text = scenarios.plain(messages).replace(f"rate: {scenarios.RATE_PER_S}/s", f"rate: {scenarios.RATE_PER_S // labs}/s")
+    text = scenarios.plain(messages).replace(
+        f"rate: {scenarios.RATE_PER_S}/s", f"rate: {scenarios.RATE_PER_S // labs}/s"
+    )
     crowds = []
     for seed in range(1, labs + 1):
         lab = site.open_lab(yaml=text, seed=seed)
-        crowds.append([Viewer(site.port, lab["id"], lab["token"] if number == 0 else "", seen_every=SEEN_EVERY) for number in range(viewers)])
+        crowds.append(
+            [
+                Viewer(site.port, lab["id"], lab["token"] if number == 0 else "", seen_every=SEEN_EVERY)
+                for number in range(viewers)
+            ]
+        )
     crowd = [viewer for one in crowds for viewer in one]
     for viewer in crowd:
         await viewer.connect()
@@ -114,7 +190,13 @@ async def _watched(site: Site, labs: int, viewers: int) -> Seen:
     took_s, used_s = time.perf_counter() - began_s, processor_seconds(site.pid) - used_s
     frames = sum(len(viewer.frames) for viewer in crowd)
     ages = [age for one in crowds for age in ages_ms(one)]
-    seen = Seen(median([len(viewer.frames) / took_s for viewer in crowd]), percentile(ages, 0.95), used_s / frames * 1e6, min(_speed(one[0]) for one in crowds), used_s / took_s)
+    seen = Seen(
+        median([len(viewer.frames) / took_s for viewer in crowd]),
+        percentile(ages, 0.95),
+        used_s / frames * 1e6,
+        min(_speed(one[0]) for one in crowds),
+        used_s / took_s,
+    )
     for viewer in crowd:
         await viewer.close()
     return seen
@@ -136,4 +218,6 @@ def processor_seconds(pid: int) -> float:
     """What a process and its children have used so far (Linux)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") + sum(processor_seconds(int(child)) for child in children)
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") + sum(
+        processor_seconds(int(child)) for child in children
+    )

@@ -1,6 +1,8 @@
-"""A cursor with a million entries of which every other one is acknowledged: its size, its text, its cost per ack.
+"""A cursor with a million entries of which every other one is acknowledged: its size, its text, its cost
+per ack.
 
-Beside it the obvious way, a sorted list of ranges with binary search; and the same acks on a cursor where none was acknowledged before.
+Beside it the obvious way, a sorted list of ranges with binary search; and the same acks on a cursor where
+none was acknowledged before.
 """
 
 from __future__ import annotations
@@ -60,16 +62,46 @@ def measure() -> list[Figure]:
     statistics = cursor.acknowledged().get_statistics()
     size = sum(value for name, value in statistics.items() if name.startswith("n_bytes"))
     text, correct = _text(cursor)
-    middle = range(ENTRIES // 2, ENTRIES // 2 + 2 * ACKS_TIMED, 2)  # fills holes between two ranges: the dearest ack
+    # fills holes between two ranges: the dearest ack
+    middle = range(ENTRIES // 2, ENTRIES // 2 + 2 * ACKS_TIMED, 2)
     rounds = [
-        (_per_ack_us(_twin(cursor), middle), _per_ack_us(Cursor(), middle), _per_ack_us(ranges.twin(), middle))
+        (
+            _per_ack_us(_twin(cursor), middle),
+            _per_ack_us(Cursor(), middle),
+            _per_ack_us(ranges.twin(), middle),
+        )
         for _ in range(REPEATS)
     ]
     per_ack = [median(list(times)) for times in zip(*rounds)]
     return [
-        Figure("cursor", "size with a million alternating holes", size / 1024, "KiB", "list of ranges", ranges.size_bytes() / 1024, "at most 256 KiB", size <= SIZE_LIMIT_BYTES),
-        Figure("cursor", "individuallyDeletedMessages printed", len(text), "characters", target="every range as Pulsar prints it", met=correct),
-        Figure("cursor", "per ack among a million holes", per_ack[0], "us", "the same acks, none before", per_ack[1], f"at most {SAME_COST} times", per_ack[0] <= SAME_COST * per_ack[1]),
+        Figure(
+            "cursor",
+            "size with a million alternating holes",
+            size / 1024,
+            "KiB",
+            "list of ranges",
+            ranges.size_bytes() / 1024,
+            "at most 256 KiB",
+            size <= SIZE_LIMIT_BYTES,
+        ),
+        Figure(
+            "cursor",
+            "individuallyDeletedMessages printed",
+            len(text),
+            "characters",
+            target="every range as Pulsar prints it",
+            met=correct,
+        ),
+        Figure(
+            "cursor",
+            "per ack among a million holes",
+            per_ack[0],
+            "us",
+            "the same acks, none before",
+            per_ack[1],
+            f"at most {SAME_COST} times",
+            per_ack[0] <= SAME_COST * per_ack[1],
+        ),
         Figure("cursor", "per ack among a million holes", per_ack[0], "us", "list of ranges", per_ack[2]),
     ]
 
@@ -97,4 +129,6 @@ def _text(cursor: Cursor) -> tuple[str, bool]:
         log.append(index, 100, 0)
     text = cursor.text(log)
     pairs = ((index // LEDGER_ENTRIES + 1, index % LEDGER_ENTRIES) for index in range(1, ENTRIES, 2))
-    return text, text == "[" + ",".join(f"({ledger}:{entry - 1}..{ledger}:{entry}]" for ledger, entry in pairs) + "]"
+    return text, text == "[" + ",".join(
+        f"({ledger}:{entry - 1}..{ledger}:{entry}]" for ledger, entry in pairs
+    ) + "]"

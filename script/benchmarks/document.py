@@ -1,8 +1,8 @@
 """Writes measured figures into a document, between the two markers of each part.
 
-`script/bench --write docs/performance.md engine seek` replaces what stands between `<!-- figures: engine -->` and
-`<!-- end: engine -->`, and the same for `seek`. Everything else in the document stays as it is. A part without markers
-in the document is an error before anything is measured, so that no measurement is lost.
+`script/bench --write docs/performance.md engine seek` replaces what stands between `<!-- figures: engine -->`
+and `<!-- end: engine -->`, and the same for `seek`. Everything else in the document stays as it is. A part
+without markers in the document is an error before anything is measured, so that no measurement is lost.
 """
 
 from __future__ import annotations
@@ -46,8 +46,14 @@ def row_of(figure: Figure) -> str:
 def conditions_now(repeats: int, load: float) -> str:
     """Date, machine, load before the measurement and number of rounds, as one sentence."""
     memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    machine = f"{_processor()}, {os.cpu_count()} cores, {memory_gib:.0f} GiB, {platform.system()}, Python {platform.python_version()}"
-    return f"Measured on {datetime.date.today().isoformat()}: {machine}. Load average before it {load:.1f}; medians of {repeats}."
+    machine = (
+        f"{_processor()}, {os.cpu_count()} cores, {memory_gib:.0f} GiB, {platform.system()}, Python "
+        f"{platform.python_version()}"
+    )
+    return (
+        f"Measured on {datetime.date.today().isoformat()}: {machine}. Load average before it {load:.1f}; "
+        f"medians of {repeats}."
+    )
 
 
 def _processor() -> str:

@@ -1,8 +1,8 @@
 """The engine beside SimPy: messages per second, memory of a million messages, cost per message as runs grow.
 
-Ours does what the opponent leaves out: acks with grouping, cursors, snapshots every second, the full trace. Both run
-in processes of their own, in turns; only the engine's loop is timed. `python -m script.benchmarks.engine MIX MESSAGES`
-is one run and prints one JSON object.
+Ours does what the opponent leaves out: acks with grouping, cursors, snapshots every second, the full trace.
+Both run in processes of their own, in turns; only the engine's loop is timed. `python -m
+script.benchmarks.engine MIX MESSAGES` is one run and prints one JSON object.
 """
 
 from __future__ import annotations
@@ -18,7 +18,15 @@ from collections import defaultdict
 from pathlib import Path
 
 from script.benchmarks import scenarios
-from script.benchmarks.measure import REPEATS, ROOT, Figure, in_own_process, median, peak_memory_bytes, seconds_of
+from script.benchmarks.measure import (
+    REPEATS,
+    ROOT,
+    Figure,
+    in_own_process,
+    median,
+    peak_memory_bytes,
+    seconds_of,
+)
 
 MESSAGES = 200_000
 SMALL, LARGE = 10_000, 1_000_000
@@ -38,10 +46,17 @@ def run_once(mix: str, messages: int) -> dict[str, float]:
     processor = time.process_time() - processor_before
     summary = world.summary()
     assert world.limit_reached is None, world.limit_reached
-    assert summary["subscriptions"]["billing"]["a"]["acknowledged"] == messages, "not every message was acknowledged"
+    assert summary["subscriptions"]["billing"]["a"]["acknowledged"] == messages, (
+        "not every message was acknowledged"
+    )
     for cluster, topics in summary["clusters"].items():
         assert topics["topics"]["orders"]["messages"] == messages, f"not every message reached {cluster}"
-    return {"messages_per_s": messages / elapsed, "us_per_message": processor * 1e6 / messages, "rows": len(world.trace), "peak_bytes": peak_memory_bytes()}
+    return {
+        "messages_per_s": messages / elapsed,
+        "us_per_message": processor * 1e6 / messages,
+        "rows": len(world.trace),
+        "peak_bytes": peak_memory_bytes(),
+    }
 
 
 def _world(mix: str, messages: int):
@@ -64,10 +79,28 @@ def opponent(mix: str, messages: int) -> float:
 def measure() -> list[Figure]:
     figures = []
     for mix, target in TARGETS.items():
-        rounds = [(in_own_process(__name__, mix, str(MESSAGES)), opponent(mix, MESSAGES)) for _ in range(REPEATS)]
-        ours, theirs = median([run["messages_per_s"] for run, _ in rounds]), median([speed for _, speed in rounds])
-        figures.append(Figure("engine", mix, ours, "messages/s", "SimPy, traffic only", theirs, f"at least {target:g} times", ours >= target * theirs))
-        figures.append(Figure("engine", f"{mix}, rows written", ours * rounds[0][0]["rows"] / MESSAGES, "rows/s"))
+        rounds = [
+            (in_own_process(__name__, mix, str(MESSAGES)), opponent(mix, MESSAGES)) for _ in range(REPEATS)
+        ]
+        ours, theirs = (
+            median([run["messages_per_s"] for run, _ in rounds]),
+            median([speed for _, speed in rounds]),
+        )
+        figures.append(
+            Figure(
+                "engine",
+                mix,
+                ours,
+                "messages/s",
+                "SimPy, traffic only",
+                theirs,
+                f"at least {target:g} times",
+                ours >= target * theirs,
+            )
+        )
+        figures.append(
+            Figure("engine", f"{mix}, rows written", ours * rounds[0][0]["rows"] / MESSAGES, "rows/s")
+        )
     return figures + _growth() + where_time_goes()
 
 
@@ -77,23 +110,52 @@ def _growth() -> list[Figure]:
     peak = median([run["peak_bytes"] for run in large])
     per_message = [median([run["us_per_message"] for run in runs]) for runs in (large, small)]
     return [
-        Figure("engine", "peak memory of 1,000,000 messages", peak / 2**20, "MiB", "the limit", MEMORY_LIMIT_BYTES / 2**20, "under 1.5 GiB", peak < MEMORY_LIMIT_BYTES),
-        Figure("engine", "processor time per message at 1,000,000", per_message[0], "us", "at 10,000", per_message[1], f"at most {GROWTH_LIMIT} times", per_message[0] <= GROWTH_LIMIT * per_message[1]),
+        Figure(
+            "engine",
+            "peak memory of 1,000,000 messages",
+            peak / 2**20,
+            "MiB",
+            "the limit",
+            MEMORY_LIMIT_BYTES / 2**20,
+            "under 1.5 GiB",
+            peak < MEMORY_LIMIT_BYTES,
+        ),
+        Figure(
+            "engine",
+            "processor time per message at 1,000,000",
+            per_message[0],
+            "us",
+            "at 10,000",
+            per_message[1],
+            f"at most {GROWTH_LIMIT} times",
+            per_message[0] <= GROWTH_LIMIT * per_message[1],
+        ),
     ]
 
 
 def where_time_goes() -> list[Figure]:
-    """Shares of the hard mix's time by module, under a profiler, which makes calls look dearer than they are."""
+    """Shares of the hard mix's time by module, under a profiler, which makes calls look dearer than they
+    are.
+    """
     world = _world("hard", PROFILED_MESSAGES)
     profile = cProfile.Profile()
     profile.runcall(world.run, until_us=_end_us(PROFILED_MESSAGES))
     by_place: dict[str, float] = defaultdict(float)
-    for (file, _line, name), (_calls, _primitive, own_seconds, _cumulative, _callers) in pstats.Stats(profile).stats.items():
+    for (file, _line, name), (_calls, _primitive, own_seconds, _cumulative, _callers) in pstats.Stats(
+        profile
+    ).stats.items():
         path = Path(file)
-        by_place[path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT / "simulator") else f"built in: {name}"] += own_seconds
+        by_place[
+            path.relative_to(ROOT).as_posix()
+            if path.is_relative_to(ROOT / "simulator")
+            else f"built in: {name}"
+        ] += own_seconds
     total = sum(by_place.values())
     places = sorted(by_place.items(), key=lambda item: -item[1])[:PLACES_SHOWN]
-    return [Figure("engine", f"time of the hard mix in {place}", 100 * seconds / total, "%") for place, seconds in places]
+    return [
+        Figure("engine", f"time of the hard mix in {place}", 100 * seconds / total, "%")
+        for place, seconds in places
+    ]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""The filter stage of acknowledgement-state sync: what it costs to ask, for one entry, whether a peer says it is acknowledged.
+"""The filter stage of acknowledgement-state sync: what it costs to ask, for one entry, whether a peer says
+it is acknowledged.
 
-The state names a million entries of which every other one is acknowledged. Beside it: the same question of a peer that has
-acknowledged all up to a position, and of the obvious way, a sorted list of ranges with binary search.
+The state names a million entries of which every other one is acknowledged. Beside it: the same question of a
+peer that has acknowledged all up to a position, and of the obvious way, a sorted list of ranges with binary
+search.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ STRIDE = 7_919
 """A prime, so that the questions jump about the log instead of going along it."""
 
 SAME_COST = 1.5
-"""Up to this ratio a state full of holes counts as dear as one without; the noise of a shared machine is about as large."""
+"""Up to this ratio a state full of holes counts as dear as one without; the noise of a shared machine is
+about as large.
+"""
 
 
 def measure() -> list[Figure]:
@@ -27,12 +31,34 @@ def measure() -> list[Figure]:
     smooth = AcknowledgedState({0: BitMap(range(ENTRIES))}, {}, history=0, seq=0)
     firsts = list(range(0, ENTRIES, 2))
     indices = [number * STRIDE % ENTRIES for number in range(ASKED)]
-    assert all((holes.remaining(0, index, 1) == 0) is (index % 2 == 0) is _in_ranges(firsts, index) for index in indices[:1000])
-    rounds = [(_asked_us(holes, indices), _asked_us(smooth, indices), _in_ranges_us(firsts, indices)) for _ in range(REPEATS)]
+    assert all(
+        (holes.remaining(0, index, 1) == 0) is (index % 2 == 0) is _in_ranges(firsts, index)
+        for index in indices[:1000]
+    )
+    rounds = [
+        (_asked_us(holes, indices), _asked_us(smooth, indices), _in_ranges_us(firsts, indices))
+        for _ in range(REPEATS)
+    ]
     holed, whole, ranges = (median(list(times)) for times in zip(*rounds))
     return [
-        Figure("filter", "per entry, a million entries with alternating holes", holed, "us", "a state without holes", whole, f"at most {SAME_COST} times", holed <= SAME_COST * whole),
-        Figure("filter", "per entry, a million entries with alternating holes", holed, "us", "list of ranges", ranges),
+        Figure(
+            "filter",
+            "per entry, a million entries with alternating holes",
+            holed,
+            "us",
+            "a state without holes",
+            whole,
+            f"at most {SAME_COST} times",
+            holed <= SAME_COST * whole,
+        ),
+        Figure(
+            "filter",
+            "per entry, a million entries with alternating holes",
+            holed,
+            "us",
+            "list of ranges",
+            ranges,
+        ),
     ]
 
 

@@ -1,6 +1,8 @@
-"""A group lab of 1,000 streams and 200 sessions past its 100,000th row: what a frame costs the server, and script time per animation frame of the page with each of its panels.
+"""A group lab of 1,000 streams and 200 sessions past its 100,000th row: what a frame costs the server, and
+script time per animation frame of the page with each of its panels.
 
-The alternative of the frame is the one of a lab of two regions at the same rate of messages; of the page, the same page with eight streams.
+The alternative of the frame is the one of a lab of two regions at the same rate of messages; of the page, the
+same page with eight streams.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ FRAME_LIMIT_MS, SCRIPT_LIMIT_MS = 25.0, 16.0
 """A frame may take the half of its 50 ms that a lab may have."""
 
 PANELS = ("handshakes", "layers", "rounds")
-SHOWN = "() => { if (!failoverLab.getState().playing) throw new Error('the page does not play'); return { rows: failoverLab.getState().view.seq }; }"
+SHOWN = (
+    "() => { if (!failoverLab.getState().playing) throw new Error('the page does not play'); return { "
+    "rows: failoverLab.getState().view.seq }; }"
+)
 
 
 def measure() -> Iterator[Figure]:
@@ -32,19 +37,52 @@ def measure() -> Iterator[Figure]:
 
     big, small = _text(125, 200), _text(1, 2)
     frame, rows = _frame_ms(big)
-    yield Figure("group_lab", f"a frame, 1,000 streams, 200 sessions, {rows:,} rows", frame, "ms", "two regions", _frame_ms(scenarios.plain(40_000))[0], f"under {FRAME_LIMIT_MS:g} ms", frame < FRAME_LIMIT_MS)
-    with Supervisor(interrupting=True) as supervisor, temporary_site(supervisor) as site, sync_playwright() as playwright:
+    yield Figure(
+        "group_lab",
+        f"a frame, 1,000 streams, 200 sessions, {rows:,} rows",
+        frame,
+        "ms",
+        "two regions",
+        _frame_ms(scenarios.plain(40_000))[0],
+        f"under {FRAME_LIMIT_MS:g} ms",
+        frame < FRAME_LIMIT_MS,
+    )
+    with (
+        Supervisor(interrupting=True) as supervisor,
+        temporary_site(supervisor) as site,
+        sync_playwright() as playwright,
+    ):
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         labs = [site.open_lab(yaml=text) for text in (big, small)]
         for panel in PANELS:
-            figures = [script_ms_per_frame(browser, site, {**lab, "url": f"{lab['url']}?panel={panel}"}, FROM_US, 0, 900, SHOWN)[0] for lab in labs]
-            yield Figure("group_lab", f"script time per frame, panel {panel}", figures[0], "ms", "eight streams, two sessions", figures[1], f"under {SCRIPT_LIMIT_MS:g} ms", figures[0] < SCRIPT_LIMIT_MS)
+            figures = [
+                script_ms_per_frame(
+                    browser, site, {**lab, "url": f"{lab['url']}?panel={panel}"}, FROM_US, 0, 900, SHOWN
+                )[0]
+                for lab in labs
+            ]
+            yield Figure(
+                "group_lab",
+                f"script time per frame, panel {panel}",
+                figures[0],
+                "ms",
+                "eight streams, two sessions",
+                figures[1],
+                f"under {SCRIPT_LIMIT_MS:g} ms",
+                figures[0] < SCRIPT_LIMIT_MS,
+            )
         browser.close()
 
 
 def _text(topics: int, sessions: int) -> str:
     """Eight streams a topic, dealt to sessions on two nodes, 1,000 messages a second."""
-    members = "\n".join(f'  s{number:03}: {{node: n{1 + number % 2}, start: 100ms, subscriptions: ["$share/meters/meters/#"]}}' for number in range(sessions))
+    members = "\n".join(
+        (
+            f"  s{number:03}: {{node: n{1 + number % 2}, start: 100ms, subscriptions: "
+            f'["$share/meters/meters/#"]}}'
+        )
+        for number in range(sessions)
+    )
     return f"""
 format: 1
 name: benchmark-group-lab

@@ -1,8 +1,11 @@
-"""Durable shared subscriptions at size, beside the same engine's figures for Pulsar: 1,000 streams, 200 borrowers, 100,000 messages.
+"""Durable shared subscriptions at size, beside the same engine's figures for Pulsar: 1,000 streams, 200
+borrowers, 100,000 messages.
 
-Ours and the alternative take turns in processes of their own, so the ratio says what one protocol costs against the other on this machine. Rows of everything are
-written, checks on, in both; counting is beside that of a run in which half of the messages were moved to another region. The troubled run (a session dies each second, the leader every 45 s) is what gives counting something to explain.
-`python -m script.benchmarks.groups RUN MESSAGES` is one run and prints one JSON object.
+Ours and the alternative take turns in processes of their own, so the ratio says what one protocol costs
+against the other on this machine. Rows of everything are written, checks on, in both; counting is beside that
+of a run in which half of the messages were moved to another region. The troubled run (a session dies each
+second, the leader every 45 s) is what gives counting something to explain. `python -m
+script.benchmarks.groups RUN MESSAGES` is one run and prints one JSON object.
 """
 
 from __future__ import annotations
@@ -19,7 +22,12 @@ STREAMS, SESSIONS = 1000, 200
 GROWTH_LIMIT = 1.5
 """Counting a message may cost this much more in a run five times as long."""
 
-TEXTS = {"plain": scenarios.plain, "moved": scenarios.fail_over, "steady": lambda messages: scenarios.shared(messages, False), "troubled": lambda messages: scenarios.shared(messages, True)}
+TEXTS = {
+    "plain": scenarios.plain,
+    "moved": scenarios.fail_over,
+    "steady": lambda messages: scenarios.shared(messages, False),
+    "troubled": lambda messages: scenarios.shared(messages, True),
+}
 
 
 def run_once(which: str, messages: int) -> dict[str, float]:
@@ -36,16 +44,30 @@ def run_once(which: str, messages: int) -> dict[str, float]:
     if which in ("steady", "troubled"):
         group = counted.groups["meters"]
         duplicates = group.duplicates
-        assert (group.streams, group.sessions, group.published) == (STREAMS, SESSIONS, messages), (group.streams, group.sessions, group.published)
-        assert group.waiting == group.lost == 0 and group.delivered >= messages, f"{group.waiting} not read, {group.lost} lost"
+        assert (group.streams, group.sessions, group.published) == (STREAMS, SESSIONS, messages), (
+            group.streams,
+            group.sessions,
+            group.published,
+        )
+        assert group.waiting == group.lost == 0 and group.delivered >= messages, (
+            f"{group.waiting} not read, {group.lost} lost"
+        )
         assert bool(duplicates) == (which == "troubled"), f"{which}: {duplicates} came twice"
     assert world.limit_reached is None and not world.violations, world.limit_reached or world.violations[0]
     each = {f"{what}_us": spent * 1e6 / messages for what, spent in seconds.items()}
-    return {**each, "messages_per_s": messages / seconds["run"], "rows": len(world.trace), "peak_bytes": peak_memory_bytes(), "duplicates": duplicates}
+    return {
+        **each,
+        "messages_per_s": messages / seconds["run"],
+        "rows": len(world.trace),
+        "peak_bytes": peak_memory_bytes(),
+        "duplicates": duplicates,
+    }
 
 
 def _rounds(messages: int) -> dict[str, list[dict[str, float]]]:
-    rounds = [{which: in_own_process(__name__, which, str(messages)) for which in TEXTS} for _ in range(REPEATS)]
+    rounds = [
+        {which: in_own_process(__name__, which, str(messages)) for which in TEXTS} for _ in range(REPEATS)
+    ]
     return {which: [one[which] for one in rounds] for which in TEXTS}
 
 
@@ -57,15 +79,62 @@ def measure() -> list[Figure]:
 
     figures = []
     for which in ("steady", "troubled"):
-        figures.append(Figure("groups", f"{which}, engine", of(which, "messages_per_s"), "messages/s", "Pulsar, plain", of("plain", "messages_per_s")))
-        figures.append(Figure("groups", f"{which}, rows", of(which, "rows") / MESSAGES, "rows/message", "Pulsar, plain", of("plain", "rows") / MESSAGES))
-        figures.append(Figure("groups", f"{which}, counting", of(which, "count_us"), "us/message", "Pulsar, a failover", of("moved", "count_us")))
+        figures.append(
+            Figure(
+                "groups",
+                f"{which}, engine",
+                of(which, "messages_per_s"),
+                "messages/s",
+                "Pulsar, plain",
+                of("plain", "messages_per_s"),
+            )
+        )
+        figures.append(
+            Figure(
+                "groups",
+                f"{which}, rows",
+                of(which, "rows") / MESSAGES,
+                "rows/message",
+                "Pulsar, plain",
+                of("plain", "rows") / MESSAGES,
+            )
+        )
+        figures.append(
+            Figure(
+                "groups",
+                f"{which}, counting",
+                of(which, "count_us"),
+                "us/message",
+                "Pulsar, a failover",
+                of("moved", "count_us"),
+            )
+        )
     figures.append(Figure("groups", "troubled, came twice", of("troubled", "duplicates"), "deliveries"))
-    figures.append(Figure("groups", "troubled, peak memory", of("troubled", "peak_bytes") / 2**20, "MiB", "Pulsar, plain", of("plain", "peak_bytes") / 2**20))
+    figures.append(
+        Figure(
+            "groups",
+            "troubled, peak memory",
+            of("troubled", "peak_bytes") / 2**20,
+            "MiB",
+            "Pulsar, plain",
+            of("plain", "peak_bytes") / 2**20,
+        )
+    )
     for what in ("run", "count"):
         ours, theirs = of("troubled", f"{what}_us"), median([run[f"{what}_us"] for run in few])
         limit = f"at most {GROWTH_LIMIT:g} times"
-        figures.append(Figure("groups", f"troubled, {what} at {MESSAGES:,}", ours, "us/message", f"at {FEW:,}", theirs, limit, ours <= GROWTH_LIMIT * theirs))
+        figures.append(
+            Figure(
+                "groups",
+                f"troubled, {what} at {MESSAGES:,}",
+                ours,
+                "us/message",
+                f"at {FEW:,}",
+                theirs,
+                limit,
+                ours <= GROWTH_LIMIT * theirs,
+            )
+        )
     return figures
 
 

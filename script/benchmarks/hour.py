@@ -1,9 +1,12 @@
-"""An hour of simulated time in one open page, compressed: frames as the server makes them at speed 10, as fast as the page takes them.
+"""An hour of simulated time in one open page, compressed: frames as the server makes them at speed 10, as
+fast as the page takes them.
 
-The lab is opened at a real server, which the page goes on asking over HTTP; the frames come from a world of the same scenario
-here, half a second of simulated time apart, so they bring every row, cell and point of the hour. After each hundred the page's
-garbage is collected: an hour has the idle time for it, which compressing leaves out. Memory is what JavaScript holds after a collection, and what Chromium's process for the
-page holds in all (proportional set size).
+The lab is opened at a real server, which the page goes on asking over HTTP; the frames come from a world of
+the same scenario here, half a second of simulated time apart, so they bring every row, cell and point of the
+hour. After each hundred the page's
+garbage is collected: an hour has the idle time for it, which compressing leaves out. Memory is what
+JavaScript holds after a collection, and what Chromium's process for the page holds in all (proportional set
+size).
 """
 
 from __future__ import annotations
@@ -34,8 +37,16 @@ FIRST_EPOCH = 1_000_000_000
 def measure() -> Iterator[Figure]:
     from playwright.sync_api import sync_playwright
 
-    text = scenarios.crowded(3, 1).replace("300/s", f"{MESSAGES_PER_S}/s").replace("until: 600s", f"until: {PLAY_S + 60}s")
-    with Supervisor(interrupting=True) as supervisor, temporary_site(supervisor) as site, sync_playwright() as playwright:
+    text = (
+        scenarios.crowded(3, 1)
+        .replace("300/s", f"{MESSAGES_PER_S}/s")
+        .replace("until: 600s", f"until: {PLAY_S + 60}s")
+    )
+    with (
+        Supervisor(interrupting=True) as supervisor,
+        temporary_site(supervisor) as site,
+        sync_playwright() as playwright,
+    ):
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         lab = site.open_lab(yaml=text)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
@@ -46,8 +57,26 @@ def measure() -> Iterator[Figure]:
         _play(page, lines[0], text)
         after = _memory_mib(page)
         browser.close()
-    yield Figure("hour", "memory that JavaScript holds after an hour of play", after[0], "MiB", "when opened", before[0], f"under {LIMIT_MIB} MiB", after[0] < LIMIT_MIB)
-    yield Figure("hour", "memory of the page's process after an hour of play", after[1], "MiB", "when opened", before[1], f"under {LIMIT_MIB} MiB", after[1] < LIMIT_MIB)
+    yield Figure(
+        "hour",
+        "memory that JavaScript holds after an hour of play",
+        after[0],
+        "MiB",
+        "when opened",
+        before[0],
+        f"under {LIMIT_MIB} MiB",
+        after[0] < LIMIT_MIB,
+    )
+    yield Figure(
+        "hour",
+        "memory of the page's process after an hour of play",
+        after[1],
+        "MiB",
+        "when opened",
+        before[1],
+        f"under {LIMIT_MIB} MiB",
+        after[1] < LIMIT_MIB,
+    )
 
 
 def _play(page: Any, line: Any, text: str) -> None:
@@ -69,7 +98,10 @@ def _play(page: Any, line: Any, text: str) -> None:
 
 def _until_seen(page: Any, number: int) -> None:
     for _ in range(2000):
-        seen = page.evaluate("() => { const state = globalThis.failoverLab.getState(); return [state.epoch, state.number, state.gaps]; }")
+        seen = page.evaluate(
+            "() => { const state = globalThis.failoverLab.getState(); return [state.epoch, state.number, "
+            "state.gaps]; }"
+        )
         if seen == [FIRST_EPOCH, number, 0]:
             return
         page.wait_for_timeout(5)
@@ -85,7 +117,9 @@ def _memory_mib(page: Any) -> tuple[float, float]:
     browser = page.context.browser.new_browser_cdp_session()
     processes = browser.send("SystemInfo.getProcessInfo")["processInfo"]
     browser.detach()
-    return heap, max(_proportional_mib(process["id"]) for process in processes if process["type"] == "renderer")
+    return heap, max(
+        _proportional_mib(process["id"]) for process in processes if process["type"] == "renderer"
+    )
 
 
 def _proportional_mib(pid: int) -> float:

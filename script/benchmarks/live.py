@@ -1,7 +1,8 @@
-"""The live diagram under load: fifty viewers of one lab, one of them slow; and a quiet lab beside a seeking neighbour.
+"""The live diagram under load: fifty viewers of one lab, one of them slow; and a quiet lab beside a
+seeking neighbour.
 
-A frame's age: how much later it arrived than the earliest frame would have it, at the playback's speed; so a server that
-falls behind its own clock shows as age too. Server and viewers share this machine's cores.
+A frame's age: how much later it arrived than the earliest frame would have it, at the playback's speed; so a
+server that falls behind its own clock shows as age too. Server and viewers share this machine's cores.
 """
 
 from __future__ import annotations
@@ -35,24 +36,70 @@ def measure() -> Iterator[Figure]:
             many = asyncio.run(_watch_one_lab(site, VIEWERS, slow=1))
         with temporary_site(supervisor) as site:
             alone = asyncio.run(_watch_one_lab(site, 1, slow=0))
-        yield Figure("live", "p95 frame age, 50 viewers, one slow", many["age_ms"], "ms", "one viewer", alone["age_ms"], f"under {AGE_LIMIT_MS} ms", many["age_ms"] < AGE_LIMIT_MS)
-        yield Figure("live", "frames per second and viewer", many["frames_per_s"], "1/s", "asked for", FRAMES_PER_S, "at least 19", many["frames_per_s"] >= 19)
-        yield Figure("live", "frames missed by the 49", many["missed"], "frames", target="none", met=many["missed"] == 0)
+        yield Figure(
+            "live",
+            "p95 frame age, 50 viewers, one slow",
+            many["age_ms"],
+            "ms",
+            "one viewer",
+            alone["age_ms"],
+            f"under {AGE_LIMIT_MS} ms",
+            many["age_ms"] < AGE_LIMIT_MS,
+        )
+        yield Figure(
+            "live",
+            "frames per second and viewer",
+            many["frames_per_s"],
+            "1/s",
+            "asked for",
+            FRAMES_PER_S,
+            "at least 19",
+            many["frames_per_s"] >= 19,
+        )
+        yield Figure(
+            "live",
+            "frames missed by the 49",
+            many["missed"],
+            "frames",
+            target="none",
+            met=many["missed"] == 0,
+        )
         yield Figure("live", "times the slow one was resynchronised", many["lagged"], "times")
         with temporary_site(supervisor) as site:
             without = asyncio.run(_watch_one_lab(site, VIEWERS - 1, slow=0))
         growth = many["bytes_per_s"] / 2**20, without["bytes_per_s"] / 2**20
-        yield Figure("live", "memory growth (the trace grows too)", growth[0], "MiB/s", "without the slow reader", growth[1], f"at most {FLAT} times", growth[0] <= FLAT * growth[1])
+        yield Figure(
+            "live",
+            "memory growth (the trace grows too)",
+            growth[0],
+            "MiB/s",
+            "without the slow reader",
+            growth[1],
+            f"at most {FLAT} times",
+            growth[0] <= FLAT * growth[1],
+        )
         with temporary_site(supervisor) as site:
             beside, before = asyncio.run(_quiet_beside_seeking(site))
-        yield Figure("live", "p95 frame age of a quiet lab, neighbour seeking", beside, "ms", "neighbour paused", before, f"under {AGE_LIMIT_MS} ms", beside < AGE_LIMIT_MS)
+        yield Figure(
+            "live",
+            "p95 frame age of a quiet lab, neighbour seeking",
+            beside,
+            "ms",
+            "neighbour paused",
+            before,
+            f"under {AGE_LIMIT_MS} ms",
+            beside < AGE_LIMIT_MS,
+        )
     yield from crowd.measure()
 
 
 async def _watch_one_lab(site: Site, viewers: int, slow: int) -> dict[str, float]:
     """Medians over the rounds of playing at speed 1 with the engine at 1,000 messages a second."""
     lab = site.open_lab(yaml=scenarios.plain(600 * scenarios.RATE_PER_S), seed=1)
-    viewing = [Viewer(site.port, lab["id"], lab["token"] if number == 0 else "", slow=number >= viewers - slow) for number in range(viewers)]
+    viewing = [
+        Viewer(site.port, lab["id"], lab["token"] if number == 0 else "", slow=number >= viewers - slow)
+        for number in range(viewers)
+    ]
     await asyncio.gather(*(viewer.connect() for viewer in viewing))
     viewing[0].send({"type": "play", "speed": 1.0})
     await asyncio.sleep(WARM_UP_S)
@@ -69,7 +116,13 @@ async def _watch_one_lab(site: Site, viewers: int, slow: int) -> dict[str, float
     growth = (site.memory_bytes() - memory) / (REPEATS * ROUND_S)
     lagged = sum(viewer.lagged for viewer in viewing[viewers - slow :])
     await asyncio.gather(*(viewer.close() for viewer in viewing))
-    return {"age_ms": median(ages), "frames_per_s": median(rates), "missed": missed, "bytes_per_s": growth, "lagged": lagged}
+    return {
+        "age_ms": median(ages),
+        "frames_per_s": median(rates),
+        "missed": missed,
+        "bytes_per_s": growth,
+        "lagged": lagged,
+    }
 
 
 def _age_p95_ms(viewers: list[Viewer]) -> float:

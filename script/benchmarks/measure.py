@@ -1,7 +1,8 @@
 """What every part shares: the figure, medians, child processes that measure themselves, printing.
 
-Rules: a figure is a median of `REPEATS`; ours and the alternative take turns, so that a slow minute of the machine hits
-both; memory is a process's own peak, so whatever is measured for memory runs in a process of its own.
+Rules: a figure is a median of `REPEATS`; ours and the alternative take turns, so that a slow minute of the
+machine hits both; memory is a process's own peak, so whatever is measured for memory runs in a process of its
+own.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ REPEATS = 5
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured claim. `ratio` is value / alternative; `target` says in words what was promised, `met` whether it holds (None: no promise)."""
+    """One measured claim.
+
+    `ratio` is value / alternative; `target` says in words what was promised, `met` whether it holds (None: no
+    promise).
+    """
 
     part: str
     name: str
@@ -44,7 +49,9 @@ class Figure:
     def line(self) -> str:
         text = f"{self.part:7} {self.name}: {number(self.value)} {self.unit}"
         if self.alternative is not None:
-            text += f"; {self.alternative_name}: {number(self.alternative)} {self.unit}; ratio {self.ratio:.3g}"
+            text += (
+                f"; {self.alternative_name}: {number(self.alternative)} {self.unit}; ratio {self.ratio:.3g}"
+            )
         if self.target:
             text += f"; target {self.target}: {'met' if self.met else 'MISSED'}"
         return text
@@ -72,10 +79,16 @@ def seconds_of(body: Callable[[], Any]) -> float:
 
 
 def in_own_process(module: str, *arguments: str) -> dict[str, Any]:
-    """Runs `python -m module arguments`, which prints one JSON object last; its error is this process's error."""
-    answer = subprocess.run([sys.executable, "-m", module, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    """Runs `python -m module arguments`, which prints one JSON object last; its error is this process's
+    error.
+    """
+    answer = subprocess.run(
+        [sys.executable, "-m", module, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     if answer.returncode != 0:
-        raise RuntimeError(f"{module} {' '.join(arguments)} ended with code {answer.returncode}:\n{answer.stderr.strip()}")
+        raise RuntimeError(
+            f"{module} {' '.join(arguments)} ended with code {answer.returncode}:\n{answer.stderr.strip()}"
+        )
     return json.loads(answer.stdout.strip().splitlines()[-1])
 
 

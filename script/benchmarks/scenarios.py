@@ -1,4 +1,6 @@
-"""Scenario texts of the benchmarks: the opponent's two mixes with everything it leaves out, and a run full of holes."""
+"""Scenario texts of the benchmarks: the opponent's two mixes with everything it leaves out, and a run full
+of holes.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ TAIL_S = 15
 
 
 def plain(messages: int) -> str:
-    """Two clusters, one Exclusive consumer at A, constant latency 40 ms, processing 0.5 ms; replicated, snapshots each second."""
+    """Two clusters, one Exclusive consumer at A, constant latency 40 ms, processing 0.5 ms; replicated,
+    snapshots each second.
+    """
     return f"""
 format: 1
 name: benchmark-plain
@@ -33,9 +37,12 @@ consumers:
 
 
 def hard(messages: int) -> str:
-    """Three clusters, Shared with four consumers at A, lognormal latency, processing 2 ms, 1 % nacked, 5 % of acks held 10 s."""
+    """Three clusters, Shared with four consumers at A, lognormal latency, processing 2 ms, 1 % nacked, 5 %
+    of acks held 10 s.
+    """
     consumers = "\n".join(
-        f"  billing-{number}: {{subscription: billing, cluster: a, processing: 2ms, negativeAckRedeliveryDelay: 1s, "
+        f"  billing-{number}: {{subscription: billing, cluster: a, processing: 2ms, "
+        f"negativeAckRedeliveryDelay: 1s, "
         "negativeAcknowledge: {share: 1%}, hold: {share: 5%, for: 10s}}"
         for number in range(1, 5)
     )
@@ -61,9 +68,11 @@ consumers:
 
 
 def holes(messages: int) -> str:
-    """For seeking: a link of 5 s keeps ten snapshots pending, a share of acks held for long keeps a thousand holes.
+    """For seeking: a link of 5 s keeps ten snapshots pending, a share of acks held for long keeps a
+    thousand holes.
 
-    The replicator's queue is longer than Pulsar's default, which would hold such a link to 100 messages a second."""
+    The replicator's queue is longer than Pulsar's default, which would hold such a link to 100 messages a
+    second."""
     return f"""
 format: 1
 name: benchmark-holes
@@ -96,11 +105,11 @@ title: Crowded lanes
 family: replicated-subscriptions
 seed: 1
 until: 600s
-clusters: {{{', '.join(f'{name}: {{}}' for name in names)}}}
+clusters: {{{", ".join(f"{name}: {{}}" for name in names)}}}
 links:
   default: {{latency: {latency_s}s}}
 topics:
-  orders: {{clusters: [{', '.join(names)}]}}
+  orders: {{clusters: [{", ".join(names)}]}}
 producers:
   web: {{topic: orders, cluster: {names[0]}, start: 1ms, rate: 300/s}}
 subscriptions:
@@ -111,7 +120,9 @@ consumers:
 
 
 def fail_over(messages: int) -> str:
-    """For reports: plain traffic whose region dies half-way; everything afterwards is delivered in the other one."""
+    """For reports: plain traffic whose region dies half-way; everything afterwards is delivered in the
+    other one.
+    """
     half_s = messages // RATE_PER_S // 2
     return (
         plain(messages).replace("name: benchmark-plain", "name: benchmark-fail-over")
@@ -123,11 +134,28 @@ def fail_over(messages: int) -> str:
 
 
 def shared(messages: int, troubled: bool) -> str:
-    """A group of 200 sessions on two nodes shares 1,000 streams (125 topics, 8 shards). With trouble, a session dies each second, and the leader at 12 s and every 45 s."""
+    """A group of 200 sessions on two nodes shares 1,000 streams (125 topics, 8 shards).
+
+    With trouble, a session dies each second, and the leader at 12 s and every 45 s.
+    """
     last_s = messages // RATE_PER_S
-    sessions = "\n".join(f'  s{number:03}: {{node: n{1 + number % 2}, start: 100ms, reconnect: 2s, processing: 1ms, subscriptions: ["$share/meters/meters/#"]}}' for number in range(200))
-    kills = [f"  - {{at: {second}s, do: session.kill, session: s{second % 200:03}}}" for second in range(5, last_s) if troubled]
-    crashes = [f"  - {{at: {second}s, do: leader.crash, group: meters}}" for second in range(12, last_s, 45) if troubled]
+    sessions = "\n".join(
+        (
+            f"  s{number:03}: {{node: n{1 + number % 2}, start: 100ms, reconnect: 2s, processing: 1ms, "
+            f'subscriptions: ["$share/meters/meters/#"]}}'
+        )
+        for number in range(200)
+    )
+    kills = [
+        f"  - {{at: {second}s, do: session.kill, session: s{second % 200:03}}}"
+        for second in range(5, last_s)
+        if troubled
+    ]
+    crashes = [
+        f"  - {{at: {second}s, do: leader.crash, group: meters}}"
+        for second in range(12, last_s, 45)
+        if troubled
+    ]
     commands = "\n".join(["commands:", *kills, *crashes] if troubled else [])
     return f"""
 format: 1

@@ -1,6 +1,8 @@
-"""Seeking in a run of a million rows, with a thousand holes and ten pending snapshots in the state to bring back.
+"""Seeking in a run of a million rows, with a thousand holes and ten pending snapshots in the state to
+bring back.
 
-The alternative is what a lab without checkpoints does: run again from the start. Memory of the checkpoints is set beside the trace's.
+The alternative is what a lab without checkpoints does: run again from the start. Memory of the checkpoints is
+set beside the trace's.
 """
 
 from __future__ import annotations
@@ -30,13 +32,32 @@ def measure() -> list[Figure]:
     busy = _state_at(world, (MESSAGES // scenarios.RATE_PER_S - 1) * 1_000_000)
     assert busy["holes"] >= HOLES and busy["pending"] >= PENDING, f"the state is too simple: {busy}"
     draw = random.Random(1)
-    rounds = [[seconds_of(lambda: world.seek(at_us=draw.randrange(end_us))) * 1000 for _ in range(SEEKS)] for _ in range(REPEATS)]
+    rounds = [
+        [seconds_of(lambda: world.seek(at_us=draw.randrange(end_us))) * 1000 for _ in range(SEEKS)]
+        for _ in range(REPEATS)
+    ]
     medians, slowest = median([median(times) for times in rounds]), max(max(times) for times in rounds)
     share = world._branch.checkpoint_bytes / world.trace.size_bytes
     return [
-        Figure("seek", "median to a random instant", medians, "ms", "run again from the start (half the run)", started * 500, f"under {LIMIT_MS} ms", medians < LIMIT_MS),
+        Figure(
+            "seek",
+            "median to a random instant",
+            medians,
+            "ms",
+            "run again from the start (half the run)",
+            started * 500,
+            f"under {LIMIT_MS} ms",
+            medians < LIMIT_MS,
+        ),
         Figure("seek", "slowest of all", slowest, "ms"),
-        Figure("seek", "memory of checkpoints", share * 100, "% of the trace", target="under 10 %", met=share < CHECKPOINT_SHARE),
+        Figure(
+            "seek",
+            "memory of checkpoints",
+            share * 100,
+            "% of the trace",
+            target="under 10 %",
+            met=share < CHECKPOINT_SHARE,
+        ),
         Figure("seek", "trace", world.trace.size_bytes / 2**20, "MiB"),
         Figure("seek", "holes brought back", busy["holes"], "ranges"),
         Figure("seek", "pending snapshots brought back", busy["pending"], "snapshots"),
@@ -46,4 +67,7 @@ def measure() -> list[Figure]:
 def _state_at(world, at_us: int) -> dict[str, int]:
     world.seek(at_us=at_us)
     topic = world.view()["clusters"]["a"]["topics"]["orders"]
-    return {"holes": topic["subscriptions"]["billing"]["ranges_total"], "pending": world.summary()["snapshots"]["a"]["pending"]}
+    return {
+        "holes": topic["subscriptions"]["billing"]["ranges_total"],
+        "pending": world.summary()["snapshots"]["a"]["pending"],
+    }

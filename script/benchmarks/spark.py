@@ -1,9 +1,10 @@
-"""The Spark report on five million delivery rows with two local cores, and one query of it in Spark and in DuckDB.
+"""The Spark report on five million delivery rows with two local cores, and one query of it in Spark and in
+DuckDB.
 
-The traces: the engine runs 250,000 messages whose region fails half-way, once; its file is linked as often as it takes, as a
-sweep would leave them, and each link is a run of its own in the report. The report is made of a tenth and a third of them too, to
-see whether memory grows. Sessions are opened before the clock starts. Peak memory is Java's (heap of 1 GB, Spark's default) and
-Python's together, in a process of their own.
+The traces: the engine runs 250,000 messages whose region fails half-way, once; its file is linked as often as
+it takes, as a sweep would leave them, and each link is a run of its own in the report. The report is made of
+a tenth and a third of them too, to see whether memory grows. Sessions are opened before the clock starts.
+Peak memory is Java's (heap of 1 GB, Spark's default) and Python's together, in a process of their own.
 `python -m script.benchmarks.spark report|query|duckdb FOLDER` is one measurement and prints one JSON object.
 """
 
@@ -25,7 +26,9 @@ SHARES = {"a tenth of the input": 0.1, "a third of the input": 0.3}
 """Smaller inputs, to see whether memory grows with them."""
 
 FLAT = 1.25
-"""Peak memory counts as flat up to this ratio between the whole input and a tenth of it; Java takes memory as it pleases."""
+"""Peak memory counts as flat up to this ratio between the whole input and a tenth of it; Java takes memory
+as it pleases.
+"""
 
 CORES = 2
 
@@ -45,22 +48,60 @@ def measure() -> Iterator[Figure]:
         many = Path(folder) / "many"
         made = _make_traces(many)
         reports = [in_own_process(__name__, "report", str(many)) for _ in range(REPEATS)]
-        smaller = {name: in_own_process(__name__, "report", str(_part_of(many, share, Path(folder) / f"{share}"))) for name, share in SHARES.items()}
-        rounds = [(in_own_process(__name__, "query", str(many)), in_own_process(__name__, "duckdb", str(many))) for _ in range(REPEATS)]
+        smaller = {
+            name: in_own_process(__name__, "report", str(_part_of(many, share, Path(folder) / f"{share}")))
+            for name, share in SHARES.items()
+        }
+        rounds = [
+            (in_own_process(__name__, "query", str(many)), in_own_process(__name__, "duckdb", str(many)))
+            for _ in range(REPEATS)
+        ]
     answers = {(run["deliveries"], run["duplicates"]) for pair in rounds for run in pair}
     assert len(answers) == 1, f"Spark and DuckDB disagree: {answers}"
     duplicates = reports[0]["duplicates"]
-    assert duplicates == rounds[0][0]["duplicates"], f"report and query disagree: {duplicates} and {rounds[0][0]['duplicates']}"
+    assert duplicates == rounds[0][0]["duplicates"], (
+        f"report and query disagree: {duplicates} and {rounds[0][0]['duplicates']}"
+    )
     seconds = median([run["seconds"] for run in reports])
     peak = median([run["peak_bytes"] for run in reports]) / 2**20
     query, duckdb = ([run[engine]["seconds"] for run in rounds] for engine in (0, 1))
     query_peak, duckdb_peak = ([run[engine]["peak_bytes"] / 2**20 for run in rounds] for engine in (0, 1))
     for name, run in smaller.items():
         small = run["peak_bytes"] / 2**20
-        yield Figure("spark", f"whole report on {made['deliveries']:,} deliveries ({made['rows']:,} rows)", seconds, "s", name, run["seconds"])
-        yield Figure("spark", "peak memory of the report", peak, "MiB", name, small, f"at most {FLAT} times", peak <= FLAT * small)
-    yield Figure("spark", "one query: duplicates of every failover", median(query), "s", "the same in DuckDB", median(duckdb))
-    yield Figure("spark", "peak memory of the query", median(query_peak), "MiB", "the same in DuckDB", median(duckdb_peak))
+        yield Figure(
+            "spark",
+            f"whole report on {made['deliveries']:,} deliveries ({made['rows']:,} rows)",
+            seconds,
+            "s",
+            name,
+            run["seconds"],
+        )
+        yield Figure(
+            "spark",
+            "peak memory of the report",
+            peak,
+            "MiB",
+            name,
+            small,
+            f"at most {FLAT} times",
+            peak <= FLAT * small,
+        )
+    yield Figure(
+        "spark",
+        "one query: duplicates of every failover",
+        median(query),
+        "s",
+        "the same in DuckDB",
+        median(duckdb),
+    )
+    yield Figure(
+        "spark",
+        "peak memory of the query",
+        median(query_peak),
+        "MiB",
+        "the same in DuckDB",
+        median(duckdb_peak),
+    )
 
 
 def _make_traces(many: Path) -> dict[str, int]:
@@ -97,7 +138,11 @@ def _report(folder: str) -> dict[str, Any]:
         report = FailoverReport(spark, [folder], out)
         seconds = seconds_of(report.make)
     duplicates = sum(failover["duplicates"] for run in report.report["runs"] for failover in run["failovers"])
-    return {"seconds": seconds, "duplicates": duplicates, "peak_bytes": peak_memory_bytes() + _java_peak_bytes()}
+    return {
+        "seconds": seconds,
+        "duplicates": duplicates,
+        "peak_bytes": peak_memory_bytes() + _java_peak_bytes(),
+    }
 
 
 def _query(folder: str) -> dict[str, Any]:
@@ -116,10 +161,19 @@ def _duckdb(folder: str) -> dict[str, Any]:
     import duckdb
 
     connection = duckdb.connect(config={"threads": CORES})
-    connection.sql(f"CREATE VIEW trace AS SELECT *, filename AS run FROM read_parquet('{folder}/*.parquet', filename = true)")
+    connection.sql(
+        f"CREATE VIEW trace AS SELECT *, filename AS run FROM read_parquet('{folder}/*.parquet', "
+        f"filename "
+        f"= true)"
+    )
     answer: list[Any] = []
     seconds = seconds_of(lambda: answer.extend(connection.sql(QUERY).fetchall()))
-    return {"seconds": seconds, "deliveries": answer[0][0], "duplicates": int(answer[0][1]), "peak_bytes": peak_memory_bytes()}
+    return {
+        "seconds": seconds,
+        "deliveries": answer[0][0],
+        "duplicates": int(answer[0][1]),
+        "peak_bytes": peak_memory_bytes(),
+    }
 
 
 def _session() -> Any:

@@ -1,7 +1,8 @@
-"""A viewer of a lab as the benchmark needs it: a websocket client that reads heads of frames and answers `seen`.
+"""A viewer of a lab as the benchmark needs it: a websocket client that reads heads of frames and answers
+`seen`.
 
-Only the few fields at the head of a frame are read, out of one buffer that is filled in place, so that hundreds of viewers
-in one process cost less than the server.
+Only the few fields at the head of a frame are read, out of one buffer that is filled in place, so that
+hundreds of viewers in one process cost less than the server.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_HEAD = re.compile(rb'\{"type":"frame","epoch":(\d+),"number":(\d+),"snapshot":\w+,"at_us":(\d+),[^{}]*?"busy":(null|\{)')
+_HEAD = re.compile(
+    rb'\{"type":"frame","epoch":(\d+),"number":(\d+),"snapshot":\w+,"at_us":(\d+),[^{}]*?"busy":(null|\{)'
+)
 _LAGGED = re.compile(rb'\{"type":"lagged"')
 TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
 """Kinds of websocket frames (RFC 6455). The server closes a socket whose pongs stay out."""
@@ -56,7 +59,8 @@ class Viewer(asyncio.BufferedProtocol):
         self._transport, _ = await loop.create_connection(lambda: self, "127.0.0.1", self.port)
         key = base64.b64encode(os.urandom(16)).decode()
         self._transport.write(
-            f"GET /ws/labs/{self.lab}/ HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nOrigin: http://127.0.0.1:{self.port}\r\nUpgrade: websocket\r\n"
+            f"GET /ws/labs/{self.lab}/ HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nOrigin: "
+            f"http://127.0.0.1:{self.port}\r\nUpgrade: websocket\r\n"
             f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
         )
         await self._open
@@ -81,7 +85,11 @@ class Viewer(asyncio.BufferedProtocol):
         return sum(later.number - former.number - 1 for former, later in pairs if later.epoch == former.epoch)
 
     def _write(self, kind: int, payload: bytes) -> None:
-        head = bytes([0x80 | kind, 0x80 | len(payload)]) if len(payload) < 126 else bytes([0x80 | kind, 0x80 | 126]) + len(payload).to_bytes(2, "big")
+        head = (
+            bytes([0x80 | kind, 0x80 | len(payload)])
+            if len(payload) < 126
+            else bytes([0x80 | kind, 0x80 | 126]) + len(payload).to_bytes(2, "big")
+        )
         self._transport.write(head + bytes(4) + payload)  # a mask of zeros leaves the payload as it is
 
     # --- called by the event loop
@@ -89,7 +97,11 @@ class Viewer(asyncio.BufferedProtocol):
     def get_buffer(self, sizehint: int) -> memoryview:
         if self._filled == len(self._buffer):
             self._buffer += bytes(len(self._buffer))
-        end = self._filled + int(SLOW_BYTES_PER_S * SLOW_PAUSE_S) if self.slow and self._open.done() else len(self._buffer)
+        end = (
+            self._filled + int(SLOW_BYTES_PER_S * SLOW_PAUSE_S)
+            if self.slow and self._open.done()
+            else len(self._buffer)
+        )
         return memoryview(self._buffer)[self._filled : end]
 
     def buffer_updated(self, nbytes: int) -> None:
@@ -149,7 +161,9 @@ class Viewer(asyncio.BufferedProtocol):
                 self.lagged += _LAGGED.match(self._buffer, start, end) is not None
                 return
             epoch, number, at_us, busy = found.groups()
-            self.frames.append(Seen(int(epoch), int(number), int(at_us), time.perf_counter(), busy != b"null"))
+            self.frames.append(
+                Seen(int(epoch), int(number), int(at_us), time.perf_counter(), busy != b"null")
+            )
             self._unseen += 1
             if self._unseen >= self.seen_every:
                 self._unseen = 0
@@ -157,7 +171,12 @@ class Viewer(asyncio.BufferedProtocol):
         elif kind == PING:
             self._write(PONG, bytes(self._buffer[start:end]))
         elif kind == CLOSE:
-            self._fail(RuntimeError(f"the lab's socket was closed: {bytes(self._buffer[start + 2 : end]).decode(errors='replace')}"))
+            self._fail(
+                RuntimeError(
+                    f"the lab's socket was closed: "
+                    f"{bytes(self._buffer[start + 2 : end]).decode(errors='replace')}"
+                )
+            )
 
     def _fail(self, error: BaseException) -> None:
         self._error = self._error or error

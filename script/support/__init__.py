@@ -1,1 +1,3 @@
-"""The commands of `script/`, in Python: standard library only, because they run before anything is installed."""
+"""The commands of `script/`, in Python: standard library only, because they run before anything is
+installed.
+"""

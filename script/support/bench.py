@@ -1,4 +1,6 @@
-"""`script/bench`: sets the checkout up and hands over to `script.benchmarks`, which needs what is installed there."""
+"""`script/bench`: sets the checkout up and hands over to `script.benchmarks`, which needs what is
+installed there.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ def main() -> int:
 
 def bench(supervisor: Supervisor, arguments: list[str]) -> int:
     ensure_environment(supervisor, SITE, REPORTS, TESTS)
-    return supervisor.run([str(PYTHON), "-m", "script.benchmarks", *arguments], {**os.environ, "PYTHONUNBUFFERED": "1"})
+    return supervisor.run(
+        [str(PYTHON), "-m", "script.benchmarks", *arguments], {**os.environ, "PYTHONUNBUFFERED": "1"}
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""The system's Chromium driven by Playwright, for pages whose policy forbids `eval`: waiting asks from outside, again and again.
+"""The system's Chromium driven by Playwright, for pages whose policy forbids `eval`: waiting asks from
+outside, again and again.
 
-Rules: nobody waits for a length of time. What a page does after it is told something (ask the server, draw, move, write a
-moment later) is counted by `unrest.js` as it begins and ends; a page that has nothing left to do is at rest, and only then is what it
-shows read in several steps or a picture of it taken.
+Rules: nobody waits for a length of time. What a page does after it is told something (ask the server, draw,
+move, write a moment later) is counted by `unrest.js` as it begins and ends; a page that has nothing left to
+do is at rest, and only then is what it shows read in several steps or a picture of it taken.
 """
 
 from __future__ import annotations
@@ -17,13 +18,25 @@ from script.support import system
 from script.support.environment import SetUpFailed
 
 WAIT_LIMIT_SECONDS, ASK_EVERY_MS = 120, 50
-"""The limit is for pages that will never come to it: a machine that is busy with other things takes a multiple of a quiet one's time."""
+"""The limit is for pages that will never come to it: a machine that is busy with other things takes a
+multiple of a quiet one's time.
+"""
 
 ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
-    "--disable-gpu-watchdog", "--disable-gpu-process-crash-limit",
-]  # fmt: skip
-"""Of Chromium. Without the last two it ends its drawing process when that is not served for some seconds, as on a busy machine, and itself when that has happened six times."""
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-gpu-watchdog",
+    "--disable-gpu-process-crash-limit",
+]
+"""Of Chromium.
+
+Without the last two it ends its drawing process when that is not served for some seconds, as on a busy
+machine, and itself when that has happened six times.
+"""
 
 NOTES_OF_UNREST = Path(__file__).with_name("unrest.js")
 """For `add_init_script(path=…)`."""
@@ -38,21 +51,40 @@ def chromium() -> str:
 
 
 def wait_until(page: Any, function: str, argument: Any = None) -> None:
-    """Waits until a JavaScript function gives something true. Playwright's own wait evaluates text in the page, which the policy refuses."""
+    """Waits until a JavaScript function gives something true.
+
+    Playwright's own wait evaluates text in the page, which the policy refuses.
+    """
     _ask_until(page, function, argument, bool, lambda _answer: f"to this: {function}")
 
 
 def wait_until_at_rest(page: Any) -> None:
     """Waits until a page with `NOTES_OF_UNREST` has nothing left to do."""
-    _ask_until(page, "async () => { await unrest.painted(); return unrest.whole(); }", None, lambda answer: answer == [], lambda answer: f"to rest: {answer}")
+    _ask_until(
+        page,
+        "async () => { await unrest.painted(); return unrest.whole(); }",
+        None,
+        lambda answer: answer == [],
+        lambda answer: f"to rest: {answer}",
+    )
 
 
 def wait_until_drawn(page: Any) -> None:
-    """Waits until a page with `NOTES_OF_UNREST` shows all that it holds; it may still ask the server for more."""
-    _ask_until(page, "async () => { await unrest.painted(); return unrest.ofDrawing(); }", None, lambda answer: answer == [], lambda answer: f"to an end of drawing: {answer}")
+    """Waits until a page with `NOTES_OF_UNREST` shows all that it holds; it may still ask the server for
+    more.
+    """
+    _ask_until(
+        page,
+        "async () => { await unrest.painted(); return unrest.ofDrawing(); }",
+        None,
+        lambda answer: answer == [],
+        lambda answer: f"to an end of drawing: {answer}",
+    )
 
 
-def _ask_until(page: Any, function: str, argument: Any, good: Callable[[Any], bool], words: Callable[[Any], str]) -> None:
+def _ask_until(
+    page: Any, function: str, argument: Any, good: Callable[[Any], bool], words: Callable[[Any], str]
+) -> None:
     end = time.monotonic() + WAIT_LIMIT_SECONDS
     while not good(answer := _asked(page, function, argument)):
         if time.monotonic() > end:
@@ -61,7 +93,9 @@ def _ask_until(page: Any, function: str, argument: Any, good: Callable[[Any], bo
 
 
 def _asked(page: Any, function: str, argument: Any) -> Any:
-    """What the page answers; None from one that is being left for another, which has no answer of its own any more."""
+    """What the page answers; None from one that is being left for another, which has no answer of its own
+    any more.
+    """
     from playwright.sync_api import Error  # the commands import this module before anything is installed
 
     try:

@@ -1,8 +1,9 @@
-"""The checkout's own Python environment, `.venv`: made once, installed in stages, brought up to date when requirements change.
+"""The checkout's own Python environment, `.venv`: made once, installed in stages, brought up to date when
+requirements change.
 
-Rules: a stage's stamp is written last, so a broken installation is done again; two commands at once take turns; nothing
-outside the checkout is changed but Debian's `python3-venv`, as root, where Python cannot make environments without it.
-Standard library only.
+Rules: a stage's stamp is written last, so a broken installation is done again; two commands at once take
+turns; nothing outside the checkout is changed but Debian's `python3-venv`, as root, where Python cannot make
+environments without it. Standard library only.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ def is_current(*stages: Stage) -> bool:
 def ensure_environment(supervisor: Supervisor, *stages: Stage, progress: Progress | None = None) -> bool:
     """Makes `.venv` and installs the stages in it; returns True when something had to be installed.
 
-    `progress` is for an installation in the background: it gets words about what pip does, and pip's output goes to a log.
+    `progress` is for an installation in the background: it gets words about what pip does, and pip's output
+    goes to a log.
     """
     with REQUIREMENTS.open("rb") as lock:
         _take_turn(lock, supervisor)
@@ -104,10 +106,24 @@ def _install(supervisor: Supervisor, stage: Stage, progress: Progress | None) ->
     started = time.monotonic()
     say(f"Installing {stage.words}…")
     # Modules are compiled when they are first imported: most never are.
-    command = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--no-compile", *stage.requirements()]
-    failed = supervisor.run([*command, "--quiet"]) != 0 if progress is None else not _followed(supervisor, [*command, "--progress-bar", "off"], stage, progress)
+    command = [
+        str(PYTHON),
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--no-compile",
+        *stage.requirements(),
+    ]
+    failed = (
+        supervisor.run([*command, "--quiet"]) != 0
+        if progress is None
+        else not _followed(supervisor, [*command, "--progress-bar", "off"], stage, progress)
+    )
     if failed:
-        raise SetUpFailed(f"pip could not install {stage.words}; its message is above. A second try goes on from there.")
+        raise SetUpFailed(
+            f"pip could not install {stage.words}; its message is above. A second try goes on from there."
+        )
     stage.stamp.write_text(stage.wanted_stamp() + "\n")
     say(f"Installed {stage.words} in {time.monotonic() - started:.0f} s.")
 
@@ -155,16 +171,24 @@ def _take_turn(lock: BinaryIO, supervisor: Supervisor) -> None:
 
 
 def _works(python: Path) -> bool:
-    """Whether the environment's Python and pip still run: a moved checkout or a new system Python breaks them."""
+    """Whether the environment's Python and pip still run: a moved checkout or a new system Python breaks
+    them.
+    """
     question = "import sys, pip; sys.exit(sys.version_info < (3, 11))"
-    return python.is_file() and subprocess.run([str(python), "-c", question], capture_output=True, check=False).returncode == 0
+    return (
+        python.is_file()
+        and subprocess.run([str(python), "-c", question], capture_output=True, check=False).returncode == 0
+    )
 
 
 def _make(supervisor: Supervisor) -> None:
     if importlib.util.find_spec("ensurepip") is None:
         package = f"python3.{sys.version_info.minor}-venv"
         if not install_debian_package(supervisor, package):
-            raise SetUpFailed(f"This Python cannot make virtual environments. On Debian or Ubuntu: apt-get install {package}")
+            raise SetUpFailed(
+                f"This Python cannot make virtual environments. On Debian or Ubuntu: apt-get install "
+                f"{package}"
+            )
     if ENVIRONMENT.exists():
         shutil.rmtree(ENVIRONMENT)
     say("Making the virtual environment .venv…")
@@ -178,14 +202,22 @@ def _make(supervisor: Supervisor) -> None:
 def _unpack_pip() -> None:
     """Unpacks the wheel of pip that Python brings along, where it is found.
 
-    ensurepip installs the same wheel with pip itself, which takes 8 s of processor time, most of it to compile modules that are never imported.
+    ensurepip installs the same wheel with pip itself, which takes 8 s of processor time, most of it to
+    compile modules that are never imported.
     """
     import ensurepip
 
-    folders = [Path(ensurepip.__file__).parent / "_bundled", Path(sysconfig.get_config_var("WHEEL_PKG_DIR") or "/usr/share/python-wheels")]
-    wheel = next((wheel for folder in folders for wheel in sorted(folder.glob("pip-*.whl"), reverse=True)), None)
+    folders = [
+        Path(ensurepip.__file__).parent / "_bundled",
+        Path(sysconfig.get_config_var("WHEEL_PKG_DIR") or "/usr/share/python-wheels"),
+    ]
+    wheel = next(
+        (wheel for folder in folders for wheel in sorted(folder.glob("pip-*.whl"), reverse=True)), None
+    )
     if wheel is not None:
-        packages = sysconfig.get_path("purelib", "venv", {"base": str(ENVIRONMENT), "platbase": str(ENVIRONMENT)})
+        packages = sysconfig.get_path(
+            "purelib", "venv", {"base": str(ENVIRONMENT), "platbase": str(ENVIRONMENT)}
+        )
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(packages)
 

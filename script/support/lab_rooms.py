@@ -1,5 +1,6 @@
-"""The lab page's rooms for `script/screenshots`: scenarios at telling instants, everything that opens, and the states that a reader
-seldom meets (no line, too slow, an internal error), which are brought about in the page.
+"""The lab page's rooms for `script/screenshots`: scenarios at telling instants, everything that opens, and
+the states that a reader seldom meets (no line, too slow, an internal error), which are brought about in
+the page.
 """
 
 from __future__ import annotations
@@ -13,18 +14,30 @@ from script.support.browsing import open_at, wait_until
 Room = Callable[[Any, Any], None]
 """(page, site) → the page stands where the picture is taken."""
 
-MISTAKE = {"type": "error", "code": "engine-bug", "error": "Internal error, this lab has stopped.", "hint": "Other labs go on.", "seed": 1, "at_us": 5_300_000, "replay": "#"}
+MISTAKE = {
+    "type": "error",
+    "code": "engine-bug",
+    "error": "Internal error, this lab has stopped.",
+    "hint": "Other labs go on.",
+    "seed": 1,
+    "at_us": 5_300_000,
+    "replay": "#",
+}
 REMEMBER_SOCKETS = """
 globalThis.spoken = [];
 const Plain = globalThis.WebSocket;
-globalThis.WebSocket = class extends Plain { constructor(...given) { super(...given); globalThis.spoken.push(this); } };
+globalThis.WebSocket = class extends Plain {
+  constructor(...given) { super(...given); globalThis.spoken.push(this); }
+};
 """
 OPENED_MS = 900
 
 
 def tell(message: dict[str, Any]) -> Callable[[Any], None]:
     """As if the server had sent it: what cannot be brought about in a moment."""
-    return lambda page: page.evaluate("text => globalThis.spoken.forEach((socket) => socket.onmessage({ data: text }))", json.dumps(message))
+    return lambda page: page.evaluate(
+        "text => globalThis.spoken.forEach((socket) => socket.onmessage({ data: text }))", json.dumps(message)
+    )
 
 
 def _press(*keys: str) -> Callable[[Any], None]:
@@ -63,7 +76,10 @@ def _stop_the_lookup_service(page: Any) -> None:
 
 
 def _branch_twice(page: Any) -> None:
-    for command in ({"do": "link.cut", "link": "us-east <-> us-west"}, {"do": "cluster.crash", "cluster": "us-west"}):
+    for command in (
+        {"do": "link.cut", "link": "us-east <-> us-west"},
+        {"do": "cluster.crash", "cluster": "us-west"},
+    ):
         page.evaluate("command => failoverLab.link.command(command, { apart: true })", command)
         page.wait_for_timeout(500)
     page.keyboard.press("y")

@@ -1,7 +1,8 @@
-"""`script/package`: dist/failover_lab.zip with `simulator` and `spark_reports`, for `spark-submit --py-files`.
+"""`script/package`: dist/failover_lab.zip with `simulator` and `spark_reports`, for `spark-submit
+--py-files`.
 
-Rules: only files of the two packages, in the order of their names and with one fixed date, so the same sources give the
-same bytes; the file appears whole or not at all.
+Rules: only files of the two packages, in the order of their names and with one fixed date, so the same
+sources give the same bytes; the file appears whole or not at all.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ FIXED_DATE = (2026, 1, 1, 0, 0, 0)
 
 def package_files() -> list[Path]:
     """What goes in."""
-    return sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*") if path.suffix in SUFFIXES and "__pycache__" not in path.parts)
+    return sorted(
+        path
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*")
+        if path.suffix in SUFFIXES and "__pycache__" not in path.parts
+    )
 
 
 def make_package(target: Path) -> Path:

@@ -1,4 +1,6 @@
-"""What the commands that take pictures share: they make the environment and the browser first, then call themselves in it."""
+"""What the commands that take pictures share: they make the environment and the browser first, then call
+themselves in it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from script.support.processes import Supervisor
 
 
 def run_in_environment(module: str, take: Callable[[Supervisor], int]) -> int:
-    """`take(supervisor)` where the environment is this process's; else the same command as `python -m module` in it."""
+    """`take(supervisor)` where the environment is this process's; else the same command as `python -m
+    module` in it.
+    """
     inside = sys.prefix == str(ROOT / ".venv")
     return run_command(take if inside else lambda supervisor: _enter(supervisor, module))
 

@@ -1,7 +1,8 @@
 """A port to listen at for a process that is yet to start.
 
-Port 0 is no answer there: what the kernel gives away, it gives to outgoing connections too, and between our asking for a port and the
-process's listening any browser or client on this machine may have been given the same one. So ports come from below that range.
+Port 0 is no answer there: what the kernel gives away, it gives to outgoing connections too, and between our
+asking for a port and the process's listening any browser or client on this machine may have been given the
+same one. So ports come from below that range.
 """
 
 from __future__ import annotations

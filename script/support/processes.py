@@ -1,8 +1,9 @@
 """Child processes that are always stopped: what `script/server` and `script/test` start, they also end.
 
-Rules: every child leads its own process group, so a child's children (a worker's Java) are stopped with it; a signal
-only sets a flag that every wait looks at, so none can arrive "in between"; stopping asks first and kills after
-`GRACE_SECONDS`. On Linux a child is also asked to stop when this process is killed outright. Standard library only.
+Rules: every child leads its own process group, so a child's children (a worker's Java) are stopped with it; a
+signal only sets a flag that every wait looks at, so none can arrive "in between"; stopping asks first and
+kills after `GRACE_SECONDS`. On Linux a child is also asked to stop when this process is killed outright.
+Standard library only.
 """
 
 from __future__ import annotations
@@ -27,14 +28,17 @@ POLL_SECONDS = 0.05
 
 
 class Stopped(KeyboardInterrupt):
-    """A person or the system asked for the end (Ctrl-C, SIGTERM, a closed terminal). Passes through event loops, as Ctrl-C does."""
+    """A person or the system asked for the end (Ctrl-C, SIGTERM, a closed terminal).
+
+    Passes through event loops, as Ctrl-C does.
+    """
 
 
 class Supervisor:
     """Starts children and ends them; use as a context manager, in the main thread.
 
-    `interrupting`: the signal raises `Stopped` at once, for bodies that wait elsewhere than in this class (a test, a
-    browser, an event loop); by default only the waits here look at it.
+    `interrupting`: the signal raises `Stopped` at once, for bodies that wait elsewhere than in this class (a
+    test, a browser, an event loop); by default only the waits here look at it.
     """
 
     def __init__(self, interrupting: bool = False) -> None:
@@ -64,11 +68,22 @@ class Supervisor:
         if self.stop_signal is not None:
             raise Stopped
 
-    def start(self, command: Sequence[str], environment: Mapping[str, str] | None = None, output: BinaryIO | None = None) -> subprocess.Popen[bytes]:
+    def start(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+        output: BinaryIO | None = None,
+    ) -> subprocess.Popen[bytes]:
         """Starts `command`; what it prints goes to `output`, to this process's own without."""
         self.check()
         child = subprocess.Popen(
-            command, env=dict(environment or os.environ), stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, preexec_fn=_end_with_parent
+            command,
+            env=dict(environment or os.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            preexec_fn=_end_with_parent,
         )
         self._children.append(child)
         return child
@@ -94,7 +109,9 @@ class Supervisor:
         self._children.remove(child)
 
     def stop(self, *children: subprocess.Popen[bytes]) -> None:
-        """Asks the children's groups to end, waits `GRACE_SECONDS` for all of them together, kills the rest."""
+        """Asks the children's groups to end, waits `GRACE_SECONDS` for all of them together, kills the
+        rest.
+        """
         for child in children:
             _signal_group(child, signal.SIGTERM)
         end = time.monotonic() + GRACE_SECONDS

@@ -1,7 +1,9 @@
-"""Installs what only reports need, Spark and Java, while the site serves: `script/server` runs this beside it.
+"""Installs what only reports need, Spark and Java, while the site serves: `script/server` runs this beside
+it.
 
-Rules: how far it is stands in a small file in the site's data folder, which the report page reads; the file goes when all
-is installed, and stays with the reason when it failed. Nothing here ends the site. Standard library only.
+Rules: how far it is stands in a small file in the site's data folder, which the report page reads; the file
+goes when all is installed, and stays with the reason when it failed. Nothing here ends the site. Standard
+library only.
 """
 
 from __future__ import annotations
@@ -37,8 +39,12 @@ class Status:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="script.support.report_tools", description="Installs Spark and, on Debian as root, Java.")
-    parser.add_argument("--no-install", action="store_true", help="never ask Debian's apt for Java, even as root")
+    parser = argparse.ArgumentParser(
+        prog="script.support.report_tools", description="Installs Spark and, on Debian as root, Java."
+    )
+    parser.add_argument(
+        "--no-install", action="store_true", help="never ask Debian's apt for Java, even as root"
+    )
     arguments = parser.parse_args()
     return run_command(lambda supervisor: install(supervisor, may_ask_apt=not arguments.no_install))
 

@@ -1,8 +1,9 @@
 """`script/test`: sets the checkout up, tools of the operating system included, and runs every test.
 
-Rules: whatever cannot be set up is said here and fails in the tests that need it, never skipped; two processes share
-the work, the tests of one Spark session or one browser stay together (`tests/conftest.py`); pytest's summary is the last
-thing printed, and its exit code is this command's. Arguments replace the ones given here (`script/test tests/engine -k seek`).
+Rules: whatever cannot be set up is said here and fails in the tests that need it, never skipped; two
+processes share the work, the tests of one Spark session or one browser stay together (`tests/conftest.py`);
+pytest's summary is the last thing printed, and its exit code is this command's. Arguments replace the ones
+given here (`script/test tests/engine -k seek`).
 """
 
 from __future__ import annotations

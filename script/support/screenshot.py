@@ -1,6 +1,8 @@
-"""`script/screenshot`: serves the lab for a moment, plays a scenario in Chromium to an instant, writes `docs/screenshot.png`.
+"""`script/screenshot`: serves the lab for a moment, plays a scenario in Chromium to an instant, writes
+`docs/screenshot.png`.
 
-Two steps, because only the second may use what is installed: this module makes the environment and calls itself in it.
+Two steps, because only the second may use what is installed: this module makes the environment and calls
+itself in it.
 """
 
 from __future__ import annotations
@@ -17,9 +19,15 @@ SETTLE_MS = 1500
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="script/screenshot", description="Writes a picture of the lab page from a real run.")
-    parser.add_argument("--scenario", default="region-down", help="which scenario is shown (default: region-down)")
-    parser.add_argument("--at", type=float, default=5.84, help="simulated second at which it stands (default: 5.84)")
+    parser = argparse.ArgumentParser(
+        prog="script/screenshot", description="Writes a picture of the lab page from a real run."
+    )
+    parser.add_argument(
+        "--scenario", default="region-down", help="which scenario is shown (default: region-down)"
+    )
+    parser.add_argument(
+        "--at", type=float, default=5.84, help="simulated second at which it stands (default: 5.84)"
+    )
     parser.add_argument("--out", default=str(ROOT / "docs" / "screenshot.png"), help="where the picture goes")
     parser.add_argument("--width", type=int, default=1440, help="pixels; the height follows (default: 1440)")
     parser.add_argument("--height", type=int, default=900, help="pixels (default: 900)")
@@ -29,7 +37,9 @@ def main() -> int:
 
 
 def take(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
-    """Opens the lab as its owner, plays it (for its forecast curve), goes to the exact instant, and takes the picture."""
+    """Opens the lab as its owner, plays it (for its forecast curve), goes to the exact instant, and takes
+    the picture.
+    """
     from playwright.sync_api import sync_playwright
 
     from script.support.temporary_site import temporary_site
@@ -38,10 +48,14 @@ def take(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
     with temporary_site(supervisor) as site, sync_playwright() as playwright:
         lab = site.open_lab(scenario=arguments.scenario)
         browser = playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
-        page = browser.new_page(viewport={"width": arguments.width, "height": arguments.height}, color_scheme=arguments.theme)
+        page = browser.new_page(
+            viewport={"width": arguments.width, "height": arguments.height}, color_scheme=arguments.theme
+        )
         open_at(page, f"{site.address}{lab['url']}#token={lab['token']}", 0)
         page.evaluate("() => globalThis.failoverLab.link.play(1)")
-        wait_until(page, "at_us => globalThis.failoverLab.getState().at_us >= at_us", round(arguments.at * 1_000_000))
+        wait_until(
+            page, "at_us => globalThis.failoverLab.getState().at_us >= at_us", round(arguments.at * 1_000_000)
+        )
         page.evaluate("() => globalThis.failoverLab.link.pause()")
         page.evaluate("at_us => globalThis.failoverLab.link.seek(at_us)", round(arguments.at * 1_000_000))
         page.wait_for_timeout(SETTLE_MS)

@@ -1,7 +1,9 @@
-"""`script/screenshots`: every room of the site in every look, from real runs, for somebody to open and criticise.
+"""`script/screenshots`: every room of the site in every look, from real runs, for somebody to open and
+criticise.
 
-A room is a function that brings a page to the state worth seeing; a look is a size, a theme and a mode. To add a room, add
-it to `ROOMS` (the lab page's own are in `lab_rooms.py`). As `script/screenshot`, it makes the environment and calls itself in it.
+A room is a function that brings a page to the state worth seeing; a look is a size, a theme and a mode. To
+add a room, add it to `ROOMS` (the lab page's own are in `lab_rooms.py`). As `script/screenshot`, it makes the
+environment and calls itself in it.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from typing import Any
 
 from script.support.browsing import ARGUMENTS, chromium, open_at, wait_until
 from script.support.environment import ROOT
-from script.support.pictures import run_in_environment
 from script.support.lab_rooms import LAB_ROOMS, Room
+from script.support.pictures import run_in_environment
 from script.support.processes import Supervisor
 from script.support.story_rooms import STORY_ROOMS
 
@@ -38,13 +40,14 @@ LOOKS = {
 }
 
 
-
 def gallery(page: Any, site: Any) -> None:
     page.goto(site.address)
 
 
 def set_up(page: Any, site: Any) -> None:
-    page.goto(f"{site.address}/my-set-up/?regions=us-west%2C+us-east%2C+eu-central&slow_share=5%25&slow_for=2s")
+    page.goto(
+        f"{site.address}/my-set-up/?regions=us-west%2C+us-east%2C+eu-central&slow_share=5%25&slow_for=2s"
+    )
 
 
 def set_up_answered(page: Any, site: Any) -> None:
@@ -114,10 +117,18 @@ ROOMS: dict[str, Room] = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="script/screenshots", description="Takes a picture of every room in every look.")
+    parser = argparse.ArgumentParser(
+        prog="script/screenshots", description="Takes a picture of every room in every look."
+    )
     parser.add_argument("room", nargs="*", help=f"only these: {', '.join(ROOMS)}")
-    parser.add_argument("--look", action="append", choices=list(LOOKS), help="only this look; may be repeated")
-    parser.add_argument("--out", default=str(ROOT / "var" / "screenshots"), help="folder for the pictures (default: var/screenshots)")
+    parser.add_argument(
+        "--look", action="append", choices=list(LOOKS), help="only this look; may be repeated"
+    )
+    parser.add_argument(
+        "--out",
+        default=str(ROOT / "var" / "screenshots"),
+        help="folder for the pictures (default: var/screenshots)",
+    )
     parser.add_argument("--whole", action="store_true", help="the whole page, not only what a window shows")
     arguments = parser.parse_args()
     if unknown := [room for room in arguments.room if room not in ROOMS]:
@@ -146,11 +157,15 @@ def take(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
 
 
 def _picture(browser: Any, site: Any, room: Room, look: Look, path: Path, whole: bool) -> None:
-    context = browser.new_context(viewport={"width": look.width, "height": look.height}, color_scheme=look.theme)
+    context = browser.new_context(
+        viewport={"width": look.width, "height": look.height}, color_scheme=look.theme
+    )
     page = context.new_page()
     if look.mode:
         page.goto(f"{site.address}/labs/")
-        page.evaluate("mode => localStorage.setItem('failover-lab.appearance', JSON.stringify({ mode }))", look.mode)
+        page.evaluate(
+            "mode => localStorage.setItem('failover-lab.appearance', JSON.stringify({ mode }))", look.mode
+        )
     room(page, site)
     page.wait_for_timeout(SETTLE_MS)
     page.screenshot(path=str(path), full_page=whole)

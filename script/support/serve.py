@@ -1,9 +1,10 @@
 """`script/server`: sets the checkout up, then serves the lab and runs the report worker until told to stop.
 
-Rules: uvicorn serves the site, a second process works off report tasks; the worker is started again when it dies, the
-end of the site ends everything; Ctrl-C, SIGTERM and a closed terminal leave no process behind. Spark and Java are only for
-reports: what is missing of them is installed while the site serves, the worker starts when Spark is there, and until then
-report tasks wait in their queue. Without Java the lab runs, and this says what to install.
+Rules: uvicorn serves the site, a second process works off report tasks; the worker is started again when it
+dies, the end of the site ends everything; Ctrl-C, SIGTERM and a closed terminal leave no process behind.
+Spark and Java are only for
+reports: what is missing of them is installed while the site serves, the worker starts when Spark is there,
+and until then report tasks wait in their queue. Without Java the lab runs, and this says what to install.
 """
 
 from __future__ import annotations
@@ -24,10 +25,15 @@ START_LIMIT_SECONDS = 120
 """A site that has not answered by then is taken for broken."""
 
 HEAD_BYTES = 65_536
-"""Most bytes of a request's first line and headers; a request with more is answered 400 and its connection closed."""
+"""Most bytes of a request's first line and headers; a request with more is answered 400 and its connection
+closed.
+"""
 
 MESSAGE_BYTES = 2_097_152
-"""Most bytes of a websocket message: four for each of the 524,288 characters that `/ws/answers/` reads. Beyond it the socket is closed with code 1009."""
+"""Most bytes of a websocket message: four for each of the 524,288 characters that `/ws/answers/` reads.
+
+Beyond it the socket is closed with code 1009.
+"""
 
 SHUTDOWN_SECONDS = 2
 """What open requests and sockets have for their end after SIGTERM, well under the supervisor's grace."""
@@ -37,11 +43,19 @@ WORKER_PAUSE_SECONDS = 2.0
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="script/server", description="Serves Failover Lab, its report worker included. Ctrl-C stops it.")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: this machine only)")
+    parser = argparse.ArgumentParser(
+        prog="script/server", description="Serves Failover Lab, its report worker included. Ctrl-C stops it."
+    )
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen at (default: this machine only)"
+    )
     parser.add_argument("--port", type=_port, default=8000, help="port to listen at (default: 8000)")
-    parser.add_argument("--no-worker", action="store_true", help="serve the site only; another process works off report tasks")
-    parser.add_argument("--no-install", action="store_true", help="never ask Debian's apt for Java, even as root")
+    parser.add_argument(
+        "--no-worker", action="store_true", help="serve the site only; another process works off report tasks"
+    )
+    parser.add_argument(
+        "--no-install", action="store_true", help="never ask Debian's apt for Java, even as root"
+    )
     arguments = parser.parse_args()
     return run_command(lambda supervisor: serve(supervisor, arguments))
 
@@ -64,7 +78,10 @@ def serve(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
     else:
         Status().say("waiting for the site to answer")
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **_allowed_hosts(arguments.host)}
-    if supervisor.run([str(PYTHON), "manage.py", "migrate", "--noinput", "--verbosity", "0"], environment) != 0:
+    if (
+        supervisor.run([str(PYTHON), "manage.py", "migrate", "--noinput", "--verbosity", "0"], environment)
+        != 0
+    ):
         raise SetUpFailed("The database could not be brought up to date; Django's message is above.")
     site = supervisor.start(site_command(arguments.host, arguments.port), environment)
     wait_until_it_answers(supervisor, site, arguments.host, arguments.port)
@@ -77,8 +94,13 @@ def serve(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
     return site.returncode or 1
 
 
-def site_command(host: str, port: int, python: str = str(PYTHON), application: str = "labsite.asgi:application") -> list[str]:
-    """What serves the site. Every limit that uvicorn offers is stated; a proxy's headers are Django's business, not the server's."""
+def site_command(
+    host: str, port: int, python: str = str(PYTHON), application: str = "labsite.asgi:application"
+) -> list[str]:
+    """What serves the site.
+
+    Every limit that uvicorn offers is stated; a proxy's headers are Django's business, not the server's.
+    """
     options = {
         "--host": host,
         "--port": port,
@@ -93,7 +115,16 @@ def site_command(host: str, port: int, python: str = str(PYTHON), application: s
         "--log-level": "warning",
     }
     words = [str(word) for option in options.items() for word in option]
-    return [python, "-m", "uvicorn", application, *words, "--no-access-log", "--no-server-header", "--no-proxy-headers"]
+    return [
+        python,
+        "-m",
+        "uvicorn",
+        application,
+        *words,
+        "--no-access-log",
+        "--no-server-header",
+        "--no-proxy-headers",
+    ]
 
 
 def tools_command(no_install: bool) -> list[str]:
@@ -108,7 +139,13 @@ def worker_command() -> list[str]:
 class Reports:
     """The installation of what reports need, then the worker that makes them, started again when it dies."""
 
-    def __init__(self, supervisor: Supervisor, arguments: argparse.Namespace, environment: dict[str, str], has_spark: bool) -> None:
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        arguments: argparse.Namespace,
+        environment: dict[str, str],
+        has_spark: bool,
+    ) -> None:
         self._supervisor, self._environment = supervisor, environment
         self._with_worker = not arguments.no_worker
         self._installing: subprocess.Popen[bytes] | None = None
@@ -125,7 +162,10 @@ class Reports:
             if self._installing.returncode == 0:
                 self._start_worker()
             else:
-                say("Spark could not be installed, so reports wait in their queue. The site goes on; the next start tries again.")
+                say(
+                    "Spark could not be installed, so reports wait in their queue. The site goes on; the "
+                    "next start tries again."
+                )
             self._installing = None
         if self._worker is not None and self._worker.poll() is not None:
             say(f"The report worker ended with code {self._worker.returncode}; starting it again.")
@@ -139,11 +179,16 @@ class Reports:
 
 
 def _allowed_hosts(host: str) -> dict[str, str]:
-    """The names by which browsers may call a site that listens beyond this machine; ALLOWED_HOSTS, when set, is left alone."""
+    """The names by which browsers may call a site that listens beyond this machine; ALLOWED_HOSTS, when
+    set, is left alone.
+    """
     if "ALLOWED_HOSTS" in os.environ or host in ("127.0.0.1", "localhost", "::1"):
         return {}
     if host in ("0.0.0.0", "::", ""):
-        say("Listening at every address. Browsers elsewhere are refused until ALLOWED_HOSTS names this machine, such as ALLOWED_HOSTS=lab.example.org.")
+        say(
+            "Listening at every address. Browsers elsewhere are refused until ALLOWED_HOSTS names this "
+            "machine, such as ALLOWED_HOSTS=lab.example.org."
+        )
         return {}
     return {"ALLOWED_HOSTS": f"localhost,127.0.0.1,[::1],{f'[{host}]' if ':' in host else host}"}
 
@@ -155,14 +200,21 @@ def _refuse_taken_port(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as error:
-            raise SetUpFailed(f"Cannot listen at {host} port {port}: {error.strerror}. Another --port or --host may be free.") from error
+            raise SetUpFailed(
+                f"Cannot listen at {host} port {port}: {error.strerror}. Another --port or --host may be "
+                f"free."
+            ) from error
 
 
-def wait_until_it_answers(supervisor: Supervisor, site: subprocess.Popen[bytes], host: str, port: int) -> None:
+def wait_until_it_answers(
+    supervisor: Supervisor, site: subprocess.Popen[bytes], host: str, port: int
+) -> None:
     end = time.monotonic() + START_LIMIT_SECONDS
     while time.monotonic() < end:
         if site.poll() is not None:
-            raise SetUpFailed(f"The site ended with code {site.returncode} before it answered; its message is above.")
+            raise SetUpFailed(
+                f"The site ended with code {site.returncode} before it answered; its message is above."
+            )
         try:
             socket.create_connection((_reachable(host), port), timeout=1).close()
             return

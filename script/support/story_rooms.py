@@ -1,4 +1,6 @@
-"""The lab's views of a failover that happened, for `script/screenshots`: the list, a story, changed runs, the forecast."""
+"""The lab's views of a failover that happened, for `script/screenshots`: the list, a story, changed runs,
+the forecast.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,13 @@ def story(page: Any, site: Any) -> None:
 
 def what_helped(page: Any, site: Any) -> None:
     _panel(page, site, "slow-consumer-spread", "what-if", 45_000_000)
-    wait_until(page, "() => document.querySelector('.what-if table') && document.querySelector('.what-if [role=status]').hidden")
+    wait_until(
+        page,
+        (
+            "() => document.querySelector('.what-if table') && document.querySelector('.what-if "
+            "[role=status]').hidden"
+        ),
+    )
     page.locator(".lower").evaluate("panels => panels.scrollIntoView()")
 
 
@@ -60,6 +68,10 @@ def _brokers(scenario: str, at_us: int) -> Callable[[Any, Any], None]:
 
 
 STORY_ROOMS: dict[str, Callable[[Any, Any], None]] = {
-    "why-twice": why_twice, "story": story, "what-helped": what_helped, "forecast": forecast,
-    "brokers-starved": _brokers("starved-subscription", 8_000_000), "brokers-broadcast": _brokers("broadcast", 20_000_000),
-}  # fmt: skip
+    "why-twice": why_twice,
+    "story": story,
+    "what-helped": what_helped,
+    "forecast": forecast,
+    "brokers-starved": _brokers("starved-subscription", 8_000_000),
+    "brokers-broadcast": _brokers("broadcast", 20_000_000),
+}

@@ -1,7 +1,8 @@
-"""What the lab needs from the operating system: Java for reports; Chromium, Node and PostgreSQL for the tests.
+"""What the lab needs from the operating system: Java for reports; Chromium, Node and PostgreSQL for the
+tests.
 
-Rules: look first; install only from Debian's own packages, only as root; never fail here: the answer is whether it is
-there now, and `HOW_TO_INSTALL` says in words what a person can do. Standard library only.
+Rules: look first; install only from Debian's own packages, only as root; never fail here: the answer is
+whether it is there now, and `HOW_TO_INSTALL` says in words what a person can do. Standard library only.
 """
 
 from __future__ import annotations
@@ -18,15 +19,22 @@ JAVA_LEAST, NODE_LEAST = 17, 18
 """Spark 4 needs Java 17; `node --test` and the module features used need Node 18."""
 
 HOW_TO_INSTALL = {
-    "java": f"Java {JAVA_LEAST} or newer is needed for reports. Debian, Ubuntu: apt-get install openjdk-17-jre-headless. "
+    "java": f"Java {JAVA_LEAST} or newer is needed for reports. Debian, Ubuntu: apt-get install "
+    f"openjdk-17-jre-headless. "
     "Fedora: dnf install java-17-openjdk-headless. macOS: brew install openjdk@17. Then start again.",
     "chromium": "Chromium is needed for the browser tests. Debian: apt-get install chromium.",
-    "postgres": "PostgreSQL's server is needed for the tests that kill it. Debian: apt-get install postgresql.",
-    "node": f"Node {NODE_LEAST} or newer is needed for the tests of the page's modules. Debian: apt-get install nodejs.",
+    "postgres": (
+        "PostgreSQL's server is needed for the tests that kill it. Debian: apt-get install postgresql."
+    ),
+    "node": (
+        f"Node {NODE_LEAST} or newer is needed for the tests of the page's modules. Debian: apt-get "
+        f"install nodejs."
+    ),
 }
 
 _DEBIAN_PACKAGES = {
-    "java": ("openjdk-17-jre-headless", "openjdk-21-jre-headless"),  # the second: releases that no longer carry 17
+    # the second: releases that no longer carry 17
+    "java": ("openjdk-17-jre-headless", "openjdk-21-jre-headless"),
     "chromium": ("chromium",),
     "node": ("nodejs",),
     "postgres": ("postgresql",),

@@ -1,4 +1,7 @@
-"""A lab server for a while: on a free port, with data of its own, gone afterwards. For screenshots and benchmarks."""
+"""A lab server for a while: on a free port, with data of its own, gone afterwards.
+
+For screenshots and benchmarks.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,9 @@ class Site:
     def open_lab(self, **fields: object) -> dict[str, str]:
         """Makes a lab from `scenario="name"` or `yaml="text"`; gives id, token and url."""
         body = json.dumps(fields).encode()
-        request = urllib.request.Request(f"{self.address}/labs/", body, {"Content-Type": "application/json", "Origin": self.address})
+        request = urllib.request.Request(
+            f"{self.address}/labs/", body, {"Content-Type": "application/json", "Origin": self.address}
+        )
         with urllib.request.urlopen(request, timeout=ANSWER_LIMIT_SECONDS) as answer:
             return json.loads(answer.read())
 
@@ -41,14 +46,24 @@ class Site:
 
 
 @contextlib.contextmanager
-def temporary_site(supervisor: Supervisor, command: Callable[[str, int], list[str]] = site_command) -> Iterator[Site]:
-    """Runs the site until the block is left. Call inside the supervisor's own block: leaving that ends the server too."""
+def temporary_site(
+    supervisor: Supervisor, command: Callable[[str, int], list[str]] = site_command
+) -> Iterator[Site]:
+    """Runs the site until the block is left.
+
+    Call inside the supervisor's own block: leaving that ends the server too.
+    """
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="failover-lab-") as data:
         environment = {**os.environ, "FAILOVER_LAB_DATA": data, "ALLOWED_HOSTS": "127.0.0.1"}
         for name in ("DATABASE_URL", "REDIS_URL"):
             environment.pop(name, None)
-        if supervisor.run([str(PYTHON), "manage.py", "migrate", "--noinput", "--verbosity", "0"], environment) != 0:
+        if (
+            supervisor.run(
+                [str(PYTHON), "manage.py", "migrate", "--noinput", "--verbosity", "0"], environment
+            )
+            != 0
+        ):
             raise RuntimeError("the database could not be made; Django's message is above")
         server = supervisor.start(command("127.0.0.1", port), environment)
         wait_until_it_answers(supervisor, server, "127.0.0.1", port)

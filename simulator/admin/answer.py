@@ -1,7 +1,9 @@
-"""One answer: the text of a tool for one cluster and topic, the notes beside it, and which lines say otherwise elsewhere.
+"""One answer: the text of a tool for one cluster and topic, the notes beside it, and which lines say
+otherwise elsewhere.
 
-Rules: what cannot be asked is said in words (AdminError). Work is done in pieces: `ask` yields between them and returns the
-answer. Where no broker answers, pulsar-admin gets no text, and neither does the reader; the notes say why.
+Rules: what cannot be asked is said in words (AdminError). Work is done in pieces: `ask` yields between them
+and returns the answer. Where no broker answers, pulsar-admin gets no text, and neither does the reader; the
+notes say why.
 """
 
 from __future__ import annotations
@@ -31,10 +33,18 @@ class AdminError(Exception):
 
 
 def ask(runtime: Runtime, tool: str, cluster: str, topic_name: str | None = None) -> Iterator[None]:
-    """The answer as a JSON-able object: {tool, cluster, topic, at_us, command, text, notes: [[line, words]], differs: [[line,
-    {cluster: value}]], unavailable}. Lines count from 0. `topic_name` None is the first topic. Raises AdminError."""
+    """The answer as a JSON-able object: {tool, cluster, topic, at_us, command, text, notes: [[line,
+    words]], differs: [[line, {cluster: value}]], unavailable}. Lines count from 0. `topic_name` None is
+    the first topic. Raises AdminError.
+    """
     topic = _topic(runtime, tool, cluster, topic_name)
-    answer = {"tool": tool, "cluster": cluster, "topic": topic.name, "at_us": runtime.now_us, "command": _command(tool, topic)}
+    answer = {
+        "tool": tool,
+        "cluster": cluster,
+        "topic": topic.name,
+        "at_us": runtime.now_us,
+        "command": _command(tool, topic),
+    }
     if not topic.loaded:
         return {**answer, "text": "", "notes": [], "differs": [], "unavailable": _unavailable(topic)}
     counted: dict[int, Tallies] = {}
@@ -58,14 +68,20 @@ def _topic(runtime: Runtime, tool: str, cluster: str, name: str | None) -> Topic
     if tool not in TOOLS:
         raise AdminError(f"There is no tool {tool}.", f"Tools are {', '.join(TOOLS)}.")
     if cluster not in runtime.clusters:
-        raise AdminError(f"There is no cluster {cluster}.", f"Clusters are {', '.join(runtime.cluster_names)}.")
+        raise AdminError(
+            f"There is no cluster {cluster}.", f"Clusters are {', '.join(runtime.cluster_names)}."
+        )
     topics = runtime.clusters[cluster].topics
     if name is None and topics:
         name = next(iter(topics))
     if not topics:
-        raise AdminError(f"No topic exists in {cluster} now.", "Choose another instant or cluster, or create one.")
+        raise AdminError(
+            f"No topic exists in {cluster} now.", "Choose another instant or cluster, or create one."
+        )
     if name not in topics:
-        raise AdminError(f"There is no topic {name} in {cluster}.", f"Topics there are {', '.join(topics) or 'none'}.")
+        raise AdminError(
+            f"There is no topic {name} in {cluster}.", f"Topics there are {', '.join(topics) or 'none'}."
+        )
     return topics[name]
 
 
@@ -73,17 +89,24 @@ def _command(tool: str, topic: Topic) -> str:
     """What an operator would type."""
     if tool == "metrics":
         return f"curl -s http://broker.{topic.cluster.name}:8080/metrics/"
-    return f"pulsar-admin --admin-url http://broker.{topic.cluster.name}:8080 topics {tool} {metrics.full_name(topic)}"
+    return (
+        f"pulsar-admin --admin-url http://broker.{topic.cluster.name}:8080 topics {tool} "
+        f"{metrics.full_name(topic)}"
+    )
 
 
 def _unavailable(topic: Topic) -> str:
     cluster = topic.cluster
     if cluster.up:
         return f"No broker of {cluster.name} serves {topic.name} now, so there is nobody to ask."
-    return f"{cluster.name} is {cluster.state}: no broker answers, and pulsar-admin prints a connection error."
+    return (
+        f"{cluster.name} is {cluster.state}: no broker answers, and pulsar-admin prints a connection error."
+    )
 
 
-def _read(runtime: Runtime, tool: str, topic: Topic, counted: dict[int, Tallies], with_notes: bool) -> Iterator[None]:
+def _read(
+    runtime: Runtime, tool: str, topic: Topic, counted: dict[int, Tallies], with_notes: bool
+) -> Iterator[None]:
     """Lines and notes of one topic in one cluster."""
     stats = TopicStats(topic, (yield from counters(runtime, topic, counted)))
     notes: dict[Path, str] = {}
@@ -108,7 +131,11 @@ def _differences(lines: list[Line], others: dict[str, dict[Path, str]]) -> list[
     for number, line in enumerate(lines):
         if line.value is None:
             continue
-        elsewhere = {name: values[line.path] for name, values in others.items() if values.get(line.path, line.value) != line.value}
+        elsewhere = {
+            name: values[line.path]
+            for name, values in others.items()
+            if values.get(line.path, line.value) != line.value
+        }
         if elsewhere:
             found.append([number, elsewhere])
     return found

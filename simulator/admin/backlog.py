@@ -1,6 +1,8 @@
-"""What a backlog is made of: entries after a cursor's mark-delete that are not individually deleted, by what they hold.
+"""What a backlog is made of: entries after a cursor's mark-delete that are not individually deleted, by
+what they hold.
 
-Rules: counted in the log itself, PIECE_ENTRIES at a time, so a backlog of a million entries yields sixteen times.
+Rules: counted in the log itself, PIECE_ENTRIES at a time, so a backlog of a million entries yields sixteen
+times.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ PIECE_ENTRIES = 65_536
 
 
 class Backlog(NamedTuple):
-    """Entries by content: messages published in this cluster, messages replicated in, markers; and markers among the deleted ones."""
+    """Entries by content: messages published in this cluster, messages replicated in, markers; and markers
+    among the deleted ones.
+    """
 
     local: int = 0
     remote: int = 0
@@ -39,7 +43,9 @@ def made_of(topic: Topic, cursor: Cursor) -> Iterator[None]:
     first, length = max(cursor.mark_delete + 1, topic.log.first_kept), topic.log.length
     while first < length:
         last = min(length, first + PIECE_ENTRIES)
-        found = Backlog(*(one + more for one, more in zip(found, _piece(topic, deleted, first, last), strict=True)))
+        found = Backlog(
+            *(one + more for one, more in zip(found, _piece(topic, deleted, first, last), strict=True))
+        )
         first = last
         yield None
     return found
@@ -61,7 +67,9 @@ def _piece(topic: Topic, deleted: BitMap, first: int, last: int) -> Backlog:
 
 
 def bytes_after(topic: Topic, position: tuple[int, int]) -> int:
-    """A broker's estimate of the bytes after a position: whole ledgers, and in the first one entries at its average size."""
+    """A broker's estimate of the bytes after a position: whole ledgers, and in the first one entries at
+    its average size.
+    """
     ledger_id, entry = position
     total = sum(ledger.size_bytes for ledger in topic.log.ledgers)
     for ledger in topic.log.ledgers:
@@ -69,12 +77,18 @@ def bytes_after(topic: Topic, position: tuple[int, int]) -> int:
             total -= ledger.size_bytes
         elif ledger.id == ledger_id and ledger.entries:
             passed = min(entry + 1, ledger.entries)
-            total -= ledger.size_bytes if passed == ledger.entries else passed * (ledger.size_bytes // ledger.entries)
+            total -= (
+                ledger.size_bytes
+                if passed == ledger.entries
+                else passed * (ledger.size_bytes // ledger.entries)
+            )
     return total
 
 
 def backlog_bytes(topic: Topic, cursor: Cursor, position: tuple[int, int]) -> int:
-    """A subscription's backlogSize: the estimate, less the individually deleted entries at their average size."""
+    """A subscription's backlogSize: the estimate, less the individually deleted entries at their average
+    size.
+    """
     total = bytes_after(topic, position)
     entries = topic.log.length - 1 - max(cursor.mark_delete, topic.log.first_kept - 1)
     if not total or entries <= cursor.deleted_count:

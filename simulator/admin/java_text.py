@@ -1,8 +1,8 @@
 """Numbers and instants as Java prints them, for Pulsar's tools are Java programs.
 
-Rules: a double is printed by `Double.toString` (shortest digits that give the same double; exponents outside 1e-3 to 1e7),
-as Jackson and the Prometheus client do; Pulsar's own metrics writer cuts after three decimals; an instant is ISO-8601 in
-UTC. The lab's clock begins at 1970-01-01T00:00:00Z.
+Rules: a double is printed by `Double.toString` (shortest digits that give the same double; exponents outside
+1e-3 to 1e7), as Jackson and the Prometheus client do; Pulsar's own metrics writer cuts after three decimals;
+an instant is ISO-8601 in UTC. The lab's clock begins at 1970-01-01T00:00:00Z.
 """
 
 from __future__ import annotations
@@ -44,11 +44,15 @@ def three_decimals(numerator: int, denominator: int) -> str:
 
 
 def instant(at_us: int) -> str:
-    """`DateTimeFormatter.ISO_OFFSET_DATE_TIME` in UTC, to the millisecond: trailing noughts are left out, and seconds never."""
+    """`DateTimeFormatter.ISO_OFFSET_DATE_TIME` in UTC, to the millisecond: trailing noughts are left out,
+    and seconds never.
+    """
     days, ms = divmod(at_us // 1000, _MS_PER_DAY)
     year, month, day = _date(days)
     seconds, fraction = divmod(ms, 1000)
-    text = f"{year:04d}-{month:02d}-{day:02d}T{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    text = (
+        f"{year:04d}-{month:02d}-{day:02d}T{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    )
     return f"{text}.{f'{fraction:03d}'.rstrip('0')}Z" if fraction else f"{text}Z"
 
 

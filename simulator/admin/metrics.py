@@ -1,8 +1,10 @@
-"""What a broker's metrics endpoints say about replicated subscriptions and about one topic's replication and subscriptions.
+"""What a broker's metrics endpoints say about replicated subscriptions and about one topic's replication
+and subscriptions.
 
-Rules: names, types and labels are Pulsar's; the broker-wide ones carry no topic, for a broker adds up all its topics. They
-live in the broker's memory: a crash of the cluster begins them anew. OpenTelemetry's instruments are shown as its Prometheus
-exporter prints them, with the SDK's own bucket borders. A cluster is one broker here.
+Rules: names, types and labels are Pulsar's; the broker-wide ones carry no topic, for a broker adds up all its
+topics. They live in the broker's memory: a crash of the cluster begins them anew. OpenTelemetry's instruments
+are shown as its Prometheus exporter prints them, with the SDK's own bucket borders. A cluster is one broker
+here.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ class SnapshotCounts(NamedTuple):
 
     @property
     def gauge(self) -> int:
-        """The pending gauge: what a closed controller leaves behind is never taken off (fact sheet section 13)."""
+        """The pending gauge: what a closed controller leaves behind is never taken off (fact sheet section
+        13).
+        """
         return self.started - len(self.completed_us) - len(self.timed_out_us)
 
 
@@ -50,9 +54,13 @@ def snapshot_counts(tallies: Tallies, cluster: int) -> SnapshotCounts:
     restarts = [place for place, row in enumerate(mine) if row.event == "cluster.restarted"]
     began_us = mine[restarts[-1]].at_us if restarts else 0
     mine = mine[restarts[-1] + 1 :] if restarts else mine
-    started_us = {row.snapshot: row.at_us for row in mine if row.event == "snapshot.requested" and row.round == 1}
+    started_us = {
+        row.snapshot: row.at_us for row in mine if row.event == "snapshot.requested" and row.round == 1
+    }
     completed = tuple(row.duration_us for row in mine if row.event == "snapshot.completed")
-    timed_out = tuple(row.at_us - started_us[row.snapshot] for row in mine if row.event == "snapshot.timed-out")
+    timed_out = tuple(
+        row.at_us - started_us[row.snapshot] for row in mine if row.event == "snapshot.timed-out"
+    )
     return SnapshotCounts(len(started_us), completed, timed_out, _rows(mine, "snapshot.abandoned"), began_us)
 
 
@@ -111,26 +119,49 @@ def _topic_level(out: Exposition, stats: TopicStats) -> None:
     topic, tree = stats.topic, stats.tree()
     labels = {"cluster": topic.cluster.name, "namespace": "public/default", "topic": full_name(topic)}
     of_subscription = (
-        ("back_log", "msgBacklog"), ("back_log_no_delayed", "msgBacklogNoDelayed"), ("delayed", "msgDelayed"), ("in_replay", "msgInReplay"),
-        ("unacked_messages", "unackedMessages"), ("blocked_on_unacked_messages", "blockedSubscriptionOnUnackedMsgs"),
-        ("msg_rate_out", "msgRateOut"), ("msg_rate_redeliver", "msgRateRedeliver"), ("msg_ack_rate", "messageAckRate"),
-    )  # fmt: skip
+        ("back_log", "msgBacklog"),
+        ("back_log_no_delayed", "msgBacklogNoDelayed"),
+        ("delayed", "msgDelayed"),
+        ("in_replay", "msgInReplay"),
+        ("unacked_messages", "unackedMessages"),
+        ("blocked_on_unacked_messages", "blockedSubscriptionOnUnackedMsgs"),
+        ("msg_rate_out", "msgRateOut"),
+        ("msg_rate_redeliver", "msgRateRedeliver"),
+        ("msg_ack_rate", "messageAckRate"),
+    )
     for suffix, field in of_subscription:
         _family(out, f"pulsar_subscription_{suffix}", labels, "subscription", tree["subscriptions"], field)
     of_replicator = (
-        ("rate_in", "msgRateIn"), ("rate_out", "msgRateOut"), ("throughput_in", "msgThroughputIn"), ("throughput_out", "msgThroughputOut"),
-        ("backlog", "replicationBacklog"), ("connected_count", "connected"), ("disconnected_count", "disconnected"),
-        ("rate_expired", "msgRateExpired"), ("delay_in_seconds", "delay"),
-    )  # fmt: skip
+        ("rate_in", "msgRateIn"),
+        ("rate_out", "msgRateOut"),
+        ("throughput_in", "msgThroughputIn"),
+        ("throughput_out", "msgThroughputOut"),
+        ("backlog", "replicationBacklog"),
+        ("connected_count", "connected"),
+        ("disconnected_count", "disconnected"),
+        ("rate_expired", "msgRateExpired"),
+        ("delay_in_seconds", "delay"),
+    )
     remotes = {
-        peer: {**one, "disconnected": not one["connected"], "delay": oldest_pending_us(topic.replicators[peer]) // 1_000_000 + 0.0}
+        peer: {
+            **one,
+            "disconnected": not one["connected"],
+            "delay": oldest_pending_us(topic.replicators[peer]) // 1_000_000 + 0.0,
+        }
         for peer, one in tree["replication"].items()
     }
     for suffix, field in of_replicator:
         _family(out, f"pulsar_replication_{suffix}", labels, "remote_cluster", remotes, field)
 
 
-def _family(out: Exposition, name: str, labels: dict[str, str], label: str, members: dict[str, dict[str, Any]], field: str) -> None:
+def _family(
+    out: Exposition,
+    name: str,
+    labels: dict[str, str],
+    label: str,
+    members: dict[str, dict[str, Any]],
+    field: str,
+) -> None:
     if members:
         out.type(name, "gauge")
     for member, fields in members.items():
@@ -161,7 +192,11 @@ def _open_telemetry(out: Exposition, counts: SnapshotCounts) -> None:
         labels = {**scope, RESULT: result}
         durations_ms = [us // 1000 for us in durations_us]
         for bound in BUCKETS:
-            out.sample(f"{DURATION}_bucket", {**labels, "le": java_text.double(bound)}, str(sum(ms <= bound * 1000 for ms in durations_ms)))
+            out.sample(
+                f"{DURATION}_bucket",
+                {**labels, "le": java_text.double(bound)},
+                str(sum(ms <= bound * 1000 for ms in durations_ms)),
+            )
         out.sample(f"{DURATION}_bucket", {**labels, "le": "+Inf"}, str(len(durations_ms)))
         out.sample(f"{DURATION}_count", labels, str(len(durations_ms)))
         out.sample(f"{DURATION}_sum", labels, java_text.double(sum(durations_ms) / 1000))

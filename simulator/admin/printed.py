@@ -1,7 +1,9 @@
-"""JSON as pulsar-admin prints it (Jackson's default pretty printer), line by line, with the path that each line is about.
+"""JSON as pulsar-admin prints it (Jackson's default pretty printer), line by line, with the path that each
+line is about.
 
-Rules: objects open a line per field, `"name" : value`; a list of objects runs on in one line per bracket pair, `[ {`, `}, {`,
-`} ]`; a list of plain values and anything empty stays in its line. Floats are Java doubles.
+Rules: objects open a line per field, `"name" : value`; a list of objects runs on in one line per bracket
+pair, `[ {`, `}, {`, `} ]`; a list of plain values and anything empty stays in its line. Floats are Java
+doubles.
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ Path = tuple[str | int, ...]
 
 
 class Line(NamedTuple):
-    """One printed line. `path` names the field it shows, `value` its plain value as printed (None for a bracket)."""
+    """One printed line.
+
+    `path` names the field it shows, `value` its plain value as printed (None for a bracket).
+    """
 
     text: str
     path: Path

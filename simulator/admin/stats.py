@@ -1,8 +1,10 @@
-"""`pulsar-admin topics stats` of one topic (or partition) in one cluster: fields, order and form of a Pulsar 4.1 broker.
+"""`pulsar-admin topics stats` of one topic (or partition) in one cluster: fields, order and form of a
+Pulsar 4.1 broker.
 
-Rules: counters begin with the topic's load, as in a broker, and are counted in the trace; what a broker sends is counted as it
-sends. Rates are over the last RATE_WINDOW_US of simulated time (a broker: over its last full minute). What the lab does not
-model has the value of a broker at rest; names of hosts and versions of clients are left out (docs/admin.md lists all).
+Rules: counters begin with the topic's load, as in a broker, and are counted in the trace; what a broker sends
+is counted as it sends. Rates are over the last RATE_WINDOW_US of simulated time (a broker: over its last full
+minute). What the lab does not model has the value of a broker at rest; names of hosts and versions of clients
+are left out (docs/admin.md lists all).
 """
 
 from __future__ import annotations
@@ -38,8 +40,10 @@ class Counters(NamedTuple):
 
 
 def counters(runtime: Runtime, topic: Topic, counted: dict[int, Tallies]) -> Iterator[None]:
-    """Count what the statistics of a topic need; yields between pieces, returns Counters. `counted` keeps, for one answer,
-    what was counted from a row on: topics of all clusters share it."""
+    """Count what the statistics of a topic need; yields between pieces, returns Counters.
+
+    `counted` keeps, for one answer, what was counted from a row on: topics of all clusters share it.
+    """
     trace, now_us = runtime.trace, runtime.now_us
     began = topic.loaded_seq if topic.epoch > 1 else 0  # nothing happened to a topic before its first load
     from_us = max(now_us - RATE_WINDOW_US, topic.loaded_us)
@@ -76,21 +80,33 @@ class TopicStats:
 
     def bytes_rate_in(self, **wanted: int) -> float:
         window = self.counted.window
-        return self._per_second(sum(window.of(event, *self.place, **wanted).size_bytes for event in ("message.stored", *self._marker_events(wanted))))
+        return self._per_second(
+            sum(
+                window.of(event, *self.place, **wanted).size_bytes
+                for event in ("message.stored", *self._marker_events(wanted))
+            )
+        )
 
     def rate_in(self, **wanted: int) -> float:
         return sum(self.rate(event, **wanted) for event in ("message.stored", *self._marker_events(wanted)))
 
     @staticmethod
     def _marker_events(wanted: dict[str, int]) -> tuple[str, ...]:
-        """Markers come in through a replicator's producer, so a broker counts them; those it writes itself it does not."""
+        """Markers come in through a replicator's producer, so a broker counts them; those it writes itself
+        it does not.
+        """
         return () if "producer" in wanted or wanted.get("peer") == NULL else ("marker.stored",)
 
     def bytes_rate_out(self, event: str, **wanted: int) -> float:
-        """Bytes of messages per second; their rows say no size, so it is that of their producer's messages."""
+        """Bytes of messages per second; their rows say no size, so it is that of their producer's
+        messages.
+        """
         window, total = self.counted.window, 0
         for producer in self.runtime.producers.values():
-            total += window.of(event, *self.place, producer=producer.number, **wanted).rows * producer.spec.size_bytes
+            total += (
+                window.of(event, *self.place, producer=producer.number, **wanted).rows
+                * producer.spec.size_bytes
+            )
         return self._per_second(total)
 
     # --- the object
@@ -119,21 +135,47 @@ class TopicStats:
             "backlogQuotaLimitSize": -1,
             "backlogQuotaLimitTime": -1,
             "oldestBacklogMessageAgeSeconds": -1,
-            **dict.fromkeys(("publishRateLimitedTimes", "earliestMsgPublishTimeInBacklogs", "offloadedStorageSize", "lastOffloadLedgerId",
-                             "lastOffloadSuccessTimeStamp", "lastOffloadFailureTimeStamp", "ongoingTxnCount", "abortedTxnCount", "committedTxnCount"), 0),
+            **dict.fromkeys(
+                (
+                    "publishRateLimitedTimes",
+                    "earliestMsgPublishTimeInBacklogs",
+                    "offloadedStorageSize",
+                    "lastOffloadLedgerId",
+                    "lastOffloadSuccessTimeStamp",
+                    "lastOffloadFailureTimeStamp",
+                    "ongoingTxnCount",
+                    "abortedTxnCount",
+                    "committedTxnCount",
+                ),
+                0,
+            ),
             "publishers": [self._publisher(producer) for producer in self._producers()],
             "waitingPublishers": 0,
             "subscriptions": subscriptions,
-            "replication": {peer: self._replication(replicator) for peer, replicator in topic.replicators.items()},
+            "replication": {
+                peer: self._replication(replicator) for peer, replicator in topic.replicators.items()
+            },
             **shadow_replication(topic),
-            "deduplicationStatus": "Enabled" if topic.cluster.setting("brokerDeduplicationEnabled", topic) else "Disabled",
-            "nonContiguousDeletedMessagesRanges": sum(one["nonContiguousDeletedMessagesRanges"] for one in subscriptions.values()),
+            "deduplicationStatus": "Enabled"
+            if topic.cluster.setting("brokerDeduplicationEnabled", topic)
+            else "Disabled",
+            "nonContiguousDeletedMessagesRanges": sum(
+                one["nonContiguousDeletedMessagesRanges"] for one in subscriptions.values()
+            ),
             "nonContiguousDeletedMessagesRangesSerializedSize": 0,
             "delayedMessageIndexSizeInBytes": 0,
-            "compaction": dict.fromkeys(("lastCompactionRemovedEventCount", "lastCompactionSucceedTimestamp", "lastCompactionFailedTimestamp", "lastCompactionDurationTimeInMills"), 0),
+            "compaction": dict.fromkeys(
+                (
+                    "lastCompactionRemovedEventCount",
+                    "lastCompactionSucceedTimestamp",
+                    "lastCompactionFailedTimestamp",
+                    "lastCompactionDurationTimeInMills",
+                ),
+                0,
+            ),
             "topicCreationTimeStamp": 0,
             "lastPublishTimeStamp": max(0, stored.last_us) // 1000,
-        }  # fmt: skip
+        }
 
     def _slowest_backlog_bytes(self) -> int:
         topic = self.topic
@@ -143,7 +185,11 @@ class TopicStats:
 
     def _producers(self) -> list[Producer]:
         """Producers connected here, by name."""
-        mine = [one for one in self.runtime.producers.values() if one.cluster_name == self.topic.cluster.name and one.spec.topic == self.topic.base]
+        mine = [
+            one
+            for one in self.runtime.producers.values()
+            if one.cluster_name == self.topic.cluster.name and one.spec.topic == self.topic.base
+        ]
         return sorted((one for one in mine if one.state in ("running", "paused")), key=lambda one: one.name)
 
     def _publisher(self, producer: Producer) -> dict[str, Any]:
@@ -174,7 +220,8 @@ class TopicStats:
             "msgRateOut": self.rate("message.delivered", subscription=number),
             "msgThroughputOut": self.bytes_rate_out("message.delivered", subscription=number),
             "bytesOutCounter": sent_bytes + sum(session.sent_bytes for session in one.dispatcher.sessions),
-            "msgOutCounter": sent_messages + sum(session.sent_messages for session in one.dispatcher.sessions),
+            "msgOutCounter": sent_messages
+            + sum(session.sent_messages for session in one.dispatcher.sessions),
             "msgRateRedeliver": self.rate(REDELIVERED, subscription=number),
             "messageAckRate": self.rate("message.registered", subscription=number),
             "chunkedMessageRate": 0.0,
@@ -198,21 +245,42 @@ class TopicStats:
             "allowOutOfOrderDelivery": False,
             **({"keySharedMode": "AUTO_SPLIT"} if one.type == "Key_Shared" else {}),
             "consumersAfterMarkDeletePosition": {},
-            **dict.fromkeys(("drainingHashesCount", "drainingHashesClearedTotal", "drainingHashesUnackedMessages"), 0),
+            **dict.fromkeys(
+                ("drainingHashesCount", "drainingHashesClearedTotal", "drainingHashesUnackedMessages"), 0
+            ),
             "nonContiguousDeletedMessagesRanges": ranges_within_ledgers(one.topic, one.cursor),
             "nonContiguousDeletedMessagesRangesSerializedSize": 0,
             "delayedMessageIndexSizeInBytes": 0,
             "subscriptionProperties": {},
-            **dict.fromkeys(("filterProcessedMsgCount", "filterAcceptedMsgCount", "filterRejectedMsgCount", "filterRescheduledMsgCount"), 0),
-            **dict.fromkeys((f"dispatchThrottled{what}EventsBy{whose}Limit" for whose in ("Subscription", "Topic", "Broker") for what in ("Msg", "Bytes")), 0),
+            **dict.fromkeys(
+                (
+                    "filterProcessedMsgCount",
+                    "filterAcceptedMsgCount",
+                    "filterRejectedMsgCount",
+                    "filterRescheduledMsgCount",
+                ),
+                0,
+            ),
+            **dict.fromkeys(
+                (
+                    f"dispatchThrottled{what}EventsBy{whose}Limit"
+                    for whose in ("Subscription", "Topic", "Broker")
+                    for what in ("Msg", "Bytes")
+                ),
+                0,
+            ),
             "durable": True,
             "replicated": one.replicated,
-        }  # fmt: skip
+        }
 
     def _instants(self, one: Subscription) -> dict[str, int]:
         """Timestamps in milliseconds of the lab's clock, 0 for never; no row says when permits came."""
         reasons = (self.runtime.trace.number(reason) for reason in ADVANCED)
-        moves = [self.since("cursor.moved", subscription=one.number, reason=number) for number in reasons if number is not None]
+        moves = [
+            self.since("cursor.moved", subscription=one.number, reason=number)
+            for number in reasons
+            if number is not None
+        ]
         return {
             "lastExpireTimestamp": _ms(self.since("message.expired", subscription=one.number)),
             "lastConsumedFlowTimestamp": 0,
@@ -223,7 +291,10 @@ class TopicStats:
 
     def _consumer(self, one: Subscription, session: Session) -> dict[str, Any]:
         wanted = {"subscription": one.number, "client": session.consumer.number}
-        consumed, acked = self.since("message.delivered", **wanted), self.since("message.registered", **wanted)
+        consumed, acked = (
+            self.since("message.delivered", **wanted),
+            self.since("message.registered", **wanted),
+        )
         individual = one.type in ("Shared", "Key_Shared")
         return {
             "msgRateOut": self.rate("message.delivered", **wanted),
@@ -236,9 +307,13 @@ class TopicStats:
             "consumerName": session.consumer.name,
             "availablePermits": session.permits,
             "unackedMessages": session.unacked if individual else 0,
-            "avgMessagesPerEntry": (session.sent_messages + session.sent_entries // 2) // session.sent_entries if session.sent_entries else 0,
+            "avgMessagesPerEntry": (session.sent_messages + session.sent_entries // 2) // session.sent_entries
+            if session.sent_entries
+            else 0,
             "blockedConsumerOnUnackedMsgs": session.blocked,
-            **dict.fromkeys(("drainingHashesCount", "drainingHashesClearedTotal", "drainingHashesUnackedMessages"), 0),
+            **dict.fromkeys(
+                ("drainingHashesCount", "drainingHashesClearedTotal", "drainingHashesUnackedMessages"), 0
+            ),
             "connectedSince": instant(session.connected_us),
             "lastAckedTimestamp": _ms(acked),
             "lastConsumedTimestamp": _ms(consumed),
@@ -254,7 +329,10 @@ class TopicStats:
         peer = replicator.peer_number
         came, came_markers = self.since("message.stored", peer=peer), self.since("marker.stored", peer=peer)
         window = self.counted.window
-        out = window.of("message.replicated", *self.place, peer=peer).entries + window.of("marker.sent", *self.place, peer=peer).rows
+        out = (
+            window.of("message.replicated", *self.place, peer=peer).entries
+            + window.of("marker.sent", *self.place, peer=peer).rows
+        )
         reverse = self.runtime.clusters[replicator.peer].topics.get(self.topic.name)
         inbound = reverse.replicators.get(self.topic.cluster.name) if reverse is not None else None
         return {
@@ -263,7 +341,9 @@ class TopicStats:
             "msgInCount": came.rows + came_markers.rows,
             "bytesInCount": came.size_bytes + came_markers.size_bytes,
             "msgRateOut": self._per_second(out),
-            "msgThroughputOut": self._per_second(out) * replicator.sent_bytes / replicator.sent_entries if replicator.sent_entries else 0.0,
+            "msgThroughputOut": self._per_second(out) * replicator.sent_bytes / replicator.sent_entries
+            if replicator.sent_entries
+            else 0.0,
             "msgOutCount": replicator.sent_entries,
             "bytesOutCount": replicator.sent_bytes,
             "msgRateExpired": 0.0,
@@ -271,7 +351,11 @@ class TopicStats:
             "replicationBacklog": replicator.cursor_now().backlog(self.topic.log.length),
             "connected": replicator.connected,
             "replicationDelayInSeconds": oldest_pending_us(replicator) // 1_000_000,
-            **({"inboundConnectedSince": instant(inbound.started_us)} if inbound is not None and inbound.connected else {}),
+            **(
+                {"inboundConnectedSince": instant(inbound.started_us)}
+                if inbound is not None and inbound.connected
+                else {}
+            ),
             **({"outboundConnectedSince": instant(replicator.started_us)} if replicator.connected else {}),
         }
 
@@ -281,10 +365,16 @@ def _ms(tally: Tally) -> int:
 
 
 def oldest_pending_us(replicator: Replicator) -> int:
-    """Age of the oldest pending send, on the wire or held back by its schema; 0 without one, and without a producer."""
+    """Age of the oldest pending send, on the wire or held back by its schema; 0 without one, and without a
+    producer.
+    """
     if replicator.wire:
         return replicator.runtime.now_us - replicator.wire[0][1]
-    return replicator.runtime.now_us - replicator.schemas.since_us if replicator.connected and replicator.schemas.waiting else 0
+    return (
+        replicator.runtime.now_us - replicator.schemas.since_us
+        if replicator.connected and replicator.schemas.waiting
+        else 0
+    )
 
 
 def ranges_within_ledgers(topic: Topic, cursor) -> int:
@@ -292,5 +382,7 @@ def ranges_within_ledgers(topic: Topic, cursor) -> int:
     total = cursor.ranges_total
     if not total:
         return 0
-    borders = (ledger.first_index for ledger in topic.log.ledgers if ledger.first_index > cursor.mark_delete + 1)
+    borders = (
+        ledger.first_index for ledger in topic.log.ledgers if ledger.first_index > cursor.mark_delete + 1
+    )
     return total + sum(cursor.deleted_at(border) and cursor.deleted_at(border - 1) for border in borders)

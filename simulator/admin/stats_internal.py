@@ -1,8 +1,9 @@
-"""`pulsar-admin topics stats-internal` of one topic (or partition) in one cluster: its ledgers and its cursors.
+"""`pulsar-admin topics stats-internal` of one topic (or partition) in one cluster: its ledgers and its
+cursors.
 
-Rules: as in a broker, the open ledger is listed with no entries and no bytes, counters begin with the topic's load, and
-messagesConsumedCounter is the entries added less the backlog. Lists are cut at LEDGERS_MAX ledgers and a cursor's ranges at
-RANGES_CHARACTERS_MAX; the notes say so.
+Rules: as in a broker, the open ledger is listed with no entries and no bytes, counters begin with the topic's
+load, and messagesConsumedCounter is the entries added less the backlog. Lists are cut at LEDGERS_MAX ledgers
+and a cursor's ranges at RANGES_CHARACTERS_MAX; the notes say so.
 """
 
 from __future__ import annotations
@@ -34,8 +35,12 @@ def tree(stats: TopicStats) -> dict[str, Any]:
     topic, log = stats.topic, stats.topic.log
     open_ledger = log.current
     cursors = {name: _subscription_cursor(stats, one) for name, one in topic.subscriptions.items()}
-    cursors.update({f"pulsar.repl.{peer}": _replication_cursor(stats, one) for peer, one in topic.replicators.items()})
-    cursors.update({cursor_name(one): _shadow_cursor(topic, one) for one in topic.shadows.replicators.values()})
+    cursors.update(
+        {f"pulsar.repl.{peer}": _replication_cursor(stats, one) for peer, one in topic.replicators.items()}
+    )
+    cursors.update(
+        {cursor_name(one): _shadow_cursor(topic, one) for one in topic.shadows.replicators.values()}
+    )
     ledger, entry = log.last_confirmed
     current_entries = open_ledger.entries if open_ledger else 0
     return {
@@ -74,36 +79,73 @@ def _subscription_cursor(stats: TopicStats, one: Subscription) -> dict[str, Any]
     persisted = stats.since("cursor.persisted", subscription=one.number)
     created = stats.since("subscription.created", subscription=one.number)
     return _cursor(
-        topic, one.cursor, one.border.position(one.cursor.mark_delete), dispatcher.read_index,
-        waits=reads and caught_up, active=bool(dispatcher.sessions), ledger=one.writer.ledger, writes=persisted.rows,
-        switched_us=max(topic.loaded_us, created.last_us), replays=bool(getattr(dispatcher, "replay", ())) and not reads,
+        topic,
+        one.cursor,
+        one.border.position(one.cursor.mark_delete),
+        dispatcher.read_index,
+        waits=reads and caught_up,
+        active=bool(dispatcher.sessions),
+        ledger=one.writer.ledger,
+        writes=persisted.rows,
+        switched_us=max(topic.loaded_us, created.last_us),
+        replays=bool(getattr(dispatcher, "replay", ())) and not reads,
         properties={"pulsar.replicated.subscription": 1} if one.replicated else {},
-    )  # fmt: skip
+    )
 
 
 def _replication_cursor(stats: TopicStats, one: Replicator) -> dict[str, Any]:
     topic, cursor = one.topic, one.cursor_now()
-    read_index = topic.log.length if one.connected and not one.stalled else max(one.read_index, cursor.mark_delete + 1)
+    read_index = (
+        topic.log.length if one.connected and not one.stalled else max(one.read_index, cursor.mark_delete + 1)
+    )
     waits = one.connected and read_index >= topic.log.length
     return _cursor(
-        topic, cursor, one.border.position(cursor.mark_delete), read_index, waits=waits, active=one.connected, ledger=-1, writes=0,
-        switched_us=topic.loaded_us, replays=False, properties={},
-    )  # fmt: skip
+        topic,
+        cursor,
+        one.border.position(cursor.mark_delete),
+        read_index,
+        waits=waits,
+        active=one.connected,
+        ledger=-1,
+        writes=0,
+        switched_us=topic.loaded_us,
+        replays=False,
+        properties={},
+    )
 
 
 def _shadow_cursor(topic: Topic, one: ShadowReplicator) -> dict[str, Any]:
     """Not durable: it has no ledger, and begins anew with each load."""
     waits = one.state == "started" and one.read_index >= topic.log.length
     return _cursor(
-        topic, one.cursor, topic.log.position(one.cursor.mark_delete), one.read_index, waits=waits, active=one.state == "started", ledger=-1, writes=0,
-        switched_us=topic.loaded_us, replays=False, properties={},
-    )  # fmt: skip
+        topic,
+        one.cursor,
+        topic.log.position(one.cursor.mark_delete),
+        one.read_index,
+        waits=waits,
+        active=one.state == "started",
+        ledger=-1,
+        writes=0,
+        switched_us=topic.loaded_us,
+        replays=False,
+        properties={},
+    )
 
 
 def _cursor(
-    topic: Topic, cursor: Cursor, mark_delete: tuple[int, int], read_index: int, *, waits: bool, active: bool, ledger: int,
-    writes: int, switched_us: int, replays: bool, properties: dict[str, int],
-) -> dict[str, Any]:  # fmt: skip
+    topic: Topic,
+    cursor: Cursor,
+    mark_delete: tuple[int, int],
+    read_index: int,
+    *,
+    waits: bool,
+    active: bool,
+    ledger: int,
+    writes: int,
+    switched_us: int,
+    replays: bool,
+    properties: dict[str, int],
+) -> dict[str, Any]:
     added = topic.log.length - topic.loaded_length
     return {
         "markDeletePosition": f"{mark_delete[0]}:{mark_delete[1]}",
@@ -126,7 +168,9 @@ def _cursor(
 
 
 def _read_position(topic: Topic, cursor: Cursor, mark_delete: tuple[int, int], read_index: int) -> str:
-    """The next entry to read; a cursor that was moved to a new ledger's beginning reads its first entry next."""
+    """The next entry to read; a cursor that was moved to a new ledger's beginning reads its first entry
+    next.
+    """
     if read_index < topic.log.length:
         return topic.log.text(read_index)
     ledger, entry = mark_delete if read_index == cursor.mark_delete + 1 else topic.log.last_confirmed

@@ -1,8 +1,9 @@
-"""Counters of a broker, taken from the trace: how many rows of a kind there are between two rows, by whom, and when the last was.
+"""Counters of a broker, taken from the trace: how many rows of a kind there are between two rows, by whom,
+and when the last was.
 
-Rules: sealed blocks never change, so what was counted of one is kept for as long as its trace lives; the rest is counted in
-pieces of PIECE_ROWS. A lab of five million rows costs one pass over its 77 blocks the first time, a few milliseconds each,
-and after that an addition per block.
+Rules: sealed blocks never change, so what was counted of one is kept for as long as its trace lives; the rest
+is counted in pieces of PIECE_ROWS. A lab of five million rows costs one pass over its 77 blocks the first
+time, a few milliseconds each, and after that an addition per block.
 """
 
 from __future__ import annotations
@@ -23,11 +24,28 @@ PIECE_ROWS = 4_096
 """Rows of an unsealed block that are counted in one go: some 5 ms."""
 
 EVENTS = (
-    "message.stored", "message.replicated", "message.delivered", "message.registered", "message.expired",
-    "marker.written", "marker.sent", "marker.stored", "cursor.moved", "cursor.persisted",
-    "subscription.created", "replicator.started", "update.written", "update.applied",
-)  # fmt: skip
-SNAPSHOT_EVENTS = ("snapshot.requested", "snapshot.completed", "snapshot.timed-out", "snapshot.abandoned", "cluster.restarted")
+    "message.stored",
+    "message.replicated",
+    "message.delivered",
+    "message.registered",
+    "message.expired",
+    "marker.written",
+    "marker.sent",
+    "marker.stored",
+    "cursor.moved",
+    "cursor.persisted",
+    "subscription.created",
+    "replicator.started",
+    "update.written",
+    "update.applied",
+)
+SNAPSHOT_EVENTS = (
+    "snapshot.requested",
+    "snapshot.completed",
+    "snapshot.timed-out",
+    "snapshot.abandoned",
+    "cluster.restarted",
+)
 REDELIVERED = "message.redelivered"
 """Counted beside `message.delivered`: those of them that the broker had sent before."""
 
@@ -40,7 +58,9 @@ _SPAN_MAX = 1 << 62
 
 
 class Tally(NamedTuple):
-    """Rows, whole entries among them, bytes of the rows that say a size, and the instant of the last (-1: none)."""
+    """Rows, whole entries among them, bytes of the rows that say a size, and the instant of the last (-1:
+    none).
+    """
 
     rows: int = 0
     entries: int = 0
@@ -68,7 +88,8 @@ class Tallies:
     def __init__(self) -> None:
         self.counts: dict[tuple[int, int, int], dict[tuple[int, ...], Tally]] = {}
         self.snapshots: list[SnapshotRow] = []
-        self._groups: dict[tuple[Any, ...], dict[tuple[int, ...], Tally]] = {}  # sums by what was asked for, made when first asked
+        # sums by what was asked for, made when first asked
+        self._groups: dict[tuple[Any, ...], dict[tuple[int, ...], Tally]] = {}
 
     def add(self, other: Tallies) -> None:
         """Take in what was counted of a later piece."""
@@ -80,7 +101,9 @@ class Tallies:
         self._groups.clear()
 
     def of(self, event: str, cluster: int, topic: int, **wanted: int) -> Tally:
-        """The sum over rows of an event at a topic; `peer`, `subscription`, `client`, `producer`, `reason` narrow it (names' numbers)."""
+        """The sum over rows of an event at a topic; `peer`, `subscription`, `client`, `producer`, `reason`
+        narrow it (names' numbers).
+        """
         place, names = (_CODES[event], cluster, topic), tuple(wanted)
         groups = self._groups.get((place, names))
         if groups is None:
@@ -97,7 +120,12 @@ class Tallies:
 
 
 def _sum(one: Tally, other: Tally) -> Tally:
-    return Tally(one.rows + other.rows, one.entries + other.entries, one.size_bytes + other.size_bytes, max(one.last_us, other.last_us))
+    return Tally(
+        one.rows + other.rows,
+        one.entries + other.entries,
+        one.size_bytes + other.size_bytes,
+        max(one.last_us, other.last_us),
+    )
 
 
 _KEPT: WeakKeyDictionary[Trace, dict[int, Tallies]] = WeakKeyDictionary()
@@ -140,11 +168,20 @@ def count_piece(trace: Trace, first: int, last: int) -> Tallies:
 
 def _snapshot_row(row: dict[str, Any], trace: Trace) -> SnapshotRow:
     cluster = trace.number(row["cluster"])
-    return SnapshotRow(row["type"], NULL if cluster is None else cluster, row["at_us"], row.get("snapshot", 0), row.get("count", 0), row.get("duration_us", 0))
+    return SnapshotRow(
+        row["type"],
+        NULL if cluster is None else cluster,
+        row["at_us"],
+        row.get("snapshot", 0),
+        row.get("count", 0),
+        row.get("duration_us", 0),
+    )
 
 
 def _group_numbers(columns: list[np.ndarray]) -> np.ndarray:
-    """Rows that agree in all columns share a number, from 0: the columns as digits of one number, made dense."""
+    """Rows that agree in all columns share a number, from 0: the columns as digits of one number, made
+    dense.
+    """
     group, span = np.zeros(len(columns[0]), dtype=np.int64), 1
     for values in columns:
         digits = np.where(values == NULL, 0, values + 1)
@@ -173,5 +210,7 @@ def _put_groups(result: Tallies, columns: dict[str, np.ndarray]) -> None:
     counts = np.bincount(group, minlength=count)
     keys = [columns[name][lasts].tolist() for name in _KEY_COLUMNS]
     ends = columns["at_us"][lasts].tolist()
-    for key, number, whole, size, last_us in zip(zip(*keys, strict=True), counts.tolist(), entries.tolist(), totals.tolist(), ends, strict=True):
+    for key, number, whole, size, last_us in zip(
+        zip(*keys, strict=True), counts.tolist(), entries.tolist(), totals.tolist(), ends, strict=True
+    ):
         result.counts.setdefault(key[:3], {})[key[3:]] = Tally(number, whole, size, last_us)

@@ -1,7 +1,9 @@
-"""What each cluster's admin service has at a row: topics and their shapes, namespaces with their policies, settings, replication lists, who is up.
+"""What each cluster's admin service has at a row: topics and their shapes, namespaces with their policies,
+settings, replication lists, who is up.
 
-Everything is told by rows: the scenario's beginning, `topic.*`, `namespace.created`, `resource.*` of migrations, `policy.changed`, `setting.changed`, clusters and
-links. Where rows do not tell it, nothing is claimed: two commands change a topic's lists of all clusters at once.
+Everything is told by rows: the scenario's beginning, `topic.*`, `namespace.created`, `resource.*` of
+migrations, `policy.changed`, `setting.changed`, clusters and links. Where rows do not tell it, nothing is
+claimed: two commands change a topic's lists of all clusters at once.
 """
 
 from __future__ import annotations
@@ -21,11 +23,38 @@ from simulator.scenarios.settings import OPTIONS, SETTINGS
 from simulator.trace.registry import CODE, NULL
 
 FOLLOWED = (
-    "topic.created", "topic.partitions-changed", "topic.deleted", "topic.loaded", "namespace.created", "resource.created", "resource.deleted", "policy.changed", "setting.changed", "command.applied",
-    "cluster.crashed", "cluster.lost", "cluster.restarted", "link.cut", "link.healed",
-)  # fmt: skip
+    "topic.created",
+    "topic.partitions-changed",
+    "topic.deleted",
+    "topic.loaded",
+    "namespace.created",
+    "resource.created",
+    "resource.deleted",
+    "policy.changed",
+    "setting.changed",
+    "command.applied",
+    "cluster.crashed",
+    "cluster.lost",
+    "cluster.restarted",
+    "link.cut",
+    "link.healed",
+)
 _NAMES = {code: name for name, code in CODE.items()}
-_READ = ("at_us", "type", "cluster", "peer", "topic", "subscription", "client", "producer", "count", "sequence_id", "batch_index", "reason", "detail")
+_READ = (
+    "at_us",
+    "type",
+    "cluster",
+    "peer",
+    "topic",
+    "subscription",
+    "client",
+    "producer",
+    "count",
+    "sequence_id",
+    "batch_index",
+    "reason",
+    "detail",
+)
 _CREATES_REMOTELY = "createTopicToRemoteClusterForReplication"
 _OTHER_LISTS = ("replication.remove-cluster", "replication.add-cluster")
 
@@ -58,11 +87,15 @@ class Row:
 
 
 class Administration:
-    """A shape is a number of partitions, 0 for a plain topic, None where there is none; policies stand under Pulsar's names."""
+    """A shape is a number of partitions, 0 for a plain topic, None where there is none; policies stand
+    under Pulsar's names.
+    """
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self.rule = scenario.options.get("replicationTopicCreation", OPTIONS["replicationTopicCreation"].default)
+        self.rule = scenario.options.get(
+            "replicationTopicCreation", OPTIONS["replicationTopicCreation"].default
+        )
         self.policies = _policies(scenario)
         self.lists = _declared_lists(scenario)
         self.lists_unknown: dict[str, None] = {}
@@ -70,16 +103,36 @@ class Administration:
         self.down: dict[str, None] = {}
         self.cut: dict[tuple[str, str], None] = {}
         self.shapes = declared_shapes(scenario)
-        self.had: dict[Place, tuple[int, ...]] = {place: (count,) for place, count in self.shapes.items()}  # every shape that it ever had
-        self.logs: dict[Place, None] = {(cluster, log): None for (cluster, base), count in self.shapes.items() for log in logs_of(base, count)}
-        self.creates_remotely = {cluster: self.setting(cluster, _CREATES_REMOTELY) for cluster in scenario.clusters}
-        self.created_remotely = dict(self.creates_remotely)  # whether it ever did: an order may be on its way while the cluster restarts
+        # every shape that it ever had
+        self.had: dict[Place, tuple[int, ...]] = {place: (count,) for place, count in self.shapes.items()}
+        self.logs: dict[Place, None] = {
+            (cluster, log): None
+            for (cluster, base), count in self.shapes.items()
+            for log in logs_of(base, count)
+        }
+        self.creates_remotely = {
+            cluster: self.setting(cluster, _CREATES_REMOTELY) for cluster in scenario.clusters
+        }
+        # whether it ever did: an order may be on its way while the cluster restarts
+        self.created_remotely = dict(self.creates_remotely)
 
     def copy(self) -> Administration:
         """Independent, of the same rows."""
         copy = object.__new__(Administration)
         copy.scenario, copy.rule = self.scenario, self.rule
-        for name in ("policies", "lists", "lists_unknown", "settings", "down", "cut", "shapes", "had", "logs", "creates_remotely", "created_remotely"):
+        for name in (
+            "policies",
+            "lists",
+            "lists_unknown",
+            "settings",
+            "down",
+            "cut",
+            "shapes",
+            "had",
+            "logs",
+            "creates_remotely",
+            "created_remotely",
+        ):
             setattr(copy, name, dict(getattr(self, name)))
         return copy
 
@@ -110,22 +163,38 @@ class Administration:
         return () if policies is None else policies["replicationClusters"] or (cluster,)
 
     def list_in_force(self, cluster: str, base: str) -> tuple[str, ...]:
-        """A topic's replication list in a cluster: its own, one that came as a global policy, or its namespace's."""
+        """A topic's replication list in a cluster: its own, one that came as a global policy, or its
+        namespace's.
+        """
         for scope in ("local", "global"):
             if (cluster, base, scope) in self.lists:
                 return self.lists[cluster, base, scope]
         return self.namespace_list(cluster, self.scenario.topics[base].namespace)
 
     def kept_out(self, cluster: str, base: str) -> bool:
-        """Whether the topic may not live there: neither on the list in force nor among the allowed clusters."""
+        """Whether the topic may not live there: neither on the list in force nor among the allowed
+        clusters.
+        """
         listed = self.list_in_force(cluster, base)
-        allowed = self.policies.get((cluster, self.scenario.topics[base].namespace), {}).get("allowedClusters") or ()
-        return base not in self.lists_unknown and bool(listed) and cluster not in listed and cluster not in allowed
+        allowed = (
+            self.policies.get((cluster, self.scenario.topics[base].namespace), {}).get("allowedClusters")
+            or ()
+        )
+        return (
+            base not in self.lists_unknown
+            and bool(listed)
+            and cluster not in listed
+            and cluster not in allowed
+        )
 
     def remotes(self, cluster: str, base: str) -> list[str]:
         """Clusters to which it replicates from there, sorted; a list of one replicates nothing."""
         listed = self.list_in_force(cluster, base)
-        return sorted(name for name in listed if name != cluster) if len(listed) > 1 and not self.kept_out(cluster, base) else []
+        return (
+            sorted(name for name in listed if name != cluster)
+            if len(listed) > 1 and not self.kept_out(cluster, base)
+            else []
+        )
 
     def answers(self, cluster: str, remote: str) -> bool:
         """Whether a cluster gets an answer from another."""
@@ -145,7 +214,9 @@ class Administration:
         elif kind == "policy.changed":
             self._follow_policy(row)
         elif kind == "setting.changed":
-            self.settings[cluster, row.reason] = _value(row.detail.lower() if row.detail in ("True", "False") else row.detail)
+            self.settings[cluster, row.reason] = _value(
+                row.detail.lower() if row.detail in ("True", "False") else row.detail
+            )
         elif kind == "command.applied" and row.reason in _OTHER_LISTS:
             self.lists_unknown[row.arguments()["topic"]] = None
         elif kind in ("cluster.crashed", "cluster.lost"):
@@ -167,21 +238,29 @@ class Administration:
             self.shapes.pop(place, None)
             for log in [log for at, log in self.logs if at == row.cluster and self.base(log) == row.topic]:
                 del self.logs[row.cluster, log]
-        elif self.base(row.topic) == row.topic:  # a log that is only named like a partition gives its topic no shape
+        # a log that is only named like a partition gives its topic no shape
+        elif self.base(row.topic) == row.topic:
             self.shapes[place] = row.count
             if row.count not in self.had.get(place, ()):
                 self.had[place] = (*self.had.get(place, ()), row.count)
 
     def _follow_migration(self, row: Row) -> None:
-        if row.reason == "namespace" and row.kind == "resource.created":  # as it is there, but for the list, which speaks of those around it
-            self.policies[row.cluster, row.detail] = {**self.policies[row.peer, row.detail], "replicationClusters": None}
+        # as it is there, but for the list, which speaks of those around it
+        if row.reason == "namespace" and row.kind == "resource.created":
+            self.policies[row.cluster, row.detail] = {
+                **self.policies[row.peer, row.detail],
+                "replicationClusters": None,
+            }
         elif row.reason == "namespace":
             self.policies.pop((row.cluster, row.detail), None)
 
     def _follow_policy(self, row: Row) -> None:
         whose, _, value = row.detail.partition(": ")
         if row.topic is None:
-            self.policies[row.cluster, whose] = {**self.policies.get((row.cluster, whose), {}), row.reason: _value(value)}
+            self.policies[row.cluster, whose] = {
+                **self.policies.get((row.cluster, whose), {}),
+                row.reason: _value(value),
+            }
         elif _value(value) is None:
             self.lists.pop((row.cluster, row.topic, whose), None)
         else:
@@ -189,7 +268,9 @@ class Administration:
 
 
 class Administered(Check):
-    """A check that judges control rows by what the admin services have just before; subclasses say `reads`, further rows, and `judge`."""
+    """A check that judges control rows by what the admin services have just before; subclasses say
+    `reads`, further rows, and `judge`.
+    """
 
     reads: tuple[str, ...] = ()
 
@@ -209,7 +290,9 @@ class Administered(Check):
     def rows(self, stretch: Stretch) -> Iterator[Row]:
         """The rows that it reads, in order."""
         found = stretch.of(*FOLLOWED, *self.reads)
-        for seq, at_us, kind, *names, count, sequence_id, batch_index, reason, detail in found.records(*_READ) if len(found) else ():
+        for seq, at_us, kind, *names, count, sequence_id, batch_index, reason, detail in (
+            found.records(*_READ) if len(found) else ()
+        ):
             words = [None if number == NULL else stretch.name(number) for number in (*names, reason, detail)]
             yield Row(seq, at_us, _NAMES[kind], *words[:6], count, sequence_id, batch_index, *words[6:])
 
@@ -233,12 +316,16 @@ def declared_shapes(scenario: Scenario) -> dict[Place, int]:
     found = {}
     for base, topic in scenario.topics.items():
         source = scenario.topics.get(topic.shadow_of, topic)
-        found |= {(cluster, base): source.shapes.get(cluster, count) for cluster, count in topic.shapes.items()}
+        found |= {
+            (cluster, base): source.shapes.get(cluster, count) for cluster, count in topic.shapes.items()
+        }
     return found
 
 
 def _policies(scenario: Scenario) -> dict[tuple[str, str], dict[str, Any]]:
-    """By (cluster, namespace) what the scenario says; a namespace that it does not declare exists everywhere, a mapped tenant's where it has topics."""
+    """By (cluster, namespace) what the scenario says; a namespace that it does not declare exists
+    everywhere, a mapped tenant's where it has topics.
+    """
     homes = {(cluster, topic.namespace) for topic in scenario.topics.values() for cluster in topic.clusters}
     found = {}
     for name in sorted({topic.namespace for topic in scenario.topics.values()} | set(scenario.namespaces)):
@@ -261,9 +348,16 @@ def _declared_lists(scenario: Scenario) -> dict[tuple[str, str, str], tuple[str,
     for base, topic in scenario.topics.items():
         if topic.namespace in scenario.namespaces and topic.replication is None:
             continue
-        pairs = [(one, other) for one in topic.clusters for other in topic.clusters if one != other] if topic.replication is None else topic.replication
+        pairs = (
+            [(one, other) for one in topic.clusters for other in topic.clusters if one != other]
+            if topic.replication is None
+            else topic.replication
+        )
         for cluster in dict.fromkeys([*topic.clusters, *(name for pair in pairs for name in pair)]):
-            found[cluster, base, "local"] = (cluster, *sorted(target for source, target in pairs if source == cluster))
+            found[cluster, base, "local"] = (
+                cluster,
+                *sorted(target for source, target in pairs if source == cluster),
+            )
     return found
 
 

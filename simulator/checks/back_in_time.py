@@ -1,8 +1,11 @@
-"""How long a consumer waits that lost its broker: 100 ms, doubled with each try up to 60 s, for ever (Pulsar's client, `Backoff`).
+"""How long a consumer waits that lost its broker: 100 ms, doubled with each try up to 60 s, for ever
+(Pulsar's client, `Backoff`).
 
-No row says that it tries; but when it lost its broker is one, and so is when it is back, which can only be at a try. A consumer waits once for all partitions
-that it has lost. Judged are those that name their cluster, were connected to everything before, and may connect whenever the broker serves the topic: not
-Exclusive ones, nor those with a schema or a role, nor where connecting takes its time or topics come and go by policies. Who is started, stopped or sent on begins anew.
+No row says that it tries; but when it lost its broker is one, and so is when it is back, which can only be at
+a try. A consumer waits once for all partitions that it has lost. Judged are those that name their cluster,
+were connected to everything before, and may connect whenever the broker serves the topic: not Exclusive ones,
+nor those with a schema or a role, nor where connecting takes its time or topics come and go by policies. Who
+is started, stopped or sent on begins anew.
 """
 
 from __future__ import annotations
@@ -19,7 +22,15 @@ from simulator.scenarios.model import Scenario
 from simulator.trace.registry import CODE
 
 FIRST_US, MOST_US = 100_000, 60_000_000
-_READ = ("consumer.connected", "consumer.disconnected", "client.changed", "client.redirected", "topic.loaded", "topic.unloaded", "topic.partitions-changed")
+_READ = (
+    "consumer.connected",
+    "consumer.disconnected",
+    "client.changed",
+    "client.redirected",
+    "topic.loaded",
+    "topic.unloaded",
+    "topic.partitions-changed",
+)
 _CAME, _LEFT, _CHANGED, _SENT_ON, _LOADED, _UNLOADED, _GROWN = (CODE[name] for name in _READ)
 NEVER_US = 1 << 62
 _BY_BROKER = ("unload", "crash")
@@ -36,22 +47,32 @@ class _Wait(NamedTuple):
     tries: int
 
     def after(self) -> _Wait:
-        return self._replace(next_us=self.next_us + min(FIRST_US << min(self.tries + 1, 20), MOST_US), tries=self.tries + 1)
+        return self._replace(
+            next_us=self.next_us + min(FIRST_US << min(self.tries + 1, 20), MOST_US), tries=self.tries + 1
+        )
 
 
 class BackInTime(Check):
     """Keeps what each consumer is connected to, what it has lost, and which topics brokers serve."""
 
-    claim = "A consumer that lost its broker tries to connect again after 100 ms, doubled with each try up to 60 s, for ever, and is back at the first try at which the broker serves its topic."
+    claim = (
+        "A consumer that lost its broker tries to connect again after 100 ms, doubled with each try up to "
+        "60 s, for ever, and is back at the first try at which the broker serves its topic."
+    )
 
     def begin(self, scenario: Scenario) -> None:
-        comes_and_goes = bool(scenario.namespaces or scenario.tenants) or any(topic.exists is not None for topic in scenario.topics.values())
+        comes_and_goes = bool(scenario.namespaces or scenario.tenants) or any(
+            topic.exists is not None for topic in scenario.topics.values()
+        )
         slow = any(broker.connect_us for broker in scenario.brokers.values())
         judged = () if comes_and_goes or slow else scenario.consumers.items()
         self.judged = {
-            name: max(1, scenario.topics[scenario.subscriptions[spec.subscription].topic].partitions or 0) for name, spec in judged
-            if scenario.subscriptions[spec.subscription].type != "Exclusive" and spec.schema is None and spec.role is None
-        }  # fmt: skip
+            name: max(1, scenario.topics[scenario.subscriptions[spec.subscription].topic].partitions or 0)
+            for name, spec in judged
+            if scenario.subscriptions[spec.subscription].type != "Exclusive"
+            and spec.schema is None
+            and spec.role is None
+        }
         self.connected: dict[int, tuple[Place, ...]] = {}
         self.waits: dict[int, _Wait] = {}
         self.served: dict[Place, int] = {}  # since when
@@ -65,7 +86,9 @@ class BackInTime(Check):
         """Consumers that came back between their tries, or did not come at one."""
         if not self.judged:
             return
-        for seq, kind, at_us, cluster, topic, client, reason in stretch.of(*_READ).records("type", "at_us", "cluster", "topic", "client", "reason"):
+        for seq, kind, at_us, cluster, topic, client, reason in stretch.of(*_READ).records(
+            "type", "at_us", "cluster", "topic", "client", "reason"
+        ):
             yield from self._overdue(stretch, at_us)
             place = cluster, topic
             if kind == _LOADED:
@@ -73,16 +96,26 @@ class BackInTime(Check):
             elif kind == _UNLOADED:
                 self.served.pop(place, None)
             elif kind == _GROWN:
-                self.judged, self.waits, self.next_due_us = {}, {}, NEVER_US  # who comes late to a new partition waits for that
+                # who comes late to a new partition waits for that
+                self.judged, self.waits, self.next_due_us = {}, {}, NEVER_US
                 return
             elif stretch.name(client) in self.judged:
-                yield from ((seq, why) for why in self._take(stretch, kind, at_us, place, client, stretch.name(reason) in _BY_BROKER))
+                yield from (
+                    (seq, why)
+                    for why in self._take(
+                        stretch, kind, at_us, place, client, stretch.name(reason) in _BY_BROKER
+                    )
+                )
         yield from self._overdue(stretch, stretch.at_us(stretch.last - 1))
 
-    def _take(self, stretch: Stretch, kind: int, at_us: int, place: Place, client: int, by_broker: bool) -> Iterator[str]:
+    def _take(
+        self, stretch: Stretch, kind: int, at_us: int, place: Place, client: int, by_broker: bool
+    ) -> Iterator[str]:
         wait, connected = self.waits.get(client), self.connected.get(client, ())
         if kind == _LEFT:
-            whole = len(connected) == self.judged[stretch.name(client)] and all(one[0] == place[0] for one in connected)
+            whole = len(connected) == self.judged[stretch.name(client)] and all(
+                one[0] == place[0] for one in connected
+            )
             self.connected[client] = tuple(one for one in connected if one != place)
             if not by_broker:
                 self.waits.pop(client, None)
@@ -99,7 +132,10 @@ class BackInTime(Check):
 
     def _back(self, stretch: Stretch, at_us: int, place: Place, client: int, wait: _Wait) -> Iterator[str]:
         if at_us != wait.next_us:
-            yield f"{stretch.name(client)} was back on {stretch.name(place[1])} at {at_us / 1e6:g} s, and was to try at {wait.next_us / 1e6:g} s"
+            yield (
+                f"{stretch.name(client)} was back on {stretch.name(place[1])} at {at_us / 1e6:g} s, and "
+                f"was to try at {wait.next_us / 1e6:g} s"
+            )
             del self.waits[client]
             return
         lost = tuple(one for one in wait.lost if one != place)
@@ -120,8 +156,16 @@ class BackInTime(Check):
             while wait.next_us < now_us:
                 missed = [place for place in wait.lost if self.served.get(place, NEVER_US) < wait.next_us]
                 if missed:
-                    seq = stretch.first + int(np.searchsorted(stretch.values("at_us"), wait.next_us, side="right"))
-                    yield seq, f"{stretch.name(client)} was to be back on {stretch.name(missed[0][1])} at {wait.next_us / 1e6:g} s, and was not"
+                    seq = stretch.first + int(
+                        np.searchsorted(stretch.values("at_us"), wait.next_us, side="right")
+                    )
+                    yield (
+                        seq,
+                        (
+                            f"{stretch.name(client)} was to be back on {stretch.name(missed[0][1])} at "
+                            f"{wait.next_us / 1e6:g} s, and was not"
+                        ),
+                    )
                     del self.waits[client]
                     break
                 wait = wait.after()

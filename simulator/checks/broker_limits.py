@@ -1,7 +1,8 @@
-"""A broker with limits keeps them: one dispatch at a time, none faster than its service time, never more bytes than its bandwidth.
+"""A broker with limits keeps them: one dispatch at a time, none faster than its service time, never more
+bytes than its bandwidth.
 
-Each `message.dispatched` row says how long its broker was busy with the entry until then, and with how many bytes; which
-broker that was, `topic.assigned` said last. The limits are the scenario's.
+Each `message.dispatched` row says how long its broker was busy with the entry until then, and with how many
+bytes; which broker that was, `topic.assigned` said last. The limits are the scenario's.
 """
 
 from __future__ import annotations
@@ -21,15 +22,22 @@ _SECOND_US = 1_000_000
 class BrokerLimits(Check):
     """Keeps which broker serves each topic, and until when each was busy."""
 
-    claim = "A broker serves one dispatch at a time, each for at least its service time, and sends no more than its bandwidth."
+    claim = (
+        "A broker serves one dispatch at a time, each for at least its service time, and sends no more "
+        "than its bandwidth."
+    )
 
     def begin(self, scenario: Scenario) -> None:
         self.brokers: dict[str, BrokerSpec] = dict(scenario.brokers)
         self.serves: dict[tuple[int, int], int] = {}  # (cluster, topic) -> broker
         self.busy_until_us: dict[int, int] = {}
 
-    def copy_into(self, copy: "BrokerLimits") -> None:
-        copy.brokers, copy.serves, copy.busy_until_us = self.brokers, dict(self.serves), dict(self.busy_until_us)
+    def copy_into(self, copy: BrokerLimits) -> None:
+        copy.brokers, copy.serves, copy.busy_until_us = (
+            self.brokers,
+            dict(self.serves),
+            dict(self.busy_until_us),
+        )
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Dispatches that overlap, that were too fast, or that no broker could have made."""
@@ -42,9 +50,13 @@ class BrokerLimits(Check):
         for broker in np.unique(served_by).tolist():
             rows = dispatched.take(served_by == broker)
             if broker < 0:
-                broken += first_broken(rows.seqs, lambda n: "was dispatched from a topic that no broker serves")
+                broken += first_broken(
+                    rows.seqs, lambda n: "was dispatched from a topic that no broker serves"
+                )
             else:
-                broken += self._one_broker(stretch, broker, rows.take((rows["duration_us"] > 0) | (rows["batch_index"] <= 0)))
+                broken += self._one_broker(
+                    stretch, broker, rows.take((rows["duration_us"] > 0) | (rows["batch_index"] <= 0))
+                )
         return broken
 
     def _served_by(self, dispatched: Rows, assigned: Rows) -> np.ndarray:
@@ -67,12 +79,26 @@ class BrokerLimits(Check):
         before = np.concatenate(([self.busy_until_us.get(broker, 0)], ends))
         self.busy_until_us[broker] = int(before.max())
         early = np.flatnonzero(ends - spans < np.maximum.accumulate(before)[:-1])
-        broken = first_broken(rows.seqs[early], lambda n: f"{spec.name} began a dispatch {_late(before, ends, spans, early[n])} us before it had finished the one before")
+        broken = first_broken(
+            rows.seqs[early],
+            lambda n: (
+                f"{spec.name} began a dispatch {_late(before, ends, spans, early[n])} us before it had "
+                f"finished the one before"
+            ),
+        )
         short = np.flatnonzero(spans < spec.dispatch_us)
-        broken += first_broken(rows.seqs[short], lambda n: f"{spec.name} spent {int(spans[short[n]])} us on a dispatch that takes {spec.dispatch_us}")
+        broken += first_broken(
+            rows.seqs[short],
+            lambda n: (
+                f"{spec.name} spent {int(spans[short[n]])} us on a dispatch that takes {spec.dispatch_us}"
+            ),
+        )
         if spec.bandwidth_bytes_per_s is not None:
             fast = np.flatnonzero(sizes * _SECOND_US > spec.bandwidth_bytes_per_s * spans)
-            broken += first_broken(rows.seqs[fast], lambda n: f"{spec.name} sent {int(sizes[fast[n]])} bytes in {int(spans[fast[n]])} us")
+            broken += first_broken(
+                rows.seqs[fast],
+                lambda n: f"{spec.name} sent {int(sizes[fast[n]])} bytes in {int(spans[fast[n]])} us",
+            )
         return broken
 
 

@@ -25,13 +25,18 @@ WITHIN = (
 
 
 def causes_that_do_not_add_up(failovers: Sequence[dict[str, Any]]) -> Iterator[tuple[int, str]]:
-    """(instant, reason) of each counted failover whose figures contradict each other; absent figures are not judged."""
+    """(instant, reason) of each counted failover whose figures contradict each other; absent figures are
+    not judged.
+    """
     for number, failover in enumerate(failovers):
         words = f"failover {number} ({failover['subscription']}, {failover['from']} -> {failover['to']})"
         for parts, whole in PARTS:
             if parts in failover and sum(failover[parts].values()) != failover[whole]:
                 named = ", ".join(f"{cause} {count}" for cause, count in failover[parts].items() if count)
-                yield failover["at_us"], f"{words} has {failover[whole]} {whole}, but {parts} holds {named or 'none'}"
+                yield (
+                    failover["at_us"],
+                    f"{words} has {failover[whole]} {whole}, but {parts} holds {named or 'none'}",
+                )
         for part, whole in WITHIN:
             if part in failover and not 0 <= failover[part] <= failover[whole]:
                 yield failover["at_us"], f"{words} has {failover[whole]} {whole}, but {failover[part]} {part}"

@@ -1,8 +1,9 @@
 """What a check is: a claim, and how it reads one stretch of the trace.
 
-Rules: a check keeps what it needs of the rows so far in itself, reads each stretch once, reports in any order, and its
-answer does not depend on how the trace was cut into stretches. It reads rows and the shared logs, never a protocol's
-code. `copy` makes an independent check at the same place; its cost must not grow with the length of the run.
+Rules: a check keeps what it needs of the rows so far in itself, reads each stretch once, reports in any
+order, and its answer does not depend on how the trace was cut into stretches. It reads rows and the shared
+logs, never a protocol's code. `copy` makes an independent check at the same place; its cost must not grow
+with the length of the run.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ class Check:
         """(seq, reason) of each break of the claim in the stretch; `known` already holds its rows."""
         raise TypeError(f"{type(self).__name__} does not say how it reads the trace")
 
-    def copy_into(self, copy: "Check") -> None:
+    def copy_into(self, copy: Check) -> None:
         """Give `copy` an independent copy of what `begin` made."""
 
-    def copy(self) -> "Check":
+    def copy(self) -> Check:
         """An independent check at the same place in the trace."""
         copy = object.__new__(type(self))
         copy.reported = self.reported
@@ -45,12 +46,16 @@ class Check:
         return copy
 
     def violations(self, stretch: Stretch, known: Knowledge) -> list[Violation]:
-        """The breaks in the stretch as violations in order of seq, up to the bound for one claim over the run."""
+        """The breaks in the stretch as violations in order of seq, up to the bound for one claim over the
+        run.
+        """
         broken = sorted(self.read(stretch, known))[: REPORTED_PER_CLAIM - self.reported]
         self.reported += len(broken)
         return [Violation(self.claim, seq, stretch.at_us(seq), reason) for seq, reason in broken]
 
 
 def first_broken(seqs: Iterable[int], say: Callable[[int], str]) -> list[tuple[int, str]]:
-    """(seq, reason) of the first breaks that could be reported at all; `say(n)` is called at once for the n-th one."""
+    """(seq, reason) of the first breaks that could be reported at all; `say(n)` is called at once for the
+    n-th one.
+    """
     return [(int(seq), say(number)) for number, seq in zip(range(REPORTED_PER_CLAIM), seqs)]

@@ -1,7 +1,8 @@
 """The checks of a run, in order, reading its trace as it grows.
 
-To add a check: one file with a subclass of `Check` and its one-sentence claim, one line in its protocol's table here, one section in
-`docs/checks.md`, and in the tests a run that passes and a mutation of a rule that the check names.
+To add a check: one file with a subclass of `Check` and its one-sentence claim, one line in its protocol's
+table here, one section in `docs/checks.md`, and in the tests a run that passes and a mutation of a rule that
+the check names.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from simulator.checks.knowledge import Knowledge, NoKnowledge
 from simulator.checks.lists_agreed import ListsAgreed
 from simulator.checks.lookups import AnsweredWhenAble, StateAsSent
 from simulator.checks.mark_delete import MarkDelete
-from simulator.checks.migrations import CopiedBeforeDeleted, SentWhereTold, ToldBeforeDeleted
 from simulator.checks.markers_hidden import MarkersHidden
+from simulator.checks.migrations import CopiedBeforeDeleted, SentWhereTold, ToldBeforeDeleted
 from simulator.checks.moved_whole import BroughtWhole
 from simulator.checks.moves_in_order import DrainedBeforeSentOn, StepsInOrder
 from simulator.checks.nothing_gone import NothingGone
@@ -45,7 +46,12 @@ from simulator.checks.shadow_bookies import ShadowKnowsFromBookies
 from simulator.checks.shadow_feeding import ShadowFed, ShadowHears
 from simulator.checks.shadow_shape import ShadowShape
 from simulator.checks.shadow_told import ShadowToldAll
-from simulator.checks.shadows import ShadowDeliversSource, ShadowLosesAloud, ShadowWithinSource, ShadowWritesNothing
+from simulator.checks.shadows import (
+    ShadowDeliversSource,
+    ShadowLosesAloud,
+    ShadowWithinSource,
+    ShadowWritesNothing,
+)
 from simulator.checks.states_in_time import StatesInTime
 from simulator.checks.stretch import Stretch
 from simulator.checks.told_kept import ToldKept
@@ -58,26 +64,66 @@ from simulator.trace.trace import BLOCK_ROWS, Trace
 MIGRATION_CHECKS = (SentWhereTold, CopiedBeforeDeleted, ToldBeforeDeleted)
 SHADOW_CHECKS = (ShadowWritesNothing, ShadowDeliversSource, ShadowWithinSource, ShadowLosesAloud)
 FEEDING_CHECKS = (ShadowFed, ShadowToldAll, ShadowKnowsFromBookies, ShadowHears, ShadowShape)
-ADMINISTRATION_CHECKS = (DeletedUnused, Terminated, Permitted, AnsweredWhenAble, StateAsSent, BroughtWhole, LeftEmpty)
+ADMINISTRATION_CHECKS = (
+    DeletedUnused,
+    Terminated,
+    Permitted,
+    AnsweredWhenAble,
+    StateAsSent,
+    BroughtWhole,
+    LeftEmpty,
+)
 CREATION_CHECKS = (ListsAgreed, CreatedWhereItMay, AutoCreated, SchemasByRule, RetriesWait)
-LATER_CHECKS = (ExpiredRightly, StatesInTime, AskedAgain, ReadWhereItIs, PoliciesSensible, RequestsCopied, BackInTime)
+LATER_CHECKS = (
+    ExpiredRightly,
+    StatesInTime,
+    AskedAgain,
+    ReadWhereItIs,
+    PoliciesSensible,
+    RequestsCopied,
+    BackInTime,
+)
 ROW_CHECKS: tuple[type[Check], ...] = (
-    SafeUpdate, MarkDelete, MarkersHidden, OrderKept, OneHop, NothingGone, FilteredRightly, BrokerLimits, SameShape, SchemaFirst, *SHADOW_CHECKS, AudiencesServed, *MIGRATION_CHECKS, StepsInOrder, DrainedBeforeSentOn, ToldKept,
-    *FEEDING_CHECKS, *ADMINISTRATION_CHECKS, *CREATION_CHECKS, *LATER_CHECKS,
-)  # fmt: skip
+    SafeUpdate,
+    MarkDelete,
+    MarkersHidden,
+    OrderKept,
+    OneHop,
+    NothingGone,
+    FilteredRightly,
+    BrokerLimits,
+    SameShape,
+    SchemaFirst,
+    *SHADOW_CHECKS,
+    AudiencesServed,
+    *MIGRATION_CHECKS,
+    StepsInOrder,
+    DrainedBeforeSentOn,
+    ToldKept,
+    *FEEDING_CHECKS,
+    *ADMINISTRATION_CHECKS,
+    *CREATION_CHECKS,
+    *LATER_CHECKS,
+)
 
-CHECKS_OF: dict[str, tuple[type, tuple[type[Check], ...]]] = {PULSAR: (Knowledge, ROW_CHECKS), EMQX: (NoKnowledge, GROUP_CHECKS)}
+CHECKS_OF: dict[str, tuple[type, tuple[type[Check], ...]]] = {
+    PULSAR: (Knowledge, ROW_CHECKS),
+    EMQX: (NoKnowledge, GROUP_CHECKS),
+}
 """By protocol: what its checks know in common, and the checks themselves."""
 
-CLAIMS: tuple[str, ...] = (*(check.claim for _known, checks in CHECKS_OF.values() for check in checks), CAUSES_ADD_UP)
+CLAIMS: tuple[str, ...] = (
+    *(check.claim for _known, checks in CHECKS_OF.values() for check in checks),
+    CAUSES_ADD_UP,
+)
 """Every claim in order: what `Violation.claim` can say."""
 
 
 class Checks:
     """Reads the trace of one branch from its first row on. `position` is the first row not read yet.
 
-    Reading whole blocks of the trace costs a tenth of reading its open end row by row, so whoever runs without a viewer
-    reads once per block and at the end.
+    Reading whole blocks of the trace costs a tenth of reading its open end row by row, so whoever runs
+    without a viewer reads once per block and at the end.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -116,21 +162,21 @@ class Checks:
 
     # --- seek and fork
 
-    def copy(self) -> "Checks":
+    def copy(self) -> Checks:
         """Independent checks at the same place; the cost does not grow with the rows read."""
         copy = object.__new__(Checks)
         copy._take(self)
         return copy
 
-    def capture(self) -> "Checks":
+    def capture(self) -> Checks:
         """The state as it is now, which nothing changes any more, for `restore`."""
         return self.copy()
 
-    def restore(self, captured: "Checks") -> None:
+    def restore(self, captured: Checks) -> None:
         """Go back (or forth) to a captured state; it can be used again."""
         self._take(captured)
 
-    def _take(self, other: "Checks") -> None:
+    def _take(self, other: Checks) -> None:
         self.position = other.position
         self.violations = list(other.violations)
         self._audiences = other._audiences

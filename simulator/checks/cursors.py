@@ -1,7 +1,8 @@
-"""Where every subscription's cursor stood at every row, read from the trace: knowledge that several checks share.
+"""Where every subscription's cursor stood at every row, read from the trace: knowledge that several checks
+share.
 
-Rules: a cursor stands where its last row of creation, move or recovery put it; a creation also persists it. Questions name
-the row before which they ask and must lie in the stretch read last.
+Rules: a cursor stands where its last row of creation, move or recovery put it; a creation also persists it.
+Questions name the row before which they ask and must lie in the stretch read last.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ Key = tuple[int, int, int]
 
 CREATED, DELETED, MOVED = CODE["subscription.created"], CODE["subscription.deleted"], CODE["cursor.moved"]
 PERSISTED, RECOVERED = CODE["cursor.persisted"], CODE["cursor.recovered"]
-CURSOR_ROWS = ("subscription.created", "subscription.deleted", "cursor.moved", "cursor.persisted", "cursor.recovered")
+CURSOR_ROWS = (
+    "subscription.created",
+    "subscription.deleted",
+    "cursor.moved",
+    "cursor.persisted",
+    "cursor.recovered",
+)
 
 NOWHERE = NULL
 """Place of a cursor that does not exist."""
@@ -27,13 +34,22 @@ _NONE = np.empty(0, dtype=np.int64)
 class Cursor:
     """One cursor: places before the stretch, and those that the stretch's rows give it."""
 
-    __slots__ = ("_before", "_persisted_before", "stood", "places", "kinds", "reasons", "_persisted", "_persisted_places")
+    __slots__ = (
+        "_before",
+        "_persisted_before",
+        "stood",
+        "places",
+        "kinds",
+        "reasons",
+        "_persisted",
+        "_persisted_places",
+    )
 
     def __init__(self) -> None:
         self._before = self._persisted_before = NOWHERE
         self.forget_stretch()
 
-    def copy(self) -> "Cursor":
+    def copy(self) -> Cursor:
         """An independent cursor; to be taken between stretches."""
         copy = Cursor()
         copy._before = self.place_at(None)
@@ -42,7 +58,9 @@ class Cursor:
 
     def forget_stretch(self) -> None:
         """No rows in the stretch being read."""
-        self.stood = self.places = self.kinds = self.reasons = self._persisted = self._persisted_places = _NONE
+        self.stood = self.places = self.kinds = self.reasons = self._persisted = self._persisted_places = (
+            _NONE
+        )
 
     def settle(self) -> None:
         """The stretch is over: keep where its rows left the cursor."""
@@ -52,10 +70,17 @@ class Cursor:
     def read(self, rows: Rows) -> None:
         """Take in the stretch's rows of this cursor."""
         kinds = rows["type"]
-        places = np.where(kinds == MOVED, (rows["to_ledger"] << ENTRY_BITS) + rows["to_entry"], rows.positions())
+        places = np.where(
+            kinds == MOVED, (rows["to_ledger"] << ENTRY_BITS) + rows["to_entry"], rows.positions()
+        )
         places[kinds == DELETED] = NOWHERE
         stands = kinds != PERSISTED
-        self.stood, self.places, self.kinds, self.reasons = rows.seqs[stands], places[stands], kinds[stands], rows["reason"][stands]
+        self.stood, self.places, self.kinds, self.reasons = (
+            rows.seqs[stands],
+            places[stands],
+            kinds[stands],
+            rows["reason"][stands],
+        )
         written = (kinds == PERSISTED) | (kinds == CREATED)
         self._persisted, self._persisted_places = rows.seqs[written], places[written]
 
@@ -84,7 +109,7 @@ class Cursors:
         self._cursors: dict[Key, Cursor] = {}
         self._read: list[Key] = []  # those with rows in the stretch
 
-    def copy(self) -> "Cursors":
+    def copy(self) -> Cursors:
         """Independent cursors at the same places."""
         copy = Cursors()
         copy._cursors = {key: cursor.copy() for key, cursor in self._cursors.items()}
@@ -111,6 +136,8 @@ class Cursors:
     def slowest(self, cluster: int, topic: int, before_seq: int) -> tuple[int, int] | None:
         """(place, subscription) of the cursor furthest behind; None when there is none."""
         standing = [
-            (cursor.place_at(before_seq), key[2]) for key, cursor in self._cursors.items() if key[:2] == (cluster, topic)
+            (cursor.place_at(before_seq), key[2])
+            for key, cursor in self._cursors.items()
+            if key[:2] == (cluster, topic)
         ]
         return min((one for one in standing if one[0] != NOWHERE), default=None)

@@ -1,7 +1,8 @@
 """Which messages were dealt with at each cluster: what the claims about Updates and about filtering rest on.
 
-A message is dealt with at X, for a subscription, when the application acknowledged it there, it expired or was skipped there,
-X passed over it because a peer had said that it is acknowledged, or X's cursor was put above it.
+A message is dealt with at X, for a subscription, when the application acknowledged it there, it expired or
+was skipped there, X passed over it because a peer had said that it is acknowledged, or X's cursor was put
+above it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class DealtWith:
         self._seen = Sightings()  # (cluster, subscription, producer)
         self._covered: dict[Cursor, int] = {}  # highest place that counts as dealt with
 
-    def copy(self) -> "DealtWith":
+    def copy(self) -> DealtWith:
         """An independent copy; to be taken between stretches."""
         copy = DealtWith()
         copy._seen, copy._covered = self._seen.copy(), dict(self._covered)
@@ -47,6 +48,13 @@ class DealtWith:
             self._seen.add((cluster, subscription, producer), ids)
         self._covered[cursor] = max(place, self._covered.get(cursor, -1))
 
-    def unseen(self, cluster: int, subscription: int, producer: int, sequence_ids: np.ndarray, before_seq: int | np.ndarray) -> np.ndarray:
+    def unseen(
+        self,
+        cluster: int,
+        subscription: int,
+        producer: int,
+        sequence_ids: np.ndarray,
+        before_seq: int | np.ndarray,
+    ) -> np.ndarray:
         """Mask of the messages that had not been dealt with there before the row (one, or one each)."""
         return self._seen.unseen((cluster, subscription, producer), sequence_ids, before_seq)

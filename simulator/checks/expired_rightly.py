@@ -1,7 +1,8 @@
 """Time to live: what it keeps from a peer, and what it takes from a subscription (fact sheet A5 rule 8).
 
-A message is expired once `ttlDurationDefaultInSeconds` have passed since it was published, wherever it lies. An entry expires as one, by its first
-message. When messages were published is kept where the run has a time to live at all, or from the row on that sets one.
+A message is expired once `ttlDurationDefaultInSeconds` have passed since it was published, wherever it lies.
+An entry expires as one, by its first message. When messages were published is kept where the run has a time
+to live at all, or from the row on that sets one.
 """
 
 from __future__ import annotations
@@ -26,27 +27,47 @@ NEVER_SEQ = PAST_EVERY_LEDGER
 class ExpiredRightly(Check):
     """Keeps when each producer published what, from row `since` on."""
 
-    claim = "A replicator sends no message whose time to live is over, and only such a message is passed over as expired, by replicators and cursors alike."
+    claim = (
+        "A replicator sends no message whose time to live is over, and only such a message is passed over "
+        "as expired, by replicators and cursors alike."
+    )
 
     def begin(self, scenario: Scenario) -> None:
         self.topics = frozenset(scenario.topics)
         self.sources = {name: topic.shadow_of for name, topic in scenario.topics.items() if topic.shadow_of}
         self.batching = frozenset(name for name, spec in scenario.producers.items() if spec.batch > 1)
         self.ttl = SettingsInForce(scenario, TTL)
-        declared = [scenario.settings, *(spec.settings for spec in (*scenario.clusters.values(), *scenario.topics.values()))]
-        planned = any(command.do == "setting.change" and command.arguments["setting"] == TTL for command in scenario.commands)
+        declared = [
+            scenario.settings,
+            *(spec.settings for spec in (*scenario.clusters.values(), *scenario.topics.values())),
+        ]
+        planned = any(
+            command.do == "setting.change" and command.arguments["setting"] == TTL
+            for command in scenario.commands
+        )
         self.since = 0 if planned or any(settings.get(TTL) for settings in declared) else NEVER_SEQ
         self.published: dict[int, tuple[int, Table]] = {}  # producer -> (first sequence id, instants)
 
     def copy_into(self, copy: ExpiredRightly) -> None:
-        copy.topics, copy.sources, copy.batching, copy.since = self.topics, self.sources, self.batching, self.since
+        copy.topics, copy.sources, copy.batching, copy.since = (
+            self.topics,
+            self.sources,
+            self.batching,
+            self.since,
+        )
         copy.ttl = self.ttl.copy()
-        copy.published = {producer: (first, table.copy()) for producer, (first, table) in self.published.items()}
+        copy.published = {
+            producer: (first, table.copy()) for producer, (first, table) in self.published.items()
+        }
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Expired messages that were sent, and others that were passed over."""
         changed = stretch.of("setting.changed")
-        changes = [row for row in changed.records("cluster", "reason", "detail") if stretch.name(row[2]) == TTL] if len(changed) else []
+        changes = (
+            [row for row in changed.records("cluster", "reason", "detail") if stretch.name(row[2]) == TTL]
+            if len(changed)
+            else []
+        )
         if changes and self.since == NEVER_SEQ:
             self.since = changes[0][0]
         if self.since == NEVER_SEQ:
@@ -62,7 +83,9 @@ class ExpiredRightly(Check):
     def _keep(self, stretch: Stretch) -> None:
         rows = stretch.of("message.published")
         for (producer,), published in rows.take(rows.seqs >= self.since).groups("producer"):
-            first, table = self.published.setdefault(producer, (int(published["sequence_id"][0]), Table({"at_us": np.int64})))
+            first, table = self.published.setdefault(
+                producer, (int(published["sequence_id"][0]), Table({"at_us": np.int64}))
+            )
             table.append({"at_us": published["at_us"]})
 
     def _published_us(self, producer: int, sequence_id: int) -> int | None:
@@ -73,31 +96,78 @@ class ExpiredRightly(Check):
     # --- judging the rows from one change of the setting to the next
 
     def _judge(self, stretch: Stretch, known: Knowledge, first: int, last: int) -> Iterator[tuple[int, str]]:
-        for (cluster, topic), rows in _between(stretch.of("message.replicated"), first, last).groups("cluster", "topic"):
+        for (cluster, topic), rows in _between(stretch.of("message.replicated"), first, last).groups(
+            "cluster", "topic"
+        ):
             ttl_us = self._ttl_us(stretch, cluster, topic)
-            for seq, at_us, producer, sequence_id, part in rows.records("at_us", "producer", "sequence_id", "batch_index") if ttl_us else ():
+            for seq, at_us, producer, sequence_id, part in (
+                rows.records("at_us", "producer", "sequence_id", "batch_index") if ttl_us else ()
+            ):
                 published_us = self._published_us(producer, sequence_id)
                 if part <= 0 and published_us is not None and published_us + ttl_us < at_us:
-                    yield seq, f"{stretch.message(producer, sequence_id)} was sent {(at_us - published_us) / 1e6:g} s after it was published; it lived {ttl_us // _SECOND_US} s"
+                    yield (
+                        seq,
+                        (
+                            f"{stretch.message(producer, sequence_id)} was sent "
+                            f"{(at_us - published_us) / 1e6:g} s after it was published; it lived "
+                            f"{ttl_us // _SECOND_US} s"
+                        ),
+                    )
         passed = _between(stretch.of("message.not-replicated"), first, last)
-        passed = passed.take(passed["reason"] == stretch.number("expired")).records("at_us", "cluster", "topic", "producer", "sequence_id")
+        passed = passed.take(passed["reason"] == stretch.number("expired")).records(
+            "at_us", "cluster", "topic", "producer", "sequence_id"
+        )
         expired = _between(stretch.of("message.expired"), first, last)
-        expired = expired.take(expired["batch_index"] <= 0).records("at_us", "cluster", "topic", "producer", "sequence_id")
+        expired = expired.take(expired["batch_index"] <= 0).records(
+            "at_us", "cluster", "topic", "producer", "sequence_id"
+        )
         for row in (*(one for one in passed if stretch.name(one[4]) not in self.batching), *expired):
             yield from self._too_early(stretch, *row)
-        for seq, at_us, cluster, topic, *place in _between(stretch.of("shadow.entry-skipped"), first, last).records("at_us", "cluster", "topic", "ledger", "entry"):
+        for seq, at_us, cluster, topic, *place in _between(
+            stretch.of("shadow.entry-skipped"), first, last
+        ).records("at_us", "cluster", "topic", "ledger", "entry"):
             yield from self._skipped(stretch, known, seq, at_us, cluster, topic, tuple(place))
 
-    def _too_early(self, stretch: Stretch, seq: int, at_us: int, cluster: int, topic: int, producer: int, sequence_id: int) -> Iterator[tuple[int, str]]:
-        ttl_us, published_us = self._ttl_us(stretch, cluster, topic), self._published_us(producer, sequence_id)
+    def _too_early(
+        self,
+        stretch: Stretch,
+        seq: int,
+        at_us: int,
+        cluster: int,
+        topic: int,
+        producer: int,
+        sequence_id: int,
+    ) -> Iterator[tuple[int, str]]:
+        ttl_us, published_us = (
+            self._ttl_us(stretch, cluster, topic),
+            self._published_us(producer, sequence_id),
+        )
         if published_us is not None and (not ttl_us or published_us + ttl_us >= at_us):
             lives = f"it lives {ttl_us // _SECOND_US} s" if ttl_us else "nothing expires there"
-            yield seq, f"{stretch.message(producer, sequence_id)} was passed over as expired in {stretch.name(cluster)} {(at_us - published_us) / 1e6:g} s after it was published, and {lives}"
+            yield (
+                seq,
+                (
+                    f"{stretch.message(producer, sequence_id)} was passed over as expired in "
+                    f"{stretch.name(cluster)} {(at_us - published_us) / 1e6:g} s after it was published, and "
+                    f"{lives}"
+                ),
+            )
 
-    def _skipped(self, stretch: Stretch, known: Knowledge, seq: int, at_us: int, cluster: int, topic: int, place: tuple[int, int]) -> Iterator[tuple[int, str]]:
+    def _skipped(
+        self,
+        stretch: Stretch,
+        known: Knowledge,
+        seq: int,
+        at_us: int,
+        cluster: int,
+        topic: int,
+        place: tuple[int, int],
+    ) -> Iterator[tuple[int, str]]:
         """An entry of which a shadow was not told: the source's time to live counts."""
         name = stretch.name(topic)
-        source = stretch.number(self.sources[base_of(self.topics, name)] + name[len(base_of(self.topics, name)) :])
+        source = stretch.number(
+            self.sources[base_of(self.topics, name)] + name[len(base_of(self.topics, name)) :]
+        )
         log = known.logs.of(cluster, source)
         index, found = log.find(np.array([position(*place)]), np.array([seq]))
         producer, sequence_id = (int(log.values(column, index)[0]) for column in ("producer", "sequence_id"))

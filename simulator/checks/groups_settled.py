@@ -1,8 +1,11 @@
-"""What must come of a group once nothing disturbs it any more: a leader, an owner and reader for each stream, fair shares.
+"""What must come of a group once nothing disturbs it any more: a leader, an owner and reader for each
+stream, fair shares.
 
-A disturbance is whatever changes what there is to share, who shares it, or who hears whom: a command, a session that comes or goes, a stream
-that begins or ends, a message lost or late, a client that holds a chunk for long. The bound is the sum of the timers that a worst case waits for.
-Excepted is a stream whose owner obeyed a revoke that was late or came twice: EMQX leaves it unread until a round happens to revoke it (option `revokeCarriesEpoch`).
+A disturbance is whatever changes what there is to share, who shares it, or who hears whom: a command, a
+session that comes or goes, a stream that begins or ends, a message lost or late, a client that holds a chunk
+for long. The bound is the sum of the timers that a worst case waits for.
+Excepted is a stream whose owner obeyed a revoke that was late or came twice: EMQX leaves it unread until a
+round happens to revoke it (option `revokeCarriesEpoch`).
 """
 
 from __future__ import annotations
@@ -21,37 +24,87 @@ from simulator.scenarios.settings import SETTINGS
 from simulator.trace.registry import NULL
 
 WAITED_FOR = (
-    "leader_claim_ttl", "leader_borrower_timeout", "session_ping_leader_interval", "session_ping_leader_timeout", "session_find_leader_timeout", "leader_renew_streams_interval",
-)  # fmt: skip
-"""A dead leader's claim runs out; then a borrower's silence is noticed, at both ends; it asks again, and a round deals: 45 s with the defaults."""
+    "leader_claim_ttl",
+    "leader_borrower_timeout",
+    "session_ping_leader_interval",
+    "session_ping_leader_timeout",
+    "session_find_leader_timeout",
+    "leader_renew_streams_interval",
+)
+"""A dead leader's claim runs out; then a borrower's silence is noticed, at both ends; it asks again, and a
+round deals: 45 s with the defaults.
+"""
 
 AS_SHIPPED = {
-    "emqxEdition": "community", "secondConnectResponse": "crashes", "resetWhileUnsubscribing": "resubscribes", "endOfStream": "kills-leader", "replayedGeneration": "forgotten",
-}  # fmt: skip
+    "emqxEdition": "community",
+    "secondConnectResponse": "crashes",
+    "resetWhileUnsubscribing": "resubscribes",
+    "endOfStream": "kills-leader",
+    "replayedGeneration": "forgotten",
+}
 """With these nothing of the kind is promised."""
 
 HELD_US = 5_000_000
 """A client that holds a chunk longer than this does not acknowledge."""
+
 
 def _setting_us(settings: Mapping[str, Any], name: str) -> int:
     return settings.get(name, SETTINGS[name].default)
 
 
 def round_trip_limit_us(settings: Mapping[str, Any]) -> int:
-    """The longest way to a leader and back with which all is heard in time: a ping before its deadline, its answer, and what a look at deadlines would say again. 1 s with the defaults."""
-    ping = _setting_us(settings, "leader_borrower_timeout") - _setting_us(settings, "session_ping_leader_interval")
-    return min(ping, _setting_us(settings, "session_ping_leader_timeout"), _setting_us(settings, "leader_periodical_actions_interval"))
+    """The longest way to a leader and back with which all is heard in time: a ping before its deadline,
+    its answer, and what a look at deadlines would say again. 1 s with the defaults.
+    """
+    ping = _setting_us(settings, "leader_borrower_timeout") - _setting_us(
+        settings, "session_ping_leader_interval"
+    )
+    return min(
+        ping,
+        _setting_us(settings, "session_ping_leader_timeout"),
+        _setting_us(settings, "leader_periodical_actions_interval"),
+    )
 
 
 Borrower = tuple[int, int]
 """(session, incarnation)"""
 
 DISTURBING = (
-    "command.applied", "node.crashed", "node.restarted", "link.cut", "link.healed", "link.slowed", "session.connected", "session.disconnected", "session.subscribed",
-    "session.unsubscribed", "group.declared", "group.destroyed", "stream.opened", "stream.closed", "stream.found", "store.failed", "protocol.delayed", "protocol.duplicated",
-    "node.stopped", "store.unreachable", "leader.blocked", "leader.unblocked", "config.updated",
-)  # fmt: skip
-CHANGING = ("leader.elected", "leader.ended", "borrower.changed", "lease.changed", "assignment.changed", "protocol.lost", "chunk.fetched", "progress.told", "progress.loaded")
+    "command.applied",
+    "node.crashed",
+    "node.restarted",
+    "link.cut",
+    "link.healed",
+    "link.slowed",
+    "session.connected",
+    "session.disconnected",
+    "session.subscribed",
+    "session.unsubscribed",
+    "group.declared",
+    "group.destroyed",
+    "stream.opened",
+    "stream.closed",
+    "stream.found",
+    "store.failed",
+    "protocol.delayed",
+    "protocol.duplicated",
+    "node.stopped",
+    "store.unreachable",
+    "leader.blocked",
+    "leader.unblocked",
+    "config.updated",
+)
+CHANGING = (
+    "leader.elected",
+    "leader.ended",
+    "borrower.changed",
+    "lease.changed",
+    "assignment.changed",
+    "protocol.lost",
+    "chunk.fetched",
+    "progress.told",
+    "progress.loaded",
+)
 
 
 class _Group:
@@ -59,20 +112,31 @@ class _Group:
 
     def __init__(self) -> None:
         self.leaders: dict[int, None] = {}
-        self.shared: dict[int, tuple[str, Borrower] | None] = {}  # by stream its state and owner at the leader; None: free
+        # by stream its state and owner at the leader; None: free
+        self.shared: dict[int, tuple[str, Borrower] | None] = {}
         self.borrowers: dict[Borrower, str] = {}
         self.leases: dict[tuple[Borrower, int], None] = {}
-        self.revoked_once: dict[tuple[int, int], None] = {}  # (session, stream) of revokes that a leader meant
-        self.revoking: dict[tuple[Borrower, int], bool] = {}  # leases being taken back; true: by a late one of these, while the leader has the stream as granted to that borrower
+        # (session, stream) of revokes that a leader meant
+        self.revoked_once: dict[tuple[int, int], None] = {}
+        # leases being taken back; true: by a late one of these, while the leader has the stream as granted to
+        # that borrower
+        self.revoking: dict[tuple[Borrower, int], bool] = {}
 
     def copy(self) -> _Group:
         other = _Group()
-        other.leaders, other.shared, other.borrowers, other.leases = dict(self.leaders), dict(self.shared), dict(self.borrowers), dict(self.leases)
+        other.leaders, other.shared, other.borrowers, other.leases = (
+            dict(self.leaders),
+            dict(self.shared),
+            dict(self.borrowers),
+            dict(self.leases),
+        )
         other.revoked_once, other.revoking = dict(self.revoked_once), dict(self.revoking)
         return other
 
     def trouble(self, name: Any, late_revokes: bool) -> str | None:
-        """What is not as it should be; `name` gives a number's name, `late_revokes` excepts streams that a late revoke left unread."""
+        """What is not as it should be; `name` gives a number's name, `late_revokes` excepts streams that a
+        late revoke left unread.
+        """
         sharing = [who for who, state in self.borrowers.items() if state == "connected"]
         if not self.borrowers:
             return None
@@ -86,7 +150,9 @@ class _Group:
                 return f"has {name(stream)}, which nobody owns"
             if one[0] != "granted":
                 return f"has {name(stream)}, which is still {one[0]}"
-            if (one[1], stream) not in self.leases and not (late_revokes and self.revoking.get((one[1], stream))):
+            if (one[1], stream) not in self.leases and not (
+                late_revokes and self.revoking.get((one[1], stream))
+            ):
                 return f"has {name(stream)}, which its owner {name(one[1][0])} does not read"
         shares = Counter(one[1] for one in self.shared.values() if one is not None)
         most, least = (chosen(shares[who] for who in sharing) for chosen in (max, min))
@@ -94,14 +160,23 @@ class _Group:
 
 
 class Settled(Check):
-    """Follows leaders, owners and leases, and judges each state that lasts, once nothing has disturbed it for long enough."""
+    """Follows leaders, owners and leases, and judges each state that lasts, once nothing has disturbed it
+    for long enough.
+    """
 
-    claim = "Once nothing disturbs a group and its clients acknowledge, every stream is owned, and read unless its owner obeyed a late revoke, within 45 s (the sum of the timers), and shares differ by one at most."
+    claim = (
+        "Once nothing disturbs a group and its clients acknowledge, every stream is owned, and read unless "
+        "its owner obeyed a late revoke, within 45 s (the sum of the timers), and shares differ by one at "
+        "most."
+    )
 
     def begin(self, scenario: Scenario) -> None:
         self.late_revokes = not scenario.options.get("revokeCarriesEpoch", False)
         self.settings = dict(scenario.settings)
-        self.slowest_us = max((2 * max(link.latency.value_us, link.latency.high_us) for link in scenario.links.values()), default=0)
+        self.slowest_us = max(
+            (2 * max(link.latency.value_us, link.latency.high_us) for link in scenario.links.values()),
+            default=0,
+        )
         self.judges = not any(scenario.options.get(name) == value for name, value in AS_SHIPPED.items())
         self.bound_us = 0
         self._reckon()
@@ -111,16 +186,31 @@ class Settled(Check):
         self.judged = False  # the present state
 
     def _reckon(self) -> None:
-        """What the settings in force allow: once messages, answers or claims cannot be in time, nothing is claimed any more."""
+        """What the settings in force allow: once messages, answers or claims cannot be in time, nothing is
+        claimed any more.
+        """
         self.limit_us = round_trip_limit_us(self.settings)
-        renewed = _setting_us(self.settings, "leader_heartbeat_interval") < _setting_us(self.settings, "leader_claim_ttl")
+        renewed = _setting_us(self.settings, "leader_heartbeat_interval") < _setting_us(
+            self.settings, "leader_claim_ttl"
+        )
         self.judges = self.judges and renewed and 0 < self.limit_us >= self.slowest_us
-        looks_us = _setting_us(self.settings, "leader_periodical_actions_interval") - SETTINGS["leader_periodical_actions_interval"].default
-        self.bound_us = max(self.bound_us, sum(_setting_us(self.settings, name) for name in WAITED_FOR) + max(0, looks_us))  # timers that run keep their span
+        looks_us = (
+            _setting_us(self.settings, "leader_periodical_actions_interval")
+            - SETTINGS["leader_periodical_actions_interval"].default
+        )
+        # timers that run keep their span
+        self.bound_us = max(
+            self.bound_us, sum(_setting_us(self.settings, name) for name in WAITED_FOR) + max(0, looks_us)
+        )
 
     def copy_into(self, copy: Settled) -> None:
         copy.settings, copy.slowest_us = dict(self.settings), self.slowest_us
-        copy.judges, copy.limit_us, copy.bound_us, copy.late_revokes = self.judges, self.limit_us, self.bound_us, self.late_revokes
+        copy.judges, copy.limit_us, copy.bound_us, copy.late_revokes = (
+            self.judges,
+            self.limit_us,
+            self.bound_us,
+            self.late_revokes,
+        )
         copy.quiet_us, copy.changed_us, copy.judged = self.quiet_us, self.changed_us, self.judged
         copy.groups, copy.held = {name: group.copy() for name, group in self.groups.items()}, dict(self.held)
 
@@ -145,17 +235,33 @@ class Settled(Check):
 
     @staticmethod
     def _rows(stretch: Stretch) -> Iterator[tuple[int, str, tuple[int, ...]]]:
-        columns = ("subscription", "client", "count", "topic", "ledger", "entry", "reason", "detail", "duration_us")
+        columns = (
+            "subscription",
+            "client",
+            "count",
+            "topic",
+            "ledger",
+            "entry",
+            "reason",
+            "detail",
+            "duration_us",
+        )
         sent = stretch.of("protocol.sent")
         revokes = sent.take(sent["reason"] == stretch.number("revoke"))
-        rows = [(seq, kind, row) for kind in (*DISTURBING, *CHANGING) for seq, *row in stretch.of(kind).records(*columns)]
+        rows = [
+            (seq, kind, row)
+            for kind in (*DISTURBING, *CHANGING)
+            for seq, *row in stretch.of(kind).records(*columns)
+        ]
         rows += [(seq, "protocol.sent", row) for seq, *row in revokes.records(*columns)]
         return iter(sorted(rows, key=lambda row: row[0]))
 
     # --- judging: a state counts when it lasts beyond its instant
 
     def _judge(self, stretch: Stretch, instants: np.ndarray, until_us: int) -> Iterator[tuple[int, str]]:
-        """The trouble of the present state at the first row after the bound, when there is one up to `until_us`."""
+        """The trouble of the present state at the first row after the bound, when there is one up to
+        `until_us`.
+        """
         while not self.judged:
             from_us = max(self.quiet_us + self.bound_us, self.changed_us)
             if from_us >= until_us:
@@ -168,13 +274,23 @@ class Settled(Check):
             for number, group in self.groups.items():
                 trouble = group.trouble(stretch.name, self.late_revokes)
                 if trouble is not None:
-                    yield seq, f"{stretch.name(number)} {trouble}, {(stretch.at_us(seq) - self.quiet_us) / 1e6:.1f} s after the last disturbance"
+                    yield (
+                        seq,
+                        (
+                            f"{stretch.name(number)} {trouble}, "
+                            f"{(stretch.at_us(seq) - self.quiet_us) / 1e6:.1f} s after the last disturbance"
+                        ),
+                    )
 
     # --- following
 
     def _take(self, kind: str, row: tuple[int, ...], at_us: int, stretch: Stretch) -> None:
         subscription, client, count, topic, ledger, entry, reason, detail, duration_us = row
-        group = self.groups.get(subscription) or self.groups.setdefault(subscription, _Group()) if subscription != NULL else None
+        group = (
+            self.groups.get(subscription) or self.groups.setdefault(subscription, _Group())
+            if subscription != NULL
+            else None
+        )
         if kind == "chunk.fetched":
             if subscription != NULL:  # nobody reports a chunk of a private subscription
                 self.held[client, subscription, topic] = at_us
@@ -188,8 +304,15 @@ class Settled(Check):
                 group.revoked_once[client, topic] = None
             return
         self.judged, self.changed_us = False, at_us
-        if kind in DISTURBING or (kind == "protocol.lost" and stretch.name(detail) != "no-such-process") or (kind == "assignment.changed" and entry == NULL):
-            self.quiet_us = max(self.quiet_us, at_us + (duration_us if kind in ("store.failed", "store.unreachable") else 0))  # what follows from a fault does not end it
+        if (
+            kind in DISTURBING
+            or (kind == "protocol.lost" and stretch.name(detail) != "no-such-process")
+            or (kind == "assignment.changed" and entry == NULL)
+        ):
+            # what follows from a fault does not end it
+            self.quiet_us = max(
+                self.quiet_us, at_us + (duration_us if kind in ("store.failed", "store.unreachable") else 0)
+            )
         if kind == "session.disconnected":
             self._gone(client)
         elif kind == "group.destroyed":
@@ -227,10 +350,14 @@ def _follow(group: _Group, kind: str, who: Borrower, stream: int, leader: int, e
         if word != "granted":
             del group.leases[who, stream]
         if word == "revoking" and group.borrowers.get(who) == "connected":
-            group.revoking[who, stream] = (who[0], stream) in group.revoked_once and group.shared.get(stream) in (("granting", who), ("granted", who))
+            group.revoking[who, stream] = (who[0], stream) in group.revoked_once and group.shared.get(
+                stream
+            ) in (("granting", who), ("granted", who))
     elif kind == "assignment.changed" and leader in group.leaders:
         group.shared[stream] = (word, who) if word != "free" else None
         if (who, stream) in group.revoking:
-            group.revoking[who, stream] = word == "granting" or (word == "granted" and group.revoking[who, stream])
+            group.revoking[who, stream] = word == "granting" or (
+                word == "granted" and group.revoking[who, stream]
+            )
         if entry == NULL:
             group.shared.pop(stream)

@@ -16,7 +16,7 @@ class Knowledge:
         self.logs = Logs()
         self.cursors = Cursors()
 
-    def copy(self) -> "Knowledge":
+    def copy(self) -> Knowledge:
         """Independent knowledge of the same rows."""
         copy = Knowledge()
         copy.logs, copy.cursors = self.logs.copy(), self.cursors.copy()
@@ -33,7 +33,7 @@ class NoKnowledge:
 
     __slots__ = ()
 
-    def copy(self) -> "NoKnowledge":
+    def copy(self) -> NoKnowledge:
         return self
 
     def read(self, stretch: Stretch) -> None:

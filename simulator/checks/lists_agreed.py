@@ -1,9 +1,11 @@
-"""A replication list is set just when both sides allow it (fact sheet D2 and D3): the answers of the admin service, judged again from rows.
+"""A replication list is set just when both sides allow it (fact sheet D2 and D3): the answers of the admin
+service, judged again from rows.
 
-`namespace.set-clusters` compares when it is asked to (always in the proposal, never before PIP-433), for the clusters that are new in a list which
-holds this one; a remote whose own list leaves it out is not compared. `topic.set-replication-clusters` compares partitioned topics, unless PIP-370's
-switch is off, and creates what a remote lacks before the list counts. The row of a refusal says only why; what was asked stands in the scenario's plan,
-so of two such commands at one instant neither refusal is judged.
+`namespace.set-clusters` compares when it is asked to (always in the proposal, never before PIP-433), for the
+clusters that are new in a list which holds this one; a remote whose own list leaves it out is not compared.
+`topic.set-replication-clusters` compares partitioned topics, unless PIP-370's switch is off, and creates what
+a remote lacks before the list counts. The row of a refusal says only why; what was asked stands in the
+scenario's plan, so of two such commands at one instant neither refusal is judged.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ class ListsAgreed(Administered):
     """Looks at each command with what both sides had just before."""
 
     claim = (
-        "A replication list is set when, and only when, the clusters that it names may stand in it and, where both sides are compared, have the same topics"
+        "A replication list is set when, and only when, the clusters that it names may stand in it "
+        "and, where both sides are compared, have the same topics"
         " and the same auto-creation; a partitioned topic with a list of its own is then in each of them."
     )
     reads = ("command.refused",)
@@ -31,7 +34,8 @@ class ListsAgreed(Administered):
     def begin(self, scenario: Scenario) -> None:
         super().begin(scenario)
         self.planned = planned_arguments(scenario)
-        self.given: tuple[str, str, tuple[str, ...]] | None = None  # (cluster, topic, list) of a command until its list counts
+        # (cluster, topic, list) of a command until its list counts
+        self.given: tuple[str, str, tuple[str, ...]] | None = None
 
     def copy_into(self, copy: ListsAgreed) -> None:
         super().copy_into(copy)
@@ -46,26 +50,47 @@ class ListsAgreed(Administered):
             return []
         accepted = row.kind == "command.applied"
         given = row.arguments() if accepted else self.planned.get((row.at_us, row.reason))
-        return [] if given is None or given.get("topic") in self.has.lists_unknown else self._answered(row.reason, given, accepted)
+        return (
+            []
+            if given is None or given.get("topic") in self.has.lists_unknown
+            else self._answered(row.reason, given, accepted)
+        )
 
     def _answered(self, command: str, given: dict[str, Any], accepted: bool) -> list[str]:
         listed, cluster = sorted(given["clusters"]), given["cluster"]
         if command == _NAMESPACE:
             whose = given["namespace"]
-            wrong = [*self._namespace_list(cluster, whose, listed), *self._compared(cluster, whose, listed, given["compareTopicPartitions"])]
+            wrong = [
+                *self._namespace_list(cluster, whose, listed),
+                *self._compared(cluster, whose, listed, given["compareTopicPartitions"]),
+            ]
         else:
             whose = given["topic"]
-            wrong = [*self._topic_list(cluster, whose, listed, given["global"]), *self._one_shape(cluster, whose, listed)]
+            wrong = [
+                *self._topic_list(cluster, whose, listed, given["global"]),
+                *self._one_shape(cluster, whose, listed),
+            ]
             self.given = (cluster, whose, tuple(listed)) if accepted else self.given
         if accepted:
-            return [f"{whose} in {cluster} was given the list [{', '.join(listed)}], and {why}" for why in wrong[:1]]
+            return [
+                f"{whose} in {cluster} was given the list [{', '.join(listed)}], and {why}"
+                for why in wrong[:1]
+            ]
         allows = cluster not in self.has.down and not wrong
-        return [f"{whose} in {cluster} was refused the list [{', '.join(listed)}], which nothing forbids"] if allows else []
+        return (
+            [f"{whose} in {cluster} was refused the list [{', '.join(listed)}], which nothing forbids"]
+            if allows
+            else []
+        )
 
     def _lacking(self, cluster: str, topic: str, listed: tuple[str, ...]) -> list[str]:
         has, here = self.has, self.has.shapes.get((cluster, topic))
         creates = here and has.rule != "proposal" and has.creates_remotely[cluster]
-        return [f"{topic} was given a list with {name}, which does not have it" for name in listed if creates and (name, topic) not in has.shapes]
+        return [
+            f"{topic} was given a list with {name}, which does not have it"
+            for name in listed
+            if creates and (name, topic) not in has.shapes
+        ]
 
     # --- the list itself
 
@@ -75,7 +100,9 @@ class ListsAgreed(Administered):
             return
         yield from self._members(listed)
         allowed = self.has.policies[cluster, namespace].get("allowedClusters")
-        yield from (f"{name} is not among the allowed clusters" for name in listed if allowed and name not in allowed)
+        yield from (
+            f"{name} is not among the allowed clusters" for name in listed if allowed and name not in allowed
+        )
 
     def _topic_list(self, cluster: str, topic: str, listed: list[str], everywhere: bool) -> Iterator[str]:
         if (cluster, topic) not in self.has.shapes:
@@ -86,7 +113,9 @@ class ListsAgreed(Administered):
         if everywhere and len(present) < 2:
             yield "its namespace is not replicated, by which alone a global list is copied"
         elif everywhere:
-            yield from (f"its namespace is not replicated to {name}" for name in listed if name not in present)
+            yield from (
+                f"its namespace is not replicated to {name}" for name in listed if name not in present
+            )
         yield from self._members(listed)
 
     def _members(self, listed: list[str]) -> Iterator[str]:
@@ -97,7 +126,11 @@ class ListsAgreed(Administered):
             if spec is None:
                 yield f"there is no cluster {name}"
             else:
-                yield from (f"{name} is a peer cluster of {peer}" for peer in spec.peer_clusters or () if peer in listed)
+                yield from (
+                    f"{name} is a peer cluster of {peer}"
+                    for peer in spec.peer_clusters or ()
+                    if peer in listed
+                )
 
     # --- both sides
 
@@ -126,7 +159,14 @@ class ListsAgreed(Administered):
         if None not in (here, there) and here != there:
             yield f"__change_events is {words_of(here)} in {cluster} and {words_of(there)} in {remote}"
         first = 0 if has.rule == "proposal" else 1  # as built, the allow switch is not compared
-        for name, here, there in list(zip(_COMPARED, has.auto_creation(cluster, namespace), has.auto_creation(remote, namespace), strict=True))[first:]:
+        for name, here, there in list(
+            zip(
+                _COMPARED,
+                has.auto_creation(cluster, namespace),
+                has.auto_creation(remote, namespace),
+                strict=True,
+            )
+        )[first:]:
             if here != there:
                 yield f"{name} in force is {here} in {cluster} and {there} in {remote}"
 
@@ -142,8 +182,16 @@ class ListsAgreed(Administered):
                 yield f"{name} could not be asked"
             elif there not in (None, here):
                 yield f"{base} is {words_of(here)} in {cluster} and {words_of(there)} in {name}"
-            elif there is None and has.rule != "proposal" and has.creates_remotely[cluster] and not self._takes(name, base):
+            elif (
+                there is None
+                and has.rule != "proposal"
+                and has.creates_remotely[cluster]
+                and not self._takes(name, base)
+            ):
                 yield f"{name} would have to create {base}, and its namespace does not take it"
 
     def _takes(self, cluster: str, base: str) -> bool:
-        return (cluster, self.has.scenario.topics[base].namespace) in self.has.policies and not self.has.kept_out(cluster, base)
+        return (
+            cluster,
+            self.has.scenario.topics[base].namespace,
+        ) in self.has.policies and not self.has.kept_out(cluster, base)

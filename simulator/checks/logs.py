@@ -1,8 +1,9 @@
 """What every log holds, read from the trace: the knowledge that several checks share.
 
-Rules: rows come in order of seq and are never taken back, so "as of seq" is a prefix of the table; a marker is a row
-without a producer. One table per (cluster, topic), each row one message or marker at its position. Positions only grow; a
-row that was written below the highest is noted in `overwritten` and kept at the highest, so that searching stays exact.
+Rules: rows come in order of seq and are never taken back, so "as of seq" is a prefix of the table; a marker
+is a row without a producer. One table per (cluster, topic), each row one message or marker at its position.
+Positions only grow; a row that was written below the highest is noted in `overwritten` and kept at the
+highest, so that searching stays exact.
 """
 
 from __future__ import annotations
@@ -38,9 +39,10 @@ class Log:
 
     def __init__(self) -> None:
         self.table = Table(COLUMN_TYPES)
-        self.overwritten: list[tuple[int, int, int]] = []  # of the stretch being read: (seq, position, highest before)
+        # of the stretch being read: (seq, position, highest before)
+        self.overwritten: list[tuple[int, int, int]] = []
 
-    def copy(self) -> "Log":
+    def copy(self) -> Log:
         """An independent log with the same rows; to be taken between stretches."""
         copy = Log()
         copy.table = self.table.copy()
@@ -50,7 +52,8 @@ class Log:
         """Take in `message.stored`, `marker.written` and `marker.stored` rows of this log."""
         message = rows["producer"] != NULL
         peer, starts_entry = rows["peer"], rows["batch_index"] <= 0
-        # marker.written names its addressee in `peer`; only marker.stored and message.stored name an origin there.
+        # marker.written names its addressee in `peer`; only marker.stored and message.stored name an origin
+        # there.
         written = rows["type"] == MARKER_WRITTEN
         positions = rows.positions()
         highest_before = self.table.column("position")[-1:] if self.table.length else positions[:1] - 1
@@ -87,7 +90,10 @@ class Log:
     def messages(self, chosen: slice) -> list[tuple[int, np.ndarray]]:
         """(producer, sequence ids) of the messages in these rows, markers left out."""
         producers, ids = self.table.column("producer")[chosen], self.table.column("sequence_id")[chosen]
-        return [(producer, ids[producers == producer]) for producer in np.unique(producers[producers != MARKER]).tolist()]
+        return [
+            (producer, ids[producers == producer])
+            for producer in np.unique(producers[producers != MARKER]).tolist()
+        ]
 
     def find(self, positions: np.ndarray, before_seqs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """First row of the log at each position, and whether there was one before that row of the trace."""
@@ -99,7 +105,11 @@ class Log:
 
     def values(self, column: str, index: np.ndarray) -> np.ndarray:
         """A column's values at rows that `find` gave; zeros while the log is empty."""
-        return self.table.column(column)[index] if self.table.length else np.zeros(len(index), dtype=COLUMN_TYPES[column])
+        return (
+            self.table.column(column)[index]
+            if self.table.length
+            else np.zeros(len(index), dtype=COLUMN_TYPES[column])
+        )
 
 
 class Logs:
@@ -108,7 +118,7 @@ class Logs:
     def __init__(self) -> None:
         self._logs: dict[tuple[int, int], Log] = {}
 
-    def copy(self) -> "Logs":
+    def copy(self) -> Logs:
         """Independent logs with the same rows."""
         copy = Logs()
         copy._logs = {key: log.copy() for key, log in self._logs.items()}

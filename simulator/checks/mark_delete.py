@@ -1,7 +1,9 @@
-"""Mark-delete moves back only by a reset, by recovery to its persisted value, or to the last entry that its topic knows of.
+"""Mark-delete moves back only by a reset, by recovery to its persisted value, or to the last entry that
+its topic knows of.
 
-A cursor counts as persisted where it is created: its creation is a write of its own. A recovery is held to the persisted
-value also where it does not go back; only "before the first entry" may be another ledger's, since empty ledgers are dropped.
+A cursor counts as persisted where it is created: its creation is a write of its own. A recovery is held to
+the persisted value also where it does not go back; only "before the first entry" may be another ledger's,
+since empty ledgers are dropped.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ from simulator.checks.stretch import Stretch, position_words
 class MarkDelete(Check):
     """Follows every cursor by its rows."""
 
-    claim = "Mark-delete moves back only by a reset, by recovery to its persisted value, or to the last entry that its topic knows of."
+    claim = (
+        "Mark-delete moves back only by a reset, by recovery to its persisted value, or to the last entry "
+        "that its topic knows of."
+    )
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Moves back for another reason, and recoveries to something else than was persisted."""
@@ -29,7 +34,9 @@ class MarkDelete(Check):
             for at in np.flatnonzero(back | (cursor.kinds == RECOVERED)).tolist():
                 fault = self._fault(stretch, cursor, at, int(before[at]))
                 if fault:
-                    words = f"{stretch.name(subscription)} of {stretch.name(topic)} at {stretch.name(cluster)}"
+                    words = (
+                        f"{stretch.name(subscription)} of {stretch.name(topic)} at {stretch.name(cluster)}"
+                    )
                     yield int(cursor.stood[at]), f"{words}: {fault}"
 
     def _fault(self, stretch: Stretch, cursor: Cursor, at: int, before: int) -> str | None:

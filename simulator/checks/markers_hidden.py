@@ -29,8 +29,12 @@ class MarkersHidden(Check):
         places = bad.positions()
 
         def say(number: int) -> str:
-            subscription, cluster, topic = (stretch.name(int(bad[name][number])) for name in ("subscription", "cluster", "topic"))
+            subscription, cluster, topic = (
+                stretch.name(int(bad[name][number])) for name in ("subscription", "cluster", "topic")
+            )
             place = position_words(int(places[number]))
-            return f"a consumer of {subscription} at {cluster} was handed {place} of {topic}, which is a marker"
+            return (
+                f"a consumer of {subscription} at {cluster} was handed {place} of {topic}, which is a marker"
+            )
 
         return first_broken(bad.seqs, say)

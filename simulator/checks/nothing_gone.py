@@ -1,10 +1,10 @@
 """Every receipted message is somewhere, or was let go by everyone who needed it.
 
-Three things are looked at. A receipt: the log of that cluster held the message before. A log: no position is written
-twice, and a ledger is closed with as many entries as were stored in it, so nothing in it went missing. A removal: every
-durable cursor had passed the entry; a replication cursor has when the other cluster holds the message, or when it was
-passed over (replicate_to, expiry), or when the cursor was opened behind it. What a cluster lost for good held is gone
-with it, and nothing is removed or closed there any more.
+Three things are looked at. A receipt: the log of that cluster held the message before. A log: no position is
+written twice, and a ledger is closed with as many entries as were stored in it, so nothing in it went
+missing. A removal: every durable cursor had passed the entry; a replication cursor has when the other cluster
+holds the message, or when it was passed over (replicate_to, expiry), or when the cursor was opened behind it.
+What a cluster lost for good held is gone with it, and nothing is removed or closed there any more.
 """
 
 from __future__ import annotations
@@ -28,21 +28,25 @@ class NothingGone(Check):
     """Keeps which messages each cluster stored and where each replication cursor began."""
 
     claim = (
-        "Every receipted message is in a log, on its way, was removed after every durable cursor passed it, or was in a"
+        "Every receipted message is in a log, on its way, was removed after every durable cursor "
+        "passed it, or was in a"
         " cluster lost for good."
     )
 
     def begin(self, scenario: Scenario) -> None:
         self.stored = Sightings()  # (cluster, producer)
         self.passed_over = Sightings()  # (cluster, peer, producer)
-        self.replicators: dict[tuple[int, int, int], int] = {}  # (cluster, topic, peer) -> where its cursor began
+        # (cluster, topic, peer) -> where its cursor began
+        self.replicators: dict[tuple[int, int, int], int] = {}
 
-    def copy_into(self, copy: "NothingGone") -> None:
+    def copy_into(self, copy: NothingGone) -> None:
         copy.stored, copy.passed_over = self.stored.copy(), self.passed_over.copy()
         copy.replicators = dict(self.replicators)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Receipts without an entry, entries overwritten or missing, removals that somebody still waited for."""
+        """Receipts without an entry, entries overwritten or missing, removals that somebody still waited
+        for.
+        """
         self.stored.read(stretch.of("message.stored"), "cluster")
         self.passed_over.read(stretch.of("message.not-replicated"), "cluster", "peer")
         broken = [
@@ -70,7 +74,9 @@ class NothingGone(Check):
 
     def _short_ledgers(self, stretch: Stretch, known: Knowledge) -> Iterator[tuple[int, str]]:
         columns = ("cluster", "topic", "ledger", "count")
-        for seq, cluster, topic, ledger, count in stretch.of("ledger.closed", "ledger.trimmed").records(*columns):
+        for seq, cluster, topic, ledger, count in stretch.of("ledger.closed", "ledger.trimmed").records(
+            *columns
+        ):
             held = known.logs.of(cluster, topic).ledger_entries(ledger, seq)
             if held != count:
                 words = f"ledger {ledger} of {stretch.name(topic)} at {stretch.name(cluster)}"
@@ -83,7 +89,10 @@ class NothingGone(Check):
         runs = np.split(np.arange(len(removed)), np.flatnonzero(np.diff(removed.seqs) != 1) + 1)
         events = [(int(removed.seqs[run[0]]), run) for run in runs if len(run)]
         columns = ("type", "cluster", "topic", "peer", "ledger", "entry")
-        events += [(row[0], row[1:]) for row in stretch.of("replicator.created", "replicator.removed").records(*columns)]
+        events += [
+            (row[0], row[1:])
+            for row in stretch.of("replicator.created", "replicator.removed").records(*columns)
+        ]
         for _seq, what in sorted(events, key=lambda event: event[0]):
             if isinstance(what, tuple):
                 self._follow_replicator(*what)
@@ -91,7 +100,9 @@ class NothingGone(Check):
                 for place, rows in removed.take(what).groups("cluster", "topic"):
                     yield from self._removed_too_early(stretch, known, place, rows)
 
-    def _follow_replicator(self, kind: int, cluster: int, topic: int, peer: int, ledger: int, entry: int) -> None:
+    def _follow_replicator(
+        self, kind: int, cluster: int, topic: int, peer: int, ledger: int, entry: int
+    ) -> None:
         if kind == _CREATED:
             self.replicators[cluster, topic, peer] = position(ledger, entry)
         else:
@@ -108,13 +119,15 @@ class NothingGone(Check):
             bad = np.flatnonzero(places > slowest[0])
             waiting = f"while {stretch.name(slowest[1])} stood at {position_words(slowest[0])}"
             yield from first_broken(
-                rows.seqs[bad], lambda n: f"{position_words(int(places[bad[n]]))} {where} was removed {waiting}"
+                rows.seqs[bad],
+                lambda n: f"{position_words(int(places[bad[n]]))} {where} was removed {waiting}",
             )
         for peer in [key[2] for key in self.replicators if key[:2] == (cluster, topic)]:
             unsent = self._unsent(known.logs.of(cluster, topic), rows, place, peer)
             towards = f"before the replicator to {stretch.name(peer)} had sent it"
             yield from first_broken(
-                rows.seqs[unsent], lambda n: f"{position_words(int(places[unsent[n]]))} {where} was removed {towards}"
+                rows.seqs[unsent],
+                lambda n: f"{position_words(int(places[unsent[n]]))} {where} was removed {towards}",
             )
 
     def _unsent(self, log: Log, rows: Rows, place: tuple[int, ...], peer: int) -> np.ndarray:

@@ -1,6 +1,8 @@
-"""Nothing that came from another cluster is forwarded on, and a repeat of an entry on a link follows a rewind.
+"""Nothing that came from another cluster is forwarded on, and a repeat of an entry on a link follows a
+rewind.
 
-A replicator sends the entries of its log in order of position. Only a rewind, or a cursor opened anew, puts it back.
+A replicator sends the entries of its log in order of position. Only a rewind, or a cursor opened anew, puts
+it back.
 """
 
 from __future__ import annotations
@@ -28,14 +30,16 @@ class OneHop(Check):
     """Keeps how far each replicator has sent."""
 
     claim = (
-        "Nothing that came from another cluster is forwarded on, and a repeat of an entry on a link is always preceded"
+        "Nothing that came from another cluster is forwarded on, and a repeat of an entry on a link is "
+        "always preceded"
         " by a rewind."
     )
 
     def begin(self, scenario: Scenario) -> None:
-        self.sent: dict[tuple[int, ...], tuple[int, int]] = {}  # replicator -> last position sent, batch index in it
+        # replicator -> last position sent, batch index in it
+        self.sent: dict[tuple[int, ...], tuple[int, int]] = {}
 
-    def copy_into(self, copy: "OneHop") -> None:
+    def copy_into(self, copy: OneHop) -> None:
         copy.sent = dict(self.sent)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
@@ -66,7 +70,9 @@ class OneHop(Check):
 
         return first_broken(rows.seqs[bad], say)
 
-    def _forwarded(self, stretch: Stretch, link: tuple[int, ...], rows: Rows, known: Knowledge) -> list[tuple[int, str]]:
+    def _forwarded(
+        self, stretch: Stretch, link: tuple[int, ...], rows: Rows, known: Knowledge
+    ) -> list[tuple[int, str]]:
         log = known.logs.of(link[0], link[2])
         sent = rows.take(~np.isin(rows["type"], _PUT_BACK_CODES))
         places = sent.positions()

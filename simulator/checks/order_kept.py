@@ -1,8 +1,10 @@
 """First occurrences of each producer's messages keep their order in every log.
 
-Order is kept per place of publishing: a producer that moved to another cluster has two streams, and what it left behind
-may arrive there after what it published there (this is what "reordered" counts). A replication cursor that was opened
-anew begins a new stream from its cluster: with `replicationStartAt: earliest` it sends what it had passed over before.
+Order is kept per place of publishing: a producer that moved to another cluster has two streams, and what it
+left behind may arrive there after what it published there (this is what "reordered" counts). A replication
+cursor that was opened
+anew begins a new stream from its cluster: with `replicationStartAt: earliest` it sends what it had passed
+over before.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from simulator.checks.knowledge import Knowledge
 from simulator.checks.logs import HERE
 from simulator.checks.sightings import Sightings
 from simulator.checks.stretch import Rows, Stretch
-from simulator.trace.registry import NULL
 from simulator.scenarios.model import Scenario
+from simulator.trace.registry import NULL
 
 Stream = tuple[int, ...]
 """(log's cluster, cluster of publishing, life of the replication cursor between them, topic)"""
@@ -31,15 +33,18 @@ class OrderKept(Check):
     def begin(self, scenario: Scenario) -> None:
         self.highest: dict[tuple[int, ...], int] = {}
         self.seen = Sightings()
-        self.lives: dict[tuple[int, int, int], int] = {}  # (log's cluster, origin, topic) -> replication cursors opened so far
+        # (log's cluster, origin, topic) -> replication cursors opened so far
+        self.lives: dict[tuple[int, int, int], int] = {}
 
-    def copy_into(self, copy: "OrderKept") -> None:
+    def copy_into(self, copy: OrderKept) -> None:
         copy.highest, copy.seen, copy.lives = dict(self.highest), self.seen.copy(), dict(self.lives)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Messages that come for the first time after a later one of their stream."""
         opened: dict[tuple[int, int, int], list[int]] = {}
-        for seq, source, target, topic in stretch.of("replicator.created").records("cluster", "peer", "topic"):
+        for seq, source, target, topic in stretch.of("replicator.created").records(
+            "cluster", "peer", "topic"
+        ):
             opened.setdefault((target, source, topic), []).append(seq)
         broken: list[tuple[int, str]] = []
         for (cluster, peer, topic), rows in stretch.of("message.stored").groups("cluster", "peer", "topic"):
@@ -66,7 +71,9 @@ class OrderKept(Check):
             self.seen.add(key, ids)
         return broken
 
-    def _first_and_late(self, stretch: Stretch, key, group: Rows, late: np.ndarray, before: np.ndarray) -> list[tuple[int, str]]:
+    def _first_and_late(
+        self, stretch: Stretch, key, group: Rows, late: np.ndarray, before: np.ndarray
+    ) -> list[tuple[int, str]]:
         """Of the ids below the highest before them, those that the stream had not held."""
         ids = group["sequence_id"]
         first_here = np.zeros(len(ids), dtype=bool)

@@ -1,4 +1,8 @@
-"""What the scenario's commands ask for. The row of a refusal says only why; what was asked stands in the plan, unless two commands of a kind share an instant."""
+"""What the scenario's commands ask for.
+
+The row of a refusal says only why; what was asked stands in the plan, unless two commands of a kind share an
+instant.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Requests that change a namespace's policies: what the admin service answers, judged again (fact sheet D4; codes 204, 400, 404, 409, 412).
+"""Requests that change a namespace's policies: what the admin service answers, judged again (fact sheet
+D4; codes 204, 400, 404, 409, 412).
 
 A refusal's row says only why; what was asked stands in the scenario's plan (`planned`).
 """
@@ -13,15 +14,22 @@ from simulator.checks.planned import planned_arguments
 from simulator.scenarios.model import Scenario
 
 _CREATE, _CREATION, _STRATEGY, _UPDATES = (
-    "namespace.create", "namespace.set-auto-topic-creation", "namespace.set-schema-compatibility-strategy", "namespace.set-is-allow-auto-update-schema",
-)  # fmt: skip
+    "namespace.create",
+    "namespace.set-auto-topic-creation",
+    "namespace.set-schema-compatibility-strategy",
+    "namespace.set-is-allow-auto-update-schema",
+)
 _JUDGED = (_CREATE, _CREATION, _STRATEGY, _UPDATES)
 
 
 class PoliciesSensible(Administered):
     """Looks at each request with the namespaces that there were just before."""
 
-    claim = "A request about a namespace's policies is done when, and only when, the namespace is there (to be created: is not), counts of partitions fit the type of topic, and replicators may register what clients may."
+    claim = (
+        "A request about a namespace's policies is done when, and only when, the namespace is there (to be "
+        "created: is not), counts of partitions fit the type of topic, and replicators may register what "
+        "clients may."
+    )
     reads = ("command.refused",)
 
     def begin(self, scenario: Scenario) -> None:
@@ -42,9 +50,16 @@ class PoliciesSensible(Administered):
             return []
         wrong = list(self._wrong(row.reason, given))
         if accepted:
-            return [f"{row.reason} of {given['namespace']} in {given['cluster']} was done, and {why}" for why in wrong[:1]]
+            return [
+                f"{row.reason} of {given['namespace']} in {given['cluster']} was done, and {why}"
+                for why in wrong[:1]
+            ]
         refused = not wrong and given["cluster"] not in self.has.down
-        return [f"{row.reason} of {given['namespace']} in {given['cluster']} was refused, which nothing forbids"] if refused else []
+        return (
+            [f"{row.reason} of {given['namespace']} in {given['cluster']} was refused, which nothing forbids"]
+            if refused
+            else []
+        )
 
     def _wrong(self, command: str, given: dict[str, Any]) -> Iterator[str]:
         there = (given["cluster"], given["namespace"]) in self.has.policies

@@ -1,6 +1,8 @@
-"""Offloaded ledgers and their readers (fact sheet C4, PIP-180): where the bookies hold a ledger no more, only the driver that copied it reads it.
+"""Offloaded ledgers and their readers (fact sheet C4, PIP-180): where the bookies hold a ledger no more,
+only the driver that copied it reads it.
 
-What was read before may be in a cache or a receiver queue, so deliveries are judged by consumers of shadow topics that came when that was over.
+What was read before may be in a cache or a receiver queue, so deliveries are judged by consumers of shadow
+topics that came when that was over.
 """
 
 from __future__ import annotations
@@ -16,7 +18,15 @@ from simulator.scenarios.names import base_of
 from simulator.trace.registry import CODE
 
 DRIVER, KEPT = "managedLedgerOffloadDriver", "managedLedgerCacheEvictionTimeThresholdMillis"
-_READ = ("ledger.offloaded", "ledger.deleted", "ledger.trimmed", "setting.changed", "consumer.connected", "entry.unreadable", "message.delivered")
+_READ = (
+    "ledger.offloaded",
+    "ledger.deleted",
+    "ledger.trimmed",
+    "setting.changed",
+    "consumer.connected",
+    "entry.unreadable",
+    "message.delivered",
+)
 _COPIED, _DELETED, _TRIMMED, _SET, _CAME, _UNREADABLE, _DELIVERED = (CODE[name] for name in _READ)
 
 Ledger = tuple[str, str, int]
@@ -26,7 +36,10 @@ Ledger = tuple[str, str, int]
 class ReadWhereItIs(Check):
     """Keeps where each ledger is, and since when each consumer is there."""
 
-    claim = "An entry that the bookies hold no more is read only by the offload driver that copied it, and only such an entry is unreadable."
+    claim = (
+        "An entry that the bookies hold no more is read only by the offload driver that copied it, and "
+        "only such an entry is unreadable."
+    )
 
     def begin(self, scenario: Scenario) -> None:
         self.topics = frozenset(scenario.topics)
@@ -38,28 +51,73 @@ class ReadWhereItIs(Check):
         self.came: dict[tuple[int, int, int, int], int] = {}
 
     def copy_into(self, copy: ReadWhereItIs) -> None:
-        copy.topics, copy.sources, copy.driver, copy.kept = self.topics, self.sources, self.driver.copy(), self.kept.copy()
-        copy.copied, copy.gone, copy.trimmed, copy.came = dict(self.copied), dict(self.gone), dict(self.trimmed), dict(self.came)
+        copy.topics, copy.sources, copy.driver, copy.kept = (
+            self.topics,
+            self.sources,
+            self.driver.copy(),
+            self.kept.copy(),
+        )
+        copy.copied, copy.gone, copy.trimmed, copy.came = (
+            dict(self.copied),
+            dict(self.gone),
+            dict(self.trimmed),
+            dict(self.came),
+        )
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Entries that were delivered though nobody could read them, and the other way round."""
         if not self.sources:
             return
         kinds = _READ if self.gone or len(stretch.of("ledger.deleted")) else _READ[:-1]
-        columns = ("type", "at_us", "cluster", "topic", "subscription", "client", "ledger", "entry", "reason", "detail")
-        for seq, kind, at_us, cluster, topic, subscription, client, ledger, entry, reason, detail in stretch.of(*kinds).records(*columns):
+        columns = (
+            "type",
+            "at_us",
+            "cluster",
+            "topic",
+            "subscription",
+            "client",
+            "ledger",
+            "entry",
+            "reason",
+            "detail",
+        )
+        for (
+            seq,
+            kind,
+            at_us,
+            cluster,
+            topic,
+            subscription,
+            client,
+            ledger,
+            entry,
+            reason,
+            detail,
+        ) in stretch.of(*kinds).records(*columns):
             if kind == _SET:
                 for setting in (self.driver, self.kept):
                     setting.follow(stretch, cluster, reason, detail)
             elif kind == _CAME:
                 self.came[cluster, topic, subscription, client] = at_us
             elif kind == _UNREADABLE:
-                yield from ((seq, why) for why in self._unreadable(stretch.name(cluster), stretch.name(topic), ledger, entry, stretch.name(reason)))
+                yield from (
+                    (seq, why)
+                    for why in self._unreadable(
+                        stretch.name(cluster), stretch.name(topic), ledger, entry, stretch.name(reason)
+                    )
+                )
             elif kind == _DELIVERED:
                 came_us = self.came.get((cluster, topic, subscription, client), -1)
-                yield from ((seq, why) for why in self._delivered(stretch.name(cluster), stretch.name(topic), ledger, entry, came_us))
+                yield from (
+                    (seq, why)
+                    for why in self._delivered(
+                        stretch.name(cluster), stretch.name(topic), ledger, entry, came_us
+                    )
+                )
             else:
-                self._ledger(kind, (stretch.name(cluster), stretch.name(topic), ledger), at_us, stretch.name(reason))
+                self._ledger(
+                    kind, (stretch.name(cluster), stretch.name(topic), ledger), at_us, stretch.name(reason)
+                )
 
     def _ledger(self, kind: int, ledger: Ledger, at_us: int, reason: str) -> None:
         if kind == _COPIED:
@@ -85,8 +143,15 @@ class ReadWhereItIs(Check):
 
     def _delivered(self, cluster: str, log: str, ledger: int, entry: int, came_us: int) -> Iterator[str]:
         base, where = base_of(self.topics, log), (cluster, self._source(log), ledger)
-        if base not in self.sources or where not in self.gone or came_us <= self.gone[where] + 1_000 * self.kept.value(cluster, base):
+        if (
+            base not in self.sources
+            or where not in self.gone
+            or came_us <= self.gone[where] + 1_000 * self.kept.value(cluster, base)
+        ):
             return
         driver = self.driver.value(cluster, base)
         if self.copied.get(where) != driver:
-            yield f"{log} delivered {ledger}:{entry}, which the bookies hold no more and {self.copied.get(where, 'nobody')} has copied, not {driver}"
+            yield (
+                f"{log} delivered {ledger}:{entry}, which the bookies hold no more and "
+                f"{self.copied.get(where, 'nobody')} has copied, not {driver}"
+            )

@@ -1,7 +1,11 @@
-"""Requests about partitioned topics go on to the clusters that they replicate to (fact sheet D2, A10, PIP-370, PIP-433).
+"""Requests about partitioned topics go on to the clusters that they replicate to (fact sheet D2, A10,
+PIP-370, PIP-433).
 
-A creation is copied as it is built and was before, unless the broker may order nothing or the person said `createLocalTopicOnly`; more partitions are always.
-What comes of it has a row in the other cluster: the topic, more partitions, or why not. Over links whose latency has no bound nothing is claimed; where a link is made slower, requests from then on may take as long as it does.
+A creation is copied as it is built and was before, unless the broker may order nothing or the person said
+`createLocalTopicOnly`; more partitions are always.
+What comes of it has a row in the other cluster: the topic, more partitions, or why not. Over links whose
+latency has no bound nothing is claimed; where a link is made slower, requests from then on may take as long
+as it does.
 """
 
 from __future__ import annotations
@@ -26,13 +30,17 @@ Request = tuple[str, str, str, str]
 class RequestsCopied(Administered):
     """Keeps the requests that are on their way: by when, and the partitions asked for."""
 
-    claim = "A request to create a partitioned topic, or to give it more partitions, reaches each cluster that the topic replicates to: it does there what it does here, or why not is logged."
+    claim = (
+        "A request to create a partitioned topic, or to give it more partitions, reaches each cluster that "
+        "the topic replicates to: it does there what it does here, or why not is logged."
+    )
     reads = ("topic.creation-refused",)
 
     def begin(self, scenario: Scenario) -> None:
         super().begin(scenario)
         latencies = [link.latency for link in scenario.links.values()]
-        self.bounded = all(one.kind in ("constant", "uniform") for one in latencies)  # over other links nothing is claimed
+        # over other links nothing is claimed
+        self.bounded = all(one.kind in ("constant", "uniform") for one in latencies)
         self.trip_us = TRIPS * max((max(one.value_us, one.high_us) for one in latencies), default=0)
         self.due: dict[Request, tuple[int, int]] = {}
 
@@ -67,7 +75,12 @@ class RequestsCopied(Administered):
         cluster, base, partitions = given["cluster"], given["topic"], given["partitions"]
         if base in has.lists_unknown:
             return
-        if row.reason == "topic.create" and (not partitions or given["createLocalTopicOnly"] or has.rule == "proposal" or not has.creates_remotely[cluster]):
+        if row.reason == "topic.create" and (
+            not partitions
+            or given["createLocalTopicOnly"]
+            or has.rule == "proposal"
+            or not has.creates_remotely[cluster]
+        ):
             return
         for remote in has.remotes(cluster, base):
             self.due[row.reason, cluster, remote, base] = (row.at_us + self.trip_us, partitions)
@@ -79,4 +92,10 @@ class RequestsCopied(Administered):
             del self.due[command, cluster, remote, base]
             if command == "topic.create" or self.has.shapes.get((remote, base)) != partitions:
                 seq = stretch.first + int(np.searchsorted(stretch.values("at_us"), due_us, side="right"))
-                yield seq, f"{command} of {base} with {partitions} partitions in {cluster} came to nothing in {remote}"
+                yield (
+                    seq,
+                    (
+                        f"{command} of {base} with {partitions} partitions in {cluster} came to nothing in "
+                        f"{remote}"
+                    ),
+                )

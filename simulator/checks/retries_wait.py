@@ -1,9 +1,12 @@
-"""How long a replicator waits that the start check refused: 100 ms, doubled with each failed start up to 60 s, 5 % jitter, for ever (fact sheet A3, D1).
+"""How long a replicator waits that the start check refused: 100 ms, doubled with each failed start up to
+60 s, 5 % jitter, for ever (fact sheet A3, D1).
 
-Each refusal says how many starts have failed and how long the wait is. A start that fails for want of a way has no row, but is in the number; so from one
-refusal to the next the wait has doubled as often as the number grew. A start begins the waits anew, and so does a load. What comes next comes not before
-the wait is over, and not later than two round trips after it (the second is for an order to create); where clusters, links or topics changed
-meanwhile, or were in the way, not later than the longest wait after that. Over links whose latency has no bound, that it comes is not judged.
+Each refusal says how many starts have failed and how long the wait is. A start that fails for want of a way
+has no row, but is in the number; so from one refusal to the next the wait has doubled as often as the number
+grew. A start begins the waits anew, and so does a load. What comes next comes not before the wait is over,
+and not later than two round trips after it (the second is for an order to create); where clusters, links or
+topics changed meanwhile, or were in the way, not later than the longest wait after that. Over links whose
+latency has no bound, that it comes is not judged.
 """
 
 from __future__ import annotations
@@ -24,10 +27,29 @@ LONGEST_US = MOST_US * (100 + JITTER_PERCENT) // 100
 HIGHEST = (MOST_US // FIRST_US).bit_length()
 """So often doubled, the wait is the longest."""
 
-_OWN = ("replicator.created", "replicator.removed", "replicator.started", "replicator.start-refused", "cluster.migration-marked")
-_AROUND = ("topic.loaded", "topic.unloaded", "topic.deleted", "topic.terminated", "link.cut", "link.healed", "link.slowed", "cluster.crashed", "cluster.lost", "cluster.restarted")
+_OWN = (
+    "replicator.created",
+    "replicator.removed",
+    "replicator.started",
+    "replicator.start-refused",
+    "cluster.migration-marked",
+)
+_AROUND = (
+    "topic.loaded",
+    "topic.unloaded",
+    "topic.deleted",
+    "topic.terminated",
+    "link.cut",
+    "link.healed",
+    "link.slowed",
+    "cluster.crashed",
+    "cluster.lost",
+    "cluster.restarted",
+)
 _CREATED, _REMOVED, _STARTED, _REFUSED, _MARKED = (CODE[name] for name in _OWN)
-_LOADED, _UNLOADED, _DELETED, _TERMINATED, _CUT, _HEALED, _SLOWED, _CRASHED, _LOST, _RESTARTED = (CODE[name] for name in _AROUND)
+_LOADED, _UNLOADED, _DELETED, _TERMINATED, _CUT, _HEALED, _SLOWED, _CRASHED, _LOST, _RESTARTED = (
+    CODE[name] for name in _AROUND
+)
 
 _COLUMNS = ("at_us", "type", "cluster", "peer", "topic", "count", "duration_us", "reason")
 NEVER_US = 1 << 62
@@ -38,7 +60,9 @@ Link = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Waits:
-    """`failed` starts so far, of which those above `base` count for the backoff (None: not known); it waits since `since_us` until `until_us` (0: it does not)."""
+    """`failed` starts so far, of which those above `base` count for the backoff (None: not known); it
+    waits since `since_us` until `until_us` (0: it does not).
+    """
 
     failed: int = 0
     base: int | None = 0
@@ -50,7 +74,10 @@ class _Waits:
 class RetriesWait(Check):
     """Follows each replicator's failed starts, and what could be in their way."""
 
-    claim = "A replicator that the start check refused tries again after 100 ms, doubled with each failed start up to 60 s with 5 % jitter, for ever."
+    claim = (
+        "A replicator that the start check refused tries again after 100 ms, doubled with each failed "
+        "start up to 60 s with 5 % jitter, for ever."
+    )
 
     def begin(self, scenario: Scenario) -> None:
         self.judges = not scenario.tenants  # a migration starts replicators out of their turn, and ends them
@@ -68,7 +95,12 @@ class RetriesWait(Check):
     def copy_into(self, copy: RetriesWait) -> None:
         copy.judges, copy.bounded, copy.trip_us = self.judges, self.bounded, self.trip_us
         copy.next_due_us, copy.disturbed_us = self.next_due_us, self.disturbed_us
-        copy.waits, copy.down, copy.cut, copy.away = dict(self.waits), dict(self.down), dict(self.cut), dict(self.away)
+        copy.waits, copy.down, copy.cut, copy.away = (
+            dict(self.waits),
+            dict(self.down),
+            dict(self.cut),
+            dict(self.away),
+        )
         copy.terminated = dict(self.terminated)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
@@ -80,12 +112,26 @@ class RetriesWait(Check):
             stretch.read_more("duration_us")
             for seq, *row in rows.records(*_COLUMNS):
                 yield from self._overdue(stretch, row[0])
-                yield from ((seq, f"{_words(stretch, (row[2], row[3], row[4]))} {why}") for why in self._take(*row, stretch))
+                yield from (
+                    (seq, f"{_words(stretch, (row[2], row[3], row[4]))} {why}")
+                    for why in self._take(*row, stretch)
+                )
                 if not self.judges:
                     return
         yield from self._overdue(stretch, stretch.at_us(stretch.last - 1))
 
-    def _take(self, at_us: int, kind: int, cluster: int, peer: int, topic: int, count: int, duration_us: int, reason: int, stretch: Stretch) -> Iterator[str]:
+    def _take(
+        self,
+        at_us: int,
+        kind: int,
+        cluster: int,
+        peer: int,
+        topic: int,
+        count: int,
+        duration_us: int,
+        reason: int,
+        stretch: Stretch,
+    ) -> Iterator[str]:
         link = cluster, peer, topic
         if kind in (_STARTED, _REFUSED) and link in self.waits and at_us < self.waits[link].until_us:
             yield f"was tried {(self.waits[link].until_us - at_us) / 1e6:.3f} s before its wait was over"
@@ -99,7 +145,14 @@ class RetriesWait(Check):
             self.judges, self.waits, self.next_due_us = False, {}, NEVER_US
         else:
             self.disturbed_us = at_us
-            self._around(kind, cluster, peer, topic, duration_us, kind == _UNLOADED and stretch.name(reason) == "deleted")
+            self._around(
+                kind,
+                cluster,
+                peer,
+                topic,
+                duration_us,
+                kind == _UNLOADED and stretch.name(reason) == "deleted",
+            )
 
     # --- one refusal
 
@@ -125,7 +178,9 @@ class RetriesWait(Check):
     # --- for ever
 
     def _overdue(self, stretch: Stretch, now_us: int) -> Iterator[tuple[int, str]]:
-        """Replicators that should have been tried before the first row after their time; each is named once."""
+        """Replicators that should have been tried before the first row after their time; each is named
+        once.
+        """
         if not self.bounded or now_us <= self.next_due_us:
             return
         self.next_due_us = NEVER_US
@@ -134,12 +189,20 @@ class RetriesWait(Check):
                 later_us = self._later(link, self.waits[link])
                 if later_us is None:
                     seq = stretch.first + int(np.searchsorted(stretch.values("at_us"), due_us, side="right"))
-                    yield seq, f"{_words(stretch, link)} was to be tried again at {self.waits[link].until_us / 1e6:.3f} s, and was not"
+                    yield (
+                        seq,
+                        (
+                            f"{_words(stretch, link)} was to be tried again at "
+                            f"{self.waits[link].until_us / 1e6:.3f} s, and was not"
+                        ),
+                    )
                 self._wait(link, replace(self.waits[link], due_us=later_us or 0))
             self._wait(link, self.waits[link])
 
     def _later(self, link: Link, one: _Waits) -> int | None:
-        """A later instant by which it must have been tried, because something changed or is in the way; None without."""
+        """A later instant by which it must have been tried, because something changed or is in the way;
+        None without.
+        """
         slack_us = LONGEST_US + 4 * self.trip_us
         if self.disturbed_us >= one.since_us and one.due_us < self.disturbed_us + slack_us:
             return self.disturbed_us + slack_us
@@ -152,7 +215,12 @@ class RetriesWait(Check):
 
     def _in_the_way(self, link: Link) -> bool:
         source, target, log = link
-        return (source, target) in self.cut or target in self.down or (target, log) in self.away or (target, log) in self.terminated
+        return (
+            (source, target) in self.cut
+            or target in self.down
+            or (target, log) in self.away
+            or (target, log) in self.terminated
+        )
 
     def _around(self, kind: int, cluster: int, peer: int, topic: int, latency_us: int, deleted: bool) -> None:
         if kind == _UNLOADED:

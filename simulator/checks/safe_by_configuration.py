@@ -1,8 +1,9 @@
 """Whether replication of a topic is safe by configuration, so that Updates may be held to their promise.
 
-Safe is: every ordered pair of the topic's clusters replicates since before the first message and was never taken off the
-list, no producer restricts where its messages go, no unsafe option is on, and an Update for a missing subscription creates
-it at Earliest. Elsewhere an Update may skip messages by the setting's own fault; they are counted as lost.
+Safe is: every ordered pair of the topic's clusters replicates since before the first message and was never
+taken off the list, no producer restricts where its messages go, no unsafe option is on, and an Update for a
+missing subscription creates it at Earliest. Elsewhere an Update may skip messages by the setting's own fault;
+they are counted as lost.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ _CREATED = CODE["replicator.created"]
 
 
 class SafeByConfiguration:
-    """Follows the replicators of every topic partition; topics are known by their name, so partitions may be added."""
+    """Follows the replicators of every topic partition; topics are known by their name, so partitions may
+    be added.
+    """
 
     def __init__(self, scenario: Scenario) -> None:
         self._clusters = _safe_topics(scenario)
-        self._complete: dict[int, set[tuple[int, int]]] = {}  # topic -> pairs that replicate from the first message on
+        # topic -> pairs that replicate from the first message on
+        self._complete: dict[int, set[tuple[int, int]]] = {}
         self._broken: set[int] = set()  # topics of which a pair began late or was taken off
 
-    def copy(self) -> "SafeByConfiguration":
+    def copy(self) -> SafeByConfiguration:
         """An independent copy."""
         copy = object.__new__(SafeByConfiguration)
         copy._clusters = self._clusters
@@ -35,7 +39,9 @@ class SafeByConfiguration:
         return copy
 
     def follow(self, known: Knowledge, row: tuple[int, ...]) -> None:
-        """Take in a `replicator.created` or `replicator.removed` row: (seq, type, cluster, peer, topic, ledger, entry)."""
+        """Take in a `replicator.created` or `replicator.removed` row: (seq, type, cluster, peer, topic,
+        ledger, entry).
+        """
         seq, kind, cluster, peer, topic, ledger, entry = row
         log = known.logs.of(cluster, topic)
         if kind == _CREATED and not log.messages(log.between(-1, position(ledger, entry), seq)):
@@ -61,7 +67,8 @@ def _safe_topics(scenario: Scenario) -> dict[str, tuple[str, ...]]:
     restricted = {
         producer.topic
         for producer in scenario.producers.values()
-        if producer.replicate_to is not None and set(scenario.topics[producer.topic].clusters) - {producer.cluster, *producer.replicate_to}
+        if producer.replicate_to is not None
+        and set(scenario.topics[producer.topic].clusters) - {producer.cluster, *producer.replicate_to}
     }
     return {
         name: topic.clusters

@@ -1,7 +1,8 @@
 """Schemas of topics: who may bring one, and what the strategy in force lets follow (fact sheet A8, D4).
 
-Avro's own library says who can read what; which pairs are asked is written here once more, from the strategies' names, so that the
-check shares no mistake with the broker's function. A refusal is judged as well as a new version: both say what was in force.
+Avro's own library says who can read what; which pairs are asked is written here once more, from the
+strategies' names, so that the check shares no mistake with the broker's function. A refusal is judged as well
+as a new version: both say what was in force.
 """
 
 from __future__ import annotations
@@ -23,12 +24,17 @@ ANSWERS_KEPT = 4096
 
 @lru_cache(maxsize=ANSWERS_KEPT)
 def _understands(reader: str, writer: str) -> bool:
-    return ReaderWriterCompatibilityChecker().get_compatibility(parse(reader), parse(writer)).compatibility is SchemaCompatibilityType.compatible
+    return (
+        ReaderWriterCompatibilityChecker().get_compatibility(parse(reader), parse(writer)).compatibility
+        is SchemaCompatibilityType.compatible
+    )
 
 
 def reads(reader: SchemaSpec, writer: SchemaSpec) -> bool:
     """Whether `reader` understands what `writer` wrote; types without a definition understand themselves."""
-    return reader.type == writer.type and (None in (reader.definition, writer.definition) or _understands(reader.definition, writer.definition))
+    return reader.type == writer.type and (
+        None in (reader.definition, writer.definition) or _understands(reader.definition, writer.definition)
+    )
 
 
 def may_follow(strategy: str, new: SchemaSpec, versions: Sequence[SchemaSpec]) -> bool:
@@ -38,13 +44,17 @@ def may_follow(strategy: str, new: SchemaSpec, versions: Sequence[SchemaSpec]) -
     direction, _, transitive = strategy.partition("_")
     asked = versions if transitive else versions[-1:]
     return all(
-        new.type == old.type and (direction == "FORWARD" or reads(new, old)) and (direction == "BACKWARD" or reads(old, new))
+        new.type == old.type
+        and (direction == "FORWARD" or reads(new, old))
+        and (direction == "BACKWARD" or reads(old, new))
         for old in asked
-    )  # fmt: skip
+    )
 
 
 def may_subscribe(strategy: str, reader: SchemaSpec, versions: Sequence[SchemaSpec]) -> bool:
-    """Whether a consumer may read a topic: the newest version, every one where readers go first and transitively."""
+    """Whether a consumer may read a topic: the newest version, every one where readers go first and
+    transitively.
+    """
     asked = versions if strategy in ("BACKWARD_TRANSITIVE", "FULL_TRANSITIVE") else versions[-1:]
     return strategy == "ALWAYS_COMPATIBLE" or all(reads(reader, old) for old in asked)
 
@@ -52,14 +62,18 @@ def may_subscribe(strategy: str, reader: SchemaSpec, versions: Sequence[SchemaSp
 class SchemasByRule(Administered):
     """Keeps the versions of every topic; a shadow topic has its source's."""
 
-    claim = "A schema becomes a topic's version, or is refused, a consumer with a schema subscribes, and a producer without one stores a message, by the strategy and the rights in force."
+    claim = (
+        "A schema becomes a topic's version, or is refused, a consumer with a schema subscribes, and a "
+        "producer without one stores a message, by the strategy and the rights in force."
+    )
     reads = ("schema.registered", "schema.refused", "schema.deleted", "schema.used", "consumer.connected")
 
     def begin(self, scenario: Scenario) -> None:
         super().begin(scenario)
         if _enforces(scenario):
             self.reads = (*self.reads, "message.stored")
-        self.used: dict[str, tuple[tuple[int, str | None], ...]] = {}  # producer -> (first sequence id, schema), oldest first
+        # producer -> (first sequence id, schema), oldest first
+        self.used: dict[str, tuple[tuple[int, str | None], ...]] = {}
         self.versions: dict[tuple[str, str], tuple[SchemaSpec, ...]] = {}  # (cluster, topic) -> oldest first
 
     def copy_into(self, copy: SchemasByRule) -> None:
@@ -80,7 +94,17 @@ class SchemasByRule(Administered):
         elif row.kind == "message.stored":
             return self._stored(row)
         elif row.kind == "schema.refused" and row.reason == "none-given":
-            return [] if self._enforced(row) else [f"{row.client} was refused without a schema by {row.topic} in {row.cluster}, which takes messages without"]
+            return (
+                []
+                if self._enforced(row)
+                else [
+                    (
+                        f"{row.client} was refused without a schema by {row.topic} in {row.cluster}, "
+                        f"which takes "
+                        f"messages without"
+                    )
+                ]
+            )
         elif row.kind == "schema.registered":
             new, place = self.has.scenario.schemas[row.detail], (row.cluster, row.topic)
             wrong = self._registered(row, new)
@@ -98,12 +122,16 @@ class SchemasByRule(Administered):
 
     def _strategy(self, place: tuple[str, str]) -> str:
         namespace = self.has.scenario.topics[place[1]].namespace
-        return self.has.policy(place[0], namespace, "schemaCompatibilityStrategy", "schemaCompatibilityStrategy")
+        return self.has.policy(
+            place[0], namespace, "schemaCompatibilityStrategy", "schemaCompatibilityStrategy"
+        )
 
     def _allowed(self, place: tuple[str, str], replicator: bool) -> bool:
         has, cluster, namespace = self.has, place[0], self.has.scenario.topics[place[1]].namespace
         clients = has.policy(cluster, namespace, "isAllowAutoUpdateSchema", "isAllowAutoUpdateSchemaEnabled")
-        own = has.rule != "before" and has.policies.get((cluster, namespace), {}).get("isAllowAutoUpdateSchemaWithReplicator")
+        own = has.rule != "before" and has.policies.get((cluster, namespace), {}).get(
+            "isAllowAutoUpdateSchemaWithReplicator"
+        )
         return bool(clients or (replicator and own))
 
     # --- judging
@@ -116,18 +144,28 @@ class SchemasByRule(Administered):
             return [f"{said}, and has {', '.join(old.name for old in versions) or 'none'}"]
         if row.reason != "command" and not self._allowed(place, row.reason == "replicator"):
             return [f"{said} from a {row.reason}, which may bring none"]
-        return [] if may_follow(strategy, new, versions) else [f"{said}, which may not follow {versions[-1].name} under {strategy}"]
+        return (
+            []
+            if may_follow(strategy, new, versions)
+            else [f"{said}, which may not follow {versions[-1].name} under {strategy}"]
+        )
 
     def _refused(self, row: Row) -> list[str]:
         scenario, place = self.has.scenario, self._place(row.cluster, row.topic)
-        offered = next((spec for name, spec in scenario.schemas.items() if row.detail.startswith(f"{name}: ")), None)
+        offered = next(
+            (spec for name, spec in scenario.schemas.items() if row.detail.startswith(f"{name}: ")), None
+        )
         versions, strategy = self.versions.get(place, ()), self._strategy(place)
         said = f"{row.topic} in {row.cluster} refused {row.detail.partition(':')[0]} as {row.reason}"
         if offered is None or any(_same(offered, old) for old in versions):
             return [f"{said}, which it has"]
         if row.reason == "not-allowed":
             return [f"{said}, and who brought it may"] if self._allowed(place, row.peer is not None) else []
-        reader = row.client in scenario.consumers and scenario.consumers[row.client].schema == offered.name and bool(versions)
+        reader = (
+            row.client in scenario.consumers
+            and scenario.consumers[row.client].schema == offered.name
+            and bool(versions)
+        )
         good = may_subscribe if reader else may_follow
         return [f"{said}, and {strategy} lets it"] if good(strategy, offered, versions) else []
 
@@ -135,31 +173,68 @@ class SchemasByRule(Administered):
         """Whether the topic has schemas, and takes no message without."""
         place = self._place(row.cluster, row.topic)
         namespace = self.has.scenario.topics[place[1]].namespace
-        return bool(self.versions.get(place)) and bool(self.has.policy(place[0], namespace, "schemaValidationEnforced", "isSchemaValidationEnforced"))
+        return bool(self.versions.get(place)) and bool(
+            self.has.policy(place[0], namespace, "schemaValidationEnforced", "isSchemaValidationEnforced")
+        )
 
     def _stored(self, row: Row) -> list[str]:
         """A batch is sent with what was in force when it began: only single messages are judged."""
         spec = self.has.scenario.producers.get(row.producer)
-        schemas = [spec.schema if spec else None, *(schema for first, schema in self.used.get(row.producer, ()) if first <= row.sequence_id)]
+        schemas = [
+            spec.schema if spec else None,
+            *(schema for first, schema in self.used.get(row.producer, ()) if first <= row.sequence_id),
+        ]
         bare = row.peer is None and row.batch_index < 0 and schemas[-1] is None
-        return [f"{row.producer}/{row.sequence_id} has no schema, and {row.topic} in {row.cluster} stored it"] if bare and self._enforced(row) else []
+        return (
+            [f"{row.producer}/{row.sequence_id} has no schema, and {row.topic} in {row.cluster} stored it"]
+            if bare and self._enforced(row)
+            else []
+        )
 
     def _subscribed(self, row: Row) -> list[str]:
         spec, place = self.has.scenario.consumers.get(row.client), self._place(row.cluster, row.topic)
         if spec is None or spec.schema is None:
             return []
-        schema, versions, strategy = self.has.scenario.schemas[spec.schema], self.versions.get(place, ()), self._strategy(place)
+        schema, versions, strategy = (
+            self.has.scenario.schemas[spec.schema],
+            self.versions.get(place, ()),
+            self._strategy(place),
+        )
         if versions and may_subscribe(strategy, schema, versions):
             return []
-        return [f"{row.client} subscribed to {row.topic} in {row.cluster} with {schema.name}, which {'can not read its versions' if versions else 'it does not have'} under {strategy}"]
+        return [
+            (
+                f"{row.client} subscribed to {row.topic} in {row.cluster} with {schema.name}, which "
+                f"{'can not read its versions' if versions else 'it does not have'} under {strategy}"
+            )
+        ]
 
 
 def _enforces(scenario: Scenario) -> bool:
-    """Whether schemas are enforced anywhere at any time that the scenario plans: then stored messages are looked at."""
+    """Whether schemas are enforced anywhere at any time that the scenario plans: then stored messages are
+    looked at.
+    """
     name = "isSchemaValidationEnforced"
-    spaces = [value for spec in scenario.namespaces.values() for value in (spec.schema_validation_enforced, *(one.get("schema_validation_enforced") for one in spec.overrides.values()))]
-    settings = [scenario.settings.get(name), *(spec.settings.get(name) for spec in scenario.clusters.values())]
-    return any(spaces) or any(settings) or any(command.do == "setting.change" and command.arguments["setting"] == name for command in scenario.commands)
+    spaces = [
+        value
+        for spec in scenario.namespaces.values()
+        for value in (
+            spec.schema_validation_enforced,
+            *(one.get("schema_validation_enforced") for one in spec.overrides.values()),
+        )
+    ]
+    settings = [
+        scenario.settings.get(name),
+        *(spec.settings.get(name) for spec in scenario.clusters.values()),
+    ]
+    return (
+        any(spaces)
+        or any(settings)
+        or any(
+            command.do == "setting.change" and command.arguments["setting"] == name
+            for command in scenario.commands
+        )
+    )
 
 
 def _same(one: SchemaSpec, other: SchemaSpec) -> bool:

@@ -1,4 +1,6 @@
-"""Broker settings as they stand in each cluster: what the scenario says, changed by `setting.changed` rows."""
+"""Broker settings as they stand in each cluster: what the scenario says, changed by `setting.changed`
+rows.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,19 @@ from simulator.scenarios.settings import SETTINGS
 
 
 class SettingsInForce:
-    """One setting, a number or a word, of every cluster and topic: the topic's policy, the cluster's, the scenario's, or the default."""
+    """One setting, a number or a word, of every cluster and topic: the topic's policy, the cluster's, the
+    scenario's, or the default.
+    """
 
     def __init__(self, scenario: Scenario, name: str) -> None:
         self._name = name
-        self._of_topics = {base: topic.settings[name] for base, topic in scenario.topics.items() if name in topic.settings}
+        self._of_topics = {
+            base: topic.settings[name] for base, topic in scenario.topics.items() if name in topic.settings
+        }
         otherwise = scenario.settings.get(name, SETTINGS[name].default)
-        self._of_clusters = {cluster: spec.settings.get(name, otherwise) for cluster, spec in scenario.clusters.items()}
+        self._of_clusters = {
+            cluster: spec.settings.get(name, otherwise) for cluster, spec in scenario.clusters.items()
+        }
 
     def copy(self) -> SettingsInForce:
         """An independent copy."""

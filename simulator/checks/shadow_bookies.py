@@ -1,8 +1,10 @@
-"""What a shadow knows of an open ledger without being told of its entries: what its writer had told the bookies by then (fact sheet C4).
+"""What a shadow knows of an open ledger without being told of its entries: what its writer had told the
+bookies by then (fact sheet C4).
 
-A writer tells them each bookkeeperExplicitLacIntervalInMills, counted from the opening, and never at 0; with the option
-shadowReadsPiggybackedLac each entry but the last is known as well. A ledger that was closed, or whose topic left its broker in order, is known
-whole. Where nothing of the newest ledger is known, the end of the last ledger before it that holds anything is the last confirmed entry.
+A writer tells them each bookkeeperExplicitLacIntervalInMills, counted from the opening, and never at 0; with
+the option shadowReadsPiggybackedLac each entry but the last is known as well. A ledger that was closed, or
+whose topic left its broker in order, is known whole. Where nothing of the newest ledger is known, the end of
+the last ledger before it that holds anything is the last confirmed entry.
 """
 
 from __future__ import annotations
@@ -24,16 +26,31 @@ Place = tuple[int, int]
 """(cluster, topic)"""
 
 _READ = (
-    "shadow.created", "ledger.opened", "ledger.closed", "ledger.trimmed", "topic.loaded", "topic.unloaded", "topic.terminated", "setting.changed", "shadow.confirmed",
-)  # fmt: skip
-_SHADOW, _OPENED, _CLOSED, _TRIMMED, _LOADED, _UNLOADED, _TERMINATED, _CHANGED, _CONFIRMED = (CODE[name] for name in _READ)
+    "shadow.created",
+    "ledger.opened",
+    "ledger.closed",
+    "ledger.trimmed",
+    "topic.loaded",
+    "topic.unloaded",
+    "topic.terminated",
+    "setting.changed",
+    "shadow.confirmed",
+)
+_SHADOW, _OPENED, _CLOSED, _TRIMMED, _LOADED, _UNLOADED, _TERMINATED, _CHANGED, _CONFIRMED = (
+    CODE[name] for name in _READ
+)
 _COLUMNS = ("type", "cluster", "topic", "reason", "detail", "ledger", "entry", "to_ledger", "to_entry")
 
 
 class ShadowKnowsFromBookies(Check):
-    """Keeps of each source its newest ledger, since when, whether it is known whole, and which ledgers are gone."""
+    """Keeps of each source its newest ledger, since when, whether it is known whole, and which ledgers are
+    gone.
+    """
 
-    claim = "Of a ledger that is still written a shadow knows, beyond what it was told entry by entry, what the writer had told the bookies by then and no more."
+    claim = (
+        "Of a ledger that is still written a shadow knows, beyond what it was told entry by entry, what "
+        "the writer had told the bookies by then and no more."
+    )
 
     def begin(self, scenario: Scenario) -> None:
         self.topics = frozenset(scenario.topics)
@@ -42,12 +59,18 @@ class ShadowKnowsFromBookies(Check):
         self.interval = SettingsInForce(scenario, "bookkeeperExplicitLacIntervalInMills")
         self.source_of: dict[Place, int] = {}
         self.newest: dict[Place, tuple[int, int, bool]] = {}  # (ledger, opened at, closed)
-        self.left: dict[Place, tuple[int, bool]] = {}  # a source without a broker: since when, and whether it left in order
+        # a source without a broker: since when, and whether it left in order
+        self.left: dict[Place, tuple[int, bool]] = {}
         self.gone: dict[Place, int] = {}  # highest ledger that was deleted
         self.ended: dict[Place, int] = {}  # last entry of a source that was terminated
 
     def copy_into(self, copy: ShadowKnowsFromBookies) -> None:
-        copy.topics, copy.watching, copy.carried, copy.interval = self.topics, self.watching, self.carried, self.interval.copy()
+        copy.topics, copy.watching, copy.carried, copy.interval = (
+            self.topics,
+            self.watching,
+            self.carried,
+            self.interval.copy(),
+        )
         copy.source_of, copy.newest, copy.left = dict(self.source_of), dict(self.newest), dict(self.left)
         copy.gone, copy.ended = dict(self.gone), dict(self.ended)
 
@@ -56,7 +79,9 @@ class ShadowKnowsFromBookies(Check):
         if not self.watching:
             return []
         broken: list[tuple[int, str]] = []
-        for seq, kind, cluster, topic, reason, detail, ledger, entry, *to in stretch.of(*_READ).records(*_COLUMNS):
+        for seq, kind, cluster, topic, reason, detail, ledger, entry, *to in stretch.of(*_READ).records(
+            *_COLUMNS
+        ):
             place = (cluster, topic)
             if kind == _CONFIRMED:
                 broken += self._judge(stretch, known, seq, place, stretch.name(reason), position(*to))
@@ -83,14 +108,27 @@ class ShadowKnowsFromBookies(Check):
         else:
             self.ended[place] = position(ledger, entry)
 
-    def _judge(self, stretch: Stretch, known: Knowledge, seq: int, shadow: Place, reason: str, seen: int) -> Iterable[tuple[int, str]]:
+    def _judge(
+        self, stretch: Stretch, known: Knowledge, seq: int, shadow: Place, reason: str, seen: int
+    ) -> Iterable[tuple[int, str]]:
         source = (shadow[0], self.source_of.get(shadow, -1))
         if source not in self.newest:
             return
-        right = self.ended.get(source, -1) if reason == "terminated" else self._known_to_bookies(stretch, known.logs.of(*source), seq, source)
-        if seen > right or (seen < right and reason != "refresh"):  # a refresh may look at an older list of ledgers
+        right = (
+            self.ended.get(source, -1)
+            if reason == "terminated"
+            else self._known_to_bookies(stretch, known.logs.of(*source), seq, source)
+        )
+        # a refresh may look at an older list of ledgers
+        if seen > right or (seen < right and reason != "refresh"):
             here, what = stretch.name(shadow[1]), position_words(right)
-            yield seq, f"{here} takes {position_words(seen)} for the last confirmed entry of {stretch.name(source[1])} ({reason}), of which the bookies know {what}"
+            yield (
+                seq,
+                (
+                    f"{here} takes {position_words(seen)} for the last confirmed entry of "
+                    f"{stretch.name(source[1])} ({reason}), of which the bookies know {what}"
+                ),
+            )
 
     def _known_to_bookies(self, stretch: Stretch, log: Log, seq: int, source: Place) -> int:
         ledger, opened_us, closed = self.newest[source]
@@ -101,10 +139,19 @@ class ShadowKnowsFromBookies(Check):
             entries = int(np.count_nonzero(starts))
         else:
             entries = max(0, int(np.count_nonzero(starts)) - 1) if self.carried else 0
-            interval_us = 1_000 * self.interval.value(stretch.name(source[0]), base_of(self.topics, stretch.name(source[1])))
+            interval_us = 1_000 * self.interval.value(
+                stretch.name(source[0]), base_of(self.topics, stretch.name(source[1]))
+            )
             if interval_us:
                 last_us = opened_us + (left_us - opened_us) // interval_us * interval_us
-                entries = max(entries, int(np.count_nonzero(starts[: _stored_by(stretch, log.table.column("seq")[rows], last_us)])))
+                entries = max(
+                    entries,
+                    int(
+                        np.count_nonzero(
+                            starts[: _stored_by(stretch, log.table.column("seq")[rows], last_us)]
+                        )
+                    ),
+                )
         if entries:
             return position(ledger, entries - 1)
         before = log.table.column("position")[: rows.start][-1:].tolist()

@@ -1,4 +1,6 @@
-"""A shadow has the partitions that its source had when it was created, and never more than it (fact sheet C1)."""
+"""A shadow has the partitions that its source had when it was created, and never more than it (fact sheet
+C1).
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,19 @@ _CREATED, _GROWN, _DELETED = (CODE[name] for name in _READ)
 class ShadowShape(Check):
     """Keeps the partitions of sources and shadows (0: a plain topic), and judges when an instant is over."""
 
-    claim = "A shadow topic is created with the partitions of its source and never has more, nor fewer where shadowPartitionChanges lets it follow."
+    claim = (
+        "A shadow topic is created with the partitions of its source and never has more, nor fewer where "
+        "shadowPartitionChanges lets it follow."
+    )
 
     def begin(self, scenario: Scenario) -> None:
-        self.source_of = {name: topic.shadow_of for name, topic in scenario.topics.items() if topic.shadow_of is not None}
-        self.follows = scenario.options.get("shadowPartitionChanges", OPTIONS["shadowPartitionChanges"].default) == "follow-source"
+        self.source_of = {
+            name: topic.shadow_of for name, topic in scenario.topics.items() if topic.shadow_of is not None
+        }
+        self.follows = (
+            scenario.options.get("shadowPartitionChanges", OPTIONS["shadowPartitionChanges"].default)
+            == "follow-source"
+        )
         self.partitions = declared_shapes(scenario)
         self.due: dict[Place, int] = {}  # shadows that may be out of shape until this instant is over
 
@@ -49,9 +59,21 @@ class ShadowShape(Check):
             self.partitions[cluster, topic] = count
             source = self.partitions.get((cluster, self.source_of.get(topic, "")))
             if source is not None and (count > source or (kind == _CREATED and count != source)):
-                broken.append((seq, f"{topic} in {cluster} has {count} partitions now, and its source {self.source_of[topic]} has {source}"))
+                broken.append(
+                    (
+                        seq,
+                        (
+                            f"{topic} in {cluster} has {count} partitions now, and its source "
+                            f"{self.source_of[topic]} has {source}"
+                        ),
+                    )
+                )
             if self.follows:
-                self.due |= {(cluster, name): at_us for name, of in self.source_of.items() if of == topic and (cluster, name) in self.partitions}
+                self.due |= {
+                    (cluster, name): at_us
+                    for name, of in self.source_of.items()
+                    if of == topic and (cluster, name) in self.partitions
+                }
         broken += self._late(stretch, stretch.at_us(stretch.last - 1))
         return broken
 
@@ -61,4 +83,10 @@ class ShadowShape(Check):
             source = self.partitions.get((place[0], self.source_of[place[1]]))
             here = self.partitions.get(place)
             if source is not None and here is not None and here < source:
-                yield first_after(stretch, due_us), f"{place[1]} in {place[0]} has {here} partitions, and does not follow {self.source_of[place[1]]}, which has {source}"
+                yield (
+                    first_after(stretch, due_us),
+                    (
+                        f"{place[1]} in {place[0]} has {here} partitions, and does not follow "
+                        f"{self.source_of[place[1]]}, which has {source}"
+                    ),
+                )

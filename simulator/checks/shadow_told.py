@@ -1,7 +1,8 @@
 """A source tells its shadows of every entry, in order (fact sheet C2).
 
-A replicator that connects anew may tell again, from its cursor on. It passes over what TTL has expired, what the source has deleted or a person
-truncated, and what a reset (in the proposal only) left behind. A shadow that two sources feed is left out: a row does not say which told it.
+A replicator that connects anew may tell again, from its cursor on. It passes over what TTL has expired, what
+the source has deleted or a person truncated, and what a reset (in the proposal only) left behind. A shadow
+that two sources feed is left out: a row does not say which told it.
 """
 
 from __future__ import annotations
@@ -22,25 +23,42 @@ from simulator.trace.registry import CODE
 Place = tuple[int, int]
 """(cluster, topic)"""
 
-_TURNS = ("shadow.replicator-created", "shadow.replicator-stopped", "shadow.replicator-reset", "ledger.trimmed", "command.applied")
+_TURNS = (
+    "shadow.replicator-created",
+    "shadow.replicator-stopped",
+    "shadow.replicator-reset",
+    "ledger.trimmed",
+    "command.applied",
+)
 _CREATED, _STOPPED, _RESET, _TRIMMED, _COMMANDED = (CODE[name] for name in _TURNS)
 _COLUMNS = ("type", "cluster", "topic", "ledger", "entry", "to_ledger", "to_entry", "reason", "detail")
 
 
 class ShadowToldAll(Check):
-    """Follows how far each shadow was told: the furthest entry that its source's replicator spoke of, or need not."""
+    """Follows how far each shadow was told: the furthest entry that its source's replicator spoke of, or
+    need not.
+    """
 
-    claim = "A source tells its shadow of every entry in order from the end of its log when the replicator's cursor opened, markers and replicated ones too, and leaves out only what has expired."
+    claim = (
+        "A source tells its shadow of every entry in order from the end of its log when the replicator's "
+        "cursor opened, markers and replicated ones too, and leaves out only what has expired."
+    )
 
     def begin(self, scenario: Scenario) -> None:
         self.topics = frozenset(scenario.topics)
         self.source_of: dict[Place, int] = {}  # of shadows that are fed
         self.told: dict[Place, int] = {}
-        self.expired: dict[Place, dict[int, int]] = {}  # by shadow: place beyond `told` -> seq of the row that passed over it
+        # by shadow: place beyond `told` -> seq of the row that passed over it
+        self.expired: dict[Place, dict[int, int]] = {}
         self.doubtful: dict[Place, None] = {}
 
     def copy_into(self, copy: ShadowToldAll) -> None:
-        copy.topics, copy.source_of, copy.told, copy.doubtful = self.topics, dict(self.source_of), dict(self.told), dict(self.doubtful)
+        copy.topics, copy.source_of, copy.told, copy.doubtful = (
+            self.topics,
+            dict(self.source_of),
+            dict(self.told),
+            dict(self.doubtful),
+        )
         copy.expired = {place: dict(passed) for place, passed in self.expired.items()}
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
@@ -71,14 +89,22 @@ class ShadowToldAll(Check):
         """The shadows that a row is about."""
         _seq, kind, cluster, topic, *_places, reason, detail = row
         if kind == _TRIMMED:
-            return [place for place, source in self.source_of.items() if (place[0], source) == (cluster, topic)]
+            return [
+                place for place, source in self.source_of.items() if (place[0], source) == (cluster, topic)
+            ]
         if kind != _COMMANDED:
-            return [] if kind == _STOPPED and stretch.name(reason).startswith("shadow-") else [(cluster, topic)]
+            return (
+                [] if kind == _STOPPED and stretch.name(reason).startswith("shadow-") else [(cluster, topic)]
+            )
         if stretch.name(reason) != "topic.truncate":
             return []
         arguments = json.loads(stretch.name(detail))
         named = [place for place in self.source_of if stretch.name(place[0]) == arguments["cluster"]]
-        return [place for place in named if arguments["topic"] in (name := stretch.name(self.source_of[place]), base_of(self.topics, name))]
+        return [
+            place
+            for place in named
+            if arguments["topic"] in (name := stretch.name(self.source_of[place]), base_of(self.topics, name))
+        ]
 
     def _turn(self, known: Knowledge, place: Place, row: tuple[int, ...]) -> None:
         seq, kind, _cluster, _topic, ledger, entry, to_ledger, to_entry, reason, _detail = row
@@ -115,11 +141,22 @@ class ShadowToldAll(Check):
 
     def _begun(self, stretch: Stretch, known: Knowledge, place: Place, seq: int) -> Iterator[tuple[int, str]]:
         """A cursor that is not durable opens at the end of the log."""
-        beyond = known.logs.of(place[0], self.source_of[place]).between(self.told[place], PAST_EVERY_LEDGER, seq)
+        beyond = known.logs.of(place[0], self.source_of[place]).between(
+            self.told[place], PAST_EVERY_LEDGER, seq
+        )
         if beyond.stop > beyond.start:
-            yield seq, f"the replicator towards {stretch.name(place[1])} began at {position_words(self.told[place])}, before the end of {stretch.name(self.source_of[place])}"
+            yield (
+                seq,
+                (
+                    f"the replicator towards {stretch.name(place[1])} began at "
+                    f"{position_words(self.told[place])}, before the end of "
+                    f"{stretch.name(self.source_of[place])}"
+                ),
+            )
 
-    def _judge(self, stretch: Stretch, known: Knowledge, place: Place, left: dict[Place, Rows], before_seq: int) -> Iterator[tuple[int, str]]:
+    def _judge(
+        self, stretch: Stretch, known: Knowledge, place: Place, left: dict[Place, Rows], before_seq: int
+    ) -> Iterator[tuple[int, str]]:
         """What was told before that row; the rest is `left`."""
         rows = left.get(place)
         if rows is None:
@@ -129,7 +166,13 @@ class ShadowToldAll(Check):
         if len(now) and place in self.source_of and place not in self.doubtful:
             source = self.source_of[place]
             for seq, missing in self._passed_over(known.logs.of(place[0], source), place, now):
-                yield seq, f"{stretch.name(source)} did not tell {stretch.name(place[1])} of {position_words(missing)}"
+                yield (
+                    seq,
+                    (
+                        f"{stretch.name(source)} did not tell {stretch.name(place[1])} of "
+                        f"{position_words(missing)}"
+                    ),
+                )
 
     def _passed_over(self, log: Log, place: Place, rows: Rows) -> Iterator[tuple[int, int]]:
         """(seq, place) of the first entry that each telling left out."""
@@ -143,7 +186,9 @@ class ShadowToldAll(Check):
         entries = known[starts]
         for row in np.flatnonzero(ordinals > highest + 1).tolist():
             seq = int(rows.seqs[row])
-            unexplained = [at for at in entries[highest[row] : ordinals[row] - 1].tolist() if passed.get(at, seq) >= seq]
+            unexplained = [
+                at for at in entries[highest[row] : ordinals[row] - 1].tolist() if passed.get(at, seq) >= seq
+            ]
             if unexplained:
                 yield seq, unexplained[0]
         self.told[place] = max(told, int(places.max()))

@@ -1,7 +1,7 @@
 """Which messages were seen where: compressed sets of sequence ids, exact also inside the stretch being read.
 
-Rules: a question names the row before which it asks, so the answer does not depend on how the trace was cut into
-stretches. Sets are copied on write: a copy of the whole costs the number of keys, not of messages.
+Rules: a question names the row before which it asks, so the answer does not depend on how the trace was cut
+into stretches. Sets are copied on write: a copy of the whole costs the number of keys, not of messages.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ def _bitmap(sequence_ids: np.ndarray) -> BitMap:
 
 _NEVER = np.iinfo(np.int64).max
 SPARSE = 8
-"""Ids of a stretch mostly follow each other: a table of them is kept while it has at most so many places for each."""
+"""Ids of a stretch mostly follow each other: a table of them is kept while it has at most so many places
+for each.
+"""
 
 
 class _Firsts:
@@ -44,7 +46,9 @@ class _Firsts:
             places = ids - self._low
             return np.where((places < 0) | (places >= len(self._seqs)), len(self._seqs) - 1, places)
         places = self._known.searchsorted(ids)
-        return np.where(self._known[np.minimum(places, len(self._known) - 1)] == ids, places, len(self._known))
+        return np.where(
+            self._known[np.minimum(places, len(self._known) - 1)] == ids, places, len(self._known)
+        )
 
     def of(self, ids: np.ndarray) -> np.ndarray:
         """The seqs; for those that are not known one that never comes."""
@@ -59,7 +63,7 @@ class Sightings:
         self._fresh: dict[Key, list[Rows]] = {}  # rows of the stretch being read, not yet in `_seen`
         self._first: dict[Key, _Firsts] = {}  # of those
 
-    def copy(self) -> "Sightings":
+    def copy(self) -> Sightings:
         """An independent copy; to be taken between stretches."""
         copy = Sightings()
         copy._seen = {key: BitMap(seen, optimize=False) for key, seen in self._seen.items()}
@@ -91,13 +95,22 @@ class Sightings:
         seen = self._seen.get(key)
         if seen is not None:
             left = _bitmap(sequence_ids) - seen
-            mask = np.isin(sequence_ids, np.frombuffer(left.to_array(), dtype=np.uint32)) if left else np.zeros_like(mask)
+            mask = (
+                np.isin(sequence_ids, np.frombuffer(left.to_array(), dtype=np.uint32))
+                if left
+                else np.zeros_like(mask)
+            )
         if key in self._fresh and mask.any():
             mask &= ~self._shown_in_stretch(key, sequence_ids, before_seq)
         return mask
 
-    def _shown_in_stretch(self, key: Key, sequence_ids: np.ndarray, before_seq: int | np.ndarray) -> np.ndarray:
+    def _shown_in_stretch(
+        self, key: Key, sequence_ids: np.ndarray, before_seq: int | np.ndarray
+    ) -> np.ndarray:
         if key not in self._first:
             groups = self._fresh[key]
-            self._first[key] = _Firsts(np.concatenate([group["sequence_id"] for group in groups]), np.concatenate([group.seqs for group in groups]))
+            self._first[key] = _Firsts(
+                np.concatenate([group["sequence_id"] for group in groups]),
+                np.concatenate([group.seqs for group in groups]),
+            )
         return self._first[key].of(sequence_ids) < before_seq

@@ -1,9 +1,11 @@
-"""How often acknowledgement-state sync tells a peer: each period in which there is news, and never between (docs/acknowledgement-sync.md).
+"""How often acknowledgement-state sync tells a peer: each period in which there is news, and never between
+(docs/acknowledgement-sync.md).
 
-A period begins when the topic is loaded or the subscription opened. News is a mark-delete that acknowledgements moved. A pair is judged while its
-replicator stays connected, over links that keep no more than some periods in flight. A migration by acknowledgement-state sync switches it on for its tenant's
-other subscriptions from its third step on until clean-up: their periods begin then. Until the step is through it sends out of turn, too, and so does a way back,
-which nobody is owed anything by.
+A period begins when the topic is loaded or the subscription opened. News is a mark-delete that
+acknowledgements moved. A pair is judged while its replicator stays connected, over links that keep no more
+than some periods in flight. A migration by acknowledgement-state sync switches it on for its tenant's other
+subscriptions from its third step on until clean-up: their periods begin then. Until the step is through it
+sends out of turn, too, and so does a way back, which nobody is owed anything by.
 """
 
 from __future__ import annotations
@@ -20,11 +22,43 @@ from simulator.scenarios.model import Scenario
 from simulator.trace.registry import CODE
 
 _READ = (
-    "topic.loaded", "topic.unloaded", "subscription.created", "subscription.deleted", "cursor.moved", "acknowledgements.sent", "command.applied",
-    "replicator.started", "replicator.disconnected", "replicator.removed", "link.cut", "link.slowed", "cluster.crashed", "cluster.lost",
-    "migration.started", "migration.step-began", "migration.step-finished", "migration.changed", "migration.ended",
-)  # fmt: skip
-_LOADED, _UNLOADED, _OPENED, _DELETED, _MOVED, _SENT, _COMMANDED, _STARTED, _BROKEN, _REMOVED, _CUT, _SLOWED, _CRASHED, _LOST, *_STEPS = (CODE[name] for name in _READ)
+    "topic.loaded",
+    "topic.unloaded",
+    "subscription.created",
+    "subscription.deleted",
+    "cursor.moved",
+    "acknowledgements.sent",
+    "command.applied",
+    "replicator.started",
+    "replicator.disconnected",
+    "replicator.removed",
+    "link.cut",
+    "link.slowed",
+    "cluster.crashed",
+    "cluster.lost",
+    "migration.started",
+    "migration.step-began",
+    "migration.step-finished",
+    "migration.changed",
+    "migration.ended",
+)
+(
+    _LOADED,
+    _UNLOADED,
+    _OPENED,
+    _DELETED,
+    _MOVED,
+    _SENT,
+    _COMMANDED,
+    _STARTED,
+    _BROKEN,
+    _REMOVED,
+    _CUT,
+    _SLOWED,
+    _CRASHED,
+    _LOST,
+    *_STEPS,
+) = (CODE[name] for name in _READ)
 _MOVES, _STEP_BEGAN, _STEP_FINISHED, _CHANGED, _ENDED = _STEPS
 _COLUMNS = ("type", "at_us", "tenant", "cluster", "peer", "topic", "subscription", "reason", "detail")
 SYNC, TELLING, CLEAN_UP, WAY_BACK = "acknowledgement-sync", "consumption-progress", "clean-up", "roll-back"
@@ -39,21 +73,44 @@ Cursor = tuple[int, int, int]
 class StatesInTime(Check):
     """Keeps when each cursor's periods began, who is connected, and by when news must have been told."""
 
-    claim = "A subscription with acknowledgement-state sync tells each peer that it reaches once in every period in which its mark-delete moved, and otherwise on command only."
+    claim = (
+        "A subscription with acknowledgement-state sync tells each peer that it reaches once in every "
+        "period in which its mark-delete moved, and otherwise on command only."
+    )
 
     def begin(self, scenario: Scenario) -> None:
-        moving = {name: scenario.topics[spec.topic].tenant for name, spec in scenario.subscriptions.items() if scenario.topics[spec.topic].tenant in scenario.tenants}
-        asked = {name: spec for name, spec in scenario.subscriptions.items() if spec.acknowledgement_sync != "none" or name in moving}
-        self.periods = {name: 0 if spec.acknowledgement_sync == "once" else spec.ack_sync_period_us for name, spec in asked.items()}
-        self.moving, self.own = moving, {name: None for name, spec in asked.items() if spec.acknowledgement_sync != "none"}
-        self.by_sync: dict[str, bool] = {}  # tenant -> whether its move, the latest, synchronises acknowledgements
+        moving = {
+            name: scenario.topics[spec.topic].tenant
+            for name, spec in scenario.subscriptions.items()
+            if scenario.topics[spec.topic].tenant in scenario.tenants
+        }
+        asked = {
+            name: spec
+            for name, spec in scenario.subscriptions.items()
+            if spec.acknowledgement_sync != "none" or name in moving
+        }
+        self.periods = {
+            name: 0 if spec.acknowledgement_sync == "once" else spec.ack_sync_period_us
+            for name, spec in asked.items()
+        }
+        self.moving, self.own = (
+            moving,
+            {name: None for name, spec in asked.items() if spec.acknowledgement_sync != "none"},
+        )
+        # tenant -> whether its move, the latest, synchronises acknowledgements
+        self.by_sync: dict[str, bool] = {}
         self.on: dict[str, bool] = {}  # tenant -> whether its other subscriptions are synchronised
-        self.telling: dict[str, None] = {}  # tenants whose third step is not through, or who are on their way back
+        # tenants whose third step is not through, or who are on their way back
+        self.telling: dict[str, None] = {}
         self.done_us: dict[str, int] = {}  # tenant -> when it was
         latencies = [link.latency for link in scenario.links.values()]
         longest_us = max((max(one.value_us, one.high_us) for one in latencies), default=0)
-        quick = all(one.kind in ("constant", "uniform") for one in latencies) and not any(link.loss or link.bandwidth_bytes_per_s for link in scenario.links.values())
-        self.quick = quick and all(longest_us <= IN_FLIGHT_MOST * period_us for period_us in self.periods.values() if period_us)
+        quick = all(one.kind in ("constant", "uniform") for one in latencies) and not any(
+            link.loss or link.bandwidth_bytes_per_s for link in scenario.links.values()
+        )
+        self.quick = quick and all(
+            longest_us <= IN_FLIGHT_MOST * period_us for period_us in self.periods.values() if period_us
+        )
         self.began: dict[Cursor, int] = {}
         self.connected: dict[tuple[int, int, int], None] = {}  # (cluster, peer, topic)
         self.due: dict[tuple[Cursor, int], int] = {}  # (cursor, peer) -> when news must be told
@@ -62,7 +119,12 @@ class StatesInTime(Check):
 
     def copy_into(self, copy: StatesInTime) -> None:
         copy.periods, copy.moving, copy.own = self.periods, self.moving, self.own
-        copy.by_sync, copy.on, copy.telling, copy.done_us = dict(self.by_sync), dict(self.on), dict(self.telling), dict(self.done_us)
+        copy.by_sync, copy.on, copy.telling, copy.done_us = (
+            dict(self.by_sync),
+            dict(self.on),
+            dict(self.telling),
+            dict(self.done_us),
+        )
         copy.quick, copy.next_due_us, copy.commanded = self.quick, self.next_due_us, self.commanded
         copy.began, copy.connected, copy.due = dict(self.began), dict(self.connected), dict(self.due)
 
@@ -78,7 +140,18 @@ class StatesInTime(Check):
                 yield from ((seq, why) for why in self._take(stretch, kind, at_us, *row))
         yield from self._overdue(stretch, stretch.at_us(stretch.last - 1))
 
-    def _take(self, stretch: Stretch, kind: int, at_us: int, cluster: int, peer: int, topic: int, subscription: int, reason: int, detail: int) -> Iterator[str]:
+    def _take(
+        self,
+        stretch: Stretch,
+        kind: int,
+        at_us: int,
+        cluster: int,
+        peer: int,
+        topic: int,
+        subscription: int,
+        reason: int,
+        detail: int,
+    ) -> Iterator[str]:
         cursor = cluster, topic, subscription
         if kind == _MOVED:
             if stretch.name(reason) == "acknowledgement":
@@ -96,7 +169,11 @@ class StatesInTime(Check):
         elif kind == _STARTED:
             self.connected[cluster, peer, topic] = None
         elif kind == _COMMANDED:
-            self.commanded = (at_us, json.loads(stretch.name(detail)).get("subscription")) if stretch.name(reason) == "subscription.sync-acknowledgements" else self.commanded
+            self.commanded = (
+                (at_us, json.loads(stretch.name(detail)).get("subscription"))
+                if stretch.name(reason) == "subscription.sync-acknowledgements"
+                else self.commanded
+            )
         else:
             self._broken(kind, cluster, peer, topic)
 
@@ -110,7 +187,9 @@ class StatesInTime(Check):
             self.telling[tenant] = None
             if not self.on.get(tenant):
                 self.on[tenant] = True
-                self.began |= {cursor: at_us for cursor in self.began if self._follows(stretch, cursor, tenant)}
+                self.began |= {
+                    cursor: at_us for cursor in self.began if self._follows(stretch, cursor, tenant)
+                }
         elif reason == TELLING and kind == _STEP_FINISHED:
             self.telling.pop(tenant, None)
             self.done_us[tenant] = at_us
@@ -140,7 +219,9 @@ class StatesInTime(Check):
             self.connected = {link: None for link in self.connected if link[:2] != (cluster, peer)}
             self._forget(lambda told, to: (told[0], to) == (cluster, peer))
         elif kind == _UNLOADED:
-            self.connected = {link: None for link in self.connected if link[2] != topic or cluster not in link[:2]}
+            self.connected = {
+                link: None for link in self.connected if link[2] != topic or cluster not in link[:2]
+            }
             self._forget(lambda told, to: told[1] == topic and cluster in (told[0], to))
         else:
             self.connected.pop((cluster, peer, topic), None)
@@ -155,7 +236,12 @@ class StatesInTime(Check):
         name, began_us = stretch.name(cursor[2]), self.began.get(cursor)
         period_us = self.periods.get(name)
         tenant = self.moving.get(name)
-        if began_us is None or self.commanded == (at_us, name) or tenant in self.telling or self.done_us.get(tenant) == at_us:
+        if (
+            began_us is None
+            or self.commanded == (at_us, name)
+            or tenant in self.telling
+            or self.done_us.get(tenant) == at_us
+        ):
             return
         who = f"{name} in {stretch.name(cursor[0])} told its state at {at_us / 1e6:g} s"
         if not period_us or not self._synchronised(name):
@@ -181,5 +267,11 @@ class StatesInTime(Check):
                 del self.due[cursor, peer]
                 if self.quick:
                     seq = stretch.first + int(np.searchsorted(stretch.values("at_us"), due_us, side="right"))
-                    yield seq, f"{stretch.name(cursor[2])} in {stretch.name(cursor[0])} was to tell {stretch.name(peer)} its state at {due_us / 1e6:g} s, and did not"
+                    yield (
+                        seq,
+                        (
+                            f"{stretch.name(cursor[2])} in {stretch.name(cursor[0])} was to tell "
+                            f"{stretch.name(peer)} its state at {due_us / 1e6:g} s, and did not"
+                        ),
+                    )
         self.next_due_us = min(self.due.values(), default=NEVER_US)

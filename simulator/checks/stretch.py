@@ -1,7 +1,8 @@
 """A stretch of the trace as columns, sorted out by event type once for all checks.
 
 Rules: rows of one type or several come in the order of their seq; positions are one integer that sorts like
-`ledger:entry`; values are the trace's integers, names looked up only for words to people. Rows of audiences (docs/broadcast.md)
+`ledger:entry`; values are the trace's integers, names looked up only for words to people. Rows of audiences
+(docs/broadcast.md)
 stand apart: a name of theirs stands for many subscriptions, so only checks that know of them read them.
 """
 
@@ -25,10 +26,28 @@ MANY_NAMES = 1 << 15
 """Name numbers above this are renumbered within the stretch, so that four of them fit one 64-bit integer."""
 
 READ_COLUMNS = (
-    "type", "at_us", "cluster", "peer", "topic", "subscription", "producer", "sequence_id", "ledger", "entry",
-    "batch_index", "to_ledger", "to_entry", "count", "snapshot", "marker", "reason", "detail",
-    "client", "tenant", "evidence_seq",
-)  # fmt: skip
+    "type",
+    "at_us",
+    "cluster",
+    "peer",
+    "topic",
+    "subscription",
+    "producer",
+    "sequence_id",
+    "ledger",
+    "entry",
+    "batch_index",
+    "to_ledger",
+    "to_entry",
+    "count",
+    "snapshot",
+    "marker",
+    "reason",
+    "detail",
+    "client",
+    "tenant",
+    "evidence_seq",
+)
 
 
 def position(ledger: int, entry: int) -> int:
@@ -47,7 +66,7 @@ class Rows:
 
     __slots__ = ("_stretch", "_index", "seqs")
 
-    def __init__(self, stretch: "Stretch", index: np.ndarray) -> None:
+    def __init__(self, stretch: Stretch, index: np.ndarray) -> None:
         self._stretch = stretch
         self._index = index
         self.seqs = index + stretch.first
@@ -58,7 +77,7 @@ class Rows:
     def __getitem__(self, name: str) -> np.ndarray:
         return self._stretch.values(name, self._index)
 
-    def take(self, chosen: np.ndarray) -> "Rows":
+    def take(self, chosen: np.ndarray) -> Rows:
         """The rows at these indices (or where the mask is true)."""
         return Rows(self._stretch, self._index[chosen])
 
@@ -72,8 +91,10 @@ class Rows:
             return iter(())
         return zip(self.seqs.tolist(), *(self[name].tolist() for name in names), strict=True)
 
-    def groups(self, *names: str) -> Iterator[tuple[tuple[int, ...], "Rows"]]:
-        """The rows by their values of `names`, each group in order of seq, groups in order of their values."""
+    def groups(self, *names: str) -> Iterator[tuple[tuple[int, ...], Rows]]:
+        """The rows by their values of `names`, each group in order of seq, groups in order of their
+        values.
+        """
         if not len(self):
             return
         columns = [self[name] for name in names]
@@ -88,7 +109,9 @@ class Rows:
 
 
 def _combined(columns: list[np.ndarray]) -> np.ndarray:
-    """One integer per row that differs where any column does, in the narrowest type: 16 bits sort in linear time."""
+    """One integer per row that differs where any column does, in the narrowest type: 16 bits sort in
+    linear time.
+    """
     combined, distinct = np.zeros(len(columns[0]), dtype=np.int64), 1
     for column in columns:
         codes = np.maximum(column, -1) + 1  # NULL becomes 0
@@ -125,7 +148,9 @@ class Stretch:
     def read_more(self, *columns: str) -> None:
         """Read columns that only few runs have any use for."""
         if self._sealed is None:
-            self._columns |= self._trace.columns(self.first, self.last, [name for name in columns if name not in self._columns])
+            self._columns |= self._trace.columns(
+                self.first, self.last, [name for name in columns if name not in self._columns]
+            )
 
     def of(self, *types: str) -> Rows:
         """The rows of these event types, those of audiences left out."""

@@ -1,7 +1,7 @@
 """Append-only typed columns that copies share.
 
-Rules: a copy costs nothing whatever the length; it shares the arrays, and only who appends second after a copy gets
-arrays of its own, so a fork never sees the rows of its sibling.
+Rules: a copy costs nothing whatever the length; it shares the arrays, and only who appends second after a
+copy gets arrays of its own, so a fork never sees the rows of its sibling.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Table:
         self._arrays = _Arrays(types, FIRST_CAPACITY_ROWS)
         self.length = 0
 
-    def copy(self) -> "Table":
+    def copy(self) -> Table:
         """An independent table with the same rows."""
         copy = Table.__new__(Table)
         copy._types, copy._arrays, copy.length = self._types, self._arrays, self.length

@@ -1,11 +1,13 @@
-"""Who may create a topic, where, and in what shape (fact sheet A10, D1, D2, #25312, PIP-370). What a migration creates is judged by its own claims (`migrations`)."""
+"""Who may create a topic, where, and in what shape (fact sheet A10, D1, D2, #25312, PIP-370).
+
+What a migration creates is judged by its own claims (`migrations`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from simulator.checks.administration import Administered, Row, words_of
-from simulator.scenarios.model import Scenario
 
 _COPIES = ("copied-request", "set-replication-clusters")
 _ORDERED = (*_COPIES, "replicator")
@@ -14,7 +16,11 @@ _ORDERED = (*_COPIES, "replicator")
 class CreatedWhereItMay(Administered):
     """Judges each topic that appears or grows, whoever asked."""
 
-    claim = "A topic is created only where its namespace takes it and its name is free, gets more partitions and never fewer, and is created for another cluster only where that may order it, in a shape that it has there."
+    claim = (
+        "A topic is created only where its namespace takes it and its name is free, gets more partitions "
+        "and never fewer, and is created for another cluster only where that may order it, in a shape that "
+        "it has there."
+    )
 
     def judge(self, row: Row) -> Iterable[str]:
         """Topics that should not be there, or not so."""
@@ -28,12 +34,24 @@ class CreatedWhereItMay(Administered):
         return []
 
     def _created(self, row: Row) -> Iterator[str]:
-        has, base, spec = self.has, self.has.base(row.topic), self.has.scenario.topics[self.has.base(row.topic)]
+        has, base, spec = (
+            self.has,
+            self.has.base(row.topic),
+            self.has.scenario.topics[self.has.base(row.topic)],
+        )
         if (row.cluster, row.topic) in (has.shapes if base == row.topic else has.logs):
             yield "where it was already"
         elif row.reason in ("command", "copied-request") and row.count:
-            numbers = [int(log.rpartition("-")[2]) for at, log in has.logs if at == row.cluster and log != base and has.base(log) == base]
-            yield from (f"with {row.count} partitions, where a log is named like partition {number}" for number in numbers if number >= row.count)
+            numbers = [
+                int(log.rpartition("-")[2])
+                for at, log in has.logs
+                if at == row.cluster and log != base and has.base(log) == base
+            ]
+            yield from (
+                f"with {row.count} partitions, where a log is named like partition {number}"
+                for number in numbers
+                if number >= row.count
+            )
         if (row.cluster, spec.namespace) not in has.policies:
             yield f"which has no namespace {spec.namespace}"
         elif spec.shadow_of is None and has.kept_out(row.cluster, base):
@@ -47,13 +65,21 @@ class CreatedWhereItMay(Administered):
 
     def _grown(self, row: Row, cluster: str, topic: str, count: int, more: int) -> list[str]:
         before = self.has.shapes.get((cluster, topic))
-        return [] if before and count >= before + more else [f"{topic} in {cluster} was given {count} partitions, and had {words_of(before)}"]
+        return (
+            []
+            if before and count >= before + more
+            else [f"{topic} in {cluster} was given {count} partitions, and had {words_of(before)}"]
+        )
 
 
 class AutoCreated(Administered):
     """Judges topics that clients made by connecting, and the refusals."""
 
-    claim = "A client that connects creates a missing topic only where the policies in force let it, in the shape that they give or, since #25312, in that of the first remote that has it, and is refused only where they do not let it."
+    claim = (
+        "A client that connects creates a missing topic only where the policies in force let it, in the "
+        "shape that they give or, since #25312, in that of the first remote that has it, and is refused "
+        "only where they do not let it."
+    )
     reads = ("topic.creation-refused",)
 
     def judge(self, row: Row) -> Iterable[str]:
@@ -62,13 +88,21 @@ class AutoCreated(Administered):
             return []
         if row.kind == "topic.created" and row.reason == "client":
             return self._created(row)
-        if row.kind == "topic.creation-refused" and row.reason == "auto-creation" and self._lets(row.cluster, row.topic):
+        if (
+            row.kind == "topic.creation-refused"
+            and row.reason == "auto-creation"
+            and self._lets(row.cluster, row.topic)
+        ):
             return [f"{row.client} was refused {row.topic} in {row.cluster}, where clients may create it"]
         return []
 
     def _lets(self, cluster: str, base: str) -> bool:
         has, spec = self.has, self.has.scenario.topics[base]
-        there = (cluster, spec.namespace) in has.policies and spec.shadow_of is None and not has.kept_out(cluster, base)
+        there = (
+            (cluster, spec.namespace) in has.policies
+            and spec.shadow_of is None
+            and not has.kept_out(cluster, base)
+        )
         return there and has.auto_creation(cluster, spec.namespace)[0]
 
     def _created(self, row: Row) -> list[str]:
@@ -84,4 +118,9 @@ class AutoCreated(Administered):
                 break
         if (row.count, row.peer) == (count, whose):
             return []
-        return [f"{made} as {words_of(row.count)}; {f'{whose} has' if whose else 'the policies give'} {words_of(count)}"]
+        return [
+            (
+                f"{made} as {words_of(row.count)}; {f'{whose} has' if whose else 'the policies give'} "
+                f"{words_of(count)}"
+            )
+        ]

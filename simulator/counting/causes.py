@@ -1,9 +1,11 @@
-"""Why a duplicate came: ordered tables of causes, one table for each mechanism, and the judging of a window's duplicates.
+"""Why a duplicate came: ordered tables of causes, one table for each mechanism, and the judging of a
+window's duplicates.
 
-Rules: the first cause of the table that holds is the cause, so causes are exclusive and add up to the duplicates; none
-holding is an internal error and stops the count with `CountingError`. A cause looks at a batch of duplicates that share topic
-partition, target and X (the cluster of the latest acknowledgement), and names the rows its judgement rests on.
-A mechanism registers its own table under the scenario family it belongs to.
+Rules: the first cause of the table that holds is the cause, so causes are exclusive and add up to the
+duplicates; none holding is an internal error and stops the count with `CountingError`. A cause looks at a
+batch of duplicates that share topic partition, target and X (the cluster of the latest acknowledgement), and
+names the rows its judgement rests on. A mechanism registers its own table under the scenario family it
+belongs to.
 """
 
 from __future__ import annotations
@@ -25,8 +27,9 @@ from simulator.trace.registry import NULL
 class Batch:
     """Duplicates of one window in one topic partition whose latest acknowledgement was in the cluster X.
 
-    `position` and `copy` are the delivered entry's at the target B, `acknowledged_position` is the acknowledged entry's at X,
-    `end` is min(failover, crash of X), or, where clients follow a map, the unload that sent them off.
+    `position` and `copy` are the delivered entry's at the target B, `acknowledged_position` is the
+    acknowledged entry's at X, `end` is min(failover, crash of X), or, where clients follow a map, the unload
+    that sent them off.
     """
 
     facts: Facts
@@ -42,7 +45,15 @@ class Batch:
     acknowledged_seq: np.ndarray
     acknowledged_position: np.ndarray
 
-    _ROWS = ("message", "position", "copy", "delivered_seq", "client", "acknowledged_seq", "acknowledged_position")
+    _ROWS = (
+        "message",
+        "position",
+        "copy",
+        "delivered_seq",
+        "client",
+        "acknowledged_seq",
+        "acknowledged_position",
+    )
 
     def __len__(self) -> int:
         return len(self.message)
@@ -73,7 +84,9 @@ class Batch:
 
 @dataclass(slots=True)
 class Verdict:
-    """Which of a batch a cause explains: `why` is a word for each or one for all, `evidence` role -> seq (NULL: none) likewise."""
+    """Which of a batch a cause explains: `why` is a word for each or one for all, `evidence` role -> seq
+    (NULL: none) likewise.
+    """
 
     holds: np.ndarray
     why: np.ndarray | str = ""
@@ -94,14 +107,19 @@ CAUSE_TABLES: dict[str, tuple[Cause, ...]] = {}
 def register_causes(family: str, causes: tuple[Cause, ...]) -> None:
     """Give a scenario family its ordered causes."""
     if family in CAUSE_TABLES:
-        raise ValueError(f"the family {family} has its causes already: {', '.join(cause.name for cause in CAUSE_TABLES[family])}")
+        raise ValueError(
+            f"the family {family} has its causes already: "
+            f"{', '.join(cause.name for cause in CAUSE_TABLES[family])}"
+        )
     CAUSE_TABLES[family] = causes
 
 
 def causes_of(family: str) -> tuple[Cause, ...]:
     """The ordered causes of a scenario family."""
     if family not in CAUSE_TABLES:
-        raise CountingError(f"the family {family} has registered no causes; known are {', '.join(sorted(CAUSE_TABLES))}", {})
+        raise CountingError(
+            f"the family {family} has registered no causes; known are {', '.join(sorted(CAUSE_TABLES))}", {}
+        )
     return CAUSE_TABLES[family]
 
 
@@ -119,22 +137,40 @@ def explain(facts: Facts, window: Window, judged: Judged) -> tuple[dict[str, int
             _judge_batch(causes, _batch(facts, window, judged, topic, x, rows), rows, cause_of, why, evidence)
     names = [cause.name for cause in causes]
     numbers = np.bincount(cause_of, minlength=len(names)).tolist() if total else [0] * len(names)
-    return dict(zip(names, numbers, strict=True)), _listed(facts, judged, [names[cause] for cause in cause_of.tolist()], why, evidence)
+    return dict(zip(names, numbers, strict=True)), _listed(
+        facts, judged, [names[cause] for cause in cause_of.tolist()], why, evidence
+    )
 
 
 def _batch(facts: Facts, window: Window, judged: Judged, topic: int, x: int, rows: np.ndarray) -> Batch:
     chosen, acks = judged.duplicates.take(rows), judged.latest_ack[rows]
     return Batch(
-        facts, window, topic, x, facts.end_in(window, x, topic), chosen.message, chosen.position,
-        facts.log(window.target, topic).copy_of(chosen.message, chosen.position), chosen.seq, chosen.client,
-        judged.acknowledged.seq[acks], judged.acknowledged.position[acks],
-    )  # fmt: skip
+        facts,
+        window,
+        topic,
+        x,
+        facts.end_in(window, x, topic),
+        chosen.message,
+        chosen.position,
+        facts.log(window.target, topic).copy_of(chosen.message, chosen.position),
+        chosen.seq,
+        chosen.client,
+        judged.acknowledged.seq[acks],
+        judged.acknowledged.position[acks],
+    )
 
 
 def _judge_batch(
-    causes: tuple[Cause, ...], batch: Batch, rows: np.ndarray, cause_of: np.ndarray, why: np.ndarray, evidence: dict[str, np.ndarray]
+    causes: tuple[Cause, ...],
+    batch: Batch,
+    rows: np.ndarray,
+    cause_of: np.ndarray,
+    why: np.ndarray,
+    evidence: dict[str, np.ndarray],
 ) -> None:
-    """Go down the table with what is still unexplained, and write each verdict at `rows` of the window's columns."""
+    """Go down the table with what is still unexplained, and write each verdict at `rows` of the window's
+    columns.
+    """
     for number, cause in enumerate(causes):
         if not len(rows):
             return
@@ -147,18 +183,36 @@ def _judge_batch(
             column[rows[holds]] = seqs[holds] if isinstance(seqs, np.ndarray) else seqs
         rows, batch = rows[~holds], batch.take(~holds)
     if len(rows):
-        words = "a duplicate has no cause: the target delivered what its cursor had covered since before the consumer connected"
-        seen = {"delivered": int(batch.delivered_seq[0]), "acknowledged": int(batch.acknowledged_seq[0]), "failover": batch.window.opened_seq}
+        words = (
+            "a duplicate has no cause: the target delivered what its cursor had covered since before the "
+            "consumer connected"
+        )
+        seen = {
+            "delivered": int(batch.delivered_seq[0]),
+            "acknowledged": int(batch.acknowledged_seq[0]),
+            "failover": batch.window.opened_seq,
+        }
         raise CountingError(words, seen)
 
 
-def _listed(facts: Facts, judged: Judged, causes: list[str], why: np.ndarray, evidence: dict[str, np.ndarray]) -> LazyList:
+def _listed(
+    facts: Facts, judged: Judged, causes: list[str], why: np.ndarray, evidence: dict[str, np.ndarray]
+) -> LazyList:
     duplicates, acknowledged = judged.duplicates, judged.acknowledged.take(judged.latest_ack)
     producer, sequence_id = facts.history.identity(duplicates.message)
     columns = {
-        "producer": producer, "sequence_id": sequence_id, "at_us": duplicates.at_us, "delivered_seq": duplicates.seq,
-        "cluster": duplicates.cluster, "acknowledged_seq": acknowledged.seq, "acknowledged_at_us": acknowledged.at_us,
-        "acknowledged_in": acknowledged.cluster, "cause": causes, "why": why,
-    }  # fmt: skip
+        "producer": producer,
+        "sequence_id": sequence_id,
+        "at_us": duplicates.at_us,
+        "delivered_seq": duplicates.seq,
+        "cluster": duplicates.cluster,
+        "acknowledged_seq": acknowledged.seq,
+        "acknowledged_at_us": acknowledged.at_us,
+        "acknowledged_in": acknowledged.cluster,
+        "cause": causes,
+        "why": why,
+    }
     roles = {"delivered": duplicates.seq, "acknowledged": acknowledged.seq, **evidence}
-    return LazyList(Duplicate, columns, roles, facts.history.names, ("producer", "cluster", "acknowledged_in"))
+    return LazyList(
+        Duplicate, columns, roles, facts.history.names, ("producer", "cluster", "acknowledged_in")
+    )

@@ -1,6 +1,8 @@
-"""Counting a run: from a trace and its scenario to every number of the contract, as `docs/counting.md` defines them.
+"""Counting a run: from a trace and its scenario to every number of the contract, as `docs/counting.md`
+defines them.
 
-Rules: a pure reader; the trace decides, the scenario only adds what was configured. The forecast that stands beside a
+Rules: a pure reader; the trace decides, the scenario only adds what was configured. The forecast that stands
+beside a
 failover is not counted here: it comes from the world's state at that instant (`simulator.counting.forecast`).
 """
 
@@ -26,7 +28,10 @@ if TYPE_CHECKING:
 
 
 def count_run(trace: Trace, scenario: Any, upto_seq: int | None = None) -> CountedRun:
-    """Count the rows before `upto_seq` (default: all). Raises `CountingError` when the trace contradicts the definitions."""
+    """Count the rows before `upto_seq` (default: all).
+
+    Raises `CountingError` when the trace contradicts the definitions.
+    """
     facts = Facts(History(trace, upto_seq, tuple(scenario.audiences)), scenario)
     windows = windows_of(facts)
     failovers = []
@@ -81,5 +86,8 @@ def _count_failover(facts: Facts, window: Window, known: MessageFacts, keys: np.
 
 def _check(counted: CountedFailover, window: Window) -> None:
     """Causes are exclusive and add up."""
-    if sum(counted.by_cause.values()) != counted.duplicates or sum(counted.lost_by_cause.values()) != counted.lost:
+    if (
+        sum(counted.by_cause.values()) != counted.duplicates
+        or sum(counted.lost_by_cause.values()) != counted.lost
+    ):
         raise CountingError("the causes of a failover do not add up", {"failover": window.opened_seq})

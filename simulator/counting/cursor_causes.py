@@ -1,7 +1,8 @@
 """Causes 0 to 6 of replicated subscriptions: what the logs, the cursors and the configuration say.
 
-Rules: B is the target, X the cluster of the latest acknowledgement, p the delivered entry's position in B, "X's end" is
-min(failover, crash of X). Each function answers for a whole batch; the order is `replicated_causes.CAUSES`.
+Rules: B is the target, X the cluster of the latest acknowledgement, p the delivered entry's position in B,
+"X's end" is min(failover, crash of X). Each function answers for a whole batch; the order is
+`replicated_causes.CAUSES`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,11 @@ def subscription_missing(batch: Batch) -> Verdict:
     if batch.cursor.exists_at(batch.window.opened_seq):
         return nothing(batch)
     later = batch.cursor.created.seq[batch.cursor.created.seq > batch.window.opened_seq]
-    return everything(batch, "no-update-had-arrived", {"failover": batch.window.opened_seq, "created": int(later[0]) if len(later) else NULL})
+    return everything(
+        batch,
+        "no-update-had-arrived",
+        {"failover": batch.window.opened_seq, "created": int(later[0]) if len(later) else NULL},
+    )
 
 
 def not_replicated(batch: Batch) -> Verdict:
@@ -90,7 +95,8 @@ def _why_back(batch: Batch, seq: int) -> str:
 def ack_not_registered(batch: Batch) -> Verdict:
     """4. The acknowledgement had not reached X's broker at X's end.
 
-    It had when X's cursor took it by then, still held an earlier one of the same entry, or covered the entry anyway.
+    It had when X's cursor took it by then, still held an earlier one of the same entry, or covered the entry
+    anyway.
     """
     cursor, end = batch.cursor_of_x, batch.end
     copy = batch.log_of_x.copy_of(batch.message, batch.acknowledged_position)
@@ -105,13 +111,22 @@ def ack_not_registered(batch: Batch) -> Verdict:
 
 def not_in_target_yet(batch: Batch) -> Verdict:
     """5. The delivered entry was appended to B after the failover."""
-    stored = np.where(batch.copy >= 0, batch.log.seq[batch.copy], NEVER) if len(batch.log.seq) else np.full(len(batch), NEVER)
+    stored = (
+        np.where(batch.copy >= 0, batch.log.seq[batch.copy], NEVER)
+        if len(batch.log.seq)
+        else np.full(len(batch), NEVER)
+    )
     holds = (stored > batch.window.opened_seq) & (stored != NEVER)
-    return Verdict(holds, "appended-after-the-failover", {"failover": batch.window.opened_seq, "stored": stored})
+    return Verdict(
+        holds, "appended-after-the-failover", {"failover": batch.window.opened_seq, "stored": stored}
+    )
 
 
 def ack_hole(batch: Batch) -> Verdict:
-    """6. X's mark-delete had not passed the acknowledged entry at X's end: only mark-deletes are replicated."""
+    """6.
+
+    X's mark-delete had not passed the acknowledged entry at X's end: only mark-deletes are replicated.
+    """
     cursor, end = batch.cursor_of_x, batch.end
     holds = cursor.mark_at(end.seq) < batch.acknowledged_position
     if not holds.any():

@@ -1,17 +1,17 @@
 """What a subscription's cursor in one cluster covered at any instant, from its rows alone.
 
-Rules: a copy is covered when it is at or below the mark-delete, or was acknowledged individually and not forgotten
-since. A reset forgets all individual acks; a recovery falls back to what the last `cursor.persisted` row before it held
-(the least positions, when the broker persisted fewer than there were); a deleted subscription covers nothing.
-A row counts at its own seq.
+Rules: a copy is covered when it is at or below the mark-delete, or was acknowledged individually and not
+forgotten since. A reset forgets all individual acks; a recovery falls back to what the last
+`cursor.persisted` row before it held (the least positions, when the broker persisted fewer than there were);
+a deleted subscription covers nothing. A row counts at its own seq.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from simulator.counting.lookup import LatestBefore, first_reaching
 from simulator.counting.logs import Log
+from simulator.counting.lookup import LatestBefore, first_reaching
 from simulator.counting.read import NEVER, History, Table
 from simulator.trace.registry import NULL
 
@@ -24,8 +24,17 @@ class Cursor:
 
     def __init__(self, history: History, log: Log, subscription: int, cluster: int, topic: int) -> None:
         where = {"cluster": cluster, "topic": topic, "subscription": subscription}
-        self._rows = {name: history.table(name, **where) for name in ("subscription.created", "subscription.deleted",
-                      "cursor.moved", "cursor.recovered", "cursor.persisted", "update.applied")}  # fmt: skip
+        self._rows = {
+            name: history.table(name, **where)
+            for name in (
+                "subscription.created",
+                "subscription.deleted",
+                "cursor.moved",
+                "cursor.recovered",
+                "cursor.persisted",
+                "update.applied",
+            )
+        }
         self.created = self._rows["subscription.created"]
         self._reset = history.number("reset")
         self._lay_steps()
@@ -35,14 +44,22 @@ class Cursor:
 
     def _lay_steps(self) -> None:
         rows = self._rows
-        parts = [(self.created, self.created.position), (rows["cursor.moved"], rows["cursor.moved"].to_position),
-                 (rows["cursor.recovered"], rows["cursor.recovered"].position), (rows["update.applied"], rows["update.applied"].to_position),
-                 (rows["subscription.deleted"], np.full(len(rows["subscription.deleted"]), ABSENT, dtype=np.int64))]  # fmt: skip
+        parts = [
+            (self.created, self.created.position),
+            (rows["cursor.moved"], rows["cursor.moved"].to_position),
+            (rows["cursor.recovered"], rows["cursor.recovered"].position),
+            (rows["update.applied"], rows["update.applied"].to_position),
+            (
+                rows["subscription.deleted"],
+                np.full(len(rows["subscription.deleted"]), ABSENT, dtype=np.int64),
+            ),
+        ]
         seqs = np.concatenate([table.seq for table, _ in parts])
         values = np.concatenate([value for _, value in parts])
         order = np.argsort(seqs)
         self.step_seq, self.step_mark = seqs[order], values[order]
-        # An Update never moves a mark-delete back, and one that meets individual acks is followed by its cursor.moved row.
+        # An Update never moves a mark-delete back, and one that meets individual acks is followed by its
+        # cursor.moved row.
         for place in np.flatnonzero(np.isin(self.step_seq, rows["update.applied"].seq)):
             if place:
                 self.step_mark[place] = max(self.step_mark[place], self.step_mark[place - 1])
@@ -78,22 +95,32 @@ class Cursor:
         self._until = np.full(int(known.sum()), NEVER, dtype=np.int64)
         filtered = history.table("marker.filtered", **where)
         for seq, event, row in self._forgettings():
-            kept = self._survivors(log, filtered, seq, row) if event == "cursor.recovered" else np.zeros(len(self._until), dtype=bool)
+            kept = (
+                self._survivors(log, filtered, seq, row)
+                if event == "cursor.recovered"
+                else np.zeros(len(self._until), dtype=bool)
+            )
             living = (self._registered_seq < seq) & (self._until > seq)
             self._until[living & ~kept] = seq
             self._revive(kept & ~living, seq)
         self._index = LatestBefore(self._registered_copy, self._registered_seq)
         copies, until = self._registered_copy[self._index.order], self._until[self._index.order]
         rank = np.cumsum(np.concatenate(([0], np.diff(copies) != 0)))[: len(copies)]
-        # The furthest `until` of the registrations so far of the same copy: a later one may be forgotten sooner.
+        # The furthest `until` of the registrations so far of the same copy: a later one may be forgotten
+        # sooner.
         places = np.searchsorted(distinct := np.unique(until), until) + rank * (len(distinct) + 1)
-        self._valid_until = distinct[np.maximum.accumulate(places) - rank * (len(distinct) + 1)] if len(until) else until
+        self._valid_until = (
+            distinct[np.maximum.accumulate(places) - rank * (len(distinct) + 1)] if len(until) else until
+        )
 
     def _forgettings(self) -> list[tuple[int, str, dict[str, int]]]:
         """Rows after which individual acks are gone, in order."""
         moved = self._rows["cursor.moved"]
-        events = [("cursor.moved", moved.take(moved.reason == self._reset)), ("cursor.recovered", self._rows["cursor.recovered"]),
-                  ("subscription.deleted", self._rows["subscription.deleted"])]  # fmt: skip
+        events = [
+            ("cursor.moved", moved.take(moved.reason == self._reset)),
+            ("cursor.recovered", self._rows["cursor.recovered"]),
+            ("subscription.deleted", self._rows["subscription.deleted"]),
+        ]
         return sorted((row["seq"], event, row) for event, table in events for row in table.dicts())
 
     @property
@@ -136,15 +163,23 @@ class Cursor:
     def registered(self, copy: np.ndarray, seq: np.ndarray | int) -> np.ndarray:
         """Whether each copy's individual ack was held at each seq."""
         places = self._index.place(copy, np.asarray(seq) + 1)
-        return (places >= 0) & (self._valid_until[places] > seq) if len(self._valid_until) else np.zeros(len(copy), dtype=bool)
+        return (
+            (places >= 0) & (self._valid_until[places] > seq)
+            if len(self._valid_until)
+            else np.zeros(len(copy), dtype=bool)
+        )
 
     def last_registration(self, copy: np.ndarray, seq: np.ndarray | int) -> tuple[np.ndarray, np.ndarray]:
-        """The latest registration of each copy at or before `seq`, and the row that forgot it (NEVER when none did); NULL, NULL for none."""
+        """The latest registration of each copy at or before `seq`, and the row that forgot it (NEVER when
+        none did); NULL, NULL for none.
+        """
         rows = self._index.row(copy, np.asarray(seq) + 1)
         if not len(self._until):
             nothing = np.full(len(copy), NULL, dtype=np.int64)
             return nothing, nothing
-        return np.where(rows >= 0, self._registered_seq[rows], NULL), np.where(rows >= 0, self._until[rows], NULL)
+        return np.where(rows >= 0, self._registered_seq[rows], NULL), np.where(
+            rows >= 0, self._until[rows], NULL
+        )
 
     # --- both together
 
@@ -153,19 +188,29 @@ class Cursor:
         mark = self.mark_at(seq)
         return (mark != ABSENT) & ((mark >= position) | self.registered(copy, seq))
 
-    def went_back(self, copy: np.ndarray, position: np.ndarray, seq: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """For each copy the row that uncovered it last before `seq` (NULL: never), and the row by which it had been covered."""
+    def went_back(
+        self, copy: np.ndarray, position: np.ndarray, seq: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """For each copy the row that uncovered it last before `seq` (NULL: never), and the row by which it
+        had been covered.
+        """
         uncovered = np.full(len(copy), NULL, dtype=np.int64)
         covered = np.full(len(copy), NULL, dtype=np.int64)
         for drop in self._drops:
-            fallen = (self.step_seq[drop] <= seq) & (self.step_mark[drop] < position) & (position <= self.step_mark[drop - 1])
+            fallen = (
+                (self.step_seq[drop] <= seq)
+                & (self.step_mark[drop] < position)
+                & (position <= self.step_mark[drop - 1])
+            )
             uncovered[fallen], covered[fallen] = self.step_seq[drop], self.step_seq[drop - 1]
         registered, forgotten = self.last_registration(copy, seq)
         later = (registered != NULL) & (forgotten <= seq) & (forgotten > uncovered)
         return np.where(later, forgotten, uncovered), np.where(later, registered, covered)
 
     def covered_since(self, position: np.ndarray, seq: int) -> np.ndarray:
-        """The row since which the mark-delete stood at or above each position without a break until `seq`; NEVER when it does not."""
+        """The row since which the mark-delete stood at or above each position without a break until `seq`;
+        NEVER when it does not.
+        """
         last = int(self._step(seq))
         if last < 0:
             return np.full(len(position), NEVER, dtype=np.int64)
@@ -174,18 +219,31 @@ class Cursor:
         return np.where(places <= last, self.step_seq[np.minimum(places, last)], NEVER)
 
     def first_passed(self, position: np.ndarray, seq: np.ndarray) -> np.ndarray:
-        """The first row at or after each seq with which the mark-delete stood at or above each position; NEVER when none did."""
+        """The first row at or after each seq with which the mark-delete stood at or above each position;
+        NEVER when none did.
+        """
         places = first_reaching(self.step_mark, position)
-        return np.where(places >= 0, np.maximum(self.step_seq[np.maximum(places, 0)], seq), NEVER) if len(self.step_seq) else np.full(len(position), NEVER)
+        return (
+            np.where(places >= 0, np.maximum(self.step_seq[np.maximum(places, 0)], seq), NEVER)
+            if len(self.step_seq)
+            else np.full(len(position), NEVER)
+        )
 
     def passed_between(self, position: np.ndarray, start: int, end: int) -> np.ndarray:
-        """The first row after `start` and before `end` with which the mark-delete reached each position, where it never goes back between; NEVER for none."""
-        first, last = np.searchsorted(self.step_seq, start, side="right"), np.searchsorted(self.step_seq, end, side="left")
+        """The first row after `start` and before `end` with which the mark-delete reached each position,
+        where it never goes back between; NEVER for none.
+        """
+        first, last = (
+            np.searchsorted(self.step_seq, start, side="right"),
+            np.searchsorted(self.step_seq, end, side="left"),
+        )
         seqs = np.append(self.step_seq[first:last], NEVER)
         return seqs[np.searchsorted(self.step_mark[first:last], position, side="left")]
 
     def registered_between(self, copy: np.ndarray, start: int, end: int) -> np.ndarray:
-        """The first row after `start` and before `end` with which each copy was acknowledged individually; NEVER for none."""
+        """The first row after `start` and before `end` with which each copy was acknowledged individually;
+        NEVER for none.
+        """
         between = (self._registered_seq > start) & (self._registered_seq < end)
         found = np.full(int(copy.max(initial=-1)) + 1, NEVER, dtype=np.int64)
         known = between & (self._registered_copy < len(found))

@@ -1,7 +1,9 @@
-"""When the backlog of a failover is drained, from the rows: the target's cursor covers all that its log held at the failover.
+"""When the backlog of a failover is drained, from the rows: the target's cursor covers all that its log
+held at the failover.
 
-Rules: the first instant at which all copies are covered together, so a later reset takes nothing back. Between two rows with which the cursor
-forgets or goes back, coverage only grows. A copy that is removed while it is not covered never will be. `pulsar.draining` keeps the same figure live.
+Rules: the first instant at which all copies are covered together, so a later reset takes nothing back.
+Between two rows with which the cursor forgets or goes back, coverage only grows. A copy that is removed while
+it is not covered never will be. `pulsar.draining` keeps the same figure live.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ import numpy as np
 from simulator.counting.cursors import Cursor
 from simulator.counting.facts import Facts
 from simulator.counting.logs import Log
-from simulator.counting.read import NEVER
 from simulator.counting.windows import Window
 
 Interval = tuple[int, int]
@@ -19,7 +20,9 @@ Interval = tuple[int, int]
 
 
 def drained_us(facts: Facts, window: Window, topics: list[int]) -> int | None:
-    """The first instant of the window at which every copy held at the failover is covered by the target's cursor, in every topic."""
+    """The first instant of the window at which every copy held at the failover is covered by the target's
+    cursor, in every topic.
+    """
     together: list[Interval] = [(window.opened_seq, window.closed_seq)]
     for topic in topics:
         log, cursor = facts.log(window.target, topic), facts.cursor(window.subscription, window.target, topic)
@@ -51,14 +54,20 @@ def _covered_intervals(log: Log, cursor: Cursor, window: Window) -> list[Interva
 
 
 def _stretches(cursor: Cursor, window: Window) -> list[Interval]:
-    """The window cut at each row with which the cursor forgets acknowledgements or its mark-delete goes back."""
+    """The window cut at each row with which the cursor forgets acknowledgements or its mark-delete goes
+    back.
+    """
     cuts = np.unique(np.concatenate((cursor.forgetting_seqs, cursor.backward_seqs)))
     cuts = cuts[(cuts > window.opened_seq) & (cuts < window.closed_seq)].tolist()
     return list(zip([window.opened_seq, *cuts], [*cuts, window.closed_seq], strict=True))
 
 
 def _covered_since(log: Log, cursor: Cursor, copies: np.ndarray, start: int, end: int) -> np.ndarray:
-    """The row since which the cursor covers each copy within the stretch; NEVER when it does not before `end`."""
+    """The row since which the cursor covers each copy within the stretch; NEVER when it does not before
+    `end`.
+    """
     position = log.position[copies]
-    since = np.minimum(cursor.passed_between(position, start, end), cursor.registered_between(copies, start, end))
+    since = np.minimum(
+        cursor.passed_between(position, start, end), cursor.registered_between(copies, start, end)
+    )
     return np.where(cursor.covers(copies, position, start), start, since)

@@ -1,6 +1,8 @@
-"""What counting knows about a run: its rows, its scenario, and the logs and cursors made from them, each made once.
+"""What counting knows about a run: its rows, its scenario, and the logs and cursors made from them, each
+made once.
 
-Rules: names are numbers of the trace's name table; -1 is a name that no row used. The scenario gives what rows do not
+Rules: names are numbers of the trace's name table; -1 is a name that no row used. The scenario gives what
+rows do not
 say: configured latencies, replication lists and settings from before the run.
 """
 
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """When a cluster's part in a failover ended: the crash it had not come back from, else the failover itself."""
+    """When a cluster's part in a failover ended: the crash it had not come back from, else the failover
+    itself.
+    """
 
     seq: int
     at_us: int
@@ -58,15 +62,21 @@ class Facts:
 
     def topics_of(self, subscription: int) -> list[int]:
         """The subscription's topic, or its partitions, as rows name them."""
-        created = np.unique(self.history.table("subscription.created", subscription=subscription).topic).tolist()
+        created = np.unique(
+            self.history.table("subscription.created", subscription=subscription).topic
+        ).tolist()
         spec = self.scenario.subscriptions.get(self.name(subscription))
         bases = [self.base_of(topic) for topic in created] if spec is None else [spec.topic]
         stored = np.unique(self.history.table("message.stored").topic).tolist()
         return [topic for topic in sorted({*stored, *created}) if self.base_of(topic) in bases]
 
     def subscriptions(self) -> list[int]:
-        """Every subscription that rows mention, by name: those of the scenario and those that a command made."""
-        rows = [self.history.table(event).subscription for event in ("subscription.created", "message.delivered")]
+        """Every subscription that rows mention, by name: those of the scenario and those that a command
+        made.
+        """
+        rows = [
+            self.history.table(event).subscription for event in ("subscription.created", "message.delivered")
+        ]
         return sorted(np.unique(np.concatenate(rows)).tolist(), key=self.name)
 
     def base_of(self, topic: int) -> str:
@@ -102,10 +112,15 @@ class Facts:
     # --- clusters and configuration
 
     def end_of(self, cluster: int, opened_seq: int) -> End:
-        """min(failover, crash): the crash from which the cluster had not come back when the failover began."""
+        """min(failover, crash): the crash from which the cluster had not come back when the failover
+        began.
+        """
         history = self.history
-        rows = [(int(seq), event) for event in ("cluster.crashed", "cluster.lost", "cluster.restarted")
-                for seq in history.table(event, cluster=cluster).upto(opened_seq).seq]  # fmt: skip
+        rows = [
+            (int(seq), event)
+            for event in ("cluster.crashed", "cluster.lost", "cluster.restarted")
+            for seq in history.table(event, cluster=cluster).upto(opened_seq).seq
+        ]
         crash = None
         for seq, event in sorted(rows):
             crash = None if event == "cluster.restarted" else seq if crash is None else crash
@@ -113,26 +128,40 @@ class Facts:
         return End(seq, history.at_us(seq), crash is not None)
 
     def end_in(self, window: Window, cluster: int, topic: int) -> End:
-        """The end of a cluster's part in one topic. Where clients follow the LookupService's map they stay until the topic is
-        unloaded, which comes after the failover: then it is the last such unload of the window."""
+        """The end of a cluster's part in one topic.
+
+        Where clients follow the LookupService's map they stay until the topic is unloaded, which comes after
+        the failover: then it is the last such unload of the window.
+        """
         end = self.end_of(cluster, window.opened_seq)
         if end.crashed or cluster == window.target or self.name(window.mode) not in BY_MAP:
             return end
-        left = self.history.table("topic.unloaded", cluster=cluster, topic=topic).between(window.opened_seq, window.closed_seq)
-        left = left.seq[np.isin(left.reason, [self.history.number(reason) for reason in ("migration", "crash")])]
+        left = self.history.table("topic.unloaded", cluster=cluster, topic=topic).between(
+            window.opened_seq, window.closed_seq
+        )
+        left = left.seq[
+            np.isin(left.reason, [self.history.number(reason) for reason in ("migration", "crash")])
+        ]
         return End(int(left[-1]), self.history.at_us(int(left[-1])), False) if len(left) else end
 
     def migrates_with_sync(self, topic: int, before_seq: int) -> bool:
         """Whether a migration of the topic's tenant with acknowledgement-state sync was started before."""
         tenant = self.history.number(self.scenario.topics[self.base_of(topic)].tenant)
         strategy = self.history.number("acknowledgement-sync")
-        return len(self.history.table("migration.started", tenant=tenant, reason=strategy).upto(before_seq)) > 0
+        return (
+            len(self.history.table("migration.started", tenant=tenant, reason=strategy).upto(before_seq)) > 0
+        )
 
     def was_down(self, cluster: int, first_us: int, last_us: int) -> int | None:
-        """The crash row because of which the cluster was down at some instant of the span; None when it was up throughout."""
+        """The crash row because of which the cluster was down at some instant of the span; None when it
+        was up throughout.
+        """
         crash = None
-        rows = [row | {"event": event} for event in ("cluster.crashed", "cluster.lost", "cluster.restarted")
-                for row in self.history.table(event, cluster=cluster).dicts()]  # fmt: skip
+        rows = [
+            row | {"event": event}
+            for event in ("cluster.crashed", "cluster.lost", "cluster.restarted")
+            for row in self.history.table(event, cluster=cluster).dicts()
+        ]
         for row in sorted(rows, key=lambda row: row["seq"]):
             if row["at_us"] > last_us:
                 break
@@ -153,7 +182,9 @@ class Facts:
         return link is not None and link.bandwidth_bytes_per_s is not None
 
     def replication_list(self, cluster: int, topic: int, seq: int) -> list[int]:
-        """The clusters of the topic's replication list as `cluster` saw it at `seq`, itself included, sorted by name."""
+        """The clusters of the topic's replication list as `cluster` saw it at `seq`, itself included,
+        sorted by name.
+        """
         listed = {self.history.number(name) for name in self.scenario.topics[self.base_of(topic)].clusters}
         for row in self._replicator_rows(cluster, topic):
             if row["seq"] <= seq:
@@ -161,20 +192,33 @@ class Facts:
         return sorted((number for number in {*listed, cluster} if number >= 0), key=self.name)
 
     def _replicator_rows(self, cluster: int, topic: int) -> list[dict[str, int]]:
-        rows = [row | {"created": event == "replicator.created"} for event in ("replicator.created", "replicator.removed")
-                for row in self.history.table(event, cluster=cluster, topic=topic).dicts()]  # fmt: skip
+        rows = [
+            row | {"created": event == "replicator.created"}
+            for event in ("replicator.created", "replicator.removed")
+            for row in self.history.table(event, cluster=cluster, topic=topic).dicts()
+        ]
         return sorted(rows, key=lambda row: row["seq"])
 
-    def replicator_at(self, source: int, target: int, topic: int, seq: int) -> tuple[bool, dict[str, int] | None]:
-        """Whether a replication cursor source -> target existed at `seq`, and the row that made or removed it."""
-        rows = [row for row in self._replicator_rows(source, topic) if row["peer"] == target and row["seq"] <= seq]
+    def replicator_at(
+        self, source: int, target: int, topic: int, seq: int
+    ) -> tuple[bool, dict[str, int] | None]:
+        """Whether a replication cursor source -> target existed at `seq`, and the row that made or removed
+        it.
+        """
+        rows = [
+            row for row in self._replicator_rows(source, topic) if row["peer"] == target and row["seq"] <= seq
+        ]
         return (bool(rows) and rows[-1]["created"], rows[-1] if rows else None)
 
     def feature_off(self, cluster: int, seq: int) -> int | None:
-        """The row since which replicated subscriptions were off in the cluster (0, the start of the run, when by configuration); None when on."""
+        """The row since which replicated subscriptions were off in the cluster (0, the start of the run,
+        when by configuration); None when on.
+        """
         spec = self.scenario.clusters[self.name(cluster)]
         row = None if {**self.scenario.settings, **spec.settings}.get(FEATURE, True) else 0
-        changes = self.history.table("setting.changed", cluster=cluster, reason=self.history.number(FEATURE)).upto(seq)
+        changes = self.history.table(
+            "setting.changed", cluster=cluster, reason=self.history.number(FEATURE)
+        ).upto(seq)
         for changed in changes.dicts():
             value = str(self.history.row(changed["seq"]).get("detail", ""))
             row = changed["seq"] if value.strip().lower() == "false" else None

@@ -1,8 +1,9 @@
-"""Every message of a failover followed from its publish to what became of it at the target: what a picture of the failover draws.
+"""Every message of a failover followed from its publish to what became of it at the target: what a picture
+of the failover draws.
 
-Rules: judgements are the counting's own (`windows.judge`, `causes.explain`, `losses.lost`); instants are those of the rows that
-made something so. "Known" is when the target's broker first had it from elsewhere that a message is acknowledged: its cursor
-covered the entry, or a peer had said so.
+Rules: judgements are the counting's own (`windows.judge`, `causes.explain`, `losses.lost`); instants are
+those of the rows that made something so. "Known" is when the target's broker first had it from elsewhere that
+a message is acknowledged: its cursor covered the entry, or a peer had said so.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import numpy as np
 
 from simulator.counting.causes import explain
 from simulator.counting.facts import Facts
-from simulator.counting.losses import lost, message_facts
 from simulator.counting.lookup import first_seq
+from simulator.counting.losses import lost, message_facts
 from simulator.counting.read import NEVER, Table
 from simulator.counting.windows import Window, judge
 
@@ -23,10 +24,13 @@ FIRST, REDELIVERED, TWICE = "first", "redelivered", "twice"
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """Messages of the failover's topic in the order in which they were first stored. Instants are µs, -1 for never.
+    """Messages of the failover's topic in the order in which they were first stored.
 
-    `delivery` is what the first delivery at the target in the window was (first, redelivered, twice; "" without one), `cause`
-    why it was the second. `origin` is the cluster that stored it first, `at_source` whether the source ever held it.
+    Instants are µs, -1 for never.
+
+    `delivery` is what the first delivery at the target in the window was (first, redelivered, twice; ""
+    without one), `cause` why it was the second. `origin` is the cluster that stored it first, `at_source`
+    whether the source ever held it.
     """
 
     producer: list[str]
@@ -60,22 +64,39 @@ def follow(facts: Facts, window: Window, most: int) -> Followed | None:
     place[messages] = np.arange(len(messages))
     judged = judge(facts, window)
     _, duplicates = explain(facts, window, judged)
-    delivered, delivery, cause = (np.full(len(messages), empty, dtype=kind) for empty, kind in ((-1, np.int64), ("", object), ("", object)))
-    for table, word in ((judged.first, FIRST), (judged.redeliveries, REDELIVERED), (judged.duplicates, TWICE)):
+    delivered, delivery, cause = (
+        np.full(len(messages), empty, dtype=kind)
+        for empty, kind in ((-1, np.int64), ("", object), ("", object))
+    )
+    for table, word in (
+        (judged.first, FIRST),
+        (judged.redeliveries, REDELIVERED),
+        (judged.duplicates, TWICE),
+    ):
         delivered[place[table.message]], delivery[place[table.message]] = table.at_us, word
     cause[place[judged.duplicates.message]] = [one.cause for one in duplicates]
     _, losses = lost(facts, window, topics, message_facts(facts, window.subscription))
     gone = {(one.producer, one.sequence_id) for one in losses}
     producers, numbers = history.identity(messages)
-    named = [(facts.name(producer), number) for producer, number in zip(producers.tolist(), numbers.tolist(), strict=True)]
+    named = [
+        (facts.name(producer), number)
+        for producer, number in zip(producers.tolist(), numbers.tolist(), strict=True)
+    ]
     acknowledged = facts.first("message.acknowledged", subscription=window.subscription)[messages]
     return Followed(
-        [producer for producer, _ in named], [number for _, number in named],
-        [facts.name(cluster) for cluster in stored.cluster[first].tolist()], stored.at_us[first].tolist(),
-        _instants(facts, _first_stored(stored, window.source, count)[messages]), _instants(facts, _first_stored(stored, window.target, count)[messages]),
-        _instants(facts, acknowledged), _instants(facts, _known(facts, window, topics)[messages]),
-        delivered.tolist(), delivery.tolist(), cause.tolist(), [name in gone for name in named],
-    )  # fmt: skip
+        [producer for producer, _ in named],
+        [number for _, number in named],
+        [facts.name(cluster) for cluster in stored.cluster[first].tolist()],
+        stored.at_us[first].tolist(),
+        _instants(facts, _first_stored(stored, window.source, count)[messages]),
+        _instants(facts, _first_stored(stored, window.target, count)[messages]),
+        _instants(facts, acknowledged),
+        _instants(facts, _known(facts, window, topics)[messages]),
+        delivered.tolist(),
+        delivery.tolist(),
+        cause.tolist(),
+        [name in gone for name in named],
+    )
 
 
 def _tables(facts: Facts, event: str, topics: list[int]) -> Table:
@@ -98,7 +119,11 @@ def _known(facts: Facts, window: Window, topics: list[int]) -> np.ndarray:
     known = np.full(facts.history.message_count, NEVER, dtype=np.int64)
     for topic in topics:
         log = facts.log(window.target, topic)
-        np.minimum.at(known, log.message, facts.cursor(window.subscription, window.target, topic).first_passed(log.position, log.seq))
+        np.minimum.at(
+            known,
+            log.message,
+            facts.cursor(window.subscription, window.target, topic).first_passed(log.position, log.seq),
+        )
         for peer in facts.clusters:
             if peer != window.target:
                 _hear(facts, window, topic, peer, known)
@@ -115,6 +140,9 @@ def _hear(facts: Facts, window: Window, topic: int, peer: int, known: np.ndarray
     sent, heard = applied.evidence_seq[order], applied.seq[order]
     log, cursor = facts.log(peer, topic), facts.cursor(window.subscription, peer, topic)
     registered = facts.history.table("message.registered", cluster=peer, **where)
-    taken = np.minimum(first_seq(registered.message, registered.seq, len(known))[log.message], cursor.first_passed(log.position, log.seq))
+    taken = np.minimum(
+        first_seq(registered.message, registered.seq, len(known))[log.message],
+        cursor.first_passed(log.position, log.seq),
+    )
     place = np.searchsorted(sent, taken)
     np.minimum.at(known, log.message[place < len(sent)], heard[place[place < len(sent)]])

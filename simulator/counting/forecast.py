@@ -1,8 +1,9 @@
 """The forecast: what a failover from A to one remote B would cost if A crashed at this instant.
 
-Rules: a pure function of the present state, for one topic partition (sums for partitioned topics). It counts what
-`count_run` would count if A crashed now, nothing more left A (what is on the wire is lost), and the subscription moved
-to B at once. Cost: the entries above B's mark-delete, and set operations on bitmaps; never the length of the log.
+Rules: a pure function of the present state, for one topic partition (sums for partitioned topics). It counts
+what `count_run` would count if A crashed now, nothing more left A (what is on the wire is lost), and the
+subscription moved to B at once. Cost: the entries above B's mark-delete, and set operations on bitmaps; never
+the length of the log.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ MARKER = -1
 
 @dataclass(frozen=True, slots=True)
 class RemoteCursor:
-    """B's cursor by index in B's log: everything up to `mark_delete`, and `deleted` above it. `deleted_messages` are the
-    messages of partly acknowledged batches that the cursor holds."""
+    """B's cursor by index in B's log: everything up to `mark_delete`, and `deleted` above it.
+
+    `deleted_messages` are the messages of partly acknowledged batches that the cursor holds.
+    """
 
     mark_delete: int
     deleted: BitMap
@@ -29,7 +32,10 @@ class RemoteCursor:
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """Message numbers, as bitmaps. `settled`: expired or skipped, and whatever the subscription was never owed."""
+    """Message numbers, as bitmaps.
+
+    `settled`: expired or skipped, and whatever the subscription was never owed.
+    """
 
     receipted: BitMap
     acknowledged: BitMap
@@ -39,9 +45,11 @@ class Flags:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Message numbers, as bitmaps: in A's log now; ever appended to B's; never to come to B because its origin's
-    replication cursor to B passed it over or is gone; on the way, or still to be sent, from clusters other than A; and of
-    those in B's log the ones whose copy a broken connection of another cluster sends, or will send, again."""
+    """Message numbers, as bitmaps: in A's log now; ever appended to B's; never to come to B because its
+    origin's replication cursor to B passed it over or is gone; on the way, or still to be sent, from
+    clusters other than A; and of those in B's log the ones whose copy a broken connection of another
+    cluster sends, or will send, again.
+    """
 
     in_source: BitMap
     in_target: BitMap
@@ -78,10 +86,11 @@ def forecast(
 ) -> Forecast:
     """Foretell one failover.
 
-    `log` holds the first message of each entry of B's log from index `log_from` on (negative: a marker); it must reach
-    from the mark-delete, or from `first_kept` when there is no cursor. When entries hold batches, `log` has an element
-    for each message and `entry` (same length) says its index. `cursor` None: the subscription does not exist at B and
-    consumers open it at `first_kept` (`earliest`) or behind the last entry.
+    `log` holds the first message of each entry of B's log from index `log_from` on (negative: a marker); it
+    must reach from the mark-delete, or from `first_kept` when there is no cursor. When entries hold batches,
+    `log` has an element for each message and `entry` (same length) says its index. `cursor` None: the
+    subscription does not exist at B and consumers open it at `first_kept` (`earliest`) or behind the last
+    entry.
     """
     coming = _deliverable(log, cursor, log_from, first_kept, entry, earliest)
     coming |= places.again
@@ -92,26 +101,39 @@ def forecast(
     return Forecast(
         duplicates=coming.intersection_cardinality(flags.acknowledged),
         redeliveries=(coming & flags.delivered).difference_cardinality(flags.acknowledged),
-        lost=len((unfinished & places.in_target) - kept_in_log) + len((unfinished & places.passed_over) - places.in_target),
+        lost=len((unfinished & places.in_target) - kept_in_log)
+        + len((unfinished & places.passed_over) - places.in_target),
         stranded=len(stranded),
         stranded_unprocessed=stranded.difference_cardinality(flags.acknowledged),
     )
 
 
-def _deliverable(log: np.ndarray, cursor: RemoteCursor | None, log_from: int, first_kept: int, entry: np.ndarray | None, earliest: bool) -> BitMap:
+def _deliverable(
+    log: np.ndarray,
+    cursor: RemoteCursor | None,
+    log_from: int,
+    first_kept: int,
+    entry: np.ndarray | None,
+    earliest: bool,
+) -> BitMap:
     """The messages that B's dispatcher would deliver."""
     if cursor is None and not earliest:
         return BitMap()
     first = first_kept if cursor is None else max(cursor.mark_delete + 1, first_kept)
     if first < log_from:
-        raise ValueError(f"the log's messages begin at index {log_from}, but the forecast needs them from {first}")
+        raise ValueError(
+            f"the log's messages begin at index {log_from}, but the forecast needs them from {first}"
+        )
     start = first - log_from if entry is None else int(np.searchsorted(entry, first))
     window = log[start:]
     keep = window >= 0
     if cursor is not None and cursor.deleted and len(window):
         last = first + len(window) - 1 if entry is None else int(entry[-1])
         deleted = np.zeros(last - first + 1, dtype=bool)
-        deleted[np.array((cursor.deleted & BitMap(range(first, last + 1))).to_array(), dtype=np.int64) - first] = True
+        deleted[
+            np.array((cursor.deleted & BitMap(range(first, last + 1))).to_array(), dtype=np.int64) - first
+        ] = True
         keep &= ~(deleted if entry is None else deleted[entry[start:] - first])
-    messages = BitMap(array("I", window[keep].astype(np.uint32).tobytes()))  # an array is taken whole, numpy's one by one
+    # an array is taken whole, numpy's one by one
+    messages = BitMap(array("I", window[keep].astype(np.uint32).tobytes()))
     return messages - cursor.deleted_messages if cursor is not None else messages

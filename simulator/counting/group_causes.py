@@ -1,8 +1,11 @@
-"""Why a message of a shared group came twice: the causes in their order of decision; the first that holds is the cause.
+"""Why a message of a shared group came twice: the causes in their order of decision; the first that holds
+is the cause.
 
-A duplicate is a delivery of a message that somebody had acknowledged before. Let G be the leader's decision to let the reader of this
-delivery read from where it read, and A the latest acknowledgement before the delivery. `docs/durable-shared-subscriptions.md` has them in words.
-Rules: of what was known before G only the furthest positions matter, and they are the same for all duplicates of one lease: `Known` holds them, made once for each.
+A duplicate is a delivery of a message that somebody had acknowledged before. Let G be the leader's decision
+to let the reader of this delivery read from where it read, and A the latest acknowledgement before the
+delivery. `docs/durable-shared-subscriptions.md` has them in words.
+Rules: of what was known before G only the furthest positions matter, and they are the same for all duplicates
+of one lease: `Known` holds them, made once for each.
 """
 
 from __future__ import annotations
@@ -25,9 +28,15 @@ class Known:
         def before(steps: list[Step]) -> list[Step]:
             return steps[: bisect_left(steps, lease.granted_seq, key=_seq)]
 
-        self._told, self._saved, persisted = before(stream.told), before(stream.saved), before(stream.persisted)
+        self._told, self._saved, persisted = (
+            before(stream.told),
+            before(stream.saved),
+            before(stream.persisted),
+        )
         self.persisted = max((step.position for step in persisted), default=NOWHERE)
-        self.saved_elsewhere = max((step.position for step in self._saved if step.who != lease.leader), default=NOWHERE)
+        self.saved_elsewhere = max(
+            (step.position for step in self._saved if step.who != lease.leader), default=NOWHERE
+        )
         self._rewinds = _rewinds(self._saved, persisted)
         self._furthest: dict[int | None, tuple[list[int], list[int]]] = {None: _furthest_after(self._saved)}
 
@@ -52,7 +61,9 @@ def _seq(step: Step) -> int:
 
 def _furthest_after(steps: list[Step]) -> tuple[list[int], list[int]]:
     """Rows, and the furthest position said in each or after it."""
-    return [step.seq for step in steps], list(accumulate((step.position for step in reversed(steps)), max))[::-1]
+    return [step.seq for step in steps], list(accumulate((step.position for step in reversed(steps)), max))[
+        ::-1
+    ]
 
 
 def _at(furthest: tuple[list[int], list[int]], seq: int) -> int:
@@ -62,7 +73,9 @@ def _at(furthest: tuple[list[int], list[int]], seq: int) -> int:
 
 
 def _rewinds(saved: list[Step], persisted: list[Step]) -> list[tuple[int, int]]:
-    """(low, high): messages from low to high (excluded) were passed by a position, and not by a later one that a leader took."""
+    """(low, high): messages from low to high (excluded) were passed by a position, and not by a later one
+    that a leader took.
+    """
     taken, found, high = {step.seq for step in saved}, {}, NOWHERE
     for step in sorted([*saved, *persisted]):
         if step.seq in taken and step.position < high:
@@ -127,4 +140,11 @@ def cause_of(case: Case) -> str:
     for name, holds in GROUP_CAUSES:
         if holds(case):
             return name
-    raise CountingError("no cause of a duplicate holds", {"delivered": case.delivery.seq, "acknowledged": case.acknowledged.seq, "decided": case.lease.granted_seq})
+    raise CountingError(
+        "no cause of a duplicate holds",
+        {
+            "delivered": case.delivery.seq,
+            "acknowledged": case.acknowledged.seq,
+            "decided": case.lease.granted_seq,
+        },
+    )

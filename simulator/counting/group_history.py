@@ -1,7 +1,9 @@
-"""What became of each stream of a group, read from the rows: who had it when, what leaders knew of it, what was delivered and acknowledged.
+"""What became of each stream of a group, read from the rows: who had it when, what leaders knew of it,
+what was delivered and acknowledged.
 
-Rules: nothing is judged here. A position after the last message of a closed stream is `END`. Rows come in order of seq. Those of messages and of what sessions
-tell, most of a trace, are taken a block at a time by columns, after the block's other rows: none of these looks at them.
+Rules: nothing is judged here. A position after the last message of a closed stream is `END`. Rows come in
+order of seq. Those of messages and of what sessions tell, most of a trace, are taken a block at a time by
+columns, after the block's other rows: none of these looks at them.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ class Row(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A leader's or a session's word on a stream: up to `position`, said by `who` (leader, or session and borrower)."""
+    """A leader's or a session's word on a stream: up to `position`, said by `who` (leader, or session and
+    borrower).
+    """
 
     seq: int
     position: int
@@ -90,8 +94,10 @@ class StreamHistory:
     saved: list[Step] = field(default_factory=list)
     persisted: list[Step] = field(default_factory=list)
     position: int = 0  # as the latest leader knows it
-    taken: list[tuple[int, int, int]] = field(default_factory=list)  # (client, first offset, offset after the last) of each chunk
-    chunks: dict[int, Lease | None] = field(default_factory=dict)  # by the row of a chunk: under which lease; None: sent again by a session that came back
+    # (client, first offset, offset after the last) of each chunk
+    taken: list[tuple[int, int, int]] = field(default_factory=list)
+    # by the row of a chunk: under which lease; None: sent again by a session that came back
+    chunks: dict[int, Lease | None] = field(default_factory=dict)
     decisions: dict[Reader, int] = field(default_factory=dict)  # seq of the latest decision to grant
     newest: dict[Reader, Lease] = field(default_factory=dict)  # the latest lease of each reader
     delivered: dict[int, list[Delivery]] = field(default_factory=dict)  # by offset
@@ -100,7 +106,9 @@ class StreamHistory:
 
 @dataclass(slots=True)
 class Life:
-    """A group from its declaration until it was destroyed: it reads what was stored from `start_us` on, before the row `until_seq`."""
+    """A group from its declaration until it was destroyed: it reads what was stored from `start_us` on,
+    before the row `until_seq`.
+    """
 
     start_us: int
     until_seq: int = END
@@ -120,7 +128,8 @@ class GroupHistory:
     streams: dict[int, StreamHistory] = field(default_factory=dict)
     sessions: dict[int, None] = field(default_factory=dict)
     leaders: list[int] = field(default_factory=list)
-    read: dict[Reader, dict[int, StreamHistory]] = field(default_factory=dict)  # the streams that a reader was ever granted
+    # the streams that a reader was ever granted
+    read: dict[Reader, dict[int, StreamHistory]] = field(default_factory=dict)
 
     def stream(self, number: int) -> StreamHistory:
         if number not in self.streams:
@@ -159,27 +168,55 @@ class Histories:
     def _stream(self, row: Row) -> StreamHistory:
         return self.groups[row.subscription].stream(row.topic)
 
-    def _published(self, _seqs: list[int], producers: list[int], numbers: list[int], clients: list[int]) -> None:
+    def _published(
+        self, _seqs: list[int], producers: list[int], numbers: list[int], clients: list[int]
+    ) -> None:
         self.clients.update(zip(zip(producers, numbers), clients))
 
-    def _stored(self, seqs: list[int], topics: list[int], producers: list[int], numbers: list[int], instants: list[int]) -> None:
+    def _stored(
+        self,
+        seqs: list[int],
+        topics: list[int],
+        producers: list[int],
+        numbers: list[int],
+        instants: list[int],
+    ) -> None:
         for topic, *message in zip(topics, producers, numbers, seqs, instants):
             self.stored[topic].messages.append(tuple(message))
 
-    def _delivered(self, seqs: list[int], groups: list[int], topics: list[int], offsets: list[int], instants: list[int], clients: list[int], chunks: list[int]) -> None:
-        for seq, group, topic, offset, at_us, client, chunk_seq in zip(seqs, groups, topics, offsets, instants, clients, chunks):
+    def _delivered(
+        self,
+        seqs: list[int],
+        groups: list[int],
+        topics: list[int],
+        offsets: list[int],
+        instants: list[int],
+        clients: list[int],
+        chunks: list[int],
+    ) -> None:
+        for seq, group, topic, offset, at_us, client, chunk_seq in zip(
+            seqs, groups, topics, offsets, instants, clients, chunks
+        ):
             if group in self.groups:
-                self.groups[group].stream(topic).delivered.setdefault(offset, []).append(Delivery(seq, at_us, client, chunk_seq))
+                self.groups[group].stream(topic).delivered.setdefault(offset, []).append(
+                    Delivery(seq, at_us, client, chunk_seq)
+                )
 
-    def _acknowledged(self, seqs: list[int], groups: list[int], topics: list[int], offsets: list[int], clients: list[int]) -> None:
+    def _acknowledged(
+        self, seqs: list[int], groups: list[int], topics: list[int], offsets: list[int], clients: list[int]
+    ) -> None:
         for seq, group, topic, offset, client in zip(seqs, groups, topics, offsets, clients):
             if group in self.groups:
-                self.groups[group].stream(topic).acknowledged.setdefault(offset, []).append(Acknowledgement(seq, client))
+                self.groups[group].stream(topic).acknowledged.setdefault(offset, []).append(
+                    Acknowledgement(seq, client)
+                )
 
     def _opened(self, row: Row) -> None:
         self.stored[row.topic] = Stored(self.names[row.topic].split("/", 2)[2])
 
-    def _told(self, seqs: list[int], groups: list[int], topics: list[int], entries: list[int], clients: list[int]) -> None:
+    def _told(
+        self, seqs: list[int], groups: list[int], topics: list[int], entries: list[int], clients: list[int]
+    ) -> None:
         for seq, group, topic, entry, client in zip(seqs, groups, topics, entries, clients):
             self.groups[group].stream(topic).told.append(Step(seq, _position(entry), client))
 
@@ -221,7 +258,9 @@ class Histories:
         group, who = self.groups[row.subscription], (row.client, row.count)
         stream = group.stream(row.topic)
         if self.names[row.reason] == "granted":
-            lease = Lease(row.seq, row.at_us, *who, row.ledger, _position(row.entry), stream.decisions.get(who, row.seq))
+            lease = Lease(
+                row.seq, row.at_us, *who, row.ledger, _position(row.entry), stream.decisions.get(who, row.seq)
+            )
             stream.leases.append(lease)
             stream.newest[who] = lease
             group.read.setdefault(who, {})[row.topic] = stream
@@ -252,21 +291,35 @@ class Histories:
 
 
 _TAKES: dict[str, Callable[[Histories, Row], None]] = {
-    "group.declared": Histories._declared, "group.destroyed": Histories._destroyed, "session.subscribed": Histories._subscribed, "borrower.changed": Histories._borrower,
-    "lease.changed": Histories._leased, "chunk.fetched": Histories._fetched, "progress.saved": Histories._saved,
-    "progress.persisted": Histories._persisted, "progress.loaded": Histories._loaded, "stream.found": Histories._found, "stream.opened": Histories._opened,
-    "assignment.changed": Histories._assigned, "leader.elected": Histories._elected,
-}  # fmt: skip
+    "group.declared": Histories._declared,
+    "group.destroyed": Histories._destroyed,
+    "session.subscribed": Histories._subscribed,
+    "borrower.changed": Histories._borrower,
+    "lease.changed": Histories._leased,
+    "chunk.fetched": Histories._fetched,
+    "progress.saved": Histories._saved,
+    "progress.persisted": Histories._persisted,
+    "progress.loaded": Histories._loaded,
+    "stream.found": Histories._found,
+    "stream.opened": Histories._opened,
+    "assignment.changed": Histories._assigned,
+    "leader.elected": Histories._elected,
+}
 """What is made of each row; all others but those below say nothing about groups."""
 
 _TAKES_COLUMNS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "message.published": (Histories._published, ("producer", "sequence_id", "key")),
     "message.stored": (Histories._stored, ("topic", "producer", "sequence_id", "at_us")),
-    "message.delivered": (Histories._delivered, ("subscription", "topic", "entry", "at_us", "client", "cause_seq")),
+    "message.delivered": (
+        Histories._delivered,
+        ("subscription", "topic", "entry", "at_us", "client", "cause_seq"),
+    ),
     "message.acknowledged": (Histories._acknowledged, ("subscription", "topic", "entry", "client")),
     "progress.told": (Histories._told, ("subscription", "topic", "entry", "client")),
 }
-"""What is made of a block's rows about messages and what sessions tell of them, and the columns that it takes beside their numbers."""
+"""What is made of a block's rows about messages and what sessions tell of them, and the columns that it
+takes beside their numbers.
+"""
 
 
 def _release(stream: StreamHistory, who: Reader, at_us: int) -> None:

@@ -1,7 +1,9 @@
-"""Counting durable shared subscriptions: what came twice and why, what was lost, how streams changed hands (docs/counting.md).
+"""Counting durable shared subscriptions: what came twice and why, what was lost, how streams changed hands
+(docs/counting.md).
 
-Rules: a pure reader of rows. Every delivery of a message after its first is a duplicate, when somebody had acknowledged it before, or a
-redelivery; so first deliveries, duplicates and redeliveries add up to what was delivered. Messages of quality of service 0 are counted apart.
+Rules: a pure reader of rows. Every delivery of a message after its first is a duplicate, when somebody had
+acknowledged it before, or a redelivery; so first deliveries, duplicates and redeliveries add up to what was
+delivered. Messages of quality of service 0 are counted apart.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ class CountedGroup:
     waiting: int = 0
     by_cause: dict[str, int] = field(default_factory=lambda: {name: 0 for name, _holds in GROUP_CAUSES})
     handovers: int = 0
-    handover_us: dict[str, int | None] = field(default_factory=lambda: {"p50": None, "p95": None, "max": None})
+    handover_us: dict[str, int | None] = field(
+        default_factory=lambda: {"p50": None, "p95": None, "max": None}
+    )
     unowned_us: int = 0
     two_readers: int = 0
     two_readers_us: int = 0
@@ -81,7 +85,14 @@ def _count(histories: Histories, group: GroupHistory, scenario: Scenario) -> Cou
     return counted
 
 
-def _messages(histories: Histories, group: GroupHistory, scenario: Scenario, stream: StreamHistory, messages: Sequence[tuple[int, int, int, int]], counted: CountedGroup) -> None:
+def _messages(
+    histories: Histories,
+    group: GroupHistory,
+    scenario: Scenario,
+    stream: StreamHistory,
+    messages: Sequence[tuple[int, int, int, int]],
+    counted: CountedGroup,
+) -> None:
     """What became of a stream's messages."""
     known: dict[int, Known] = {}  # by the row of a lease
     light = _light(histories, scenario, stream)
@@ -92,7 +103,9 @@ def _messages(histories: Histories, group: GroupHistory, scenario: Scenario, str
         counted.published += 1
         counted.delivered += len(deliveries)
         counted.acknowledged += len(acks)
-        passed = offset < stream.position and stream.found_us is not None and group.lives[-1].covers(at_us, seq)
+        passed = (
+            offset < stream.position and stream.found_us is not None and group.lives[-1].covers(at_us, seq)
+        )
         if not acks and not deliveries:
             unsafe = passed and (offset in light or scenario.publishers[histories.names[producer]].qos == 0)
             counted.lost += passed and not unsafe
@@ -106,18 +119,29 @@ def _messages(histories: Histories, group: GroupHistory, scenario: Scenario, str
             lease = stream.chunks[delivery.chunk_seq]
             if lease is not None and lease.seq not in known:
                 known[lease.seq] = Known(stream, lease)
-            cause = cause_of(Case(offset, delivery, before[-1]) if lease is None else Case(offset, delivery, before[-1], lease, known[lease.seq]))
+            cause = cause_of(
+                Case(offset, delivery, before[-1])
+                if lease is None
+                else Case(offset, delivery, before[-1], lease, known[lease.seq])
+            )
             counted.duplicates += 1
             counted.by_cause[cause] += 1
             evidence = {"delivered": delivery.seq, "acknowledged": before[-1].seq}
             if lease is not None:
                 evidence |= {"decided": lease.granted_seq, "leased": lease.seq}
-            counted.duplicates_list.append(GroupDuplicate(histories.names[producer], sequence_id, delivery.at_us, cause, evidence))
+            counted.duplicates_list.append(
+                GroupDuplicate(histories.names[producer], sequence_id, delivery.at_us, cause, evidence)
+            )
 
 
 def _light(histories: Histories, scenario: Scenario, stream: StreamHistory) -> set[int]:
     """The messages that were taken for a client with quality of service 0."""
-    return {offset for client, first, after in stream.taken if scenario.sessions[histories.names[client]].qos == 0 for offset in range(first, after)}
+    return {
+        offset
+        for client, first, after in stream.taken
+        if scenario.sessions[histories.names[client]].qos == 0
+        for offset in range(first, after)
+    }
 
 
 def _owners(stream: StreamHistory, end_us: int, counted: CountedGroup, gaps: list[int]) -> None:
@@ -129,10 +153,16 @@ def _owners(stream: StreamHistory, end_us: int, counted: CountedGroup, gaps: lis
         if before.client != after.client:
             counted.handovers += 1
             gaps.append(max(0, after.at_us - (before.end_us if before.end_us is not None else after.at_us)))
-    spans = [(lease.at_us, min(done_us, done_us if lease.end_us is None else lease.end_us), lease.client) for lease in stream.leases if lease.at_us < done_us]
+    spans = [
+        (lease.at_us, min(done_us, done_us if lease.end_us is None else lease.end_us), lease.client)
+        for lease in stream.leases
+        if lease.at_us < done_us
+    ]
     covered_us = _covered_us([(first, last) for first, last, _client in spans])
     counted.unowned_us += max(0, done_us - stream.found_us - covered_us)
-    overlaps = [both for place, one in enumerate(spans) for both in _overlaps(one, islice(spans, place + 1, None))]
+    overlaps = [
+        both for place, one in enumerate(spans) for both in _overlaps(one, islice(spans, place + 1, None))
+    ]
     counted.two_readers += len(overlaps)
     counted.two_readers_us += _covered_us(overlaps)
 
@@ -164,11 +194,15 @@ def percentiles(values: list[int]) -> dict[str, int | None]:
 
 
 def _reordered(histories: Histories, group: GroupHistory) -> int:
-    """Deliveries older, in the order in which an MQTT client published to a topic, than what was delivered of that before."""
+    """Deliveries older, in the order in which an MQTT client published to a topic, than what was delivered
+    of that before.
+    """
     deliveries = sorted(
         (delivery.seq, *histories.stored[number].messages[offset][:2], number)
-        for number, stream in group.streams.items() for offset, several in stream.delivered.items() for delivery in several
-    )  # fmt: skip
+        for number, stream in group.streams.items()
+        for offset, several in stream.delivered.items()
+        for delivery in several
+    )
     newest: dict[tuple[int, int, str], int] = {}
     found = 0
     for _seq, producer, sequence_id, number in deliveries:

@@ -1,7 +1,7 @@
 """One topic's log in one cluster as the trace tells it: which copies of messages it held, and when they went.
 
-Rules: a copy is one stored message (an entry holds a copy of each message of its batch), numbered by its row; a resend
-stored twice is two copies. A copy is gone when its ledger was deleted or its cluster lost for good.
+Rules: a copy is one stored message (an entry holds a copy of each message of its batch), numbered by its row;
+a resend stored twice is two copies. A copy is gone when its ledger was deleted or its cluster lost for good.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ _MESSAGE_BITS = 28
 
 
 class Log:
-    """Copies of one topic partition in one cluster: `message`, `position`, `seq`, `at_us`, `native` (published here), `gone_seq`."""
+    """Copies of one topic partition in one cluster: `message`, `position`, `seq`, `at_us`, `native`
+    (published here), `gone_seq`.
+    """
 
     def __init__(self, history: History, cluster: int, topic: int) -> None:
         stored = history.table("message.stored", cluster=cluster, topic=topic)
@@ -45,7 +47,9 @@ class Log:
         return np.where(found, self._copy_order[places], -1)
 
     def copies(self, message: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """All copies of the messages: (which of the given messages, copy), in the order of positions for each."""
+        """All copies of the messages: (which of the given messages, copy), in the order of positions for
+        each.
+        """
         start = np.searchsorted(self.messages_ordered, message, side="left")
         counts = np.searchsorted(self.messages_ordered, message, side="right") - start
         which = np.repeat(np.arange(len(message)), counts)
@@ -69,7 +73,10 @@ class Log:
 
     def _number_heads(self, history: History, cluster: int, topic: int) -> None:
         """The last position at each append, markers included."""
-        markers = [history.table(event, cluster=cluster, topic=topic) for event in ("marker.written", "marker.stored")]
+        markers = [
+            history.table(event, cluster=cluster, topic=topic)
+            for event in ("marker.written", "marker.stored")
+        ]
         at_us = np.concatenate([self.at_us, *(table.at_us for table in markers)])
         position = np.concatenate([self.position, *(table.position for table in markers)])
         order = np.lexsort((position, at_us))

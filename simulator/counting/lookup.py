@@ -1,4 +1,5 @@
-"""Vectorised questions about rows: the latest row of a message before an instant, the first of each, how many lie between.
+"""Vectorised questions about rows: the latest row of a message before an instant, the first of each, how
+many lie between.
 
 Rules: arrays in, arrays out, -1 for "none". Messages are below 2^28, seqs below 2^34.
 """
@@ -56,7 +57,9 @@ def first_reaching(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 def within_groups_before(group: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """For each row the highest `value` (0 or more) of the earlier rows of its group; -1 when it is the first."""
+    """For each row the highest `value` (0 or more) of the earlier rows of its group; -1 when it is the
+    first.
+    """
     if not len(group):
         return np.empty(0, dtype=np.int64)
     order = np.argsort(group, kind="stable")

@@ -1,7 +1,9 @@
-"""The ordered causes of tenant migration: one table for its three strategies (none, snapshots, acknowledgement-state sync).
+"""The ordered causes of tenant migration: one table for its three strategies (none, snapshots,
+acknowledgement-state sync).
 
-Rules: a subscription that synchronises its acknowledgements is explained by lines 0 to 5 and the two of sync; every other one
-as in replicated subscriptions. `not_replicated` and what follows from snapshots is no cause for one that synchronises.
+Rules: a subscription that synchronises its acknowledgements is explained by lines 0 to 5 and the two of sync;
+every other one as in replicated subscriptions. `not_replicated` and what follows from snapshots is no cause
+for one that synchronises.
 """
 
 from __future__ import annotations
@@ -14,7 +16,13 @@ from simulator.counting.replicated_causes import CAUSES as SNAPSHOT_CAUSES
 from simulator.counting.sync_causes import after_last_sync, sync_in_flight, synchronises
 
 FAMILY = "tenant-migration"
-_FOR_ALL = ("resent_copy", "subscription_missing", "cursor_went_back", "ack_not_registered", "not_in_target_yet")
+_FOR_ALL = (
+    "resent_copy",
+    "subscription_missing",
+    "cursor_went_back",
+    "ack_not_registered",
+    "not_in_target_yet",
+)
 
 
 def _without_sync(judge: Callable[[Batch], Verdict]) -> Callable[[Batch], Verdict]:
@@ -22,9 +30,17 @@ def _without_sync(judge: Callable[[Batch], Verdict]) -> Callable[[Batch], Verdic
 
 
 def _table() -> tuple[Cause, ...]:
-    lines = [cause if cause.name in _FOR_ALL else Cause(cause.name, _without_sync(cause.judge)) for cause in SNAPSHOT_CAUSES]
+    lines = [
+        cause if cause.name in _FOR_ALL else Cause(cause.name, _without_sync(cause.judge))
+        for cause in SNAPSHOT_CAUSES
+    ]
     after = 1 + [cause.name for cause in lines].index("not_in_target_yet")
-    return (*lines[:after], Cause("sync_in_flight", sync_in_flight), Cause("after_last_sync", after_last_sync), *lines[after:])
+    return (
+        *lines[:after],
+        Cause("sync_in_flight", sync_in_flight),
+        Cause("after_last_sync", after_last_sync),
+        *lines[after:],
+    )
 
 
 CAUSES: tuple[Cause, ...] = _table()

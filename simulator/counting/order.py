@@ -1,8 +1,9 @@
-"""Deliveries out of order in a window, and how much an idempotent consumer must remember to let no duplicate through.
+"""Deliveries out of order in a window, and how much an idempotent consumer must remember to let no
+duplicate through.
 
-Rules: order is the producer's own, within one key, or within the producer when its messages have none; only the window's
-deliveries at the target are compared with each other. The consumer of the dedup window remembers an id when it
-acknowledges it (again makes it recent again), wherever it runs.
+Rules: order is the producer's own, within one key, or within the producer when its messages have none; only
+the window's deliveries at the target are compared with each other. The consumer of the dedup window remembers
+an id when it acknowledges it (again makes it recent again), wherever it runs.
 """
 
 from __future__ import annotations
@@ -36,13 +37,16 @@ def reordered(facts: Facts, judged: Judged, keys: np.ndarray) -> int:
 
 
 def dedup_window(judged: Judged) -> tuple[int, int]:
-    """The least number of most recent ids, and span of time, that hold the last acknowledgement of every duplicate."""
+    """The least number of most recent ids, and span of time, that hold the last acknowledgement of every
+    duplicate.
+    """
     if not len(judged.duplicates):
         return 0, 0
     acks, delivered_seq = judged.acknowledged, judged.duplicates.seq
     first_row = judged.latest_ack
     span_us = int((judged.duplicates.at_us - acks.at_us[first_row]).max())
-    # Distinct ids among the acks from the duplicate's own to its delivery: acks in between, less those repeated in between.
+    # Distinct ids among the acks from the duplicate's own to its delivery: acks in between, less those
+    # repeated in between.
     rows_before = np.searchsorted(acks.seq, delivered_seq, side="left")
     repeated_at = _next_seq(acks.message, acks.seq)
     repeats = np.flatnonzero(repeated_at != NEVER)

@@ -1,8 +1,9 @@
 """Typed views of the trace for counting: one table per event type, read in one pass.
 
-Rules: nothing is decided here. A position is packed as `ledger << 32 | (entry + 1)`, so positions of one log compare as
-integers and entry -1 is the place before the first; a message is a dense number made from (producer, sequence id). Rows
-of a table are in the order of `seq`. "Before an instant" always means before a row, never before a microsecond.
+Rules: nothing is decided here. A position is packed as `ledger << 32 | (entry + 1)`, so positions of one log
+compare as integers and entry -1 is the place before the first; a message is a dense number made from
+(producer, sequence id). Rows of a table are in the order of `seq`. "Before an instant" always means before a
+row, never before a microsecond.
 """
 
 from __future__ import annotations
@@ -38,17 +39,61 @@ _NEEDED: dict[str, tuple[str, ...]] = {
 _PAIRS = {"position": ("ledger", "entry"), "to_position": ("to_ledger", "to_entry")}
 
 _TYPES: tuple[str, ...] = (
-    "cluster.crashed", "cluster.restarted", "cluster.lost", "link.cut", "link.healed", "link.slowed", "setting.changed",
-    "ledger.trimmed", "message.published", "message.stored", "message.deduplicated", "message.receipted",
-    "message.not-replicated", "message.delivered", "message.acknowledged", "message.registered", "message.expired",
-    "message.skipped", "message.removed", "marker.written", "marker.sent", "marker.stored", "marker.handled",
-    "marker.lost", "marker.delayed", "marker.dropped", "marker.filtered", "snapshot.requested", "snapshot.refused",
-    "snapshot.completed", "snapshot.position", "snapshot.timed-out", "snapshot.cached", "snapshot.evicted",
-    "snapshot.used", "update.written", "update.position", "update.applied", "update.refused", "subscription.created",
-    "subscription.deleted", "subscription.replication-switched", "cursor.moved", "cursor.persisted",
-    "cursor.recovered", "consumer.connected", "replicator.created", "replicator.removed", "failover.started",
-    "acknowledgements.sent", "acknowledgements.applied", "acknowledgements.lost", "topic.unloaded", "migration.started",
-)  # fmt: skip
+    "cluster.crashed",
+    "cluster.restarted",
+    "cluster.lost",
+    "link.cut",
+    "link.healed",
+    "link.slowed",
+    "setting.changed",
+    "ledger.trimmed",
+    "message.published",
+    "message.stored",
+    "message.deduplicated",
+    "message.receipted",
+    "message.not-replicated",
+    "message.delivered",
+    "message.acknowledged",
+    "message.registered",
+    "message.expired",
+    "message.skipped",
+    "message.removed",
+    "marker.written",
+    "marker.sent",
+    "marker.stored",
+    "marker.handled",
+    "marker.lost",
+    "marker.delayed",
+    "marker.dropped",
+    "marker.filtered",
+    "snapshot.requested",
+    "snapshot.refused",
+    "snapshot.completed",
+    "snapshot.position",
+    "snapshot.timed-out",
+    "snapshot.cached",
+    "snapshot.evicted",
+    "snapshot.used",
+    "update.written",
+    "update.position",
+    "update.applied",
+    "update.refused",
+    "subscription.created",
+    "subscription.deleted",
+    "subscription.replication-switched",
+    "cursor.moved",
+    "cursor.persisted",
+    "cursor.recovered",
+    "consumer.connected",
+    "replicator.created",
+    "replicator.removed",
+    "failover.started",
+    "acknowledgements.sent",
+    "acknowledgements.applied",
+    "acknowledgements.lost",
+    "topic.unloaded",
+    "migration.started",
+)
 
 
 def pack(ledger: np.ndarray, entry: np.ndarray) -> np.ndarray:
@@ -62,7 +107,10 @@ def ledger_of(position: np.ndarray) -> np.ndarray:
 
 
 class Table:
-    """Rows of one event type. Columns are attributes: `seq`, `at_us`, the type's own, `position`, `to_position`, `message`."""
+    """Rows of one event type.
+
+    Columns are attributes: `seq`, `at_us`, the type's own, `position`, `to_position`, `message`.
+    """
 
     def __init__(self, columns: dict[str, np.ndarray]) -> None:
         self.columns = columns
@@ -71,7 +119,9 @@ class Table:
         try:
             return self.columns[name]
         except KeyError:
-            raise AttributeError(f"this table has no column {name}: it has {', '.join(self.columns)}") from None
+            raise AttributeError(
+                f"this table has no column {name}: it has {', '.join(self.columns)}"
+            ) from None
 
     def __len__(self) -> int:
         return len(self.columns["seq"])
@@ -99,7 +149,10 @@ class Table:
     def dicts(self) -> list[dict[str, int]]:
         """Rows as dicts of plain integers: for the control plane, where rows are few."""
         names = list(self.columns)
-        return [dict(zip(names, values, strict=True)) for values in zip(*(column.tolist() for column in self.columns.values()), strict=True)]
+        return [
+            dict(zip(names, values, strict=True))
+            for values in zip(*(column.tolist() for column in self.columns.values()), strict=True)
+        ]
 
 
 class History:
@@ -172,7 +225,9 @@ def _highest(identity: np.ndarray) -> list[tuple[int, int]]:
 def _read(trace: Trace, upto_seq: int, left_out: list[int]) -> dict[str, Table]:
     """One table per type, packed columns only, without the rows of the subscriptions left out."""
     types = [BY_NAME[name] for name in _TYPES]
-    wanted = sorted({"type", "at_us"} | {field for event in types for field in event.fields if field not in _UNREAD})
+    wanted = sorted(
+        {"type", "at_us"} | {field for event in types for field in event.fields if field not in _UNREAD}
+    )
     parts: dict[str, list[dict[str, np.ndarray]]] = {name: [] for name in _TYPES}
     for first in range(0, max(upto_seq, 1), _CHUNK_ROWS):
         columns = trace.columns(first, min(first + _CHUNK_ROWS, upto_seq), names=wanted)
@@ -184,10 +239,15 @@ def _read(trace: Trace, upto_seq: int, left_out: list[int]) -> dict[str, Table]:
             start, stop = np.searchsorted(codes, (event.code, event.code + 1))
             if stop > start or not parts[event.name]:
                 parts[event.name].append(_typed(event, columns, order[start:stop], first))
-    return {name: Table({column: np.concatenate([part[column] for part in chunks]) for column in chunks[0]}) for name, chunks in parts.items()}
+    return {
+        name: Table({column: np.concatenate([part[column] for part in chunks]) for column in chunks[0]})
+        for name, chunks in parts.items()
+    }
 
 
-def _typed(event: EventType, columns: dict[str, np.ndarray], rows: np.ndarray, first: int) -> dict[str, np.ndarray]:
+def _typed(
+    event: EventType, columns: dict[str, np.ndarray], rows: np.ndarray, first: int
+) -> dict[str, np.ndarray]:
     """The columns of one type in one chunk: pairs packed, names as 32-bit numbers (-1: none)."""
     needed = _NEEDED.get(event.name)
     typed = {"seq": rows + first}

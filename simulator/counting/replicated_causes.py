@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from simulator.counting.causes import Cause, register_causes
-from simulator.counting.cursor_causes import ack_hole, ack_not_registered, cursor_went_back, not_in_target_yet, not_replicated, resent_copy, subscription_missing
+from simulator.counting.cursor_causes import (
+    ack_hole,
+    ack_not_registered,
+    cursor_went_back,
+    not_in_target_yet,
+    not_replicated,
+    resent_copy,
+    subscription_missing,
+)
 from simulator.counting.nominal import snapshot_incomplete
-from simulator.counting.snapshot_causes import after_newest_snapshot, snapshot_evicted, snapshot_unused, update_in_flight
+from simulator.counting.snapshot_causes import (
+    after_newest_snapshot,
+    snapshot_evicted,
+    snapshot_unused,
+    update_in_flight,
+)
 
 FAMILIES = ("replicated-subscriptions", "shadow-topics")
-"""Shadow topics have no mechanism of their own that moves a subscription: what a failover of their source's brings is explained as ever."""
+"""Shadow topics have no mechanism of their own that moves a subscription: what a failover of their
+source's brings is explained as ever.
+"""
 
 CAUSES: tuple[Cause, ...] = (
     Cause("resent_copy", resent_copy),

@@ -1,8 +1,8 @@
 """What counting yields, as plain values; `simulator.counting.summary` prints them as the contract says.
 
-Rules: instants are microseconds, `None` is "never happened"; every cause named by the mechanism is a key of `by_cause`,
-also at nought. Lists of duplicates and losses keep columns and make an entry only when one is asked for, so a run with
-a million duplicates stays small.
+Rules: instants are microseconds, `None` is "never happened"; every cause named by the mechanism is a key of
+`by_cause`, also at nought. Lists of duplicates and losses keep columns and make an entry only when one is
+asked for, so a run with a million duplicates stays small.
 """
 
 from __future__ import annotations
@@ -15,7 +15,12 @@ import numpy as np
 
 from simulator.trace.registry import NULL
 
-LOST_CAUSES: tuple[str, ...] = ("subscription_began_after", "cursor_moved_past", "never_replicated", "removed")
+LOST_CAUSES: tuple[str, ...] = (
+    "subscription_began_after",
+    "cursor_moved_past",
+    "never_replicated",
+    "removed",
+)
 
 
 class CountingError(Exception):
@@ -46,7 +51,9 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One receipted message that the target cannot deliver any more; `lost_seq` is the row that made it so."""
+    """One receipted message that the target cannot deliver any more; `lost_seq` is the row that made it
+    so.
+    """
 
     producer: str
     sequence_id: int
@@ -59,7 +66,9 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Redelivery:
-    """One message that had been delivered before, anywhere, and not acknowledged, when the target delivered it."""
+    """One message that had been delivered before, anywhere, and not acknowledged, when the target
+    delivered it.
+    """
 
     producer: str
     sequence_id: int
@@ -70,7 +79,9 @@ class Redelivery:
 
 @dataclass(frozen=True, slots=True)
 class Stranding:
-    """One receipted message that the source held and the target did not at the failover; `returned` names the row that stored it there later."""
+    """One receipted message that the source held and the target did not at the failover; `returned` names
+    the row that stored it there later.
+    """
 
     producer: str
     sequence_id: int
@@ -81,11 +92,18 @@ class Stranding:
 class LazyList(Sequence):
     """Entries of `kind` made on demand from columns of equal length.
 
-    A column is an array; `evidence` is role -> array of seqs, NULL where the role does not apply. `names` turns the
-    columns listed in `named` from numbers of the trace's name table into words.
+    A column is an array; `evidence` is role -> array of seqs, NULL where the role does not apply. `names`
+    turns the columns listed in `named` from numbers of the trace's name table into words.
     """
 
-    def __init__(self, kind: type, columns: dict[str, Any], evidence: dict[str, np.ndarray], names: Sequence[str], named: Sequence[str]) -> None:
+    def __init__(
+        self,
+        kind: type,
+        columns: dict[str, Any],
+        evidence: dict[str, np.ndarray],
+        names: Sequence[str],
+        named: Sequence[str],
+    ) -> None:
         self.kind = kind
         self.columns = columns
         self.evidence = evidence
@@ -109,7 +127,9 @@ class LazyList(Sequence):
         """The first entry about a message; None when there is none."""
         if producer not in self.names or not self._length:
             return None
-        mine = (np.asarray(self.columns["producer"]) == self.names.index(producer)) & (np.asarray(self.columns["sequence_id"]) == sequence_id)
+        mine = (np.asarray(self.columns["producer"]) == self.names.index(producer)) & (
+            np.asarray(self.columns["sequence_id"]) == sequence_id
+        )
         places = np.flatnonzero(mine)
         return int(places[0]) if len(places) else None
 
@@ -157,7 +177,10 @@ class CountedFailover:
 
 @dataclass(slots=True)
 class SubscriptionCounts:
-    """Rows of one subscription in one cluster. `repeated` of the `delivered` had been delivered there before, outside any window."""
+    """Rows of one subscription in one cluster.
+
+    `repeated` of the `delivered` had been delivered there before, outside any window.
+    """
 
     delivered: int = 0
     acknowledged: int = 0
@@ -168,8 +191,11 @@ class SubscriptionCounts:
 
 @dataclass(slots=True)
 class CountedRun:
-    """Everything counted in the rows before `upto_seq`. `subscriptions` is keyed (subscription, cluster), `partitions`
-    (subscription, cluster, topic partition); the former are sums of the latter."""
+    """Everything counted in the rows before `upto_seq`.
+
+    `subscriptions` is keyed (subscription, cluster), `partitions` (subscription, cluster, topic partition);
+    the former are sums of the latter.
+    """
 
     upto_seq: int
     failovers: list[CountedFailover]

@@ -1,7 +1,8 @@
 """Rows of each subscription in each cluster: delivered, acknowledged, repeated, expired, skipped.
 
-Rules: `delivered`, `acknowledged`, `expired` and `skipped` are numbers of rows. A repeat is a delivery of a message that
-this cluster had delivered before; it counts here only outside the windows that move the subscription to this cluster.
+Rules: `delivered`, `acknowledged`, `expired` and `skipped` are numbers of rows. A repeat is a delivery of a
+message that this cluster had delivered before; it counts here only outside the windows that move the
+subscription to this cluster.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def subscription_counts(
     return outer, inner
 
 
-def _by_topic(facts: Facts, windows: list[Window], subscription: int, cluster: int) -> dict[int, SubscriptionCounts]:
+def _by_topic(
+    facts: Facts, windows: list[Window], subscription: int, cluster: int
+) -> dict[int, SubscriptionCounts]:
     where = {"subscription": subscription, "cluster": cluster}
     created = facts.history.table("subscription.created", **where).topic
     tables = {name: facts.history.table(f"message.{name}", **where) for name in _COUNTED}
@@ -39,7 +42,9 @@ def _by_topic(facts: Facts, windows: list[Window], subscription: int, cluster: i
     found = {}
     for topic in sorted(topics, key=facts.name):
         numbers = {name: int((table.topic == topic).sum()) for name, table in tables.items()}
-        found[topic] = SubscriptionCounts(**numbers, repeated=int((tables["delivered"].topic[repeats] == topic).sum()))
+        found[topic] = SubscriptionCounts(
+            **numbers, repeated=int((tables["delivered"].topic[repeats] == topic).sum())
+        )
     return found
 
 
@@ -55,4 +60,9 @@ def _repeats(facts: Facts, windows: list[Window], subscription: int, cluster: in
 
 
 def _added(one: SubscriptionCounts, other: SubscriptionCounts) -> SubscriptionCounts:
-    return SubscriptionCounts(*(getattr(one, name) + getattr(other, name) for name in ("delivered", "acknowledged", "repeated", "expired", "skipped")))
+    return SubscriptionCounts(
+        *(
+            getattr(one, name) + getattr(other, name)
+            for name in ("delivered", "acknowledged", "repeated", "expired", "skipped")
+        )
+    )

@@ -1,4 +1,6 @@
-"""Counted values as the JSON of the contract: every key present, also at nought, nothing that the contract does not name."""
+"""Counted values as the JSON of the contract: every key present, also at nought, nothing that the contract
+does not name.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +9,29 @@ from typing import Any
 from simulator.counting.results import CountedFailover, SubscriptionCounts
 
 _PLAIN = (
-    "mode", "at_us", "duplicates", "extra_deliveries", "redeliveries", "lost", "lost_recovered", "lost_by_cause", "stranded",
-    "stranded_unprocessed", "stranded_returned", "expired", "skipped", "reordered", "by_cause",
-)  # fmt: skip
+    "mode",
+    "at_us",
+    "duplicates",
+    "extra_deliveries",
+    "redeliveries",
+    "lost",
+    "lost_recovered",
+    "lost_by_cause",
+    "stranded",
+    "stranded_unprocessed",
+    "stranded_returned",
+    "expired",
+    "skipped",
+    "reordered",
+    "by_cause",
+)
 
 
 def failover_summary(counted: CountedFailover, forecast: dict[str, int] | None = None) -> dict[str, Any]:
-    """One entry of `failovers[]`. `forecast` is what the world foretold at the failover's instant, None when it did not."""
+    """One entry of `failovers[]`.
+
+    `forecast` is what the world foretold at the failover's instant, None when it did not.
+    """
     foretold = forecast or {}
     return {
         "subscription": counted.subscription,
@@ -35,4 +53,7 @@ def _copied(value: Any) -> Any:
 
 def subscription_summary(counted: SubscriptionCounts) -> dict[str, int]:
     """The counted part of one entry of `subscriptions.{S}.{C}` or of its `partitions`."""
-    return {name: getattr(counted, name) for name in ("delivered", "acknowledged", "repeated", "expired", "skipped")}
+    return {
+        name: getattr(counted, name)
+        for name in ("delivered", "acknowledged", "repeated", "expired", "skipped")
+    }

@@ -1,8 +1,10 @@
 """The windows of failovers, and which deliveries in them are duplicates or redeliveries.
 
-Rules: a window opens with `failover.started` and closes with the next one of the same subscription, or where counting
-stops; only deliveries at the target between the two rows belong to it. Each message is judged once, at its first
-delivery there: acknowledged before, anywhere, is a duplicate; only delivered before, anywhere, is a redelivery.
+Rules: a window opens with `failover.started` and closes with the next one of the same subscription, or where
+counting stops; only deliveries at the target between the two rows belong to it. Each message is judged once,
+at its first
+delivery there: acknowledged before, anywhere, is a duplicate; only delivered before, anywhere, is a
+redelivery.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ class Window:
 class Judged:
     """The deliveries of one window: all of them, the first of each message, and what those are.
 
-    `latest_ack` is the row of `acknowledged` that came last before each duplicate, `delivered_before` the seq of the
-    delivery that came last before each redelivery.
+    `latest_ack` is the row of `acknowledged` that came last before each duplicate, `delivered_before` the seq
+    of the delivery that came last before each redelivery.
     """
 
     deliveries: Table
@@ -52,9 +54,21 @@ def windows_of(facts: Facts) -> list[Window]:
     started = facts.history.table("failover.started").dicts()
     windows = []
     for place, row in enumerate(started):
-        later = [other["seq"] for other in started[place + 1 :] if other["subscription"] == row["subscription"]]
+        later = [
+            other["seq"] for other in started[place + 1 :] if other["subscription"] == row["subscription"]
+        ]
         closed_seq = later[0] if later else facts.history.upto_seq
-        windows.append(Window(row["subscription"], row["cluster"], row["peer"], row["reason"], row["seq"], row["at_us"], closed_seq))
+        windows.append(
+            Window(
+                row["subscription"],
+                row["cluster"],
+                row["peer"],
+                row["reason"],
+                row["seq"],
+                row["at_us"],
+                closed_seq,
+            )
+        )
     return windows
 
 
@@ -71,12 +85,31 @@ def judge(facts: Facts, window: Window) -> Judged:
     before = LatestBefore(delivered.message, delivered.seq).row(first.message, first.seq)
     duplicate = latest >= 0
     again = (before >= 0) & ~duplicate
-    return Judged(deliveries, first, first.take(duplicate), first.take(again), delivered.seq[before[again]], acknowledged, latest[duplicate])
+    return Judged(
+        deliveries,
+        first,
+        first.take(duplicate),
+        first.take(again),
+        delivered.seq[before[again]],
+        acknowledged,
+        latest[duplicate],
+    )
 
 
 def redelivered_list(facts: Facts, judged: Judged) -> LazyList:
     """The redeliveries of a window, in the order of their deliveries."""
     rows = judged.redeliveries
     producer, sequence_id = facts.history.identity(rows.message)
-    columns = {"producer": producer, "sequence_id": sequence_id, "at_us": rows.at_us, "delivered_seq": rows.seq}
-    return LazyList(Redelivery, columns, {"delivered": rows.seq, "delivered_before": judged.delivered_before}, facts.history.names, ("producer",))
+    columns = {
+        "producer": producer,
+        "sequence_id": sequence_id,
+        "at_us": rows.at_us,
+        "delivered_seq": rows.seq,
+    }
+    return LazyList(
+        Redelivery,
+        columns,
+        {"delivered": rows.seq, "delivered_before": judged.delivered_before},
+        facts.history.names,
+        ("producer",),
+    )

@@ -1,7 +1,10 @@
-"""A session's agent: its borrowers, one for each shared subscription and for each that is still ending. It carries out what they decide.
+"""A session's agent: its borrowers, one for each shared subscription and for each that is still ending.
 
-Rules: borrowers are told apart by their ids, never by group and filter: after a quick unsubscribe and subscribe two of one group live side by
-side. A borrower that begins again is a new one with a new id. In the community edition the agent is a stub: nothing is borrowed.
+It carries out what they decide.
+
+Rules: borrowers are told apart by their ids, never by group and filter: after a quick unsubscribe and
+subscribe two of one group live side by side. A borrower that begins again is a new one with a new id. In the
+community edition the agent is a stub: nothing is borrowed.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ TIMER_RANK = 3
 
 
 class Agent:
-    """`borrowers` by id; `leaders` the node of the leader that each listens to; `owing_seq` the row after which all is to be reported."""
+    """`borrowers` by id; `leaders` the node of the leader that each listens to; `owing_seq` the row after
+    which all is to be reported.
+    """
 
     __slots__ = ("session", "borrowers", "leaders", "owing_seq", "count", "born")
 
@@ -43,7 +48,11 @@ class Agent:
         if system.option("emqxEdition") == "community":
             return
         spans = self._spans()
-        faults = Faults(system.fault("secondConnectResponse"), system.fault("resetWhileUnsubscribing"), not system.option("revokeCarriesEpoch"))
+        faults = Faults(
+            system.fault("secondConnectResponse"),
+            system.fault("resetWhileUnsubscribing"),
+            not system.option("revokeCarriesEpoch"),
+        )
         who = (self.session.name, number, self.count)
         self.count += 1
         borrower = self.borrowers[who] = Borrower(who, system.group_name(subscription), spans, faults)
@@ -105,7 +114,9 @@ class Agent:
             return False
         if borrower.leader in (None, flight.message.leader):
             self.leaders[borrower.id] = (flight.message.leader, flight.source)
-        self._step(borrower, borrower.receive(self.session.system.now_us, flight.message), flight.message.kind, cause)
+        self._step(
+            borrower, borrower.receive(self.session.system.now_us, flight.message), flight.message.kind, cause
+        )
         return True
 
     def expire(self, armed: tuple[BorrowerId, str, int]) -> None:
@@ -113,7 +124,9 @@ class Agent:
         who, timer, at_us = armed
         borrower = self.borrowers.get(who)
         if borrower is not None and borrower.timers.get(timer) == at_us:
-            self._step(borrower, borrower.expire(self.session.system.now_us, timer, at_us), timer, self.born[who])
+            self._step(
+                borrower, borrower.expire(self.session.system.now_us, timer, at_us), timer, self.born[who]
+            )
 
     # --- carrying out
 
@@ -130,7 +143,17 @@ class Agent:
             return cause
         session.told[borrower.id] = borrower.state
         leader = NULL if borrower.leader is None else borrower.leader
-        self.born[borrower.id] = session.system.note("borrower.changed", cause, session.node, borrower.group, session.name, borrower.id[2], borrower.state, why, leader)
+        self.born[borrower.id] = session.system.note(
+            "borrower.changed",
+            cause,
+            session.node,
+            borrower.group,
+            session.name,
+            borrower.id[2],
+            borrower.state,
+            why,
+            leader,
+        )
         if borrower.state == machine.GONE:
             del session.told[borrower.id]
             return self.born.pop(borrower.id)
@@ -142,14 +165,25 @@ class Agent:
             if isinstance(effect, machine.Send):
                 self._say(borrower, effect, cause)
             elif isinstance(effect, machine.Arm):
-                system.schedule(effect.at_us, TIMER_RANK, self, "expire", (borrower.id, effect.timer, effect.at_us))
+                system.schedule(
+                    effect.at_us, TIMER_RANK, self, "expire", (borrower.id, effect.timer, effect.at_us)
+                )
             elif isinstance(effect, machine.Lease):
                 seq = self._note_lease(borrower, effect.stream, effect.position, "granted", cause)
-                if borrower.id[1] in session.subscriptions:  # otherwise the handler drops it: the subscription is gone
-                    session.read(borrower.id[1], borrower.id, borrower.group, effect.stream, effect.position, seq)
+                # otherwise the handler drops it: the subscription is gone
+                if borrower.id[1] in session.subscriptions:
+                    session.read(
+                        borrower.id[1], borrower.id, borrower.group, effect.stream, effect.position, seq
+                    )
                     self.owing_seq = seq
             elif isinstance(effect, machine.Release):
-                seq = self._note_lease(borrower, effect.stream, borrower.streams[effect.stream].position if effect.stream in borrower.streams else None, "revoking", cause)
+                seq = self._note_lease(
+                    borrower,
+                    effect.stream,
+                    borrower.streams[effect.stream].position if effect.stream in borrower.streams else None,
+                    "revoking",
+                    cause,
+                )
                 session.release(borrower.id, effect.stream)
                 self.owing_seq = seq
                 session.be_due()
@@ -169,7 +203,9 @@ class Agent:
             session.kill(cause, "crash")
         elif ended.again and session.online:
             subscription = session.subscriptions.get(borrower.id[1])
-            wanted = subscription if subscription is not None else session.system.subscription_of(borrower.group)
+            wanted = (
+                subscription if subscription is not None else session.system.subscription_of(borrower.group)
+            )
             self.borrow(borrower.id[1], wanted, cause)
 
     def _say(self, borrower: Borrower, send: machine.Send, cause: int) -> None:
@@ -181,8 +217,21 @@ class Agent:
         leader, node = self.leaders[borrower.id]
         session.system.network.send(session.node, Address(node, "leader", leader), message, cause)
 
-    def _note_lease(self, borrower: Borrower, stream: str, position: int | None, state: str, cause: int) -> int:
+    def _note_lease(
+        self, borrower: Borrower, stream: str, position: int | None, state: str, cause: int
+    ) -> int:
         session = self.session
         at = NULL if position is None or position == END else position
         leader = NULL if borrower.leader is None else borrower.leader
-        return session.system.note("lease.changed", cause, session.node, borrower.group, session.name, stream, borrower.id[2], at, state, leader)
+        return session.system.note(
+            "lease.changed",
+            cause,
+            session.node,
+            borrower.group,
+            session.name,
+            stream,
+            borrower.id[2],
+            at,
+            state,
+            leader,
+        )

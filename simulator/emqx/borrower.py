@@ -1,7 +1,10 @@
-"""A borrower: one shared subscription's part in a session. One input and now in, effects out (fact sheet, section 4).
+"""A borrower: one shared subscription's part in a session.
 
-Rules: it does no I/O and knows no session. It remembers the first leader that speaks to it and ignores every other. Timers are
-kept as name -> instant; an expiry that is not the one waited for is nothing. `reset` means: gone, and the agent makes another.
+One input and now in, effects out (fact sheet, section 4).
+
+Rules: it does no I/O and knows no session. It remembers the first leader that speaks to it and ignores every
+other. Timers are kept as name -> instant; an expiry that is not the one waited for is nothing. `reset` means:
+gone, and the agent makes another.
 """
 
 from __future__ import annotations
@@ -11,8 +14,19 @@ from typing import NamedTuple
 
 from simulator.emqx import protocol
 from simulator.emqx.protocol import (
-    ABSENT, BORROWER_MOVES, CONNECTED, CONNECTING, GONE, GRANTED, LEASE_MOVES, REVOKING, UNSUBSCRIBING, BorrowerId, Message, Progress,
-)  # fmt: skip
+    ABSENT,
+    BORROWER_MOVES,
+    CONNECTED,
+    CONNECTING,
+    GONE,
+    GRANTED,
+    LEASE_MOVES,
+    REVOKING,
+    UNSUBSCRIBING,
+    BorrowerId,
+    Message,
+    Progress,
+)
 
 FIND, PING, PING_TIMEOUT, UNSUBSCRIBE = "find-leader", "ping", "ping-timeout", "unsubscribe"
 """Its timers."""
@@ -155,7 +169,12 @@ class Borrower:
         given = message.progress[0]
         effects = self._connect(now, message.leader) if self.state == CONNECTING else []
         held = self.streams.get(given.stream)
-        if held is not None and held.state == REVOKING and message.epoch != held.epoch and not self.faults.stale_revoke_taken:
+        if (
+            held is not None
+            and held.state == REVOKING
+            and message.epoch != held.epoch
+            and not self.faults.stale_revoke_taken
+        ):
             held.become(ABSENT)  # the grant that was being taken back is over
             held = None
             effects.append(Forget(given.stream))
@@ -194,9 +213,15 @@ class Borrower:
             return []
         del self.timers[timer]
         if timer == FIND:
-            return [Send(protocol.LEADER_WANTED), self._arm(FIND, now + self.spans.session_find_leader_timeout)]
+            return [
+                Send(protocol.LEADER_WANTED),
+                self._arm(FIND, now + self.spans.session_find_leader_timeout),
+            ]
         if timer == PING:
-            return [Send(protocol.PING), self._arm(PING_TIMEOUT, now + self.spans.session_ping_leader_timeout)]
+            return [
+                Send(protocol.PING),
+                self._arm(PING_TIMEOUT, now + self.spans.session_ping_leader_timeout),
+            ]
         if timer == PING_TIMEOUT:
             return self._reset("no answer to its ping")
         return self._leave("not all was acknowledged in time")
@@ -249,7 +274,14 @@ class Borrower:
 
     def _leave(self, why: str) -> list[Effect]:
         self.become(GONE)
-        return [Send(protocol.DISCONNECT, None, tuple(Progress(name, held.position, held.finished) for name, held in self.streams.items())), Ended(why)]
+        return [
+            Send(
+                protocol.DISCONNECT,
+                None,
+                tuple(Progress(name, held.position, held.finished) for name, held in self.streams.items()),
+            ),
+            Ended(why),
+        ]
 
     def _reset(self, why: str) -> list[Effect]:
         again = self.state != UNSUBSCRIBING or self.faults.reset_resubscribes

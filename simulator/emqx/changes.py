@@ -1,4 +1,6 @@
-"""The changes whose effect "what would have helped" shows for durable shared subscriptions, in an order for reading (`simulator.scenarios.changes` says what one is)."""
+"""The changes whose effect "what would have helped" shows for durable shared subscriptions, in an order
+for reading (`simulator.scenarios.changes` says what one is).
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,20 @@ REPAIRING = {"secondRevokeFinished": "ignored", "revokeCarriesEpoch": True}
 """The value that repairs, where it is not the option's default."""
 
 SECOND_US = 1_000_000
-PING, PATIENCE, DEADLINE = "session_ping_leader_interval", "session_ping_leader_timeout", "leader_borrower_timeout"
+PING, PATIENCE, DEADLINE = (
+    "session_ping_leader_interval",
+    "session_ping_leader_timeout",
+    "leader_borrower_timeout",
+)
 HEARTBEAT, CLAIM = "leader_heartbeat_interval", "leader_claim_ttl"
 
 
 def _repaired(option: str, scenario: Scenario, commands: CommandLog) -> Changed:
     default = OPTIONS[option].default
     wanted = REPAIRING.get(option, default)
-    if scenario.options.get(option, default) == wanted or (option in REPAIRING and not _messages_can_be_late(scenario, commands)):
+    if scenario.options.get(option, default) == wanted or (
+        option in REPAIRING and not _messages_can_be_late(scenario, commands)
+    ):
         return None
     options = {name: value for name, value in scenario.options.items() if name != option}
     if wanted != default:
@@ -44,8 +52,12 @@ def _repaired(option: str, scenario: Scenario, commands: CommandLog) -> Changed:
 
 
 def _messages_can_be_late(scenario: Scenario, commands: CommandLog) -> bool:
-    """Whether anything between sessions and leaders takes time: on one node, with nothing delayed by hand, a message is there at once."""
-    return len(scenario.nodes) > 1 or any(do in ("protocol.delay", "protocol.duplicate") for do, _arguments, _at_us in given(scenario, commands))
+    """Whether anything between sessions and leaders takes time: on one node, with nothing delayed by hand,
+    a message is there at once.
+    """
+    return len(scenario.nodes) > 1 or any(
+        do in ("protocol.delay", "protocol.duplicate") for do, _arguments, _at_us in given(scenario, commands)
+    )
 
 
 def _patient_leader(scenario: Scenario, commands: CommandLog) -> Changed:
@@ -58,31 +70,59 @@ def _patient_leader(scenario: Scenario, commands: CommandLog) -> Changed:
 
 
 def _short_leases(scenario: Scenario, commands: CommandLog) -> Changed:
-    """The same from the other side: who hears nothing stops reading before the leader gives its streams on."""
+    """The same from the other side: who hears nothing stops reading before the leader gives its streams
+    on.
+    """
     deadline_us = _setting(scenario, DEADLINE)
     if deadline_us > _setting(scenario, PING) + _setting(scenario, PATIENCE) or deadline_us < 4:
         return None
     each_us = deadline_us * 2 // 5
-    words = f"sessions that ping every {_words(each_us)} and wait as long for an answer, so that they stop reading before the leader gives up"
+    words = (
+        f"sessions that ping every {_words(each_us)} and wait as long for an answer, so that they stop "
+        f"reading before the leader gives up"
+    )
     return "short-leases", words, _with(scenario, {PING: each_us, PATIENCE: each_us}), commands
 
 
 def _heartbeat(scenario: Scenario, commands: CommandLog) -> Changed:
-    return _less(scenario, commands, "heartbeat-faster", HEARTBEAT, 5, "a leader that commits every {now} instead of {was}")
+    return _less(
+        scenario,
+        commands,
+        "heartbeat-faster",
+        HEARTBEAT,
+        5,
+        "a leader that commits every {now} instead of {was}",
+    )
 
 
 def _claim(scenario: Scenario, commands: CommandLog) -> Changed:
     if _setting(scenario, CLAIM) // 2 <= _setting(scenario, HEARTBEAT):
         return None  # a leader that lives would lose its claim
-    return _less(scenario, commands, "claim-shorter", CLAIM, 2, "a dead leader's claim believed for {now} instead of {was}")
+    return _less(
+        scenario,
+        commands,
+        "claim-shorter",
+        CLAIM,
+        2,
+        "a dead leader's claim believed for {now} instead of {was}",
+    )
 
 
 def _rounds(scenario: Scenario, commands: CommandLog) -> Changed:
-    return _less(scenario, commands, "rounds-faster", "leader_renew_streams_interval", 2, "a reassignment round every {now} instead of {was}")
+    return _less(
+        scenario,
+        commands,
+        "rounds-faster",
+        "leader_renew_streams_interval",
+        2,
+        "a reassignment round every {now} instead of {was}",
+    )
 
 
 def _halved(scenario: Scenario, commands: CommandLog) -> Changed:
-    """For sessions that die: their streams are given on earlier, at the price of more readers at once when they live."""
+    """For sessions that die: their streams are given on earlier, at the price of more readers at once when
+    they live.
+    """
     if _setting(scenario, DEADLINE) // 2 <= _setting(scenario, PING) // 2:
         return None  # sessions that live would be given up
     changed = _with(scenario, {name: _setting(scenario, name) // 2 for name in (PING, PATIENCE, DEADLINE)})
@@ -91,26 +131,50 @@ def _halved(scenario: Scenario, commands: CommandLog) -> Changed:
 
 def _chunks(scenario: Scenario, commands: CommandLog) -> Changed:
     size = _setting(scenario, "batch_size")
-    return None if size == 1 else ("chunks-of-one", f"chunks of one message instead of up to {size}", _with(scenario, {"batch_size": 1}), commands)
+    return (
+        None
+        if size == 1
+        else (
+            "chunks-of-one",
+            f"chunks of one message instead of up to {size}",
+            _with(scenario, {"batch_size": 1}),
+            commands,
+        )
+    )
 
 
 def _prompt(scenario: Scenario, commands: CommandLog) -> Changed:
     kept = without(scenario, commands, "session.pause-acks", "session.resume-acks")
-    if kept is None and all(spec.processing == Distribution() and not spec.paused for spec in scenario.sessions.values()):
+    if kept is None and all(
+        spec.processing == Distribution() and not spec.paused for spec in scenario.sessions.values()
+    ):
         return None
     changed, log = kept or (scenario, commands)
-    sessions = {name: replace(spec, processing=Distribution(), paused=False) for name, spec in changed.sessions.items()}
+    sessions = {
+        name: replace(spec, processing=Distribution(), paused=False)
+        for name, spec in changed.sessions.items()
+    }
     return "prompt-clients", "clients that acknowledge at once", replace(changed, sessions=sessions), log
 
 
 def _quality(scenario: Scenario, commands: CommandLog) -> Changed:
     if all(spec.qos for spec in (*scenario.publishers.values(), *scenario.sessions.values())):
         return None
-    publishers, sessions = ({name: replace(spec, qos=spec.qos or 1) for name, spec in section.items()} for section in (scenario.publishers, scenario.sessions))
-    return "quality-1", "quality of service 1 instead of 0", replace(scenario, publishers=publishers, sessions=sessions), commands
+    publishers, sessions = (
+        {name: replace(spec, qos=spec.qos or 1) for name, spec in section.items()}
+        for section in (scenario.publishers, scenario.sessions)
+    )
+    return (
+        "quality-1",
+        "quality of service 1 instead of 0",
+        replace(scenario, publishers=publishers, sessions=sessions),
+        commands,
+    )
 
 
-def _in_order(key: str, words: str, old: str, new: str, scenario: Scenario, commands: CommandLog, **defaults: Any) -> Changed:
+def _in_order(
+    key: str, words: str, old: str, new: str, scenario: Scenario, commands: CommandLog, **defaults: Any
+) -> Changed:
     changed = instead(scenario, commands, old, new, **defaults)
     return None if changed is None else (key, words, *changed)
 
@@ -121,19 +185,37 @@ def _spared(key: str, words: str, faults: Sequence[str], scenario: Scenario, com
 
 
 def _closed_first(scenario: Scenario, commands: CommandLog) -> Changed:
-    """A client that closes its connection before it opens another: the leaders are informed, as they are not of a takeover."""
+    """A client that closes its connection before it opens another: the leaders are informed, as they are
+    not of a takeover.
+    """
     over = _takeovers(scenario, commands)
     if not over:
         return None
     planned = tuple(
-        one for spec in scenario.commands for one in ((CommandSpec(spec.at_us, "session.disconnect", {"session": spec.arguments["session"]}), spec) if (spec.at_us, spec.arguments) in over else (spec,))
+        one
+        for spec in scenario.commands
+        for one in (
+            (CommandSpec(spec.at_us, "session.disconnect", {"session": spec.arguments["session"]}), spec)
+            if (spec.at_us, spec.arguments) in over
+            else (spec,)
+        )
     )
     log = [
-        one for entry in commands
-        for one in (({"at_us": entry["at_us"], "do": "session.disconnect", "session": entry["session"]}, entry) if (entry["at_us"], entry) in over else (entry,))
-    ]  # fmt: skip
+        one
+        for entry in commands
+        for one in (
+            ({"at_us": entry["at_us"], "do": "session.disconnect", "session": entry["session"]}, entry)
+            if (entry["at_us"], entry) in over
+            else (entry,)
+        )
+    ]
     log = [{**entry, "number": number} for number, entry in enumerate(log)]
-    return "closed-first", "clients that close their connection before they connect again", replace(scenario, commands=planned), log
+    return (
+        "closed-first",
+        "clients that close their connection before they connect again",
+        replace(scenario, commands=planned),
+        log,
+    )
 
 
 def _takeovers(scenario: Scenario, commands: CommandLog) -> list[tuple[int, dict[str, Any]]]:
@@ -146,7 +228,11 @@ def _takeovers(scenario: Scenario, commands: CommandLog) -> list[tuple[int, dict
             ended[name] = True
         elif do == "session.connect":
             spec = scenario.sessions[name]
-            if not ended.get(name) and spec.start_us <= at_us and (spec.stop_us is None or at_us < spec.stop_us):
+            if (
+                not ended.get(name)
+                and spec.start_us <= at_us
+                and (spec.stop_us is None or at_us < spec.stop_us)
+            ):
                 found.append((at_us, arguments))
             ended[name] = False
     return found
@@ -160,34 +246,75 @@ def _evacuated(scenario: Scenario, commands: CommandLog) -> Changed:
 
     if not any(wanted(do, arguments) for do, arguments, _at_us in given(scenario, commands)):
         return None
-    planned = tuple(replace(spec, arguments={**spec.arguments, "evacuate": True}) if wanted(spec.do, spec.arguments) else spec for spec in scenario.commands)
+    planned = tuple(
+        replace(spec, arguments={**spec.arguments, "evacuate": True})
+        if wanted(spec.do, spec.arguments)
+        else spec
+        for spec in scenario.commands
+    )
     log = [{**entry, "evacuate": True} if wanted(entry["do"], entry) else entry for entry in commands]
     return "nodes-evacuated", "nodes evacuated before they stop", replace(scenario, commands=planned), log
 
 
 def _safe_messages(scenario: Scenario, commands: CommandLog) -> Changed:
-    """Nothing that leaders and borrowers say is lost, late or doubled, be it by hand or by the links' nature."""
+    """Nothing that leaders and borrowers say is lost, late or doubled, be it by hand or by the links'
+    nature.
+    """
     kept = without(scenario, commands, "protocol.lose", "protocol.delay", "protocol.duplicate")
-    if kept is None and not any(link.loss or link.duplication or link.reordering for link in scenario.links.values()):
+    if kept is None and not any(
+        link.loss or link.duplication or link.reordering for link in scenario.links.values()
+    ):
         return None
     changed, log = kept or (scenario, commands)
-    links = {pair: replace(link, loss=None, duplication=None, reordering=None) for pair, link in changed.links.items()}
-    return "messages-safe", "nothing lost, delayed or doubled between sessions and leaders", replace(changed, links=links), log
+    links = {
+        pair: replace(link, loss=None, duplication=None, reordering=None)
+        for pair, link in changed.links.items()
+    }
+    return (
+        "messages-safe",
+        "nothing lost, delayed or doubled between sessions and leaders",
+        replace(changed, links=links),
+        log,
+    )
 
 
 CHANGES: tuple[Change, ...] = (
     *(partial(_repaired, option) for option in REPAIRED),
-    _chunks, _prompt, _quality, _patient_leader, _short_leases, _halved, _heartbeat, _claim, _rounds,
-    partial(_in_order, "leader-stopped", "leaders stopped in order, not crashed", "leader.crash", "leader.stop"),
-    partial(_in_order, "sessions-told", "sessions that disconnect in order, not killed", "session.kill", "session.disconnect"),
-    partial(_in_order, "nodes-stopped", "nodes stopped in order, not crashed", "node.crash", "node.stop", evacuate=False),
-    _evacuated, _closed_first,
+    _chunks,
+    _prompt,
+    _quality,
+    _patient_leader,
+    _short_leases,
+    _halved,
+    _heartbeat,
+    _claim,
+    _rounds,
+    partial(
+        _in_order, "leader-stopped", "leaders stopped in order, not crashed", "leader.crash", "leader.stop"
+    ),
+    partial(
+        _in_order,
+        "sessions-told",
+        "sessions that disconnect in order, not killed",
+        "session.kill",
+        "session.disconnect",
+    ),
+    partial(
+        _in_order,
+        "nodes-stopped",
+        "nodes stopped in order, not crashed",
+        "node.crash",
+        "node.stop",
+        evacuate=False,
+    ),
+    _evacuated,
+    _closed_first,
     partial(_spared, "nodes-up", "every node up all the time", ("node.crash", "node.stop", "node.restart")),
     partial(_spared, "links-up", "no link cut or slowed", ("link.cut", "link.slow", "link.heal")),
     partial(_spared, "store-up", "a leaders' store that always answers", ("store.fail",)),
     partial(_spared, "timers-kept", "no timer changed during the run", ("config.update",)),
     _safe_messages,
-)  # fmt: skip
+)
 
 
 def _setting(scenario: Scenario, name: str) -> int:
@@ -203,7 +330,12 @@ def _less(scenario: Scenario, commands: CommandLog, key: str, name: str, times: 
     was_us = _setting(scenario, name)
     if was_us < 2 * times:
         return None
-    return key, words.format(now=_words(was_us // times), was=_words(was_us)), _with(scenario, {name: was_us // times}), commands
+    return (
+        key,
+        words.format(now=_words(was_us // times), was=_words(was_us)),
+        _with(scenario, {name: was_us // times}),
+        commands,
+    )
 
 
 def _words(us: int) -> str:

@@ -1,6 +1,7 @@
 """What a person may do to a simulated EMQX: one function per command, in a table.
 
-Rules: a function first checks and raises CommandError, then calls `begin()`, then acts (`simulator.system.commanding`).
+Rules: a function first checks and raises CommandError, then calls `begin()`, then acts
+(`simulator.system.commanding`).
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import TYPE_CHECKING
 from simulator.emqx.network import Order
 from simulator.emqx.publisher import PAUSED, RUNNING
 from simulator.emqx.session import Session
-from simulator.scenarios.mqtt_topics import Subscription, parse_subscription
 from simulator.scenarios.commands import CommandError
+from simulator.scenarios.mqtt_topics import Subscription, parse_subscription
 from simulator.scenarios.problems import Wrong
 from simulator.scenarios.units import format_duration
 from simulator.system import links
@@ -58,7 +59,11 @@ def subscribe(system: Emqx, arguments: dict, begin: Begin) -> None:
     session = _online(system, arguments)
     wanted = _subscription(arguments)
     if wanted.group is not None and not session.spec.durable:
-        raise CommandError("not-durable", f"{session.name} is kept in memory: nothing would keep its place in a stream of the group", "use a durable session, or the filter alone")
+        raise CommandError(
+            "not-durable",
+            f"{session.name} is kept in memory: nothing would keep its place in a stream of the group",
+            "use a durable session, or the filter alone",
+        )
     system.subscribe(session, arguments["topic"], begin())
 
 
@@ -79,7 +84,11 @@ def pause_acks(system: Emqx, arguments: dict, begin: Begin) -> None:
     """session.pause-acks: the client takes messages and acknowledges none."""
     session = system.sessions[arguments["session"]]
     if session.acks_paused:
-        raise CommandError("already-paused", f"{session.name} acknowledges nothing as it is", "let it go on with session.resume-acks")
+        raise CommandError(
+            "already-paused",
+            f"{session.name} acknowledges nothing as it is",
+            "let it go on with session.resume-acks",
+        )
     begin()
     session.acks_paused = True
 
@@ -88,7 +97,9 @@ def resume_acks(system: Emqx, arguments: dict, begin: Begin) -> None:
     """session.resume-acks: it goes on."""
     session = system.sessions[arguments["session"]]
     if not session.acks_paused:
-        raise CommandError("not-paused", f"{session.name} acknowledges", "pause it first with session.pause-acks")
+        raise CommandError(
+            "not-paused", f"{session.name} acknowledges", "pause it first with session.pause-acks"
+        )
     begin()
     session.acks_paused = False
     session.be_due()
@@ -130,7 +141,9 @@ def stop_leader(system: Emqx, arguments: dict, begin: Begin) -> None:
 def _leaders(system: Emqx, group: str) -> list:
     leaders = system.leaders_of(_group(system, group))
     if not leaders:
-        raise CommandError("no-leader", f"{group} has no leader", "one is elected when a session subscribes to the group")
+        raise CommandError(
+            "no-leader", f"{group} has no leader", "one is elected when a session subscribes to the group"
+        )
     return leaders
 
 
@@ -148,7 +161,11 @@ def declare(system: Emqx, arguments: dict, begin: Begin) -> None:
         raise CommandError("already-declared", f"{name} is declared", "destroy it first")
     spec = system.scenario.groups.get(name)
     if spec is None:
-        raise CommandError("unknown-name", f"the scenario lists no group {name}", "list it in the section groups, with declared: false")
+        raise CommandError(
+            "unknown-name",
+            f"the scenario lists no group {name}",
+            "list it in the section groups, with declared: false",
+        )
     cause = begin()
     group = "$queue" if spec.queue else spec.group or name
     system.declare(name, group, spec.filter, arguments.get("startTime_us", system.now_us), cause)
@@ -158,7 +175,9 @@ def destroy(system: Emqx, arguments: dict, begin: Begin) -> None:
     """group.destroy: with its progress; nothing is kept for it from now on."""
     name = _group(system, arguments["group"])
     if name not in system.store.groups:
-        raise CommandError("not-declared", f"{name} is not declared", "declare it, or let a session subscribe to it")
+        raise CommandError(
+            "not-declared", f"{name} is not declared", "declare it, or let a session subscribe to it"
+        )
     system.destroy(name, begin())
 
 
@@ -187,7 +206,8 @@ def stop_node(system: Emqx, arguments: dict, begin: Begin) -> None:
         for session in system.sessions.values():
             if session.online and session.node == node.name:
                 session.disconnect(seq, "evacuated")
-    system.schedule(system.now_us, STOP_RANK, system, "stop_node", (node.name, seq))  # what the node's processes send each other at this instant arrives before
+    # what the node's processes send each other at this instant arrives before
+    system.schedule(system.now_us, STOP_RANK, system, "stop_node", (node.name, seq))
 
 
 def restart_node(system: Emqx, arguments: dict, begin: Begin) -> None:
@@ -203,12 +223,16 @@ def restart_node(system: Emqx, arguments: dict, begin: Begin) -> None:
 
 
 def close_generation(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """storage.close-generation: the streams of all shards end; what is published from now on opens new ones."""
+    """storage.close-generation: the streams of all shards end; what is published from now on opens new
+    ones.
+    """
     cause = begin()
     closed = system.storage.next_generation(system.now_us)
     seq = system.note("generation.opened", cause, system.storage.generation, len(closed))
     for stream in closed:
-        system.note("stream.closed", seq, stream.name, stream.rank.shard, stream.rank.generation, stream.length)
+        system.note(
+            "stream.closed", seq, stream.name, stream.rank.shard, stream.rank.generation, stream.length
+        )
         system.wake(stream)
 
 
@@ -216,7 +240,9 @@ def add_shards(system: Emqx, arguments: dict, begin: Begin) -> None:
     """storage.add-shards: clients are dealt over more shards from now on."""
     count = arguments["count"]
     if system.storage.shards + count > SHARDS_MAX:
-        raise CommandError("too-many", f"that would be {system.storage.shards + count} shards", f"at most {SHARDS_MAX}")
+        raise CommandError(
+            "too-many", f"that would be {system.storage.shards + count} shards", f"at most {SHARDS_MAX}"
+        )
     cause = begin()
     system.storage.shards += count
     system.note("shards.added", cause, count, system.storage.shards)
@@ -226,7 +252,9 @@ def fail_store(system: Emqx, arguments: dict, begin: Begin) -> None:
     """store.fail: the leaders' store answers nobody for a while, or one node is cut off from it."""
     seq = begin()
     if "node" in arguments:
-        system.store.cut_until_us[arguments["node"]] = max(system.now_us + arguments["for_us"], system.store.cut_until_us.get(arguments["node"], 0))
+        system.store.cut_until_us[arguments["node"]] = max(
+            system.now_us + arguments["for_us"], system.store.cut_until_us.get(arguments["node"], 0)
+        )
         system.note("store.unreachable", seq, arguments["node"], arguments["for_us"])
         return
     system.store.failing_until_us = system.now_us + arguments["for_us"]
@@ -237,7 +265,9 @@ def update_config(system: Emqx, arguments: dict, begin: Begin) -> None:
     """config.update: a timer's span on all nodes (durable_queues)."""
     name, value_us = arguments["setting"], arguments["value_us"]
     if system.setting(name) == value_us:
-        raise CommandError("no-change", f"{name} is {format_duration(value_us)} as it is", "give another value")
+        raise CommandError(
+            "no-change", f"{name} is {format_duration(value_us)} as it is", "give another value"
+        )
     seq = begin()
     system.update_setting(name, value_us)
     system.note("config.updated", seq, name, format_duration(value_us), value_us)
@@ -251,7 +281,17 @@ def disturb(fate: str) -> Handler:
 
     def order(system: Emqx, arguments: dict, begin: Begin) -> None:
         begin()
-        system.network.orders.append(Order(fate, arguments["type"], arguments.get("session"), arguments.get("group"), arguments.get("by_us", 0), arguments.get("stream"), arguments.get("skip", 0)))
+        system.network.orders.append(
+            Order(
+                fate,
+                arguments["type"],
+                arguments.get("session"),
+                arguments.get("group"),
+                arguments.get("by_us", 0),
+                arguments.get("stream"),
+                arguments.get("skip", 0),
+            )
+        )
 
     return order
 

@@ -7,16 +7,23 @@ from typing import Any
 from simulator.system.compared import Case, Compared, Figure, figure_words
 
 FIGURES = (
-    Figure("duplicates", "deliveries twice", "twice"), Figure("redeliveries", "redelivered", "redelivered"), Figure("lost", "lost", "lost"),
-    Figure("lost_qos0", "lost, quality 0", "of quality 0 lost"), Figure("waiting", "not read by the end", "not read by the end"),
-    Figure("unowned_us", "without a reader", "without a reader", "us"), Figure("two_readers_us", "two readers", "two readers", "us"),
-)  # fmt: skip
+    Figure("duplicates", "deliveries twice", "twice"),
+    Figure("redeliveries", "redelivered", "redelivered"),
+    Figure("lost", "lost", "lost"),
+    Figure("lost_qos0", "lost, quality 0", "of quality 0 lost"),
+    Figure("waiting", "not read by the end", "not read by the end"),
+    Figure("unowned_us", "without a reader", "without a reader", "us"),
+    Figure("two_readers_us", "two readers", "two readers", "us"),
+)
 
 
 def _cases(world: Any) -> list[Case]:
     """The groups as in the summary; to be looked at from the first command on."""
     at_us = min((told["at_us"] for told in world.command_results), default=0)
-    return [{"name": name, "label": f"group {name}", "at_us": at_us, **counted.summary()} for name, counted in sorted(world.counted().groups.items())]
+    return [
+        {"name": name, "label": f"group {name}", "at_us": at_us, **counted.summary()}
+        for name, counted in sorted(world.counted().groups.items())
+    ]
 
 
 def _difference(real: Case, other: Case) -> str:
@@ -24,9 +31,27 @@ def _difference(real: Case, other: Case) -> str:
 
 
 def _harm(real: Case, other: Case) -> tuple[int, ...]:
-    """A loss is worse than any number of duplicates. What only this run had not read by its end is no better than what comes twice: whoever reads nothing repeats nothing."""
+    """A loss is worse than any number of duplicates.
+
+    What only this run had not read by its end is no better than what comes twice: whoever reads nothing
+    repeats nothing.
+    """
     unread = max(0, other["waiting"] - real["waiting"])
-    return (other["lost"], other["lost_qos0"], other["duplicates"] + unread, other["redeliveries"], other["unowned_us"])
+    return (
+        other["lost"],
+        other["lost_qos0"],
+        other["duplicates"] + unread,
+        other["redeliveries"],
+        other["unowned_us"],
+    )
 
 
-COMPARED = Compared("group", _cases, FIGURES, _difference, _harm, "the group was not declared", "No group was declared in this run, so there is nothing to compare.")
+COMPARED = Compared(
+    "group",
+    _cases,
+    FIGURES,
+    _difference,
+    _harm,
+    "the group was not declared",
+    "No group was declared in this run, so there is nothing to compare.",
+)

@@ -1,7 +1,9 @@
-"""A group's figures while it runs: what counting would find in the rows so far (docs/counting.md), kept as they are written.
+"""A group's figures while it runs: what counting would find in the rows so far (docs/counting.md), kept as
+they are written.
 
-Rules: told by `Emqx.note` of the rows that say who reads what, and by sessions of each message; it writes nothing and decides nothing.
-`tests/simulator/test_live_figures.py` holds it against counting. Instants and spans are us.
+Rules: told by `Emqx.note` of the rows that say who reads what, and by sessions of each message; it writes
+nothing and decides nothing. `tests/simulator/test_live_figures.py` holds it against counting. Instants and
+spans are us.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ Reader = tuple[str, int]
 
 
 class Totals(NamedTuple):
-    """Of one stream: time with a reader, time with two clients at once, and how many pairs of leases overlapped."""
+    """Of one stream: time with a reader, time with two clients at once, and how many pairs of leases
+    overlapped.
+    """
 
     covered_us: int = 0
     overlap_us: int = 0
@@ -28,9 +32,23 @@ class Totals(NamedTuple):
 
 
 class StreamFigures:
-    """One stream in one group. `open` has since when each reader reads; `latest` the lease granted last and when it ended."""
+    """One stream in one group.
 
-    __slots__ = ("found_us", "done", "done_us", "since_us", "totals", "open", "latest", "latest_end_us", "delivered", "acknowledged")
+    `open` has since when each reader reads; `latest` the lease granted last and when it ended.
+    """
+
+    __slots__ = (
+        "found_us",
+        "done",
+        "done_us",
+        "since_us",
+        "totals",
+        "open",
+        "latest",
+        "latest_end_us",
+        "delivered",
+        "acknowledged",
+    )
 
     def __init__(self) -> None:
         self.found_us: int | None = None
@@ -53,11 +71,19 @@ class StreamFigures:
         if self.done is not None:
             return self.done
         if len(self.open) < 2:  # as most are
-            return self.totals if not self.open else Totals(self.totals.covered_us + now - self.since_us, self.totals.overlap_us, self.totals.pairs)
+            return (
+                self.totals
+                if not self.open
+                else Totals(
+                    self.totals.covered_us + now - self.since_us, self.totals.overlap_us, self.totals.pairs
+                )
+            )
         readers = list(self.open.items())
         open_pairs = sum(
-            max(since, other) < now and who[0] != whom[0] for place, (who, since) in enumerate(readers) for whom, other in readers[place + 1 :]
-        )  # fmt: skip
+            max(since, other) < now and who[0] != whom[0]
+            for place, (who, since) in enumerate(readers)
+            for whom, other in readers[place + 1 :]
+        )
         passed = self._passed(now)
         return passed._replace(pairs=passed.pairs + open_pairs)
 
@@ -94,7 +120,10 @@ class StreamFigures:
 
     def _passed(self, now: int) -> Totals:
         span, clients = now - self.since_us, self.clients
-        return self.totals._replace(covered_us=self.totals.covered_us + span * (clients > 0), overlap_us=self.totals.overlap_us + span * (clients > 1))
+        return self.totals._replace(
+            covered_us=self.totals.covered_us + span * (clients > 0),
+            overlap_us=self.totals.overlap_us + span * (clients > 1),
+        )
 
     def _advance(self, now: int) -> None:
         self.totals, self.since_us = self._passed(now), now
@@ -133,7 +162,10 @@ class GroupFigures:
             "redeliveries": self.redeliveries,
             "handovers": len(self.gaps_us),
             "handover_us": percentiles(self.gaps_us),
-            "unowned_us": sum(max(0, (now if one.done is None else one.done_us) - one.found_us - total.covered_us) for one, total in totals),
+            "unowned_us": sum(
+                max(0, (now if one.done is None else one.done_us) - one.found_us - total.covered_us)
+                for one, total in totals
+            ),
             "two_readers": sum(total.pairs for _one, total in totals),
             "two_readers_us": sum(total.overlap_us for _one, total in totals),
             "unowned_now": sum(not one.open for one in active),
@@ -178,11 +210,32 @@ class Figures:
     def stream_found(self, now: int, _node: str, group: str, stream: str, *_rest: int) -> None:
         self.groups[group].stream(stream).found(now)
 
-    def progress_saved(self, now: int, _node: str, group: str, _session: str, stream: str, _before: int, position: int, _leader: int) -> None:
+    def progress_saved(
+        self,
+        now: int,
+        _node: str,
+        group: str,
+        _session: str,
+        stream: str,
+        _before: int,
+        position: int,
+        _leader: int,
+    ) -> None:
         if position == NULL:
             self.groups[group].stream(stream).finish(now)
 
-    def lease_changed(self, now: int, _node: str, group: str, session: str, stream: str, number: int, _at: int, state: str, _leader: int) -> None:
+    def lease_changed(
+        self,
+        now: int,
+        _node: str,
+        group: str,
+        session: str,
+        stream: str,
+        number: int,
+        _at: int,
+        state: str,
+        _leader: int,
+    ) -> None:
         one = self.groups[group]
         if state != GRANTED:
             one.stream(stream).released(now, (session, number))
@@ -191,7 +244,9 @@ class Figures:
         if gap is not None:
             insort(one.gaps_us, gap)
 
-    def borrower_changed(self, now: int, _node: str, group: str, session: str, number: int, state: str, *_rest: Any) -> None:
+    def borrower_changed(
+        self, now: int, _node: str, group: str, session: str, number: int, state: str, *_rest: Any
+    ) -> None:
         if group not in self.groups:
             return
         self.groups[group].gone += state == GONE

@@ -1,7 +1,10 @@
-"""A leader: one group's assignment of streams to borrowers. One input and now in, effects out (fact sheet, sections 5 and 6).
+"""A leader: one group's assignment of streams to borrowers.
 
-Rules: it does no I/O; what it knows is memory, and only what `LeaderStore` took at a heartbeat survives it. A borrower that is not
-known or whose deadline is past is dropped and told so; so is one that speaks of a stream that is another's.
+One input and now in, effects out (fact sheet, sections 5 and 6).
+
+Rules: it does no I/O; what it knows is memory, and only what `LeaderStore` took at a heartbeat survives it. A
+borrower that is not known or whose deadline is past is dropped and told so; so is one that speaks of a stream
+that is another's.
 """
 
 from __future__ import annotations
@@ -11,8 +14,18 @@ from typing import NamedTuple
 
 from simulator.emqx import protocol
 from simulator.emqx.protocol import (
-    ASSIGNMENT_MOVES, END, FREE, GRANTING, LEADER_GRANTED, LEADER_REVOKING, REVOKED_STATE, TRANSIENT, BorrowerId, Message, Progress,
-)  # fmt: skip
+    ASSIGNMENT_MOVES,
+    END,
+    FREE,
+    GRANTING,
+    LEADER_GRANTED,
+    LEADER_REVOKING,
+    REVOKED_STATE,
+    TRANSIENT,
+    BorrowerId,
+    Message,
+    Progress,
+)
 from simulator.emqx.ranks import Rank, RankProgress
 
 
@@ -94,13 +107,36 @@ class Assignment:
 class Leader:
     """`borrowers` are deadlines by id; `choose(count)` draws the next number below `count`."""
 
-    __slots__ = ("number", "group", "streams", "ranks", "borrowers", "owned", "timeout_us", "faults", "choose", "grants")
+    __slots__ = (
+        "number",
+        "group",
+        "streams",
+        "ranks",
+        "borrowers",
+        "owned",
+        "timeout_us",
+        "faults",
+        "choose",
+        "grants",
+    )
 
     def __init__(
-        self, number: int, group: str, saved: dict[str, tuple[Rank, int]], ranks: RankProgress, timeout_us: int,
-        choose: Callable[[int], int], faults: LeaderFaults = LeaderFaults(),
+        self,
+        number: int,
+        group: str,
+        saved: dict[str, tuple[Rank, int]],
+        ranks: RankProgress,
+        timeout_us: int,
+        choose: Callable[[int], int],
+        faults: LeaderFaults = LeaderFaults(),
     ) -> None:
-        self.number, self.group, self.timeout_us, self.choose, self.faults = number, group, timeout_us, choose, faults
+        self.number, self.group, self.timeout_us, self.choose, self.faults = (
+            number,
+            group,
+            timeout_us,
+            choose,
+            faults,
+        )
         self.streams = {name: Assignment(rank, position) for name, (rank, position) in saved.items()}
         self.ranks = ranks
         self.borrowers: dict[BorrowerId, int] = {}
@@ -183,7 +219,9 @@ class Leader:
     # --- time
 
     def round(self, listed: Iterable[tuple[str, Rank]], start_of: Callable[[str], int]) -> list[Effect]:
-        """A reassignment round over the streams that storage lists; `start_of(stream)` is where the group begins in a new one."""
+        """A reassignment round over the streams that storage lists; `start_of(stream)` is where the group
+        begins in a new one.
+        """
         ranks = dict(listed)
         effects: list[Effect] = []
         for name in self.ranks.unread(ranks.items()):
@@ -214,7 +252,8 @@ class Leader:
     def targets(self) -> dict[BorrowerId, int]:
         """How many streams each borrower shall have: the extra ones go to the lowest ids."""
         ids = sorted(self.borrowers)
-        shared = sum(one.position != END for one in self.streams.values())  # what is read to its end waits for its owner's answer only
+        # what is read to its end waits for its owner's answer only
+        shared = sum(one.position != END for one in self.streams.values())
         each, rest = divmod(shared, len(ids)) if ids else (0, 0)
         return {who: each + (number < rest) for number, who in enumerate(ids)}
 
@@ -292,14 +331,22 @@ class Leader:
 
     def _move(self, name: str, state: str) -> Assigned:
         assignment = self.streams[name]
-        assert state in ASSIGNMENT_MOVES[assignment.state], f"{name}: no move from {assignment.state} to {state}"
+        assert state in ASSIGNMENT_MOVES[assignment.state], (
+            f"{name}: no move from {assignment.state} to {state}"
+        )
         assignment.state = state
         return Assigned(name, assignment.owner, state, assignment.position)
 
     def _say(self, name: str, assignment: Assignment) -> Tell:
         """What the owner must hear of this stream in its present state."""
         if assignment.state == GRANTING:
-            return Tell(assignment.owner, protocol.GRANT, name, (Progress(name, assignment.position, False),), assignment.epoch)
+            return Tell(
+                assignment.owner,
+                protocol.GRANT,
+                name,
+                (Progress(name, assignment.position, False),),
+                assignment.epoch,
+            )
         if assignment.state == LEADER_REVOKING:
             return Tell(assignment.owner, protocol.REVOKE, name, (), assignment.epoch)
         return Tell(assignment.owner, protocol.REVOKED, name)

@@ -1,8 +1,11 @@
 """The process around a leader: its timers, its commits, what it says. Rows come from here.
 
-Rules: it commits and renews its claim in one step every `leader_heartbeat_interval`; a stop in order commits once more and gives the claim
-back, a crash does neither. While a request waits for the store the process handles nothing: what comes meanwhile stands in its mailbox. The first round comes at once, the others each `leader_renew_streams_interval`. The first look at deadlines comes within
-`leader_periodical_actions_interval`, at a drawn instant: EMQX starts both timers together, and each of them drifts by what its own work takes.
+Rules: it commits and renews its claim in one step every `leader_heartbeat_interval`; a stop in order commits
+once more and gives the claim back, a crash does neither. While a request waits for the store the process
+handles nothing: what comes meanwhile stands in its mailbox. The first round comes at once, the others each
+`leader_renew_streams_interval`. The first look at deadlines comes within
+`leader_periodical_actions_interval`, at a drawn instant: EMQX starts both timers together, and each of them
+drifts by what its own work takes.
 """
 
 from __future__ import annotations
@@ -13,7 +16,17 @@ from simulator.emqx import leader as machine
 from simulator.emqx.leader import Leader, LeaderFaults
 from simulator.emqx.leader_store import REQUEST_TIMEOUT_US, Claim
 from simulator.emqx.network import Address, Flight
-from simulator.emqx.protocol import CRASHED, END, FENCED, FREE, LEADER_MOVES, LEADING, STOPPED, BorrowerId, Message
+from simulator.emqx.protocol import (
+    CRASHED,
+    END,
+    FENCED,
+    FREE,
+    LEADER_MOVES,
+    LEADING,
+    STOPPED,
+    BorrowerId,
+    Message,
+)
 from simulator.kernel.random import draw, stream_key
 from simulator.trace.registry import NULL
 
@@ -37,20 +50,52 @@ class Chooser:
 
 
 class LeaderProcess:
-    """A leader at a node. `places` says where each borrower was last heard, `due` for which instants each of its timers is armed."""
+    """A leader at a node.
+
+    `places` says where each borrower was last heard, `due` for which instants each of its timers is armed.
+    """
 
     __slots__ = (
-        "system", "group", "node", "number", "state", "leader", "places", "root", "start_us", "born_seq", "committed_us", "due", "rounds", "round_us",
-        "asked_us", "mailbox",
-    )  # fmt: skip
+        "system",
+        "group",
+        "node",
+        "number",
+        "state",
+        "leader",
+        "places",
+        "root",
+        "start_us",
+        "born_seq",
+        "committed_us",
+        "due",
+        "rounds",
+        "round_us",
+        "asked_us",
+        "mailbox",
+    )
 
     def __init__(self, system: Emqx, group: str, node: str, number: int, cause: int, why: str) -> None:
         self.system, self.group, self.node, self.number, self.state = system, group, node, number, LEADING
         kept = system.store.groups[group]
-        faults = LeaderFaults(*(system.fault(option) for option in ("lateProgress", "reassignmentTimers", "endOfStream", "secondRevokeFinished")))
+        faults = LeaderFaults(
+            *(
+                system.fault(option)
+                for option in ("lateProgress", "reassignmentTimers", "endOfStream", "secondRevokeFinished")
+            )
+        )
         chooser = Chooser(stream_key(system.seed, f"leader/{group}/{number}"))
-        unread = {name: (rank, position) for name, (rank, position) in kept.positions.items() if position != END}
-        self.leader = Leader(number, group, unread, kept.ranks.copy(), system.setting("leader_borrower_timeout"), chooser, faults)
+        unread = {
+            name: (rank, position) for name, (rank, position) in kept.positions.items() if position != END
+        }
+        self.leader = Leader(
+            number,
+            group,
+            unread,
+            kept.ranks.copy(),
+            system.setting("leader_borrower_timeout"),
+            chooser,
+            faults,
+        )
         self.places: dict[BorrowerId, str] = {}
         self.root, self.start_us = kept.root, kept.start_us
         self.committed_us = self.round_us = system.now_us  # its claim is of then, too
@@ -62,7 +107,10 @@ class LeaderProcess:
         for name, assignment in self.leader.streams.items():
             system.note("progress.loaded", self.born_seq, node, group, name, assignment.position, number)
         interval_us = system.setting("leader_periodical_actions_interval")
-        self._arm(1 + draw(stream_key(system.seed, f"phase/{group}/{number}"), 0) % interval_us, "periodical_actions")
+        self._arm(
+            1 + draw(stream_key(system.seed, f"phase/{group}/{number}"), 0) % interval_us,
+            "periodical_actions",
+        )
         self._arm(system.setting("leader_heartbeat_interval"), "heartbeat")
         self.renew_streams(True)
 
@@ -80,7 +128,9 @@ class LeaderProcess:
         return min(self.due[method], default=None)
 
     def _went_off(self, method: str, argument: bool | None = None) -> bool:
-        """Take note that a timer of this instant went off; False when nobody is there to act, or the process waits for the store."""
+        """Take note that a timer of this instant went off; False when nobody is there to act, or the
+        process waits for the store.
+        """
         if self.system.now_us in self.due[method]:
             self.due[method].remove(self.system.now_us)
         if self.asked_us is not None:
@@ -99,10 +149,24 @@ class LeaderProcess:
         listed = system.streams_of(self.group, self.start_us)
         known = set(self.leader.streams)
         effects = self.leader.round(listed, lambda name: system.storage.streams[name].first_at(self.start_us))
-        seq = system.note("leader.round", self.born_seq, self.node, self.group, self.number, len(self.leader.streams), len(self.leader.borrowers)) if effects else self.born_seq
+        seq = (
+            system.note(
+                "leader.round",
+                self.born_seq,
+                self.node,
+                self.group,
+                self.number,
+                len(self.leader.streams),
+                len(self.leader.borrowers),
+            )
+            if effects
+            else self.born_seq
+        )
         for name, assignment in self.leader.streams.items():
             if name not in known:
-                system.note("stream.found", seq, self.node, self.group, name, assignment.position, self.number)
+                system.note(
+                    "stream.found", seq, self.node, self.group, name, assignment.position, self.number
+                )
         self._carry_out(effects, seq)
         if rearm and self.alive:
             self._arm(system.setting("leader_renew_streams_interval"), "renew_streams", True)
@@ -125,7 +189,9 @@ class LeaderProcess:
         if store.cut_off(self.node, now):
             self.asked_us = now
             self.system.note("leader.blocked", self.born_seq, self.node, self.group, self.number)
-            self.system.schedule(min(now + REQUEST_TIMEOUT_US, store.cut_until_us[self.node]), TIMER_RANK, self, "answered")
+            self.system.schedule(
+                min(now + REQUEST_TIMEOUT_US, store.cut_until_us[self.node]), TIMER_RANK, self, "answered"
+            )
             return
         if store.answers(self.node, now):
             self._renew(self.born_seq, now)
@@ -141,13 +207,22 @@ class LeaderProcess:
             self._commit(cause, asked_us)
 
     def answered(self, _argument: None = None) -> None:
-        """A commit that waited is answered, or given up; then what stands in the mailbox is handled, in order."""
+        """A commit that waited is answered, or given up; then what stands in the mailbox is handled, in
+        order.
+        """
         if not self.alive or self.asked_us is None:
             return
         system = self.system
         asked_us, self.asked_us = self.asked_us, None
         answers = system.store.answers(self.node, system.now_us)
-        seq = system.note("leader.unblocked", self.born_seq, self.node, self.group, self.number, "answered" if answers else "timeout")
+        seq = system.note(
+            "leader.unblocked",
+            self.born_seq,
+            self.node,
+            self.group,
+            self.number,
+            "answered" if answers else "timeout",
+        )
         if answers:
             self._renew(seq, asked_us)
         if self.alive:
@@ -161,7 +236,9 @@ class LeaderProcess:
         self.receive(*message)
 
     def _fenced(self) -> str | None:
-        """Why the store refuses its commit: the claim must be its own and the root what it last wrote, however old."""
+        """Why the store refuses its commit: the claim must be its own and the root what it last wrote,
+        however old.
+        """
         store = self.system.store
         claim = store.claims.get(self.group)
         if self.group not in store.groups:
@@ -179,7 +256,15 @@ class LeaderProcess:
         seq = system.note("leader.committed", cause, self.node, self.group, self.number, len(changed))
         for name in changed:
             position = wanted[name][1]
-            system.note("progress.persisted", seq, self.node, self.group, name, NULL if position == END else position, self.number)
+            system.note(
+                "progress.persisted",
+                seq,
+                self.node,
+                self.group,
+                name,
+                NULL if position == END else position,
+                self.number,
+            )
         kept.positions, kept.ranks = wanted, self.leader.ranks.copy()
         kept.root = self.root = system.store.next_root()
         self.committed_us = claimed_us
@@ -199,20 +284,58 @@ class LeaderProcess:
         system = self.system
         for effect in effects:
             if isinstance(effect, machine.Tell):
-                message = Message(effect.kind, self.group, effect.borrower, self.number, effect.stream, effect.progress, effect.epoch)
+                message = Message(
+                    effect.kind,
+                    self.group,
+                    effect.borrower,
+                    self.number,
+                    effect.stream,
+                    effect.progress,
+                    effect.epoch,
+                )
                 place = self.places.get(effect.borrower)
                 if place is not None:
                     system.network.send(self.node, Address(place, "borrower"), message, cause)
             elif isinstance(effect, machine.Assigned):
                 position = NULL if effect.position == END else effect.position
-                cause = system.note("assignment.changed", cause, self.node, self.group, effect.owner[0], effect.stream, effect.owner[2], position, effect.state, self.number)
+                cause = system.note(
+                    "assignment.changed",
+                    cause,
+                    self.node,
+                    self.group,
+                    effect.owner[0],
+                    effect.stream,
+                    effect.owner[2],
+                    position,
+                    effect.state,
+                    self.number,
+                )
             elif isinstance(effect, machine.Saved):
                 at = [NULL if position == END else position for position in (effect.before, effect.position)]
-                cause = system.note("progress.saved", cause, self.node, self.group, effect.owner[0], effect.stream, *at, self.number)
+                cause = system.note(
+                    "progress.saved",
+                    cause,
+                    self.node,
+                    self.group,
+                    effect.owner[0],
+                    effect.stream,
+                    *at,
+                    self.number,
+                )
             elif isinstance(effect, machine.Joined):
-                cause = system.note("borrower.joined", cause, self.node, self.group, effect.borrower[0], effect.borrower[2])
+                cause = system.note(
+                    "borrower.joined", cause, self.node, self.group, effect.borrower[0], effect.borrower[2]
+                )
             elif isinstance(effect, machine.Dropped):
-                cause = system.note("borrower.dropped", cause, self.node, self.group, effect.borrower[0], effect.borrower[2], effect.why)
+                cause = system.note(
+                    "borrower.dropped",
+                    cause,
+                    self.node,
+                    self.group,
+                    effect.borrower[0],
+                    effect.borrower[2],
+                    effect.why,
+                )
             elif isinstance(effect, machine.RoundAsked):
                 self._arm(0, "renew_streams", effect.rearms)
             else:
@@ -242,5 +365,16 @@ class LeaderProcess:
         self.state = state
         for name, one in self.leader.streams.items():
             if one.owner is not None:
-                self.system.note("assignment.changed", seq, self.node, self.group, one.owner[0], name, one.owner[2], NULL if one.position == END else one.position, FREE, self.number)
+                self.system.note(
+                    "assignment.changed",
+                    seq,
+                    self.node,
+                    self.group,
+                    one.owner[0],
+                    name,
+                    one.owner[2],
+                    NULL if one.position == END else one.position,
+                    FREE,
+                    self.number,
+                )
         self.system.registries[self.node].forget(self.group, self.number)

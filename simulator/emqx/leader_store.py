@@ -1,7 +1,10 @@
-"""The leaders' own store: claims and what they committed, each written by precondition. Apart from the messages' storage.
+"""The leaders' own store: claims and what they committed, each written by precondition.
 
-Rules: a claim is (leader, node, instant of the last heartbeat). It is taken when absent, or when what is there is exactly what the taker
-saw and older than the time to live. A commit needs the claim to be the committer's and the sequence number to be the one it last wrote.
+Apart from the messages' storage.
+
+Rules: a claim is (leader, node, instant of the last heartbeat). It is taken when absent, or when what is
+there is exactly what the taker saw and older than the time to live. A commit needs the claim to be the
+committer's and the sequence number to be the one it last wrote.
 """
 
 from __future__ import annotations
@@ -33,7 +36,10 @@ class Committed:
 
 
 class LeaderStore:
-    """`failing_until_us`: every request before fails at once. `cut_until_us` by node: requests from there wait until then, or for `REQUEST_TIMEOUT_US`."""
+    """`failing_until_us`: every request before fails at once.
+
+    `cut_until_us` by node: requests from there wait until then, or for `REQUEST_TIMEOUT_US`.
+    """
 
     __slots__ = ("claims", "groups", "failing_until_us", "cut_until_us", "roots")
 
@@ -53,7 +59,9 @@ class LeaderStore:
         return self.cut_until_us.get(node, 0) > now
 
     def next_root(self) -> int:
-        """A sequence number that no commit has had: one of a group that was destroyed never fits its successor."""
+        """A sequence number that no commit has had: one of a group that was destroyed never fits its
+        successor.
+        """
         self.roots += 1
         return self.roots
 

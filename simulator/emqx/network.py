@@ -1,7 +1,9 @@
-"""Messages between processes: kept in order on one node, each on its own between nodes, where they may be lost, doubled or late.
+"""Messages between processes: kept in order on one node, each on its own between nodes, where they may be
+lost, doubled or late.
 
-Rules: a remote message is a cast of its own, so nothing orders two of them and nothing says that one was lost (fact sheet, section 1). Every
-message has a number, which all draws about it belong to. A person may lose, delay or double the next message of a kind.
+Rules: a remote message is a cast of its own, so nothing orders two of them and nothing says that one was lost
+(fact sheet, section 1). Every message has a number, which all draws about it belong to. A person may lose,
+delay or double the next message of a kind.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ class Flight(NamedTuple):
 
 
 class Order(NamedTuple):
-    """What a person asked to befall a message: the next that fits, after `skip` others have passed; None fits all."""
+    """What a person asked to befall a message: the next that fits, after `skip` others have passed; None
+    fits all.
+    """
 
     fate: str  # lose | delay | duplicate
     kind: str
@@ -73,17 +77,34 @@ class Network:
         if order is not None and order.fate == "delay":
             delay_us = None if delay_us is None else delay_us + order.by_us
             seq = self._note("protocol.delayed", seq, source, target.node, number, message, order.by_us)
-        lost = "command" if order is not None and order.fate == "lose" else self._lost(source, target.node, number)
+        lost = (
+            "command"
+            if order is not None and order.fate == "lose"
+            else self._lost(source, target.node, number)
+        )
         if lost is not None:
             self._note("protocol.lost", seq, source, target.node, number, message, lost)
             return
         link = system.links.get((source, target.node))
-        if (order is not None and order.fate == "duplicate") or (link is not None and system.chance(f"duplicate/{source}/{target.node}", number, link.duplication_millionths)):
+        if (order is not None and order.fate == "duplicate") or (
+            link is not None
+            and system.chance(f"duplicate/{source}/{target.node}", number, link.duplication_millionths)
+        ):
             copies = 2
             seq = self._note("protocol.duplicated", seq, source, target.node, number, message)
         later_us = order.by_us if order is not None and order.fate == "duplicate" else delay_us
         for copy in range(copies):
-            self._put(Flight(2 * number + copy, message, source, target, system.now_us, system.now_us + delay_us + copy * later_us, seq))
+            self._put(
+                Flight(
+                    2 * number + copy,
+                    message,
+                    source,
+                    target,
+                    system.now_us,
+                    system.now_us + delay_us + copy * later_us,
+                    seq,
+                )
+            )
 
     def _put(self, flight: Flight) -> None:
         if flight.source != flight.target.node:
@@ -95,7 +116,11 @@ class Network:
         if link is None:
             return 0  # one node
         latency_us = link.latency_us(number)
-        return latency_us * (LATE_FACTOR if self.system.chance(f"reordering/{source}/{target}", number, link.reordering_millionths) else 1)
+        return latency_us * (
+            LATE_FACTOR
+            if self.system.chance(f"reordering/{source}/{target}", number, link.reordering_millionths)
+            else 1
+        )
 
     def _lost(self, source: str, target: str, number: int) -> str | None:
         link = self.system.links.get((source, target))
@@ -107,7 +132,12 @@ class Network:
 
     def _order_for(self, message: Message) -> Order | None:
         for place, order in enumerate(self.orders):
-            if order.kind == message.kind and order.session in (None, message.borrower[0]) and order.group in (None, message.group) and order.stream in (None, message.stream):
+            if (
+                order.kind == message.kind
+                and order.session in (None, message.borrower[0])
+                and order.group in (None, message.group)
+                and order.stream in (None, message.stream)
+            ):
                 if not order.skip:
                     return self.orders.pop(place)
                 self.orders[place] = order._replace(skip=order.skip - 1)
@@ -120,17 +150,57 @@ class Network:
         link = system.links.get((flight.source, target.node))
         seq = flight.seq
         if link is not None and not link.up:
-            self._note("protocol.lost", seq, flight.source, target.node, flight.number >> 1, flight.message, "link-cut")
+            self._note(
+                "protocol.lost",
+                seq,
+                flight.source,
+                target.node,
+                flight.number >> 1,
+                flight.message,
+                "link-cut",
+            )
             return
         if not system.nodes[target.node].up:
-            self._note("protocol.lost", seq, flight.source, target.node, flight.number >> 1, flight.message, "node-down")
+            self._note(
+                "protocol.lost",
+                seq,
+                flight.source,
+                target.node,
+                flight.number >> 1,
+                flight.message,
+                "node-down",
+            )
             return
         if link is not None:
-            seq = self._note("protocol.arrived", seq, target.node, flight.source, flight.number >> 1, flight.message)
+            seq = self._note(
+                "protocol.arrived", seq, target.node, flight.source, flight.number >> 1, flight.message
+            )
         if not system.deliver(flight, seq):
-            self._note("protocol.lost", seq, flight.source, target.node, flight.number >> 1, flight.message, "no-such-process")
+            self._note(
+                "protocol.lost",
+                seq,
+                flight.source,
+                target.node,
+                flight.number >> 1,
+                flight.message,
+                "no-such-process",
+            )
 
-    def _note(self, event: str, cause: int, node: str, peer: str, number: int, message: Message, extra: Any = NULL) -> int:
+    def _note(
+        self, event: str, cause: int, node: str, peer: str, number: int, message: Message, extra: Any = NULL
+    ) -> int:
         told = message.progress[0] if len(message.progress) == 1 else None
         position = NULL if told is None or told.position == END else told.position
-        return self.system.note(event, cause, node, peer, message.group, message.borrower[0], message.stream, number, message.kind, position, extra)
+        return self.system.note(
+            event,
+            cause,
+            node,
+            peer,
+            message.group,
+            message.borrower[0],
+            message.stream,
+            number,
+            message.kind,
+            position,
+            extra,
+        )

@@ -1,8 +1,10 @@
-"""The messages between borrowers and leaders, the states of both, and the legal moves: the tables that code, docs and page share.
+"""The messages between borrowers and leaders, the states of both, and the legal moves: the tables that
+code, docs and page share.
 
-Rules: EMQX's messages have no number, epoch or echo, so a late or duplicated one looks like a new one (fact sheet, section 2). Here a grant and
-a revoke have an epoch, which counts only with the option `revokeCarriesEpoch`.
-Positions are offsets in a stream, the next to read; `END` is the end of a stream that is closed.
+Rules: EMQX's messages have no number, epoch or echo, so a late or duplicated one looks like a new one (fact
+sheet, section 2). Here a grant and a revoke have an epoch, which counts only with the option
+`revokeCarriesEpoch`. Positions are offsets in a stream, the next to read; `END` is the end of a stream that
+is closed.
 """
 
 from __future__ import annotations
@@ -13,12 +15,27 @@ END = 1 << 40
 """The position after the last message of a closed stream."""
 
 BorrowerId = tuple[str, int, int]
-"""(session, number of the subscription, number of the incarnation): a borrower made anew has another last part."""
+"""(session, number of the subscription, number of the incarnation): a borrower made anew has another last
+part.
+"""
 
 # --- what is said, under the proposal's names
 
-LEADER_WANTED, PING, UPDATE_PROGRESS, REVOKE_FINISHED, DISCONNECT = "leader-wanted", "ping", "update-progress", "revoke-finished", "disconnect"
-CONNECT_RESPONSE, PING_RESPONSE, GRANT, REVOKE, REVOKED, INVALIDATE = "leader-connect-response", "ping-response", "grant", "revoke", "revoked", "invalidate"
+LEADER_WANTED, PING, UPDATE_PROGRESS, REVOKE_FINISHED, DISCONNECT = (
+    "leader-wanted",
+    "ping",
+    "update-progress",
+    "revoke-finished",
+    "disconnect",
+)
+CONNECT_RESPONSE, PING_RESPONSE, GRANT, REVOKE, REVOKED, INVALIDATE = (
+    "leader-connect-response",
+    "ping-response",
+    "grant",
+    "revoke",
+    "revoked",
+    "invalidate",
+)
 
 TO_LEADER = (LEADER_WANTED, PING, UPDATE_PROGRESS, REVOKE_FINISHED, DISCONNECT)
 TO_BORROWER = (CONNECT_RESPONSE, PING_RESPONSE, GRANT, REVOKE, REVOKED, INVALIDATE)
@@ -26,7 +43,9 @@ MESSAGES = (*TO_LEADER, *TO_BORROWER)
 
 
 class Progress(NamedTuple):
-    """How far a stream was read: the next position, and whether it will be read no further under this grant."""
+    """How far a stream was read: the next position, and whether it will be read no further under this
+    grant.
+    """
 
     stream: str
     position: int
@@ -34,7 +53,11 @@ class Progress(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One message. `leader` is the leader's number in what a leader says, 0 in what a borrower says; `epoch` the number of the grant that a grant or revoke is about."""
+    """One message.
+
+    `leader` is the leader's number in what a leader says, 0 in what a borrower says; `epoch` the number of
+    the grant that a grant or revoke is about.
+    """
 
     kind: str
     group: str
@@ -48,28 +71,56 @@ class Message(NamedTuple):
 # --- states
 
 Moves = dict[str, dict[str, str]]
-"""A machine: by state the states that may follow, each with what brings it about, in the words of the messages."""
+"""A machine: by state the states that may follow, each with what brings it about, in the words of the
+messages.
+"""
 
 CONNECTING, CONNECTED, UNSUBSCRIBING, GONE = "connecting", "connected", "unsubscribing", "gone"
 BORROWER_MOVES: Moves = {
-    CONNECTING: {CONNECTED: "leader-connect-response, or a grant", GONE: "unsubscribed or disconnected; begins again after revoke, revoked, invalidate"},
-    CONNECTED: {UNSUBSCRIBING: "unsubscribed, not all acknowledged", GONE: "disconnected, or unsubscribed with nothing open; begins again after an unanswered ping, invalidate, a revoke of what it does not hold"},
+    CONNECTING: {
+        CONNECTED: "leader-connect-response, or a grant",
+        GONE: "unsubscribed or disconnected; begins again after revoke, revoked, invalidate",
+    },
+    CONNECTED: {
+        UNSUBSCRIBING: "unsubscribed, not all acknowledged",
+        GONE: (
+            "disconnected, or unsubscribed with nothing open; begins again after an unanswered ping, "
+            "invalidate, a revoke of what it does not hold"
+        ),
+    },
     UNSUBSCRIBING: {GONE: "all acknowledged, or its time is over, or disconnected"},
     GONE: {},
 }
 """A borrower as a whole: no way back; one that must begin again is another borrower."""
 
 GRANTED, REVOKING, ABSENT = "granted", "revoking", "absent"
-LEASE_MOVES: Moves = {ABSENT: {GRANTED: "grant"}, GRANTED: {REVOKING: "revoke", ABSENT: "revoked, without revoke: read to its end"}, REVOKING: {ABSENT: "revoked"}}
-"""One stream at a borrower. `granted -> absent`: `revoked` may come without `revoke` when the stream is read to its end."""
+LEASE_MOVES: Moves = {
+    ABSENT: {GRANTED: "grant"},
+    GRANTED: {REVOKING: "revoke", ABSENT: "revoked, without revoke: read to its end"},
+    REVOKING: {ABSENT: "revoked"},
+}
+"""One stream at a borrower.
 
-GRANTING, LEADER_GRANTED, LEADER_REVOKING, REVOKED_STATE, FREE = "granting", "granted", "revoking", "revoked", "free"
+`granted -> absent`: `revoked` may come without `revoke` when the stream is read to its end.
+"""
+
+GRANTING, LEADER_GRANTED, LEADER_REVOKING, REVOKED_STATE, FREE = (
+    "granting",
+    "granted",
+    "revoking",
+    "revoked",
+    "free",
+)
 _OWNER_GONE = "its owner left or was dropped"
 _AT_END = "read to its end, or no longer in storage"
 ASSIGNMENT_MOVES: Moves = {
     FREE: {GRANTING: "a round, or somebody connects: grant is sent"},
     GRANTING: {LEADER_GRANTED: "update-progress", REVOKED_STATE: _AT_END, FREE: _OWNER_GONE},
-    LEADER_GRANTED: {LEADER_REVOKING: "a round: its owner has too many; revoke is sent", REVOKED_STATE: _AT_END, FREE: _OWNER_GONE},
+    LEADER_GRANTED: {
+        LEADER_REVOKING: "a round: its owner has too many; revoke is sent",
+        REVOKED_STATE: _AT_END,
+        FREE: _OWNER_GONE,
+    },
     LEADER_REVOKING: {REVOKED_STATE: "update-progress, finished: revoked is sent", FREE: _OWNER_GONE},
     REVOKED_STATE: {FREE: "revoke-finished, or " + _OWNER_GONE},
 }
@@ -78,7 +129,9 @@ ASSIGNMENT_MOVES: Moves = {
 LEADING, STOPPED, FENCED, CRASHED = "leading", "stopped", "fenced", "crashed"
 LEADER_MOVES: Moves = {
     LEADING: {
-        STOPPED: "stopped in order, by an error, or its claim is too old: commits once more, gives its claim back",
+        STOPPED: (
+            "stopped in order, by an error, or its claim is too old: commits once more, gives its claim back"
+        ),
         FENCED: "a heartbeat finds another's claim or commit, or the group gone: commits nothing",
         CRASHED: "its process dies: commits nothing, its claim stays until it is too old",
     },
@@ -96,4 +149,6 @@ MACHINES: dict[str, tuple[str, Moves]] = {
 }
 """Every machine of the protocol: where it begins, and its moves."""
 TRANSIENT = (GRANTING, LEADER_REVOKING, REVOKED_STATE)
-"""What is said again each `leader_periodical_actions_interval`; a borrower with such a stream is not stable."""
+"""What is said again each `leader_periodical_actions_interval`; a borrower with such a stream is not
+stable.
+"""

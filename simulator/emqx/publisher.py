@@ -1,7 +1,10 @@
-"""A publisher: one scenario entry, standing for one MQTT client or several. It publishes to storage, which keeps what a route asks for.
+"""A publisher: one scenario entry, standing for one MQTT client or several.
 
-Rules: message n comes from client n modulo `clients` (without it: one for each shard), and a client's messages all go to one shard: client k's is k modulo the shards.
-With `topics` above 1, message n goes to topic `TOPIC/k`, k = n modulo `topics`. Arrivals are regular or Poisson.
+It publishes to storage, which keeps what a route asks for.
+
+Rules: message n comes from client n modulo `clients` (without it: one for each shard), and a client's
+messages all go to one shard: client k's is k modulo the shards. With `topics` above 1, message n goes to
+topic `TOPIC/k`, k = n modulo `topics`. Arrivals are regular or Poisson.
 """
 
 from __future__ import annotations
@@ -32,7 +35,11 @@ class Publisher:
         self.published = 0
         self.waiting = 0
         poisson = spec.arrivals == "poisson" and spec.every_us is not None
-        self.gaps = Sampler(Span("exponential", spec.every_us), stream_key(system.seed, f"arrivals/{spec.name}")) if poisson else None
+        self.gaps = (
+            Sampler(Span("exponential", spec.every_us), stream_key(system.seed, f"arrivals/{spec.name}"))
+            if poisson
+            else None
+        )
         self.index = system.name(spec.name)
 
     def begin(self) -> None:
@@ -59,7 +66,9 @@ class Publisher:
 
     def _over(self) -> bool:
         spec = self.spec
-        return (spec.count is not None and self.published >= spec.count) or (spec.stop_us is not None and self.system.now_us >= spec.stop_us)
+        return (spec.count is not None and self.published >= spec.count) or (
+            spec.stop_us is not None and self.system.now_us >= spec.stop_us
+        )
 
     def pause(self) -> None:
         self.state = PAUSED
@@ -69,7 +78,13 @@ class Publisher:
         self.state = RUNNING
         self.waiting += 1
         if self.spec.every_us is not None:
-            self.system.schedule(max(self.system.now_us, self.spec.start_us), PUBLISHER_RANK, self, "publish_next", self.waiting)
+            self.system.schedule(
+                max(self.system.now_us, self.spec.start_us),
+                PUBLISHER_RANK,
+                self,
+                "publish_next",
+                self.waiting,
+            )
 
     def publish(self, cause: int) -> None:
         """One message."""
@@ -77,5 +92,17 @@ class Publisher:
         self.published += 1
         topic = spec.topic if spec.topics == 1 else f"{spec.topic}/{number % spec.topics}"
         client = number % (spec.clients or system.storage.shards)
-        seq = system.emit((_PUBLISHED, system.now_us, cause, NULL, system.name(topic), self.index, number, client, spec.size_bytes))
+        seq = system.emit(
+            (
+                _PUBLISHED,
+                system.now_us,
+                cause,
+                NULL,
+                system.name(topic),
+                self.index,
+                number,
+                client,
+                spec.size_bytes,
+            )
+        )
         system.keep(client % system.storage.shards, topic, self.index, number, spec.qos, spec.size_bytes, seq)

@@ -1,7 +1,9 @@
-"""Which streams of a group are read to their end: by shard the highest generation that is passed, and marks above it.
+"""Which streams of a group are read to their end: by shard the highest generation that is passed, and
+marks above it.
 
-Rules: it only says what need not be listed again; it holds back no later generation (fact sheet, section 7). A generation is passed
-when all its known streams are replayed, but never the last known one: more streams may still appear there.
+Rules: it only says what need not be listed again; it holds back no later generation (fact sheet, section 7).
+A generation is passed when all its known streams are replayed, but never the last known one: more streams may
+still appear there.
 """
 
 from __future__ import annotations
@@ -16,20 +18,26 @@ class Rank(NamedTuple):
 
 
 class RankProgress:
-    """`passed` is by shard the highest generation fully passed; `known` by shard and generation the streams seen, replayed or not."""
+    """`passed` is by shard the highest generation fully passed; `known` by shard and generation the
+    streams seen, replayed or not.
+    """
 
     __slots__ = ("passed", "known", "forgets")
 
     def __init__(self, forgets: bool = False) -> None:
         self.passed: dict[int, int] = {}
         self.known: dict[int, dict[int, dict[str, bool]]] = {}
-        self.forgets = forgets  # as shipped: the marks of the last known generation are dropped once all its streams are replayed
+        # as shipped: the marks of the last known generation are dropped once all its streams are replayed
+        self.forgets = forgets
 
     def copy(self) -> RankProgress:
         """An independent tracker of the same."""
         copy = RankProgress(self.forgets)
         copy.passed = dict(self.passed)
-        copy.known = {shard: {generation: dict(streams) for generation, streams in by.items()} for shard, by in self.known.items()}
+        copy.known = {
+            shard: {generation: dict(streams) for generation, streams in by.items()}
+            for shard, by in self.known.items()
+        }
         return copy
 
     def unread(self, listed: Iterable[tuple[str, Rank]]) -> list[str]:
@@ -37,7 +45,9 @@ class RankProgress:
         listed = list(listed)
         for name, rank in listed:
             if rank.shard not in self.passed:
-                self.passed[rank.shard] = min(other.generation for _name, other in listed if other.shard == rank.shard) - 1
+                self.passed[rank.shard] = (
+                    min(other.generation for _name, other in listed if other.shard == rank.shard) - 1
+                )
             if rank.generation > self.passed[rank.shard]:
                 self.known.setdefault(rank.shard, {}).setdefault(rank.generation, {}).setdefault(name, False)
         for shard in sorted(self.known):

@@ -1,8 +1,9 @@
 """What a session keeps of one stream that it reads: the chunk in flight, and how far all is acknowledged.
 
-Rules: a chunk is one fetched batch. While a message of it with quality of service 1 or 2 is unacknowledged the stream is blocked:
-nothing is fetched and nothing reported. Its begin moves to its end when the last one is acknowledged, never inside; a chunk of quality 0
-alone is done with as soon as it is fetched, though it still waits to be sent: so it can be lost with its session.
+Rules: a chunk is one fetched batch. While a message of it with quality of service 1 or 2 is unacknowledged
+the stream is blocked: nothing is fetched and nothing reported. Its begin moves to its end when the last one
+is acknowledged, never inside; a chunk of quality 0 alone is done with as soon as it is fetched, though it
+still waits to be sent: so it can be lost with its session.
 """
 
 from __future__ import annotations
@@ -11,14 +12,49 @@ from simulator.emqx.protocol import END, BorrowerId
 
 
 class Reading:
-    """`begin` and `end` are the chunk in flight, equal when there is none; `unacked` its offsets that wait for an acknowledgement,
-    `unsent` counts what of it is still to be sent, `heavy` what of that has quality 1 or 2.
-    `borrower` and `group` None: a private subscription's. `since_seq` is the row that made it."""
+    """`begin` and `end` are the chunk in flight, equal when there is none; `unacked` its offsets that wait
+    for an acknowledgement, `unsent` counts what of it is still to be sent, `heavy` what of that has
+    quality 1 or 2. `borrower` and `group` None: a private subscription's. `since_seq` is the row that made
+    it.
+    """
 
-    __slots__ = ("number", "subscription", "borrower", "group", "stream", "since_seq", "begin", "end", "unsent", "heavy", "unacked", "released", "forgotten", "again", "chunk_seq", "in_turn")
+    __slots__ = (
+        "number",
+        "subscription",
+        "borrower",
+        "group",
+        "stream",
+        "since_seq",
+        "begin",
+        "end",
+        "unsent",
+        "heavy",
+        "unacked",
+        "released",
+        "forgotten",
+        "again",
+        "chunk_seq",
+        "in_turn",
+    )
 
-    def __init__(self, number: int, subscription: int, borrower: BorrowerId | None, group: str | None, stream: str, position: int, since_seq: int) -> None:
-        self.number, self.subscription, self.borrower, self.group, self.stream, self.since_seq = number, subscription, borrower, group, stream, since_seq
+    def __init__(
+        self,
+        number: int,
+        subscription: int,
+        borrower: BorrowerId | None,
+        group: str | None,
+        stream: str,
+        position: int,
+        since_seq: int,
+    ) -> None:
+        self.number, self.subscription, self.borrower, self.group, self.stream, self.since_seq = (
+            number,
+            subscription,
+            borrower,
+            group,
+            stream,
+            since_seq,
+        )
         self.begin = self.end = position
         self.unsent = self.heavy = 0
         self.unacked: dict[int, None] = {}

@@ -1,6 +1,8 @@
-"""A node's registry of leaders: who asks for a leader is led to it, and where there is none, one is elected here.
+"""A node's registry of leaders: who asks for a leader is led to it, and where there is none, one is
+elected here.
 
-Rules: no standby waits; an election happens because a borrower asks. A claim that is younger than its time to live is believed, even when its
+Rules: no standby waits; an election happens because a borrower asks. A claim that is younger than its time to
+live is believed, even when its
 leader is dead: until then the node follows it and passes connects on (fact sheet, section 10).
 """
 
@@ -42,7 +44,9 @@ class Registry:
         if known is None:
             return
         self.electors[group] = known
-        self.system.network.send(self.node, Address(known.node, "leader", known.leader), flight.message, cause)
+        self.system.network.send(
+            self.node, Address(known.node, "leader", known.leader), flight.message, cause
+        )
 
     def _elect(self, group: str, cause: int) -> Followed | None:
         system, store, now = self.system, self.system.store, self.system.now_us
@@ -56,12 +60,22 @@ class Registry:
         ttl_us = system.setting("leader_claim_ttl")
         seen = store.claims.get(group)
         if seen is not None and now - seen.heartbeat_us < ttl_us:
-            system.note("leader.followed", cause, self.node, seen.node, group, seen.leader, seen.heartbeat_us + ttl_us - now)
+            system.note(
+                "leader.followed",
+                cause,
+                self.node,
+                seen.node,
+                group,
+                seen.leader,
+                seen.heartbeat_us + ttl_us - now,
+            )
             return Followed(seen.leader, seen.node, seen.heartbeat_us + ttl_us)
         number = system.next_leader()
         if not store.claim(group, Claim(number, self.node, now), seen):
             return None
-        process = LeaderProcess(system, group, self.node, number, cause, "first" if seen is None else "taken-over")
+        process = LeaderProcess(
+            system, group, self.node, number, cause, "first" if seen is None else "taken-over"
+        )
         system.leaders[number] = process
         return Followed(number, self.node, None)
 

@@ -1,6 +1,8 @@
-"""What every part of a simulated EMQX shares beside clock and trace: nodes, storage, the leaders' store, sessions, groups, the network.
+"""What every part of a simulated EMQX shares beside clock and trace: nodes, storage, the leaders' store,
+sessions, groups, the network.
 
-Rules: one per world. Groups go by the scenario's names; one that a session asks for without declaration gets a name and begins now.
+Rules: one per world. Groups go by the scenario's names; one that a session asks for without declaration gets
+a name and begins now.
 """
 
 from __future__ import annotations
@@ -18,17 +20,25 @@ from simulator.emqx.reading import Reading
 from simulator.emqx.registry import Registry
 from simulator.emqx.session import Session
 from simulator.emqx.storage import Storage
-from simulator.scenarios.mqtt_topics import QUEUE, Subscription, matches, parse_subscription
 from simulator.kernel.links import Link
 from simulator.log.columns import SharedColumn
 from simulator.scenarios.model import Scenario
+from simulator.scenarios.mqtt_topics import QUEUE, Subscription, matches, parse_subscription
 from simulator.scenarios.settings import SETTINGS
 from simulator.system.system import System
 from simulator.trace.registry import CODE, NULL
 from simulator.trace.trace import Trace
 
 _STORED = CODE["message.stored"]
-FAULTY = ("crashes", "last-write-wins", "resubscribes", "multiply", "kills-leader", "forgotten", "invalidates")
+FAULTY = (
+    "crashes",
+    "last-write-wins",
+    "resubscribes",
+    "multiply",
+    "kills-leader",
+    "forgotten",
+    "invalidates",
+)
 """Values of options that are a known fault of the code."""
 
 
@@ -85,9 +95,24 @@ class Emqx(System):
     """Directory of the simulated EMQX."""
 
     __slots__ = (
-        "node_names", "nodes", "storage", "store", "messages", "sessions", "publishers", "registries", "leaders", "leader_count",
-        "network", "groups", "settings", "batch_size", "max_inflight", "individual", "figures",
-    )  # fmt: skip
+        "node_names",
+        "nodes",
+        "storage",
+        "store",
+        "messages",
+        "sessions",
+        "publishers",
+        "registries",
+        "leaders",
+        "leader_count",
+        "network",
+        "groups",
+        "settings",
+        "batch_size",
+        "max_inflight",
+        "individual",
+        "figures",
+    )
 
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
         super().__init__(scenario, seed, trace)
@@ -119,7 +144,10 @@ class Emqx(System):
     # --- what a protocol tells the world
 
     def growing(self) -> dict[Any, Any]:
-        return {"messages": self.messages.columns, "streams": {name: stream.columns for name, stream in self.storage.streams.items()}}
+        return {
+            "messages": self.messages.columns,
+            "streams": {name: stream.columns for name, stream in self.storage.streams.items()},
+        }
 
     def adopt(self, grown: Mapping[Any, Any]) -> None:
         self.messages.columns = grown["messages"]
@@ -160,30 +188,40 @@ class Emqx(System):
     def declare(self, name: str, group: str, wanted: str, start_us: int, cause: int) -> None:
         """A group is there from now on, and what its filter matches is kept."""
         self.groups[name] = Group(name, group, wanted)
-        self.store.groups[name] = Committed(start_us, RankProgress(self.fault("replayedGeneration")), self.store.next_root())
+        self.store.groups[name] = Committed(
+            start_us, RankProgress(self.fault("replayedGeneration")), self.store.next_root()
+        )
         self.storage.add_route(wanted)
         self.note("group.declared", cause, name, start_us, Subscription(group, wanted).text)
 
     def destroy(self, name: str, cause: int) -> None:
-        """A group is gone with its progress, and nothing is kept for it; nobody is told: its leader finds out when it would commit."""
+        """A group is gone with its progress, and nothing is kept for it; nobody is told: its leader finds
+        out when it would commit.
+        """
         self.note("group.destroyed", cause, name)
         del self.store.groups[name]
         self.storage.remove_route(self.groups[name].filter)
 
     def streams_of(self, name: str, start_us: int) -> list[tuple[str, Rank]]:
-        """The streams that a group shares which reads from an instant on: none while that is still to come."""
+        """The streams that a group shares which reads from an instant on: none while that is still to
+        come.
+        """
         return self.storage.listed(self.groups[name].filter, start_us) if start_us <= self.now_us else []
 
     def group_name(self, subscription: Subscription) -> str | None:
         """The lab's name of the group that a subscription shares in; None for a private one."""
-        return next((one.name for one in self.groups.values() if (one.group, one.filter) == subscription), None)
+        return next(
+            (one.name for one in self.groups.values() if (one.group, one.filter) == subscription), None
+        )
 
     def subscription_of(self, name: str) -> Subscription:
         """What a client writes to share in a group."""
         return Subscription(self.groups[name].group, self.groups[name].filter)
 
     def subscribe(self, session: Session, text: str, cause: int) -> None:
-        """A session subscribes, which changes nothing where it has that subscription; its group is declared by it where nobody did before."""
+        """A session subscribes, which changes nothing where it has that subscription; its group is
+        declared by it where nobody did before.
+        """
         subscription = parse_subscription(text)
         if subscription in session.subscriptions.values():
             return  # MQTT takes it; it is the same subscription
@@ -199,14 +237,18 @@ class Emqx(System):
         session.subscribe(subscription, cause)
 
     def new_group_name(self, subscription: Subscription) -> str:
-        """A name for a group that nobody declared: the group's own, or what a client writes where that is taken."""
+        """A name for a group that nobody declared: the group's own, or what a client writes where that is
+        taken.
+        """
         plain = "queue" if subscription.group == QUEUE else subscription.group
         return plain if plain not in self.groups else subscription.text
 
     # --- leaders and nodes
 
     def stop_node(self, stopped: tuple[str, int]) -> None:
-        """The node's leaders end in order, then its connections close: their processes are shut down without a word to any leader (esockd)."""
+        """The node's leaders end in order, then its connections close: their processes are shut down
+        without a word to any leader (esockd).
+        """
         name, seq = stopped
         for leader in [one for one in self.leaders.values() if one.alive and one.node == name]:
             leader.stop(seq, "node-stop")
@@ -242,7 +284,9 @@ class Emqx(System):
 
     # --- messages
 
-    def keep(self, shard: int, topic: str, publisher: int, number: int, quality: int, size_bytes: int, cause: int) -> None:
+    def keep(
+        self, shard: int, topic: str, publisher: int, number: int, quality: int, size_bytes: int, cause: int
+    ) -> None:
         """Store a published message where a route asks for it, and wake who reads its stream."""
         if not self.storage.wanted(topic):
             return
@@ -250,7 +294,22 @@ class Emqx(System):
         if new:
             cause = self.note("stream.opened", cause, stream.name, stream.rank.shard, stream.rank.generation)
         message = self.messages.add(publisher, number, quality)
-        seq = self.emit((_STORED, self.now_us, cause, NULL, NULL, self.name(stream.name), publisher, number, stream.rank.generation, stream.length, NULL, size_bytes))
+        seq = self.emit(
+            (
+                _STORED,
+                self.now_us,
+                cause,
+                NULL,
+                NULL,
+                self.name(stream.name),
+                publisher,
+                number,
+                stream.rank.generation,
+                stream.length,
+                NULL,
+                size_bytes,
+            )
+        )
         stream.append(message, seq, self.now_us)
         if new:
             self._offer(stream.name, topic, seq)

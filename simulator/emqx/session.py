@@ -1,8 +1,12 @@
-"""A session: one MQTT client at the broker. It reads its own streams and the borrowed ones in one round, sends, takes acknowledgements.
+"""A session: one MQTT client at the broker.
 
-Rules: every stream that has something hands in one chunk, of its own or borrowed alike, and the next only when that is done with, so neither
-kind starves the other. At most `max_inflight` messages wait for an acknowledgement, in order. A session that ends in order tells its borrowers' leaders how far it was; a killed one says
-nothing. Chunks survive both: who comes back gets what was unacknowledged again, whatever the leader has done since.
+It reads its own streams and the borrowed ones in one round, sends, takes acknowledgements.
+
+Rules: every stream that has something hands in one chunk, of its own or borrowed alike, and the next only
+when that is done with, so neither kind starves the other. At most `max_inflight` messages wait for an
+acknowledgement, in order. A session that ends in order tells its borrowers' leaders how far it was; a killed
+one says nothing. Chunks survive both: who comes back gets what was unacknowledged again, whatever the leader
+has done since.
 """
 
 from __future__ import annotations
@@ -14,10 +18,10 @@ from simulator.emqx.agent import Agent
 from simulator.emqx.generations import in_turn, whose_turn_comes
 from simulator.emqx.protocol import END, BorrowerId, Progress
 from simulator.emqx.reading import Reading
-from simulator.scenarios.mqtt_topics import Subscription
 from simulator.kernel.clock import CONTINUES_RANK
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
+from simulator.scenarios.mqtt_topics import Subscription
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
@@ -32,12 +36,35 @@ _DELIVERED, _ACKNOWLEDGED = CODE["message.delivered"], CODE["message.acknowledge
 
 
 class Session:
-    """`readings` by number, and those `lent` by (borrower, stream); `ready` are those that may have something to read; `outgoing` is (reading, offset), `in_flight` has the row that delivered it too."""
+    """`readings` by number, and those `lent` by (borrower, stream); `ready` are those that may have
+    something to read; `outgoing` is (reading, offset), `in_flight` has the row that delivered it too.
+    """
 
     __slots__ = (
-        "system", "spec", "name", "node", "state", "subscriptions", "subscription_count", "agent", "readings", "lent", "reading_count", "ready",
-        "outgoing", "in_flight", "processing", "busy_until_us", "acks_paused", "due", "life", "processed", "index", "told", "begun",
-    )  # fmt: skip
+        "system",
+        "spec",
+        "name",
+        "node",
+        "state",
+        "subscriptions",
+        "subscription_count",
+        "agent",
+        "readings",
+        "lent",
+        "reading_count",
+        "ready",
+        "outgoing",
+        "in_flight",
+        "processing",
+        "busy_until_us",
+        "acks_paused",
+        "due",
+        "life",
+        "processed",
+        "index",
+        "told",
+        "begun",
+    )
 
     def __init__(self, system: Emqx, spec: SessionSpec) -> None:
         self.system, self.spec, self.name, self.node = system, spec, spec.name, spec.node
@@ -77,9 +104,12 @@ class Session:
             self._try_again()
 
     def connect(self, cause: int, node: str, clean: bool = False) -> None:
-        """The client connects; a session that was there before goes on where it was, unless it asks for a clean start; a new one subscribes as planned."""
+        """The client connects; a session that was there before goes on where it was, unless it asks for a
+        clean start; a new one subscribes as planned.
+        """
         if self.online:
-            self.kill(cause, "taken-over")  # EMQX's takeover_kick ends the old connection's process without a word to leaders
+            # EMQX's takeover_kick ends the old connection's process without a word to leaders
+            self.kill(cause, "taken-over")
         if clean:
             self._forget()
             self.begun = False
@@ -112,7 +142,9 @@ class Session:
     def disconnect(self, cause: int, why: str = "closed") -> None:
         """The connection ends and the session's process in order: leaders are told how far it was."""
         seq = self._end(cause, why)
-        self.agent.disconnect({borrower: self._progress_of(borrower, True) for borrower in list(self.agent.borrowers)}, seq)
+        self.agent.disconnect(
+            {borrower: self._progress_of(borrower, True) for borrower in list(self.agent.borrowers)}, seq
+        )
 
     def kill(self, cause: int, why: str) -> None:
         """The session's process dies: nobody is told."""
@@ -122,7 +154,8 @@ class Session:
     def _end(self, cause: int, why: str) -> int:
         self.state = OFFLINE
         self.life += 1
-        for reading, offset in self.outgoing:  # fetched and not yet sent: of quality 1 or 2 it comes again with its chunk, of 0 it is lost
+        # fetched and not yet sent: of quality 1 or 2 it comes again with its chunk, of 0 it is lost
+        for reading, offset in self.outgoing:
             if self._quality(reading, offset) > 0:
                 reading.unacked[offset] = None
             reading.unsent = reading.heavy = 0
@@ -138,7 +171,9 @@ class Session:
         return seq
 
     def _forget(self) -> None:
-        """The session is dropped with its subscriptions and all that its client has not acknowledged; a group's place in a stream is its leader's."""
+        """The session is dropped with its subscriptions and all that its client has not acknowledged; a
+        group's place in a stream is its leader's.
+        """
         for subscription in self.subscriptions.values():
             if subscription.group is None:
                 self.system.storage.remove_route(subscription.filter)
@@ -147,13 +182,19 @@ class Session:
         self.lent.clear()
 
     def _try_again(self) -> None:
-        self.system.schedule(self.system.now_us + self.spec.reconnect_us, SESSION_RANK, self, "reconnect", self.life)
+        self.system.schedule(
+            self.system.now_us + self.spec.reconnect_us, SESSION_RANK, self, "reconnect", self.life
+        )
 
     def reconnect(self, life: int) -> None:
         """The client tries again, at its node or the first that is up."""
         if self.life != life or self.online:
             return
-        node = self.node if self.system.nodes[self.node].up else next((name for name in self.system.node_names if self.system.nodes[name].up), None)
+        node = (
+            self.node
+            if self.system.nodes[self.node].up
+            else next((name for name in self.system.node_names if self.system.nodes[name].up), None)
+        )
         if node is None:
             self._try_again()
         else:
@@ -171,7 +212,15 @@ class Session:
         number = self.subscription_count
         self.subscription_count += 1
         self.subscriptions[number] = subscription
-        seq = self.system.note("session.subscribed", cause, self.node, self.system.group_name(subscription), self.name, number, subscription.text)
+        seq = self.system.note(
+            "session.subscribed",
+            cause,
+            self.node,
+            self.system.group_name(subscription),
+            self.name,
+            number,
+            subscription.text,
+        )
         if subscription.group is not None:
             self.agent.borrow(number, subscription, seq)
         else:
@@ -181,7 +230,15 @@ class Session:
     def unsubscribe(self, number: int, cause: int) -> None:
         """The client wants no more of it; a borrower stays until all is acknowledged, or its time is over."""
         subscription = self.subscriptions.pop(number)
-        seq = self.system.note("session.unsubscribed", cause, self.node, self.system.group_name(subscription), self.name, number, subscription.text)
+        seq = self.system.note(
+            "session.unsubscribed",
+            cause,
+            self.node,
+            self.system.group_name(subscription),
+            self.name,
+            number,
+            subscription.text,
+        )
         for reading in list(self.readings.values()):
             if reading.subscription == number:
                 reading.released = True
@@ -193,11 +250,21 @@ class Session:
 
     # --- streams
 
-    def read(self, subscription: int, borrower: BorrowerId | None, group: str | None, stream: str, position: int, cause: int) -> Reading:
+    def read(
+        self,
+        subscription: int,
+        borrower: BorrowerId | None,
+        group: str | None,
+        stream: str,
+        position: int,
+        cause: int,
+    ) -> Reading:
         """Begin to read a stream."""
         number = self.reading_count
         self.reading_count += 1
-        reading = self.readings[number] = Reading(number, subscription, borrower, group, stream, position, cause)
+        reading = self.readings[number] = Reading(
+            number, subscription, borrower, group, stream, position, cause
+        )
         if borrower is not None:
             self.lent.setdefault((borrower, stream), {})[number] = reading
         self.wake(number)
@@ -273,7 +340,13 @@ class Session:
         if count > 0:
             reading.begin, reading.end = reading.end, reading.end + count
             reading.unsent = count
-            self._note_chunk(reading, max(reading.since_seq, stream.stored_seqs[reading.end - 1]), reading.begin, reading.end, "fetched")
+            self._note_chunk(
+                reading,
+                max(reading.since_seq, stream.stored_seqs[reading.end - 1]),
+                reading.begin,
+                reading.end,
+                "fetched",
+            )
             chunk = [(reading, offset) for offset in range(reading.begin, reading.end)]
             reading.heavy = sum(self._quality(*one) > 0 for one in chunk)
             self.outgoing.extend(chunk)
@@ -289,7 +362,18 @@ class Session:
 
     def _note_chunk(self, reading: Reading, cause: int, first: int, last: int, why: str) -> None:
         borrower = NULL if reading.borrower is None else reading.borrower[2]
-        reading.chunk_seq = self.system.note("chunk.fetched", cause, self.node, reading.group, self.name, reading.stream, borrower, first, last, why)
+        reading.chunk_seq = self.system.note(
+            "chunk.fetched",
+            cause,
+            self.node,
+            reading.group,
+            self.name,
+            reading.stream,
+            borrower,
+            first,
+            last,
+            why,
+        )
 
     def _acknowledge(self) -> bool:
         """The client finishes the oldest message that it has."""
@@ -351,9 +435,20 @@ class Session:
         if reading.borrower is None:
             return
         position = NULL if reading.position == END else reading.position
-        seq = self.system.note("progress.told", cause, self.node, reading.group, self.name, reading.stream, reading.borrower[2], position)
+        seq = self.system.note(
+            "progress.told",
+            cause,
+            self.node,
+            reading.group,
+            self.name,
+            reading.stream,
+            reading.borrower[2],
+            position,
+        )
         if not reading.forgotten:
-            self.agent.report(reading.borrower, [Progress(reading.stream, reading.position, reading.released)], seq)
+            self.agent.report(
+                reading.borrower, [Progress(reading.stream, reading.position, reading.released)], seq
+            )
 
     def acknowledged_progress(self) -> dict[BorrowerId, list[Progress]]:
         """By borrower, of every stream that is wholly acknowledged, how far it is."""
@@ -364,7 +459,11 @@ class Session:
         return found
 
     def _progress_of(self, borrower: BorrowerId, finished: bool) -> list[Progress]:
-        return [Progress(one.stream, one.position, finished) for one in self.readings.values() if one.borrower == borrower and not one.forgotten]
+        return [
+            Progress(one.stream, one.position, finished)
+            for one in self.readings.values()
+            if one.borrower == borrower and not one.forgotten
+        ]
 
     def release(self, borrower: BorrowerId, stream: str | None = None, forget: bool = False) -> None:
         """Read one stream of a borrower no further, or all."""
@@ -380,5 +479,20 @@ class Session:
         stream = system.storage.streams[reading.stream]
         message = stream.messages[offset]
         group = NULL if reading.group is None else system.name(reading.group)
-        return system.emit((code, system.now_us, cause, system.name(self.node), system.name(reading.stream), group, self.index,
-                            system.messages.publisher[message], system.messages.number[message], stream.rank.generation, offset, NULL, *rest))  # fmt: skip
+        return system.emit(
+            (
+                code,
+                system.now_us,
+                cause,
+                system.name(self.node),
+                system.name(reading.stream),
+                group,
+                self.index,
+                system.messages.publisher[message],
+                system.messages.number[message],
+                stream.rank.generation,
+                offset,
+                NULL,
+                *rest,
+            )
+        )

@@ -1,7 +1,9 @@
-"""Where each stream of a group stands, seen from every side: what clients got and acknowledged, what the leader was told, what it committed, and
-what each kind of crash would therefore repeat. Reads, never writes.
+"""Where each stream of a group stands, seen from every side: what clients got and acknowledged, what the
+leader was told, what it committed, and what each kind of crash would therefore repeat. Reads, never
+writes.
 
-Rules: figures are of messages that were handed out up to now; whatever is handed out between the crash and its discovery comes on top.
+Rules: figures are of messages that were handed out up to now; whatever is handed out between the crash and
+its discovery comes on top.
 """
 
 from __future__ import annotations
@@ -38,11 +40,15 @@ def group_standing(system: Emqx, name: str, most: int) -> dict[str, Any]:
     readers = _readers(system, name)
     return {
         "streams": {
-            stream: {"committed": at, "readers": {borrower_name(who): one for who, one in readers.get(stream, {}).items()}} for stream, at in list(committed.items())[:most]
+            stream: {
+                "committed": at,
+                "readers": {borrower_name(who): one for who, one in readers.get(stream, {}).items()},
+            }
+            for stream, at in list(committed.items())[:most]
         },
         "streams_total": len(committed),
         "repeats": _repeats(system, name, committed, readers),
-    }  # fmt: skip
+    }
 
 
 def _committed(system: Emqx, kept: Committed, stream: str) -> int:
@@ -54,33 +60,52 @@ def _committed(system: Emqx, kept: Committed, stream: str) -> int:
 
 
 def _readers(system: Emqx, group: str) -> Readers:
-    """Who reads what, as the sessions see it. `lease` is absent where a chunk is still in hand of what is not lent any more."""
+    """Who reads what, as the sessions see it.
+
+    `lease` is absent where a chunk is still in hand of what is not lent any more.
+    """
     found: Readers = {}
     for session in system.sessions.values():
         for borrower in session.agent.borrowers.values():
             if borrower.group == group:
                 for stream, held in borrower.streams.items():
                     at = place(system, stream, held.position)
-                    found.setdefault(stream, {})[borrower.id] = {"lease": held.state, "acknowledged": at, "delivered": at, "chunk": None}
+                    found.setdefault(stream, {})[borrower.id] = {
+                        "lease": held.state,
+                        "acknowledged": at,
+                        "delivered": at,
+                        "chunk": None,
+                    }
         if session.online:
             for reading in session.readings.values():
                 if reading.group == group and (not reading.forgotten or reading.busy):
-                    held = found.setdefault(reading.stream, {}).setdefault(reading.borrower, {"lease": ABSENT})
+                    held = found.setdefault(reading.stream, {}).setdefault(
+                        reading.borrower, {"lease": ABSENT}
+                    )
                     held.update(_cursors(system, reading))
     return found
 
 
 def _cursors(system: Emqx, reading: Reading) -> dict[str, Any]:
-    """Acknowledged, delivered, and the chunk in flight. Messages go out and are acknowledged in order, so each is one offset."""
+    """Acknowledged, delivered, and the chunk in flight.
+
+    Messages go out and are acknowledged in order, so each is one offset.
+    """
     if not reading.blocked:
         at = place(system, reading.stream, reading.end)
         return {"acknowledged": at, "delivered": at - reading.unsent, "chunk": None}
     sent = reading.end - reading.unsent
-    return {"acknowledged": next(iter(reading.unacked), sent), "delivered": reading.end if reading.again else sent, "chunk": [reading.begin, reading.end]}
+    return {
+        "acknowledged": next(iter(reading.unacked), sent),
+        "delivered": reading.end if reading.again else sent,
+        "chunk": [reading.begin, reading.end],
+    }
 
 
 def _repeats(system: Emqx, group: str, committed: dict[str, int], readers: Readers) -> dict[str, Any]:
-    """Messages that would be handed out again if the leader crashed now, or one session, and how many of them are acknowledged already."""
+    """Messages that would be handed out again if the leader crashed now, or one session, and how many of
+    them are acknowledged already.
+    """
     leader = _leading(system, group)
     sessions: dict[str, dict[str, int]] = {}
     if leader is None:
@@ -103,13 +128,18 @@ def _repeats(system: Emqx, group: str, committed: dict[str, int], readers: Reade
         figures = sessions.setdefault(assignment.owner[0], {"again": 0, "acknowledged": 0})
         figures["again"] += max(0, one["delivered"] - heard)
         figures["acknowledged"] += max(0, one["acknowledged"] - heard)
-    return {"leader": {"again": again, "acknowledged": acknowledged}, "sessions": {name: sessions[name] for name in sorted(sessions)}}
+    return {
+        "leader": {"again": again, "acknowledged": acknowledged},
+        "sessions": {name: sessions[name] for name in sorted(sessions)},
+    }
 
 
 def _leading(system: Emqx, group: str) -> LeaderProcess | None:
     """The leader that has the claim; while the claim is a dead one's, none has."""
     claim = system.store.claims.get(group)
-    return next((one for one in system.leaders_of(group) if claim is not None and one.number == claim.leader), None)
+    return next(
+        (one for one in system.leaders_of(group) if claim is not None and one.number == claim.leader), None
+    )
 
 
 def _under_way(system: Emqx, leader: LeaderProcess) -> dict[tuple[str, BorrowerId], int]:
@@ -117,7 +147,11 @@ def _under_way(system: Emqx, leader: LeaderProcess) -> dict[tuple[str, BorrowerI
     found: dict[tuple[str, BorrowerId], int] = {}
     for flight in system.network.flights.values():
         message = flight.message
-        if flight.target.process == "leader" and flight.target.leader == leader.number and message.kind in (UPDATE_PROGRESS, DISCONNECT):
+        if (
+            flight.target.process == "leader"
+            and flight.target.leader == leader.number
+            and message.kind in (UPDATE_PROGRESS, DISCONNECT)
+        ):
             for told in message.progress:
                 key = told.stream, message.borrower
                 found[key] = max(found.get(key, 0), place(system, told.stream, told.position))

@@ -1,8 +1,8 @@
 """Durable storage of messages: shards, generations, streams that only grow until they are closed.
 
-Rules: a stream holds the messages of one topic in one shard and generation, in order of storing. What no durable route asks for is not
-kept. A new generation closes the streams of the one before. Storage is always there and every node reads the same: a network cut or
-a crash touches nothing here (docs/fidelity.md).
+Rules: a stream holds the messages of one topic in one shard and generation, in order of storing. What no
+durable route asks for is not kept. A new generation closes the streams of the one before. Storage is always
+there and every node reads the same: a network cut or a crash touches nothing here (docs/fidelity.md).
 """
 
 from __future__ import annotations
@@ -10,21 +10,32 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from simulator.emqx.ranks import Rank
-from simulator.scenarios.mqtt_topics import matches
 from simulator.log.columns import SharedColumn
+from simulator.scenarios.mqtt_topics import matches
 
 
 class Stream:
     """One stream. `messages` are numbers in the message table, `stored_seqs` the rows that stored them."""
 
-    __slots__ = ("name", "topic", "rank", "messages", "stored_seqs", "instants", "length", "closed_us", "readers")
+    __slots__ = (
+        "name",
+        "topic",
+        "rank",
+        "messages",
+        "stored_seqs",
+        "instants",
+        "length",
+        "closed_us",
+        "readers",
+    )
 
     def __init__(self, name: str, topic: str, rank: Rank) -> None:
         self.name, self.topic, self.rank = name, topic, rank
         self.messages, self.stored_seqs, self.instants = SharedColumn(), SharedColumn(), SharedColumn()
         self.length = 0
         self.closed_us: int | None = None
-        self.readers: dict[tuple[str, int], None] = {}  # (session, lease) that would read on when something comes
+        # (session, lease) that would read on when something comes
+        self.readers: dict[tuple[str, int], None] = {}
 
     def append(self, message: int, seq: int, now: int) -> int:
         """Store a message; gives its offset."""
@@ -88,7 +99,9 @@ class Storage:
     def listed(self, wanted: str, since_us: int) -> list[tuple[str, Rank]]:
         """The streams under a filter, without generations that ended before an instant."""
         return [
-            (stream.name, stream.rank) for stream in self.streams.values() if (stream.closed_us is None or stream.closed_us > since_us) and matches(stream.topic, wanted)
+            (stream.name, stream.rank)
+            for stream in self.streams.values()
+            if (stream.closed_us is None or stream.closed_us > since_us) and matches(stream.topic, wanted)
         ]
 
     def next_generation(self, now: int) -> list[Stream]:

@@ -1,4 +1,6 @@
-"""A simulated EMQX built from a scenario: nodes, links, groups, sessions, publishers, and the commands on its calendar."""
+"""A simulated EMQX built from a scenario: nodes, links, groups, sessions, publishers, and the commands on
+its calendar.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,10 @@ from simulator.emqx.publisher import Publisher
 from simulator.emqx.runtime import Emqx, NodeLink
 from simulator.emqx.session import SESSION_RANK, Session
 from simulator.emqx.standing import borrower_name
-from simulator.scenarios.mqtt_topics import QUEUE
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
 from simulator.scenarios.model import Scenario
+from simulator.scenarios.mqtt_topics import QUEUE
 from simulator.system.commanding import schedule_planned
 from simulator.system.system import Handlers
 from simulator.trace.registry import NULL
@@ -30,8 +32,17 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Emqx:
     system.handlers = _HANDLERS
     seq = system.note("run.started", NULL, scenario.name)
     for (source, target), spec in sorted(scenario.links.items()):
-        link = NodeLink(source, target, Sampler(spec.latency, stream_key(seed, f"latency/{source}/{target}")), spec.bandwidth_bytes_per_s)
-        link.loss_millionths, link.duplication_millionths, link.reordering_millionths = spec.loss or 0, spec.duplication or 0, spec.reordering or 0
+        link = NodeLink(
+            source,
+            target,
+            Sampler(spec.latency, stream_key(seed, f"latency/{source}/{target}")),
+            spec.bandwidth_bytes_per_s,
+        )
+        link.loss_millionths, link.duplication_millionths, link.reordering_millionths = (
+            spec.loss or 0,
+            spec.duplication or 0,
+            spec.reordering or 0,
+        )
         system.links[source, target] = link
     for name in sorted(scenario.groups):
         spec = scenario.groups[name]
@@ -59,8 +70,21 @@ def flights(system: Emqx, limit: int) -> tuple[list[dict[str, Any]], dict[str, i
     if len(flying) > limit:
         flying = [flying[place * len(flying) // limit] for place in range(limit)]
     return [
-        {"from": one.source, "to": one.target.node, "topic": one.message.stream or one.message.group, "origin": system.node_names.index(one.source),
-         "sent_us": one.sent_us, "due_us": one.due_us, "index": one.number, "what": one.message.kind, "producer": None, "number": one.number,
-         "client": one.message.borrower[0], "borrower": borrower_name(one.message.borrower), "subscription": one.message.group, "stream": one.message.stream}
+        {
+            "from": one.source,
+            "to": one.target.node,
+            "topic": one.message.stream or one.message.group,
+            "origin": system.node_names.index(one.source),
+            "sent_us": one.sent_us,
+            "due_us": one.due_us,
+            "index": one.number,
+            "what": one.message.kind,
+            "producer": None,
+            "number": one.number,
+            "client": one.message.borrower[0],
+            "borrower": borrower_name(one.message.borrower),
+            "subscription": one.message.group,
+            "stream": one.message.stream,
+        }
         for one in flying
-    ], totals  # fmt: skip
+    ], totals

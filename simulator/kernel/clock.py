@@ -1,9 +1,9 @@
 """The clock and the queue: what happens next, and when.
 
-Rules: time is integer microseconds and only moves forward. An event is data, `(at_us, rank, order, target, method,
-argument)`: the method is a name on the target, never a closure, so a queue can be copied. Ties at one instant go by the
-target's rank (from the scenario's sorted names), then by the order of asking. Nothing is ever removed: a target ignores
-what it no longer waits for.
+Rules: time is integer microseconds and only moves forward. An event is data, `(at_us, rank, order, target,
+method, argument)`: the method is a name on the target, never a closure, so a queue can be copied. Ties at one
+instant go by the target's rank (from the scenario's sorted names), then by the order of asking. Nothing is
+ever removed: a target ignores what it no longer waits for.
 """
 
 from __future__ import annotations
@@ -16,10 +16,14 @@ COMMAND_RANK = 1 << 40
 """Commands come after everything else at their instant."""
 
 CONTINUES_RANK = -1
-"""What a long event has left to do goes before everything else at its instant, so cutting it into portions changes no row."""
+"""What a long event has left to do goes before everything else at its instant, so cutting it into portions
+changes no row.
+"""
 
 EVENTS_QUEUED_MAX = 5_000_000
-"""Events waiting at once: far above what a scenario needs (one per producer, consumer, timer and thing on a wire)."""
+"""Events waiting at once: far above what a scenario needs (one per producer, consumer, timer and thing on
+a wire).
+"""
 
 
 class QueueFull(RuntimeError):
@@ -69,8 +73,9 @@ class Clock:
         return self._queue
 
     def pass_to(self, now_us: int, horizon_us: int, events: Iterable[tuple[int, int, Any, str, Any]]) -> None:
-        """All that was due before `horizon_us` has been done, the last of it at `now_us`; `events` `(at_us, rank, target, method, argument)`
-        are asked for anew, in this order."""
+        """All that was due before `horizon_us` has been done, the last of it at `now_us`; `events`
+        `(at_us, rank, target, method, argument)` are asked for anew, in this order.
+        """
         first = self._order + 1
         asked = [(at_us, rank, order, *rest) for order, (at_us, rank, *rest) in enumerate(events, first)]
         self._order += len(asked)
@@ -84,9 +89,11 @@ class Clock:
         return not self._queue or self._queue[0][0] > self.now_us
 
     def in_portions(self, portions: Iterator[int]) -> int:
-        """Do long work of this instant in portions, the first now, each next one as an event of its own before everything else.
+        """Do long work of this instant in portions, the first now, each next one as an event of its own
+        before everything else.
 
-        Each portion yields how many queue events it stands for. What follows in the caller must not depend on the rest.
+        Each portion yields how many queue events it stands for. What follows in the caller must not depend on
+        the rest.
         """
         events = next(portions, None)
         if events is None:
@@ -94,12 +101,21 @@ class Clock:
         self.schedule(self.now_us, CONTINUES_RANK, self, "in_portions", portions)
         return events
 
-    def run_instants(self, until_us: int, events: int, rows: Rows | None = None, rows_max: int = 0, pause: Callable[[], bool] | None = None) -> bool:
-        """Run up to and including `until_us`, stopping after about `events` events, or as soon as there are more `rows` than `rows_max`.
+    def run_instants(
+        self,
+        until_us: int,
+        events: int,
+        rows: Rows | None = None,
+        rows_max: int = 0,
+        pause: Callable[[], bool] | None = None,
+    ) -> bool:
+        """Run up to and including `until_us`, stopping after about `events` events, or as soon as there
+        are more `rows` than `rows_max`.
 
-        `pause` is asked before each further instant and stops the run there. It may stop within an instant: then `whole` is false. A method that did the work of many events returns how many; it may
-        move the clock on, up to `limit_us` and before the next event. Returns True while events at or before `until_us` are left;
-        otherwise the clock stands at `until_us`.
+        `pause` is asked before each further instant and stops the run there. It may stop within an instant:
+        then `whole` is false. A method that did the work of many events returns how many; it may move the
+        clock on, up to `limit_us` and before the next event. Returns True while events at or before
+        `until_us` are left; otherwise the clock stands at `until_us`.
         """
         queue = self._queue
         self.limit_us = until_us

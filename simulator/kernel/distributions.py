@@ -1,10 +1,10 @@
 """Spans of time that vary: constant, uniform, lognormal, exponential, in integer microseconds.
 
-Rules: integers decide, floats never. A lognormal or exponential span is read from a table of 4,096 quantiles with
-linear interpolation between them; the table is made once per shape with `decimal`, whose `exp` and `ln` are correctly
-rounded and so the same on every machine. Draw `index` is a pure function of (distribution, key, index); the blocks kept
-here are a cache and change nothing. Tails end at the outermost midpoint (probability 1 / 8,192): 3.67 standard
-deviations, or 9.01 times the mean.
+Rules: integers decide, floats never. A lognormal or exponential span is read from a table of 4,096 quantiles
+with linear interpolation between them; the table is made once per shape with `decimal`, whose `exp` and `ln`
+are correctly rounded and so the same on every machine. Draw `index` is a pure function of (distribution, key,
+index); the blocks kept here are a cache and change nothing. Tails end at the outermost midpoint (probability
+1 / 8,192): 3.67 standard deviations, or 9.01 times the mean.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ BLOCK = 1024
 """Draws computed at once: about 20 µs a block, so a draw costs a list lookup."""
 
 BLOCKS_KEPT = 64
-"""Blocks kept per sampler, 0.5 MiB at most: owners whose draws lie far apart do not evict each other at once."""
+"""Blocks kept per sampler, 0.5 MiB at most: owners whose draws lie far apart do not evict each other at
+once.
+"""
 
 MILLIONTHS = 1_000_000
 
@@ -66,12 +68,15 @@ def _lognormal_factors(sigma_millionths: int) -> tuple[Decimal, ...]:
 def _exponential_factors() -> tuple[Decimal, ...]:
     """-ln(1 - p) at every midpoint p."""
     whole = _ARITHMETIC.ln(Decimal(2 * CELLS))
-    return tuple(_ARITHMETIC.subtract(whole, _ARITHMETIC.ln(Decimal(2 * (CELLS - cell) - 1))) for cell in range(CELLS))
+    return tuple(
+        _ARITHMETIC.subtract(whole, _ARITHMETIC.ln(Decimal(2 * (CELLS - cell) - 1))) for cell in range(CELLS)
+    )
 
 
 @lru_cache(maxsize=64)
 def quantile_table(kind: str, value_us: int, sigma_millionths: int) -> np.ndarray:
-    """The midpoint quantiles of a lognormal (median, sigma) or exponential (mean), in sixteenths of a microsecond.
+    """The midpoint quantiles of a lognormal (median, sigma) or exponential (mean), in sixteenths of a
+    microsecond.
 
     Raises ValueError when the longest exceeds LONGEST_US.
     """
@@ -84,12 +89,18 @@ def quantile_table(kind: str, value_us: int, sigma_millionths: int) -> np.ndarra
             f"choose {'a shorter mean' if kind == 'exponential' else 'a shorter median or a smaller sigma'} "
             f"so that it stays within {LONGEST_US} us"
         )
-    return np.array([int(_ARITHMETIC.to_integral_value(_ARITHMETIC.multiply(factor, scaled))) for factor in factors], dtype=np.int64)
+    return np.array(
+        [int(_ARITHMETIC.to_integral_value(_ARITHMETIC.multiply(factor, scaled))) for factor in factors],
+        dtype=np.int64,
+    )
 
 
 def interpolate(table: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """Microseconds for 64-bit draws: linear between the midpoints of the table, level beyond the outermost."""
-    place = (draws >> np.uint64(32)).astype(np.int64) - (1 << (_FRACTION_BITS - 1))  # midpoint of cell 0 is place 0
+    """Microseconds for 64-bit draws: linear between the midpoints of the table, level beyond the
+    outermost.
+    """
+    # midpoint of cell 0 is place 0
+    place = (draws >> np.uint64(32)).astype(np.int64) - (1 << (_FRACTION_BITS - 1))
     np.clip(place, 0, ((CELLS - 1) << _FRACTION_BITS) - 1, out=place)
     cell = place >> _FRACTION_BITS
     fraction = place & ((1 << _FRACTION_BITS) - 1)
@@ -101,10 +112,24 @@ def interpolate(table: np.ndarray, draws: np.ndarray) -> np.ndarray:
 class Sampler:
     """Draws of one distribution under one key. `constant` is the value when it never varies, else None."""
 
-    __slots__ = ("key", "kind", "constant", "nominal_us", "_low_us", "_width_us", "_table", "_block_number", "_block", "_blocks")
+    __slots__ = (
+        "key",
+        "kind",
+        "constant",
+        "nominal_us",
+        "_low_us",
+        "_width_us",
+        "_table",
+        "_block_number",
+        "_block",
+        "_blocks",
+    )
 
     def __init__(self, distribution: Span, key: int) -> None:
-        """Takes anything with the fields of `Span`. Raises ValueError for an unknown kind or a span out of bounds."""
+        """Takes anything with the fields of `Span`.
+
+        Raises ValueError for an unknown kind or a span out of bounds.
+        """
         self.key = key
         self.kind = distribution.kind
         self.nominal_us = distribution.nominal_us
@@ -127,13 +152,20 @@ class Sampler:
         if kind == "uniform":
             if not 0 <= distribution.low_us <= distribution.high_us <= LONGEST_US:
                 raise ValueError(
-                    f"a uniform span from {distribution.low_us} us to {distribution.high_us} us is impossible; "
+                    f"a uniform span from {distribution.low_us} us to {distribution.high_us} us is "
+                    f"impossible; "
                     f"both must lie within 0..{LONGEST_US}, the lower first"
                 )
         elif not 0 <= distribution.value_us <= LONGEST_US:
-            raise ValueError(f"a {kind} span of {distribution.value_us} us is out of bounds; use 0..{LONGEST_US}")
+            raise ValueError(
+                f"a {kind} span of {distribution.value_us} us is out of bounds; use 0..{LONGEST_US}"
+            )
         if kind == "lognormal" and not 0 <= distribution.sigma_millionths <= LARGEST_SIGMA * MILLIONTHS:
-            raise ValueError(f"a lognormal sigma of {distribution.sigma_millionths} millionths is out of bounds; use a sigma of 0..{LARGEST_SIGMA}")
+            raise ValueError(
+                f"a lognormal sigma of {distribution.sigma_millionths} millionths is out of "
+                f"bounds; use a "
+                f"sigma of 0..{LARGEST_SIGMA}"
+            )
 
     @staticmethod
     def _constant(distribution: Span) -> int | None:
@@ -150,7 +182,9 @@ class Sampler:
         """No draw is shorter."""
         if self.constant is not None:
             return self.constant
-        return self._low_us if self._table is None else int(self._table[0]) + (1 << (_SUB_BITS - 1)) >> _SUB_BITS
+        return (
+            self._low_us if self._table is None else int(self._table[0]) + (1 << (_SUB_BITS - 1)) >> _SUB_BITS
+        )
 
     def at(self, index: int) -> int:
         """Draw `index` in microseconds, 0 or more."""
@@ -190,5 +224,7 @@ class Sampler:
 
 
 def interval_sampler(mean_us: int, key: int) -> Sampler:
-    """Intervals between arrivals at random instants (a Poisson stream) that are `mean_us` apart in the mean."""
+    """Intervals between arrivals at random instants (a Poisson stream) that are `mean_us` apart in the
+    mean.
+    """
     return Sampler(Span("exponential", mean_us), key)

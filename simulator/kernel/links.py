@@ -1,8 +1,8 @@
 """One directed link between two clusters: bandwidth first, then latency.
 
-Rules: a link knows nothing of what it carries. Whether it is `up` is for the caller to ask before sending; FIFO holds
-per connection, so the caller keeps the latest arrival of each connection and takes the maximum. `restore` sets the
-fields of the existing object, so references to a link stay good over a seek.
+Rules: a link knows nothing of what it carries. Whether it is `up` is for the caller to ask before sending;
+FIFO holds per connection, so the caller keeps the latest arrival of each connection and takes the maximum.
+`restore` sets the fields of the existing object, so references to a link stay good over a seek.
 """
 
 from __future__ import annotations
@@ -15,12 +15,25 @@ MICROSECONDS_PER_SECOND = 1_000_000
 
 
 class Link:
-    """`slow_us` overrides the latency while it is set; `constant_us` is the latency now, None where it varies; `free_at_us` is when the last byte
-    accepted has left the source."""
+    """`slow_us` overrides the latency while it is set; `constant_us` is the latency now, None where it
+    varies; `free_at_us` is when the last byte accepted has left the source.
+    """
 
-    __slots__ = ("source", "target", "sampler", "bandwidth_bytes_per_s", "nominal_us", "up", "constant_us", "free_at_us", "_slow_us")
+    __slots__ = (
+        "source",
+        "target",
+        "sampler",
+        "bandwidth_bytes_per_s",
+        "nominal_us",
+        "up",
+        "constant_us",
+        "free_at_us",
+        "_slow_us",
+    )
 
-    def __init__(self, source: str, target: str, sampler: Sampler, bandwidth_bytes_per_s: int | None = None) -> None:
+    def __init__(
+        self, source: str, target: str, sampler: Sampler, bandwidth_bytes_per_s: int | None = None
+    ) -> None:
         """Raises ValueError for a bandwidth below one byte per second."""
         if bandwidth_bytes_per_s is not None and bandwidth_bytes_per_s < 1:
             raise ValueError(
@@ -57,7 +70,11 @@ class Link:
 
     def latencies_us(self, draw_indices: np.ndarray) -> np.ndarray:
         """The same for several, int64."""
-        return self.sampler.several(draw_indices) if self.constant_us is None else np.full(len(draw_indices), self.constant_us)
+        return (
+            self.sampler.several(draw_indices)
+            if self.constant_us is None
+            else np.full(len(draw_indices), self.constant_us)
+        )
 
     def transmit(self, now_us: int, size_bytes: int, draw_index: int) -> int:
         """Puts `size_bytes` on the wire at `now_us`; returns the instant at which the last byte arrives."""

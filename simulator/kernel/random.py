@@ -1,8 +1,8 @@
 """Chance: named streams of 64-bit draws, each a pure function of (seed, stream name, index).
 
-Rules: a draw belongs to the thing it decides (message 4711's latency on a link), never to the order of asking, so
-nothing here keeps a state. Integers only. The scalar and the vectorised function give the same values; the test
-vectors are pinned, because changing one bit changes every saved lab.
+Rules: a draw belongs to the thing it decides (message 4711's latency on a link), never to the order of
+asking, so nothing here keeps a state. Integers only. The scalar and the vectorised function give the same
+values; the test vectors are pinned, because changing one bit changes every saved lab.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ SHARE_BLOCK_BITS = 10
 """Draws that `Shares` makes at once: about 20 us for 1,024, so that asking costs a look-up."""
 
 SHARE_BLOCKS_KEPT = 256
-"""Blocks of all shares kept, 1 KiB each: whoever asks about the same stream shares them, and what comes again is not drawn again."""
+"""Blocks of all shares kept, 1 KiB each: whoever asks about the same stream shares them, and what comes
+again is not drawn again.
+"""
 
 # SplitMix64 (Steele, Lea, Flood 2014): a counter in steps of the golden ratio, then a finaliser.
 _STEP = 0x9E3779B97F4A7C15
@@ -62,12 +64,17 @@ def draw_block(key: int, first: int, count: int) -> np.ndarray:
 def _share_block(shares: tuple[tuple[int, int], ...], number: int) -> bytes:
     """One byte per index of a block: whether it falls in any of the shares (key, millionths)."""
     first, count = number << SHARE_BLOCK_BITS, 1 << SHARE_BLOCK_BITS
-    taken = [draw_block(key, first, count) % np.uint64(MILLION) < np.uint64(millionths) for key, millionths in shares]
+    taken = [
+        draw_block(key, first, count) % np.uint64(MILLION) < np.uint64(millionths)
+        for key, millionths in shares
+    ]
     return np.logical_or.reduce(taken).tobytes()
 
 
 class Shares:
-    """Which indices fall in a share of a stream, `draw(key, index) % MILLION < millionths`, or in any of several; a block of indices at a time."""
+    """Which indices fall in a share of a stream, `draw(key, index) % MILLION < millionths`, or in any of
+    several; a block of indices at a time.
+    """
 
     __slots__ = ("_shares", "_number", "_block")
 
@@ -94,7 +101,9 @@ class Shares:
         numbers, taken = indices >> SHARE_BLOCK_BITS, np.empty(len(indices), dtype=bool)
         for number in dict.fromkeys(numbers.tolist()):
             mine = numbers == number
-            taken[mine] = np.frombuffer(_share_block(self._shares, number), dtype=bool)[indices[mine] & (1 << SHARE_BLOCK_BITS) - 1]
+            taken[mine] = np.frombuffer(_share_block(self._shares, number), dtype=bool)[
+                indices[mine] & (1 << SHARE_BLOCK_BITS) - 1
+            ]
         return taken.nonzero()[0]
 
     def __getstate__(self) -> tuple[tuple[int, int], ...]:

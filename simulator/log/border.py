@@ -1,8 +1,11 @@
-"""Where a cursor stands at the border of two ledgers: after the last entry of one and before the first of the next, `L:-1`.
+"""Where a cursor stands at the border of two ledgers: after the last entry of one and before the first of
+the next, `L:-1`.
 
-Rules: both are one place, and one mark-delete index. A cursor that has all of a closed ledger moves to the next one's `L:-1` when that is opened
-(fact sheet B2; Pulsar's `maybeUpdateCursorBeforeTrimmingConsumedLedger`, #25087), and so does one that stood before an empty ledger which a load
-dropped. One that is put, or pushed by trimming, before the first entry kept stands at that ledger's `L:-1`, too. It holds until the mark-delete moves.
+Rules: both are one place, and one mark-delete index. A cursor that has all of a closed ledger moves to the
+next one's `L:-1` when that is opened (fact sheet B2; Pulsar's
+`maybeUpdateCursorBeforeTrimmingConsumedLedger`, #25087), and so does one that stood before an empty ledger
+which a load dropped. One that is put, or pushed by trimming, before the first entry kept stands at that
+ledger's `L:-1`, too. It holds until the mark-delete moves.
 """
 
 from __future__ import annotations
@@ -11,7 +14,9 @@ from simulator.log.ledgers import BEFORE_FIRST, TopicLog
 
 
 class Border:
-    """The ledger before whose first entry one cursor stands, while its mark-delete has the index that it had then."""
+    """The ledger before whose first entry one cursor stands, while its mark-delete has the index that it
+    had then.
+    """
 
     __slots__ = ("_log", "_mark_delete", "_ledger", "_persisted")
 
@@ -23,7 +28,11 @@ class Border:
 
     def position(self, mark_delete: int) -> tuple[int, int]:
         """The position (ledger, entry) of this mark-delete index."""
-        return (self._ledger, BEFORE_FIRST) if mark_delete == self._mark_delete else self._log.position(mark_delete)
+        return (
+            (self._ledger, BEFORE_FIRST)
+            if mark_delete == self._mark_delete
+            else self._log.position(mark_delete)
+        )
 
     def put(self, mark_delete: int) -> None:
         """The cursor was created or reset here."""
@@ -31,12 +40,18 @@ class Border:
         self.put_before_first(mark_delete)
 
     def put_before_first(self, mark_delete: int) -> None:
-        """If no entry kept lies before this mark-delete, it stands before the first of them, not in a ledger that was trimmed.
+        """If no entry kept lies before this mark-delete, it stands before the first of them, not in a
+        ledger that was trimmed.
 
-        Where none is kept it stands at the last confirmed one, as in ManagedLedgerImpl (getFirstPosition, getLastPosition).
+        Where none is kept it stands at the last confirmed one, as in ManagedLedgerImpl (getFirstPosition,
+        getLastPosition).
         """
         log = self._log
-        if 0 < log.first_kept == mark_delete + 1 and log.ledgers and (log.first_kept != log.length or log.last_confirmed[1] < 0):
+        if (
+            0 < log.first_kept == mark_delete + 1
+            and log.ledgers
+            and (log.first_kept != log.length or log.last_confirmed[1] < 0)
+        ):
             self.move(mark_delete, log.ledgers[0].id)
 
     def move(self, mark_delete: int, ledger: int) -> None:
@@ -44,7 +59,9 @@ class Border:
         self._mark_delete, self._ledger = mark_delete, ledger
 
     def next_ledger(self, mark_delete: int) -> int | None:
-        """A ledger was opened: the one before which a cursor at this mark-delete is to stand now, None when it stays where it is."""
+        """A ledger was opened: the one before which a cursor at this mark-delete is to stand now, None
+        when it stays where it is.
+        """
         stands = mark_delete == self._mark_delete
         ledger = self._log.ledger_after(mark_delete)
         if ledger is None and stands:

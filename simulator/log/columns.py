@@ -1,8 +1,8 @@
 """An append-only column of integers that several worlds share.
 
-Rules: worlds at different instants of one branch hold the same column and each its own length; what an earlier world
-writes again in a replay must equal what is there. A branch that departs takes its own `prefix`. Nobody reads past its
-own length.
+Rules: worlds at different instants of one branch hold the same column and each its own length; what an
+earlier world writes again in a replay must equal what is there. A branch that departs takes its own `prefix`.
+Nobody reads past its own length.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ class SharedColumn:
         if length == written:
             values.append(value)
         elif length > written:
-            raise AssertionError(f"column holds {written} values, so index {length} would leave a gap; write index {written} first")
+            raise AssertionError(
+                f"column holds {written} values, so index {length} would leave a gap; write index "
+                f"{written} first"
+            )
         elif values[length] != value:
             raise AssertionError(
                 f"a replay writes {value} at index {length} where this branch has {values[length]}; "
@@ -50,7 +53,9 @@ class SharedColumn:
         for offset in range(known):
             self.append_at(length + offset, int(values[offset]))
         if length + known > len(self.values):
-            raise AssertionError(f"column holds {len(self.values)} values, so index {length} would leave a gap")
+            raise AssertionError(
+                f"column holds {len(self.values)} values, so index {length} would leave a gap"
+            )
         self.values.frombytes(values[known:].tobytes())
 
     def prefix(self, length: int) -> SharedColumn:
@@ -64,5 +69,7 @@ class SharedColumn:
         del self.values[length:]
 
     def view(self, first: int, last: int) -> np.ndarray:
-        """Values `first` to `last - 1` as a read-only int64 copy (an export of the buffer would forbid appending)."""
+        """Values `first` to `last - 1` as a read-only int64 copy (an export of the buffer would forbid
+        appending).
+        """
         return np.frombuffer(self.values[first:last].tobytes(), dtype=np.int64)

@@ -1,7 +1,8 @@
-"""What an ack costs on a cursor with a million holes, beside the same ack on one with none: a measurement, no part of a run.
+"""What an ack costs on a cursor with a million holes, beside the same ack on one with none: a measurement,
+no part of a run.
 
-Rules: the clock is handed in, since nothing in `simulator` reads one; figures are nanoseconds per ack and depend on the
-machine. `cost_of_acknowledging` is for the benchmark script.
+Rules: the clock is handed in, since nothing in `simulator` reads one; figures are nanoseconds per ack and
+depend on the machine. `cost_of_acknowledging` is for the benchmark script.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ def cursor_with_every_other(entries: int, persist_every: int | None = None) -> C
     return cursor
 
 
-def _nanoseconds_each(clock_ns: Callable[[], int], cursor: Cursor, indices: Iterable[int], count: int) -> float:
+def _nanoseconds_each(
+    clock_ns: Callable[[], int], cursor: Cursor, indices: Iterable[int], count: int
+) -> float:
     acknowledge = cursor.acknowledge
     began_ns = clock_ns()
     for index in indices:
@@ -29,8 +32,12 @@ def _nanoseconds_each(clock_ns: Callable[[], int], cursor: Cursor, indices: Iter
     return (clock_ns() - began_ns) / count
 
 
-def cost_of_acknowledging(clock_ns: Callable[[], int], entries: int = 1_000_000, acks: int = 100_000) -> dict[str, float]:
-    """Nanoseconds per ack: with and without every other of `entries` acknowledged; new holes, acks in order, closed holes."""
+def cost_of_acknowledging(
+    clock_ns: Callable[[], int], entries: int = 1_000_000, acks: int = 100_000
+) -> dict[str, float]:
+    """Nanoseconds per ack: with and without every other of `entries` acknowledged; new holes, acks in
+    order, closed holes.
+    """
     holed = cursor_with_every_other(entries)
     closing = cursor_with_every_other(entries)
     above = Cursor()  # the holes begin above what is acknowledged in order
@@ -38,7 +45,9 @@ def cost_of_acknowledging(clock_ns: Callable[[], int], entries: int = 1_000_000,
         above.acknowledge(index)
     return {
         "new_hole_with_none": _nanoseconds_each(clock_ns, Cursor(), range(1, 2 * acks, 2), acks),
-        "new_hole_with_many": _nanoseconds_each(clock_ns, holed, range(entries + 1, entries + 2 * acks, 2), acks),
+        "new_hole_with_many": _nanoseconds_each(
+            clock_ns, holed, range(entries + 1, entries + 2 * acks, 2), acks
+        ),
         "in_order_with_none": _nanoseconds_each(clock_ns, Cursor(), range(acks), acks),
         "in_order_with_many": _nanoseconds_each(clock_ns, above, range(acks), acks),
         "closing_a_hole_of_many": _nanoseconds_each(clock_ns, closing, range(0, 2 * acks, 2), acks),

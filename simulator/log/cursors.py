@@ -1,9 +1,11 @@
-"""A subscription's cursor on one log: what is acknowledged, what of it would survive a crash, and how Pulsar prints it.
+"""A subscription's cursor on one log: what is acknowledged, what of it would survive a crash, and how
+Pulsar prints it.
 
-Rules: everything counts in log indices. `mark_delete` is the last index up to which all is acknowledged, -1 for none;
-entries acknowledged above it are a compressed bitmap, never a list of ranges, so that an ack costs the same with a
-million holes as with none. Bitmaps are copied on write, container by container: a checkpoint shares what does not
-change. The persisted side is what a recovery after a crash finds; a clean close persists first.
+Rules: everything counts in log indices. `mark_delete` is the last index up to which all is acknowledged, -1
+for none; entries acknowledged above it are a compressed bitmap, never a list of ranges, so that an ack costs
+the same with a million holes as with none. Bitmaps are copied on write, container by container: a checkpoint
+shares what does not change. The persisted side is what a recovery after a crash finds; a clean close persists
+first.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from simulator.log.ledgers import TopicLog
 from simulator.log.ranges import count_runs, drop_ledgers_over, drop_runs_after, ranges_text, run_end, runs
 
 MAX_BATCH_INDEXES_TO_PERSIST = 200_000
-"""Entries whose single-message acks survive a close or crash (`managedLedgerMaxBatchDeletedIndexToPersist` in broker.conf)."""
+"""Entries whose single-message acks survive a close or crash (`managedLedgerMaxBatchDeletedIndexToPersist`
+in broker.conf).
+"""
 
 _NO_ENTRIES = BitMap(copy_on_write=True)
 
@@ -26,14 +30,24 @@ def _copy(entries: BitMap) -> BitMap:
 
 
 def _copied_on_write(entries: BitMap) -> BitMap:
-    # Bytes do not carry that a bitmap is copied on write, and the library mixes the two kinds in no operation.
+    # Bytes do not carry that a bitmap is copied on write, and the library mixes the two kinds in no
+    # operation.
     return BitMap(entries.to_array(), copy_on_write=True, optimize=False)
 
 
 class Cursor:
     """`dirty` says that the persisted side is behind; `last_persist_us` when it last was not."""
 
-    __slots__ = ("mark_delete", "dirty", "last_persist_us", "_deleted", "_deleted_count", "_batches", "_persisted", "_ranges_total")
+    __slots__ = (
+        "mark_delete",
+        "dirty",
+        "last_persist_us",
+        "_deleted",
+        "_deleted_count",
+        "_batches",
+        "_persisted",
+        "_ranges_total",
+    )
 
     def __init__(self, mark_delete: int = -1, now_us: int = 0) -> None:
         """A new cursor is persisted where it is created."""
@@ -42,7 +56,8 @@ class Cursor:
         self.last_persist_us = now_us
         self._deleted = _copy(_NO_ENTRIES)  # indices above mark_delete; mark_delete + 1 is never among them
         self._deleted_count = 0
-        self._batches: dict[int, int] = {}  # partly acknowledged entry: bit set of the batch indexes that remain
+        # partly acknowledged entry: bit set of the batch indexes that remain
+        self._batches: dict[int, int] = {}
         self._persisted: tuple[int, BitMap, int, dict[int, int]] = (mark_delete, _NO_ENTRIES, 0, {})
         self._ranges_total = 0  # -1 when it must be counted again
 
@@ -73,7 +88,9 @@ class Cursor:
         return True
 
     def acknowledge_range(self, first: int, last: int) -> None:
-        """Acknowledges entries `first` to `last`, all above what is read: in one step, however many they are."""
+        """Acknowledges entries `first` to `last`, all above what is read: in one step, however many they
+        are.
+        """
         if first <= self.mark_delete + 1:
             self.mark_delete_to(last)
         elif last >= first:
@@ -91,7 +108,9 @@ class Cursor:
                 self.acknowledge(index)
             return
         firsts = [0, *((indices[1:] != indices[:-1] + 1).nonzero()[0] + 1).tolist()]
-        for first, last in zip(indices[firsts].tolist(), indices[[*(first - 1 for first in firsts[1:]), -1]].tolist()):
+        for first, last in zip(
+            indices[firsts].tolist(), indices[[*(first - 1 for first in firsts[1:]), -1]].tolist()
+        ):
             if first == last:
                 self.acknowledge(first)
             else:
@@ -108,7 +127,9 @@ class Cursor:
         return index in self._deleted
 
     def mark_delete_to(self, index: int) -> bool:
-        """Acknowledges everything up to `index`; False, and nothing changed, when the cursor is there or beyond."""
+        """Acknowledges everything up to `index`; False, and nothing changed, when the cursor is there or
+        beyond.
+        """
         passed = index - self.mark_delete
         if passed <= 0:
             return False
@@ -122,7 +143,9 @@ class Cursor:
         return True
 
     def acknowledge_batch(self, index: int, batch_index: int, size: int) -> bool:
-        """Acknowledges one message of an entry that holds `size`; True when with it the whole entry became acknowledged."""
+        """Acknowledges one message of an entry that holds `size`; True when with it the whole entry became
+        acknowledged.
+        """
         return self._keep_remaining(index, ~(1 << batch_index), size)
 
     def acknowledge_batch_to(self, index: int, batch_index: int, size: int) -> bool:
@@ -194,7 +217,9 @@ class Cursor:
         return self._batches.get(index, (1 << size) - 1)
 
     def partly_acknowledged(self) -> dict[int, int]:
-        """Entries of which some messages are acknowledged: index -> bit set of the batch indexes that remain."""
+        """Entries of which some messages are acknowledged: index -> bit set of the batch indexes that
+        remain.
+        """
         return dict(self._batches)
 
     def next_unacknowledged(self, index: int) -> int:
@@ -221,7 +246,8 @@ class Cursor:
 
     def acknowledged(self) -> BitMap:
         """The individually acknowledged indices above mark_delete: an ordinary bitmap of the caller's own."""
-        # By way of bytes (12 us for a million holes): one that is copied on write refuses to meet ordinary ones.
+        # By way of bytes (12 us for a million holes): one that is copied on write refuses to meet ordinary
+        # ones.
         return BitMap.deserialize(self._deleted.serialize())
 
     @property
@@ -242,11 +268,12 @@ class Cursor:
     # --- surviving a crash
 
     def persist(self, now_us: int, max_ranges: int | None = None, log: TopicLog | None = None) -> int:
-        """Makes the persisted side equal to the present one, within limits; returns the acks that it leaves out.
+        """Makes the persisted side equal to the present one, within limits; returns the acks that it
+        leaves out.
 
-        `max_ranges` is `managedLedgerMaxUnackedRangesToPersist`. Given the log, the limit works as Pulsar's bitmaps do
-        (the default): ledger by ledger, one is left out when those included before it already hold more acknowledged
-        entries than the limit. Without, it is the number of ranges kept.
+        `max_ranges` is `managedLedgerMaxUnackedRangesToPersist`. Given the log, the limit works as Pulsar's
+        bitmaps do (the default): ledger by ledger, one is left out when those included before it already hold
+        more acknowledged entries than the limit. Without, it is the number of ranges kept.
         """
         kept, count = _copy(self._deleted), self._deleted_count
         if max_ranges is not None and count > max_ranges:
@@ -285,21 +312,56 @@ class Cursor:
     def capture(self) -> tuple:
         """The whole state as plain data that nothing changes any more; bitmaps are shared until written."""
         batches = dict(self._batches) if self._batches else None
-        return self.mark_delete, _copy(self._deleted), self._deleted_count, batches, self._persisted, self.dirty, self.last_persist_us
+        return (
+            self.mark_delete,
+            _copy(self._deleted),
+            self._deleted_count,
+            batches,
+            self._persisted,
+            self.dirty,
+            self.last_persist_us,
+        )
 
     def restore(self, captured: tuple) -> None:
         """Goes back to a captured state."""
-        self.mark_delete, deleted, self._deleted_count, batches, self._persisted, self.dirty, self.last_persist_us = captured
+        (
+            self.mark_delete,
+            deleted,
+            self._deleted_count,
+            batches,
+            self._persisted,
+            self.dirty,
+            self.last_persist_us,
+        ) = captured
         self._deleted = _copy(deleted)
         self._batches = dict(batches) if batches else {}
         self._ranges_total = -1
 
     def __getstate__(self) -> tuple:
-        # The persisted bitmap goes as its difference from the present one: what changed since the last flush, not 128 KiB again.
+        # The persisted bitmap goes as its difference from the present one: what changed since the last flush,
+        # not 128 KiB again.
         *present, (mark_delete, kept, count, batches), dirty, last_persist_us = self.capture()
         return *present, (mark_delete, self._deleted ^ kept, count, batches), dirty, last_persist_us
 
     def __setstate__(self, state: tuple) -> None:
-        mark_delete, plain, count, own_batches, (persisted, difference, kept, batches), dirty, last_persist_us = state
+        (
+            mark_delete,
+            plain,
+            count,
+            own_batches,
+            (persisted, difference, kept, batches),
+            dirty,
+            last_persist_us,
+        ) = state
         deleted, difference = _copied_on_write(plain), _copied_on_write(difference)
-        self.restore((mark_delete, deleted, count, own_batches, (persisted, deleted ^ difference, kept, batches), dirty, last_persist_us))
+        self.restore(
+            (
+                mark_delete,
+                deleted,
+                count,
+                own_batches,
+                (persisted, deleted ^ difference, kept, batches),
+                dirty,
+                last_persist_us,
+            )
+        )

@@ -1,9 +1,9 @@
 """One cluster's log of one topic partition: entries in ledgers, with rollover and trimming.
 
-Rules: inside the lab an entry is known by its index, an ordinal from 0 that is never reused; `ledger:entry` is for
-people and for the wire. Entries are never changed. Trimming moves the first-kept mark and forgets ledgers, but their
-names stay, because a cursor may still stand on a trimmed entry. Records and ledger names are shared columns: a
-checkpoint holds lengths and marks, never the records.
+Rules: inside the lab an entry is known by its index, an ordinal from 0 that is never reused; `ledger:entry`
+is for people and for the wire. Entries are never changed. Trimming moves the first-kept mark and forgets
+ledgers, but their names stay, because a cursor may still stand on a trimmed entry. Records and ledger names
+are shared columns: a checkpoint holds lengths and marks, never the records.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _NOWHERE = 1 << 62  # no index reaches it: stands for "there is no such ledger y
 
 
 class Ledger:
-    """A run of entries; `closed_us` None is open, `alone` says that the topic kept no entry when it was opened.
+    """A run of entries; `closed_us` None is open, `alone` says that the topic kept no entry when it was
+    opened.
 
     A closed ledger never changes, so checkpoints may hold it itself.
     """
@@ -44,20 +45,32 @@ class Ledger:
         return twin
 
     def __repr__(self) -> str:
-        return f"Ledger({self.id}, first_index={self.first_index}, entries={self.entries}, closed_us={self.closed_us})"
+        return (
+            f"Ledger({self.id}, first_index={self.first_index}, entries={self.entries}, "
+            f"closed_us={self.closed_us})"
+        )
 
 
 class TopicLog:
     """`records[index]`: number of the entry's first message, or minus the number of the marker that it holds.
 
-    `ledgers` are those kept, in order; the last may be open: then it is `current`. `length` counts every entry ever appended.
+    `ledgers` are those kept, in order; the last may be open: then it is `current`. `length` counts every
+    entry ever appended.
     """
 
     __slots__ = (
-        "records", "length", "first_kept", "ledgers",
-        "current", "_named_ids", "_named_firsts", "_named",
-        "_near_id", "_near_first", "_near_end",
-    )  # fmt: skip
+        "records",
+        "length",
+        "first_kept",
+        "ledgers",
+        "current",
+        "_named_ids",
+        "_named_firsts",
+        "_named",
+        "_near_id",
+        "_near_first",
+        "_near_end",
+    )
 
     def __init__(self) -> None:
         self.records = SharedColumn()
@@ -69,7 +82,8 @@ class TopicLog:
         self._named_ids = SharedColumn()
         self._named_firsts = SharedColumn()
         self._named = 0
-        # The named ledger that was asked for last; _near_end is where it ends, or nowhere while it is the last one.
+        # The named ledger that was asked for last; _near_end is where it ends, or nowhere while it is the
+        # last one.
         self._near_id = BEFORE_FIRST
         self._near_first = _NOWHERE
         self._near_end = _NOWHERE
@@ -83,7 +97,13 @@ class TopicLog:
         """
         if self.current is not None:
             self.close_ledger(now_us)
-        newest = self.ledgers[-1].id if self.ledgers else self._named_ids[self._named - 1] if self._named else BEFORE_FIRST
+        newest = (
+            self.ledgers[-1].id
+            if self.ledgers
+            else self._named_ids[self._named - 1]
+            if self._named
+            else BEFORE_FIRST
+        )
         if ledger_id <= newest:
             raise AssertionError(f"ledger {ledger_id} was opened after ledger {newest}; ids must grow")
         if self.ledgers and not self.ledgers[-1].entries:
@@ -101,7 +121,9 @@ class TopicLog:
         """Adds an entry to the open ledger and returns its index."""
         ledger = self.current
         if ledger is None:
-            raise AssertionError(f"an entry was appended at {now_us} us while no ledger is open; load the topic first")
+            raise AssertionError(
+                f"an entry was appended at {now_us} us while no ledger is open; load the topic first"
+            )
         index = self.length
         if not ledger.entries:
             self._name(ledger)
@@ -131,8 +153,11 @@ class TopicLog:
         self._named += 1
         self._near_first = _NOWHERE
 
-    def full(self, now_us: int, max_entries: int, max_size_bytes: int, max_age_us: int, min_age_us: int) -> bool:
-        """Whether the open ledger is due to be rolled over: a limit is reached and it is older than the least age.
+    def full(
+        self, now_us: int, max_entries: int, max_size_bytes: int, max_age_us: int, min_age_us: int
+    ) -> bool:
+        """Whether the open ledger is due to be rolled over: a limit is reached and it is older than the
+        least age.
 
         Age alone rolls only a ledger that holds an entry; a least age of 0 is none.
         """
@@ -143,10 +168,13 @@ class TopicLog:
             if now_us - ledger.opened_us < max_age_us or not ledger.entries:
                 return False
         age_us = now_us - ledger.opened_us
-        return not min_age_us or age_us > min_age_us or age_us == min_age_us == max_age_us  # a broker's timer of the greatest age is a little late
+        # a broker's timer of the greatest age is a little late
+        return not min_age_us or age_us > min_age_us or age_us == min_age_us == max_age_us
 
     def trim(self, before_index: int, keep_last: bool = False) -> list[Ledger]:
-        """Forgets closed ledgers that lie wholly below `before_index`, perhaps not the last one; returns them, oldest first."""
+        """Forgets closed ledgers that lie wholly below `before_index`, perhaps not the last one; returns
+        them, oldest first.
+        """
         count = 0
         for ledger in self.ledgers[:-1] if keep_last else self.ledgers:
             if ledger.closed_us is None or ledger.first_index + ledger.entries > before_index:
@@ -165,7 +193,9 @@ class TopicLog:
         return self.records.values[index]
 
     def position(self, index: int) -> tuple[int, int]:
-        """(ledger, entry) of an index, trimmed ones included; -1 is before the first entry of the first ledger."""
+        """(ledger, entry) of an index, trimmed ones included; -1 is before the first entry of the first
+        ledger.
+        """
         if self._near_first <= index < self._near_end:
             return self._near_id, index - self._near_first
         if index < 0 or not self._named:
@@ -174,7 +204,8 @@ class TopicLog:
         return ledger_id, index - first
 
     def span(self, index: int) -> tuple[int, int, int]:
-        """(ledger, its first index, index after its last entry) of the ledger that holds entry `index`, from 0.
+        """(ledger, its first index, index after its last entry) of the ledger that holds entry `index`,
+        from 0.
 
         What lies past the end counts to the last ledger with entries.
         """
@@ -187,7 +218,9 @@ class TopicLog:
         return self._near_id, self._near_first, self.length if last else self._near_end
 
     def ledger_after(self, index: int) -> int | None:
-        """Id of the kept ledger that begins after entry `index`, when that is the last of its own kept ledger; else None."""
+        """Id of the kept ledger that begins after entry `index`, when that is the last of its own kept
+        ledger; else None.
+        """
         place = bisect_right(self.ledgers, index, key=lambda ledger: ledger.first_index)
         if not 0 < place < len(self.ledgers):
             return None
@@ -209,8 +242,9 @@ class TopicLog:
         return self.ledgers[-1].id if self.ledgers else BEFORE_FIRST
 
     def index_of(self, ledger_id: int, entry: int) -> int:
-        """The index at a position, or the last one before it: `L:-1`, unknown ledgers and entries past a ledger's end
-        give the entry below. -1 when nothing lies below."""
+        """The index at a position, or the last one before it: `L:-1`, unknown ledgers and entries past a
+        ledger's end give the entry below. -1 when nothing lies below.
+        """
         place = bisect_right(self._named_ids.values, ledger_id, 0, self._named) - 1
         if place < 0:
             return -1
@@ -226,9 +260,11 @@ class TopicLog:
 
     @property
     def last_confirmed(self) -> tuple[int, int]:
-        """Position of the last entry, empty ledgers skipped; `L:-1` of a ledger that was opened when no entry was kept.
+        """Position of the last entry, empty ledgers skipped; `L:-1` of a ledger that was opened when no
+        entry was kept.
 
-        Trimming leaves it where it is: until the next load it may name an entry that is gone (Pulsar: `doDeleteLedgers`).
+        Trimming leaves it where it is: until the next load it may name an entry that is gone (Pulsar:
+        `doDeleteLedgers`).
         """
         if self.length == self.first_kept and self.ledgers and self.ledgers[-1].alone:
             return self.position_before(self.ledgers[-1].id)
@@ -237,7 +273,9 @@ class TopicLog:
     # --- checkpoints
 
     def capture(self) -> tuple:
-        """Lengths, marks and the list of ledgers, as plain data; of the ledgers only the open one is copied."""
+        """Lengths, marks and the list of ledgers, as plain data; of the ledgers only the open one is
+        copied.
+        """
         open_copy = None if self.current is None else self.current.copy()
         closed = tuple(self.ledgers) if open_copy is None else tuple(self.ledgers[:-1])
         return self.length, self.first_kept, self._named, closed, open_copy

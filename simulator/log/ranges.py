@@ -1,8 +1,8 @@
 """Runs of indices in a bitmap, and how Pulsar prints them, `[(1:5..1:6],(1:8..1:9]]`.
 
-Rules: a run is (first, last), both in it. Nothing here walks entries one by one: runs are found by searching the bitmap
-or by whole-array operations, so a million holes cost what is asked for. Printed ranges are open-closed and never cross a
-ledger (fact sheet B5).
+Rules: a run is (first, last), both in it. Nothing here walks entries one by one: runs are found by searching
+the bitmap or by whole-array operations, so a million holes cost what is asked for. Printed ranges are
+open-closed and never cross a ledger (fact sheet B5).
 """
 
 from __future__ import annotations
@@ -115,7 +115,9 @@ def drop_runs_after(entries: BitMap, count: int) -> None:
 
 
 def drop_ledgers_over(entries: BitMap, log: TopicLog, max_entries: int) -> None:
-    """Drops each ledger's indices when the ledgers kept before it already hold more than `max_entries` of them."""
+    """Drops each ledger's indices when the ledgers kept before it already hold more than `max_entries` of
+    them.
+    """
     kept = 0
     first = next_in(entries, 0)
     while first is not None:

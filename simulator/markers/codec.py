@@ -1,9 +1,9 @@
 """Markers to bytes and back: Pulsar's protobuf payloads, their metadata and the size of the stored entry.
 
-Rules: positions are (ledger, entry) with entry -1 before the first; Pulsar writes the bits of a signed long into an
-unsigned field, so -1 travels as 2**64 - 1 and reads back as -1. Cluster lists are in alphabetical order. A marker
-type is given as the word of the trace (`snapshot_request`) or as Pulsar's number (10). Everything here is a pure
-function of its arguments.
+Rules: positions are (ledger, entry) with entry -1 before the first; Pulsar writes the bits of a signed long
+into an unsigned field, so -1 travels as 2**64 - 1 and reads back as -1. Cluster lists are in alphabetical
+order. A marker type is given as the word of the trace (`snapshot_request`) or as Pulsar's number (10).
+Everything here is a pure function of its arguments.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class MarkerError(ValueError):
 
 def encode_request(snapshot_id: str, source_cluster: str) -> bytes:
     """Payload of a snapshot request (10), written by the cluster that asks."""
-    message = protobuf.ReplicatedSubscriptionsSnapshotRequest(snapshot_id=snapshot_id, source_cluster=source_cluster)
+    message = protobuf.ReplicatedSubscriptionsSnapshotRequest(
+        snapshot_id=snapshot_id, source_cluster=source_cluster
+    )
     return message.SerializeToString(deterministic=True)
 
 
@@ -56,7 +58,9 @@ def encode_response(snapshot_id: str, cluster: str, ledger: int, entry: int) -> 
     return message.SerializeToString(deterministic=True)
 
 
-def encode_snapshot(snapshot_id: str, local: tuple[int, int], clusters: Iterable[tuple[str, int, int]]) -> bytes:
+def encode_snapshot(
+    snapshot_id: str, local: tuple[int, int], clusters: Iterable[tuple[str, int, int]]
+) -> bytes:
     """Payload of a finished snapshot (12): local position and each remote's (name, ledger, entry)."""
     message = protobuf.ReplicatedSubscriptionsSnapshot(snapshot_id=snapshot_id)
     _set_position(message.local_message_id, *local)
@@ -66,7 +70,9 @@ def encode_snapshot(snapshot_id: str, local: tuple[int, int], clusters: Iterable
 
 
 def encode_update(subscription: str, clusters: Iterable[tuple[str, int, int]]) -> bytes:
-    """Payload of a subscription update (13): where each remote (name, ledger, entry) may move its cursor to."""
+    """Payload of a subscription update (13): where each remote (name, ledger, entry) may move its cursor
+    to.
+    """
     message = protobuf.ReplicatedSubscriptionsUpdate(subscription_name=subscription)
     for name, ledger, entry in sorted(clusters):
         _set_cluster(message.clusters.add(), name, ledger, entry)
@@ -74,10 +80,15 @@ def encode_update(subscription: str, clusters: Iterable[tuple[str, int, int]]) -
 
 
 def metadata_bytes(
-    marker_type: int | str, publish_time_ms: int, replicate_to: Iterable[str] | None, replicated_from: str | None = None
+    marker_type: int | str,
+    publish_time_ms: int,
+    replicate_to: Iterable[str] | None,
+    replicated_from: str | None = None,
 ) -> bytes:
-    """MessageMetadata of a marker entry. `replicate_to` None or empty is everyone; `replicated_from` is stamped by the
-    replicator that carried it."""
+    """MessageMetadata of a marker entry.
+
+    `replicate_to` None or empty is everyone; `replicated_from` is stamped by the replicator that carried it.
+    """
     metadata = protobuf.MessageMetadata(
         producer_name=MARKER_PRODUCER,
         sequence_id=0,
@@ -124,7 +135,9 @@ def type_number(marker_type: int | str) -> int:
     number = MARKER_TYPES.get(marker_type) if isinstance(marker_type, str) else marker_type
     if number not in MESSAGES:
         known = ", ".join(f"{word} ({code})" for word, code in MARKER_TYPES.items())
-        raise MarkerError(f"{marker_type!r} is not a marker type of replicated subscriptions; these are: {known}")
+        raise MarkerError(
+            f"{marker_type!r} is not a marker type of replicated subscriptions; these are: {known}"
+        )
     return number
 
 

@@ -1,6 +1,8 @@
-"""The filter stage of acknowledgement-state sync: what a peer says is acknowledged is acknowledged by the broker, not sent (docs/acknowledgement-sync.md).
+"""The filter stage of acknowledgement-state sync: what a peer says is acknowledged is acknowledged by the
+broker, not sent (docs/acknowledgement-sync.md).
 
-Rules: the dispatcher asks of each entry that it is about to send. What peers have said survives crashes; nothing is deleted.
+Rules: the dispatcher asks of each entry that it is about to send. What peers have said survives crashes;
+nothing is deleted.
 """
 
 from __future__ import annotations
@@ -17,7 +19,11 @@ _REGISTERED = CODE["message.registered"]
 
 
 class AcknowledgementFilter:
-    """That of one subscription. `said`: peer -> what it says is acknowledged there; `heard_us`, when one last said something; `filtered` messages."""
+    """That of one subscription.
+
+    `said`: peer -> what it says is acknowledged there; `heard_us`, when one last said something; `filtered`
+    messages.
+    """
 
     def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
@@ -45,7 +51,9 @@ class AcknowledgementFilter:
         return remaining
 
     def takes(self, index: int, record: int, cause: int) -> bool:
-        """Acknowledge the messages of an entry that a peer says are acknowledged; True when that is the whole entry."""
+        """Acknowledge the messages of an entry that a peer says are acknowledged; True when that is the
+        whole entry.
+        """
         runtime, cursor, count = self.runtime, self.subscription.cursor, self.runtime.messages.batch[record]
         if self.remaining(index, record) == (1 << count) - 1:
             return False
@@ -55,24 +63,56 @@ class AcknowledgementFilter:
         before, seq, subscription = cursor.mark_delete, NULL, self.subscription
         topic, (ledger, entry) = self.topic, self.topic.log.position(index)
         for bit, peer in sorted(said.items()):
-            producer, sequence_id = runtime.messages.producer[record + bit], runtime.messages.sequence_id[record + bit]
+            producer, sequence_id = (
+                runtime.messages.producer[record + bit],
+                runtime.messages.sequence_id[record + bit],
+            )
             where = (producer, sequence_id, ledger, entry, NULL if count == 1 else bit)
-            seq = runtime.note("message.filtered", cause, topic.cluster.number, peer, topic.number, subscription.number, *where, self.said[peer].seq)
-            seq = runtime.emit((_REGISTERED, runtime.now_us, seq, topic.cluster.number, topic.number, subscription.number, NULL, *where))
+            seq = runtime.note(
+                "message.filtered",
+                cause,
+                topic.cluster.number,
+                peer,
+                topic.number,
+                subscription.number,
+                *where,
+                self.said[peer].seq,
+            )
+            seq = runtime.emit(
+                (
+                    _REGISTERED,
+                    runtime.now_us,
+                    seq,
+                    topic.cluster.number,
+                    topic.number,
+                    subscription.number,
+                    NULL,
+                    *where,
+                )
+            )
             if count > 1:
                 cursor.acknowledge_batch(index, bit, count)
         self.filtered += len(said)
         if not remaining:
             cursor.acknowledge(index)
             window = runtime.windows.get(subscription.name)
-            for message in range(record, record + count) if window is not None and window.target == topic.cluster.name else ():
+            for message in (
+                range(record, record + count)
+                if window is not None and window.target == topic.cluster.name
+                else ()
+            ):
                 window.settled(message)
         subscription.after_acknowledgement(before, "acknowledgement", seq)
         return not remaining
 
     def _said_of(self, index: int, count: int) -> tuple[dict[int, str], int]:
-        """Of an entry's messages that are not acknowledged here, the peer that says they are, by batch index; and the bit set of the rest."""
-        origin, remaining = origin_of(self.topic, index), self.subscription.cursor.batch_remaining(index, count)
+        """Of an entry's messages that are not acknowledged here, the peer that says they are, by batch
+        index; and the bit set of the rest.
+        """
+        origin, remaining = (
+            origin_of(self.topic, index),
+            self.subscription.cursor.batch_remaining(index, count),
+        )
         said: dict[int, str] = {}
         for peer, state in self.said.items():
             known = remaining & ~state.remaining(*origin, count)

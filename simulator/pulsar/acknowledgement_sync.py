@@ -1,9 +1,11 @@
-"""Acknowledgement-state sync: a cluster tells another which messages a subscription has acknowledged (docs/acknowledgement-sync.md).
+"""Acknowledgement-state sync: a cluster tells another which messages a subscription has acknowledged
+(docs/acknowledgement-sync.md).
 
-Rules: a request carries the whole state over the link, with its latency and loss, never in the topic. Entries are named by
-the cluster where they were published and their index in its log, which every copy carries; so the state needs no
-translation at the receiver. The receiver adds it to what the peer said before: a crash that makes a cursor forget takes
-nothing back. Only a person's reset does. The receiver's dispatcher filters what the state says; nothing is deleted.
+Rules: a request carries the whole state over the link, with its latency and loss, never in the topic. Entries
+are named by the cluster where they were published and their index in its log, which every copy carries; so
+the state needs no translation at the receiver. The receiver adds it to what the peer said before: a crash
+that makes a cursor forget takes nothing back. Only a person's reset does. The receiver's dispatcher filters
+what the state says; nothing is deleted.
 """
 
 from __future__ import annotations
@@ -21,20 +23,24 @@ if TYPE_CHECKING:
 
 NONE, ONCE = "none", "once"  # once: on command only; else "periodic"
 REQUEST_BYTES, RANGE_BYTES = 64, 32
-"""What a request weighs on a link: names and mark-delete; and for each individually deleted range two positions, for each
-partly acknowledged batch a position and a bit set."""
+"""What a request weighs on a link: names and mark-delete; and for each individually deleted range two
+positions, for each partly acknowledged batch a position and a bit set.
+"""
 
 MOST_ON_THE_WIRE = 100
-"""Requests to one peer that are on the wire at once; each holds a whole state, so a period far below the latency waits here."""
+"""Requests to one peer that are on the wire at once; each holds a whole state, so a period far below the
+latency waits here.
+"""
 
 _DRAWS = 1 << 58  # draws of the link's latency that belong to requests, far from those of entries
 _NOTHING = BitMap()
 
 
 class AcknowledgedState(NamedTuple):
-    """What one cluster said: `whole[origin]` are indices in that cluster's log, `parts` the messages of batched entries that
-    are *not* acknowledged, by (origin, index). `history` is the row with which the cursor was opened or last reset by a
-    person, `seq` the row that applied the newest request."""
+    """What one cluster said: `whole[origin]` are indices in that cluster's log, `parts` the messages of
+    batched entries that are *not* acknowledged, by (origin, index). `history` is the row with which the
+    cursor was opened or last reset by a person, `seq` the row that applied the newest request.
+    """
 
     whole: dict[int, BitMap]
     parts: dict[tuple[int, int], int]
@@ -51,7 +57,10 @@ class AcknowledgedState(NamedTuple):
         """What holds once a newer request came: both together; after a reset only the newer."""
         if newer.history != self.history:
             return newer
-        whole = {origin: self.whole.get(origin, _NOTHING) | newer.whole.get(origin, _NOTHING) for origin in {**self.whole, **newer.whole}}
+        whole = {
+            origin: self.whole.get(origin, _NOTHING) | newer.whole.get(origin, _NOTHING)
+            for origin in {**self.whole, **newer.whole}
+        }
         parts = {
             (origin, index): remaining & self.parts.get((origin, index), remaining)
             for (origin, index), remaining in {**self.parts, **newer.parts}.items()
@@ -70,7 +79,10 @@ class Known(NamedTuple):
 
 
 class Line:
-    """One connection to a peer: what was last put on it, and what it still carries. Order holds on it, and with one request all after it are lost."""
+    """One connection to a peer: what was last put on it, and what it still carries.
+
+    Order holds on it, and with one request all after it are lost.
+    """
 
     def __init__(self, number: int, connection: tuple[int, int]) -> None:
         self.number = number
@@ -117,12 +129,19 @@ class AcknowledgementSender:
 
     def _stands(self, epoch: int) -> bool:
         subscription = self.topic.subscriptions.get(self.subscription.name)
-        return epoch == self.topic.epoch and self.topic.loaded and subscription is self.subscription and subscription.sender is self
+        return (
+            epoch == self.topic.epoch
+            and self.topic.loaded
+            and subscription is self.subscription
+            and subscription.sender is self
+        )
 
     def told(self, peer: str) -> bool:
         """Whether the peer has the state as it stands now."""
         cursor = self.subscription.cursor
-        return self.arrived.get(peer) == Known(self.history, cursor.mark_delete, cursor.acknowledged(), cursor.partly_acknowledged())
+        return self.arrived.get(peer) == Known(
+            self.history, cursor.mark_delete, cursor.acknowledged(), cursor.partly_acknowledged()
+        )
 
     def on_the_wire(self, peer: str) -> int:
         """Requests to the peer that have not arrived."""
@@ -147,16 +166,29 @@ class AcknowledgementSender:
         if line.waiting >= MOST_ON_THE_WIRE or not self._is_news(line.told or self.arrived.get(peer), known):
             return False
         size_bytes = REQUEST_BYTES + RANGE_BYTES * (cursor.ranges_total + len(known.parts))
-        seq = runtime.note("acknowledgements.sent", cause, topic.cluster.number, peer, topic.number, self.subscription.number,
-                           *topic.log.position(cursor.mark_delete), cursor.deleted_count, size_bytes)  # fmt: skip
+        seq = runtime.note(
+            "acknowledgements.sent",
+            cause,
+            topic.cluster.number,
+            peer,
+            topic.number,
+            self.subscription.number,
+            *topic.log.position(cursor.mark_delete),
+            cursor.deleted_count,
+            size_bytes,
+        )
         self.requests += 1
         due_us = replicator.link.transmit(runtime.now_us, size_bytes, self._draws + self.requests)
         line.told, line.waiting, line.due_us = known, line.waiting + 1, max(due_us, line.due_us)
-        runtime.schedule(line.due_us, topic.rank, self, "arrive", (peer, line.number, self._state(), known, seq))
+        runtime.schedule(
+            line.due_us, topic.rank, self, "arrive", (peer, line.number, self._state(), known, seq)
+        )
         return True
 
     def _line(self, peer: str, connection: tuple[int, int]) -> Line:
-        """The present connection to a peer: what an earlier one still carried will not arrive, and is sent again."""
+        """The present connection to a peer: what an earlier one still carried will not arrive, and is sent
+        again.
+        """
         line = self.lines.get(peer)
         if line is None or line.connection != connection:
             self.connections += 1
@@ -166,14 +198,24 @@ class AcknowledgementSender:
     def _is_news(self, told: Known | None, known: Known) -> bool:
         if told is not None:
             return told != known
-        return known.mark_delete >= 0 or bool(known.deleted) or bool(known.parts) or self.history != self.opened
+        return (
+            known.mark_delete >= 0 or bool(known.deleted) or bool(known.parts) or self.history != self.opened
+        )
 
     def arrive(self, argument: tuple) -> None:
         """A request reached the peer, or would have."""
         peer, number, state, known, seq = argument
         line = self.lines.get(peer)
         if line is None or line.number != number or not self._holds(peer, line):
-            self.runtime.note("acknowledgements.lost", seq, self.topic.cluster.number, peer, self.topic.number, self.subscription.number, seq)
+            self.runtime.note(
+                "acknowledgements.lost",
+                seq,
+                self.topic.cluster.number,
+                peer,
+                self.topic.number,
+                self.subscription.number,
+                seq,
+            )
             if line is not None and line.number == number:
                 del self.lines[peer]
             return
@@ -185,7 +227,12 @@ class AcknowledgementSender:
         """Whether the connection has lasted until now."""
         epoch, connection = line.connection
         replicator = self.topic.replicators.get(peer)
-        return replicator is not None and self._stands(epoch) and replicator.connection == connection and replicator.reachable()
+        return (
+            replicator is not None
+            and self._stands(epoch)
+            and replicator.connection == connection
+            and replicator.reachable()
+        )
 
     def _state(self) -> AcknowledgedState:
         """The cursor as it stands, by origin."""
@@ -197,7 +244,9 @@ class AcknowledgementSender:
             self._seen, self._others = BitMap(), {}
         self._note_origins(acknowledged - self._seen)
         self._seen = acknowledged
-        parts = {origin_of(topic, index): remaining for index, remaining in cursor.partly_acknowledged().items()}
+        parts = {
+            origin_of(topic, index): remaining for index, remaining in cursor.partly_acknowledged().items()
+        }
         whole = {own: acknowledged, **{origin: indices.copy() for origin, indices in self._others.items()}}
         return AcknowledgedState(whole, parts, self.history, NULL)
 
@@ -233,11 +282,24 @@ def origin_of(topic: Topic, index: int) -> tuple[int, int]:
 
 
 def apply(topic: Topic, sender: Subscription, state: AcknowledgedState, known: Known, cause: int) -> None:
-    """The receiving broker adds the state to what the peer said before; a subscription that is missing is opened at Earliest."""
+    """The receiving broker adds the state to what the peer said before; a subscription that is missing is
+    opened at Earliest.
+    """
     peer, name = sender.topic.cluster, sender.name
     subscription = topic.subscriptions.get(name)
     if subscription is None:
-        subscription = topic.add_subscription(name, sender.type, topic.log.first_kept - 1, False, "acknowledgement-sync", cause)
-    seq = topic.runtime.note("acknowledgements.applied", cause, topic.cluster.number, peer.number, topic.number, subscription.number,
-                             *sender.topic.log.position(known.mark_delete), len(known.deleted), cause)  # fmt: skip
+        subscription = topic.add_subscription(
+            name, sender.type, topic.log.first_kept - 1, False, "acknowledgement-sync", cause
+        )
+    seq = topic.runtime.note(
+        "acknowledgements.applied",
+        cause,
+        topic.cluster.number,
+        peer.number,
+        topic.number,
+        subscription.number,
+        *sender.topic.log.position(known.mark_delete),
+        len(known.deleted),
+        cause,
+    )
     subscription.filter.hear(peer.name, state._replace(seq=seq))

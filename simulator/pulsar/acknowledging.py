@@ -1,8 +1,10 @@
-"""What a consumer does with a message it has processed: acknowledge, hold or give it back (`giving_back`); and how acks travel.
+"""What a consumer does with a message it has processed: acknowledge, hold or give it back (`giving_back`);
+and how acks travel.
 
-Rules: acks are grouped for `acknowledgmentGroupTime` on a grid that starts when the client connects (at 1,000 entries acknowledged
-one by one at once); acks not yet sent die with the client, and without grouping an ack without a connection fails. A cumulative ack is
-one row per message that it covers; the client itself drops what comes again at or below its last one (PersistentAcknowledgmentsGroupingTracker).
+Rules: acks are grouped for `acknowledgmentGroupTime` on a grid that starts when the client connects (at 1,000
+entries acknowledged one by one at once); acks not yet sent die with the client, and without grouping an ack
+without a connection fails. A cumulative ack is one row per message that it covers; the client itself drops
+what comes again at or below its last one (PersistentAcknowledgmentsGroupingTracker).
 """
 
 from __future__ import annotations
@@ -31,10 +33,14 @@ Key = tuple[Place, int, int]
 """(place, index, batch_index or NULL)"""
 
 About = tuple[int, int, int, int, int, int, int, int, int]
-"""What every row about a delivery says alike: cluster, topic, subscription, client, producer, sequence_id, ledger, entry, batch_index"""
+"""What every row about a delivery says alike: cluster, topic, subscription, client, producer, sequence_id,
+ledger, entry, batch_index
+"""
 
 Handed = tuple["Item", int, Key, About]
-"""A message in the application's hands: (as it lay in the receiver queue, seq of its `message.delivered` row, key, what its rows say)"""
+"""A message in the application's hands: (as it lay in the receiver queue, seq of its `message.delivered`
+row, key, what its rows say)
+"""
 
 Ack = tuple[int, int, int, int, About]
 """(index, batch_index or NULL, seq of the ack's row, message number, what its rows say)"""
@@ -44,7 +50,9 @@ EVERY_MESSAGE = range(1 << 62)
 
 
 class Selected(NamedTuple):
-    """Messages to hold or to acknowledge negatively: by name (producer, sequence id), and by a share of all."""
+    """Messages to hold or to acknowledge negatively: by name (producer, sequence id), and by a share of
+    all.
+    """
 
     named: frozenset[tuple[str, int]]
     shares: Shares
@@ -62,24 +70,34 @@ class Acknowledger(GivesBack):
         self.ack_pending = WaitingAcks()
         self.batches_waiting: dict[tuple[Place, int], bool] = {}  # entries of several messages in it
         self.batched_waiting = 0  # messages of these in it
-        self.acknowledged_to: dict[Place, tuple[int, int]] = {}  # the last cumulative ack: (index, batch_index or _WHOLE_ENTRY)
+        # the last cumulative ack: (index, batch_index or _WHOLE_ENTRY)
+        self.acknowledged_to: dict[Place, tuple[int, int]] = {}
         self.dropped: dict[Key, Item] = {}  # what came again below it, and the next one tells the broker of
-        self.whole_entries: dict[tuple[Place, int], dict[Key, Ack]] = {}  # acks that wait for the rest of their batch
+        # acks that wait for the rest of their batch
+        self.whole_entries: dict[tuple[Place, int], dict[Key, Ack]] = {}
         self.flush_due = False
-        self.special: Shares | range | None = None  # the messages that a selection may take, for one look-up each; None: no selection
+        # the messages that a selection may take, for one look-up each; None: no selection
+        self.special: Shares | range | None = None
         self.holds: list[Selected] = []
         self.negatives: list[Selected] = []
         if spec.hold:
             self.add_hold(spec.hold.messages, spec.hold.share_millionths, spec.hold.for_us)
         if spec.negative_acknowledge:
-            chosen, key = spec.negative_acknowledge, stream_key(self.runtime.seed, f"negative/{spec.subscription}")
-            self.negatives.append(Selected(frozenset(chosen.messages), Shares((key, chosen.share_millionths)), None))
+            chosen, key = (
+                spec.negative_acknowledge,
+                stream_key(self.runtime.seed, f"negative/{spec.subscription}"),
+            )
+            self.negatives.append(
+                Selected(frozenset(chosen.messages), Shares((key, chosen.share_millionths)), None)
+            )
             self._note_selections()
         self.init_giving_back()
         self.held: dict[Key, int] = {}  # key -> serial of the hold
         self.hold_count = 0
 
-    def add_hold(self, messages: Iterable[tuple[str, int]], share_millionths: int, for_us: int | None) -> None:
+    def add_hold(
+        self, messages: Iterable[tuple[str, int]], share_millionths: int, for_us: int | None
+    ) -> None:
         """From now on hold these messages, and a share of all, for a time (None: until released)."""
         key = stream_key(self.runtime.seed, f"hold/{self.spec.subscription}")
         self.holds.append(Selected(frozenset(messages), Shares((key, share_millionths)), for_us))
@@ -93,7 +111,13 @@ class Acknowledger(GivesBack):
     def _note_selections(self) -> None:
         selections = [*self.negatives, *self.holds]
         named = any(selection.named for selection in selections)
-        self.special = None if not selections else EVERY_MESSAGE if named else Shares.any_of(selection.shares for selection in selections)
+        self.special = (
+            None
+            if not selections
+            else EVERY_MESSAGE
+            if named
+            else Shares.any_of(selection.shares for selection in selections)
+        )
 
     def drop_acks(self) -> None:
         """The process died."""
@@ -125,7 +149,9 @@ class Acknowledger(GivesBack):
             self.acknowledge(handed)
 
     def choice(self, message: int) -> tuple[int, int]:
-        """What becomes of a processed message: the type of its row, and for how long it is held (NULL: until a person releases it, or not at all)."""
+        """What becomes of a processed message: the type of its row, and for how long it is held (NULL:
+        until a person releases it, or not at all).
+        """
         if self.special is not None and message in self.special:
             if self._selected(self.negatives, message) and message not in self.negatively_acknowledged:
                 return _NEGATIVE, NULL
@@ -140,17 +166,23 @@ class Acknowledger(GivesBack):
                 return selection
             if selection.named:
                 messages = self.runtime.messages
-                if (self.runtime.trace.names[messages.producer[message]], messages.sequence_id[message]) in selection.named:
+                if (
+                    self.runtime.trace.names[messages.producer[message]],
+                    messages.sequence_id[message],
+                ) in selection.named:
                     return selection
         return None
 
     def _hold(self, handed: Handed, held_us: int) -> None:
         runtime, (_item, cause, key, about) = self.runtime, handed
         self.hold_count += 1
-        self.held.setdefault(key, self.hold_count)  # of several copies the first one's time counts: its ack is for all
+        # of several copies the first one's time counts: its ack is for all
+        self.held.setdefault(key, self.hold_count)
         self.last_seq = runtime.emit((_HELD, runtime.now_us, cause, *about, held_us))
         if held_us != NULL:
-            runtime.schedule(runtime.now_us + held_us, self.rank, self, "hold_over", (self.epoch, key, self.hold_count))
+            runtime.schedule(
+                runtime.now_us + held_us, self.rank, self, "hold_over", (self.epoch, key, self.hold_count)
+            )
 
     def hold_over(self, argument: tuple[int, Key, int]) -> None:
         """The held message is acknowledged at last."""
@@ -160,7 +192,9 @@ class Acknowledger(GivesBack):
             self.close_if_done()
 
     def release_held(self, key: Key) -> None:
-        """Acknowledge a held message now, though it may have been asked for again meanwhile; not one that a cumulative ack has covered by now."""
+        """Acknowledge a held message now, though it may have been asked for again meanwhile; not one that
+        a cumulative ack has covered by now.
+        """
         handed = self.in_hand.get(key) or self.given_back.get(key)
         if self.held.pop(key, None) is not None and handed is not None:
             self.acknowledge(handed)
@@ -172,7 +206,9 @@ class Acknowledger(GivesBack):
     # --- acks
 
     def acknowledge(self, handed: Handed) -> None:
-        """The application calls ack: individually, or cumulatively for all it was handed up to here, given back or not."""
+        """The application calls ack: individually, or cumulatively for all it was handed up to here, given
+        back or not.
+        """
         if self.spec.acknowledge == "cumulative":
             upto = handed[2]
             had = {**self.in_hand, **self.given_back} if self.given_back else self.in_hand
@@ -188,14 +224,22 @@ class Acknowledger(GivesBack):
             self._send_or_wait()
 
     def _note_cumulative(self, handed: Handed) -> None:
-        """What comes again up to here is a duplicate for the client; without batch-index acks of its own, up to the entry before."""
+        """What comes again up to here is a duplicate for the client; without batch-index acks of its own,
+        up to the entry before.
+        """
         place, index, batch_index = handed[2]
         whole = batch_index == NULL or (place, index) not in self.whole_entries
-        upto = (index, _WHOLE_ENTRY if batch_index == NULL else batch_index) if whole or self.spec.batch_index_acknowledgment else (index - 1, _WHOLE_ENTRY)
+        upto = (
+            (index, _WHOLE_ENTRY if batch_index == NULL else batch_index)
+            if whole or self.spec.batch_index_acknowledgment
+            else (index - 1, _WHOLE_ENTRY)
+        )
         self.acknowledged_to[place] = max(upto, self.acknowledged_to.get(place, upto))
 
     def drops(self, item: Item) -> bool:
-        """Whether the client drops this message when it comes: its ack waits to be sent, or a cumulative ack covered it (isDuplicate)."""
+        """Whether the client drops this message when it comes: its ack waits to be sent, or a cumulative
+        ack covered it (isDuplicate).
+        """
         session, index, _message, batch_index, _redelivery, _cause = item
         key = (session.topic.place, index, batch_index)
         if key in self.ack_pending:
@@ -223,7 +267,10 @@ class Acknowledger(GivesBack):
             self.dropped = {key: item for key, item in self.dropped.items() if key[0] != place}
 
     def _acknowledge_one(self, handed: Handed, kind: int) -> None:
-        runtime, ((session, index, message, batch_index, _redelivery, _cause), delivered_seq, key, about) = self.runtime, handed
+        runtime, ((session, index, message, batch_index, _redelivery, _cause), delivered_seq, key, about) = (
+            self.runtime,
+            handed,
+        )
         self.in_hand.pop(key, None)
         if self.given_back:
             self.given_back.pop(key, None)
@@ -247,7 +294,9 @@ class Acknowledger(GivesBack):
 
     def _acks_in_batches(self, session: Session) -> bool:
         """Whether acks of single messages of a batch go to the broker and are kept there."""
-        return self.spec.batch_index_acknowledgment and session.topic.cluster.setting("acknowledgmentAtBatchIndexLevelEnabled", session.topic)
+        return self.spec.batch_index_acknowledgment and session.topic.cluster.setting(
+            "acknowledgmentAtBatchIndexLevelEnabled", session.topic
+        )
 
     def _wait_for_entry(self, key: Key, ack: Ack) -> None:
         """Without batch-index acks an entry is acknowledged when all its messages are."""
@@ -278,10 +327,14 @@ class Acknowledger(GivesBack):
             self.flush_acks()
         elif waiting and not self.flush_due:
             self.flush_due = True
-            self.runtime.schedule(self.group_ends_us(self.runtime.now_us), self.rank, self, "flush_timer", self.epoch)
+            self.runtime.schedule(
+                self.group_ends_us(self.runtime.now_us), self.rank, self, "flush_timer", self.epoch
+            )
 
     def _group_is_full(self) -> bool:
-        """Whether a thousand entries wait; a cumulative ack is one position, however much it covers, and always waits for its time."""
+        """Whether a thousand entries wait; a cumulative ack is one position, however much it covers, and
+        always waits for its time.
+        """
         if self.spec.acknowledge == "cumulative":
             return False
         return len(self.ack_pending) - self.batched_waiting + len(self.batches_waiting) >= ACK_GROUP_SIZE_MAX
@@ -298,8 +351,10 @@ class Acknowledger(GivesBack):
             self.flush_acks()
 
     def flush_acks(self) -> None:
-        """Send the acks that wait, one group per topic; those of a topic that is not connected go on waiting, unless nothing is grouped
-        (such an ack fails), or it is now connected in another cluster: positions there are others, so the client drops them."""
+        """Send the acks that wait, one group per topic; those of a topic that is not connected go on
+        waiting, unless nothing is grouped (such an ack fails), or it is now connected in another cluster:
+        positions there are others, so the client drops them.
+        """
         if not self.ack_pending:
             return
         place = self.ack_pending.mostly_of

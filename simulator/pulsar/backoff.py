@@ -1,4 +1,6 @@
-"""How long whoever could not connect waits: Pulsar's `Backoff`, 100 ms doubled up to 60 s (clients and replicators alike)."""
+"""How long whoever could not connect waits: Pulsar's `Backoff`, 100 ms doubled up to 60 s (clients and
+replicators alike).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The changes whose effect "what would have helped" shows for failovers between regions, in an order for reading (`simulator.scenarios.changes` says what one is)."""
+"""The changes whose effect "what would have helped" shows for failovers between regions, in an order for
+reading (`simulator.scenarios.changes` says what one is).
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,19 @@ from simulator.scenarios.changes import Change, Changed, CommandLog, given, orde
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 
-PERIOD, CACHED = "replicatedSubscriptionsSnapshotFrequencyMillis", "replicatedSubscriptionsSnapshotMaxCachedPerSubscription"
+PERIOD, CACHED = (
+    "replicatedSubscriptionsSnapshotFrequencyMillis",
+    "replicatedSubscriptionsSnapshotMaxCachedPerSubscription",
+)
 OTHER_RULE = {"spread": "oldest-first", "oldest-first": "spread"}
 SMALL_QUEUE_MESSAGES = 10
 """A receiver queue that hardly runs ahead of the application; Pulsar's default is 1,000."""
 
-MOVE, FAILURES, LINK_FAULTS = "subscription.fail-over", ("cluster.crash", "cluster.lose", "cluster.restart"), ("link.cut", "link.slow", "link.heal")
+MOVE, FAILURES, LINK_FAULTS = (
+    "subscription.fail-over",
+    ("cluster.crash", "cluster.lose", "cluster.restart"),
+    ("link.cut", "link.slow", "link.heal"),
+)
 MARKER_FAULTS = ("marker.delay", "marker.drop")
 
 
@@ -26,30 +35,55 @@ def _period(scenario: Scenario, commands: CommandLog) -> Changed:
     if default_ms < 2:
         return None
     changed = _with_setting(scenario, PERIOD, default_ms // 2, lambda value: max(1, int(value) // 2))
-    return "period-halved", f"a snapshot every {default_ms // 2} ms instead of {default_ms} ms", changed, commands
+    return (
+        "period-halved",
+        f"a snapshot every {default_ms // 2} ms instead of {default_ms} ms",
+        changed,
+        commands,
+    )
 
 
 def _cache_rule(scenario: Scenario, commands: CommandLog) -> Changed:
     rule = scenario.options.get("snapshotCacheRule", "spread")
     # A cache that only the rule oldest-first allows would be refused under spread.
-    if not _replicates(scenario) or any(CACHED in settings and settings[CACHED] < 3 for settings in _settings(scenario)):
+    if not _replicates(scenario) or any(
+        CACHED in settings and settings[CACHED] < 3 for settings in _settings(scenario)
+    ):
         return None
     other = OTHER_RULE[rule]
-    return "cache-rule", f"snapshot cache rule {other} instead of {rule}", replace(scenario, options=ordered({**scenario.options, "snapshotCacheRule": other}, OPTIONS)), commands
+    return (
+        "cache-rule",
+        f"snapshot cache rule {other} instead of {rule}",
+        replace(scenario, options=ordered({**scenario.options, "snapshotCacheRule": other}, OPTIONS)),
+        commands,
+    )
 
 
 def _cache_size(scenario: Scenario, commands: CommandLog) -> Changed:
     if not any(CACHED in settings for settings in _settings(scenario)):
         return None
     size = scenario.settings.get(CACHED)
-    return "cache-doubled", "twice as many snapshots kept", _with_setting(scenario, CACHED, None if size is None else size * 2, lambda value: value * 2), commands
+    return (
+        "cache-doubled",
+        "twice as many snapshots kept",
+        _with_setting(scenario, CACHED, None if size is None else size * 2, lambda value: value * 2),
+        commands,
+    )
 
 
 def _queues(scenario: Scenario, commands: CommandLog) -> Changed:
     if all(spec.receiver_queue_size <= SMALL_QUEUE_MESSAGES for spec in scenario.consumers.values()):
         return None
-    small = {name: replace(spec, receiver_queue_size=min(SMALL_QUEUE_MESSAGES, spec.receiver_queue_size)) for name, spec in scenario.consumers.items()}
-    return "small-queues", f"receiver queues of {SMALL_QUEUE_MESSAGES}", replace(scenario, consumers=small), commands
+    small = {
+        name: replace(spec, receiver_queue_size=min(SMALL_QUEUE_MESSAGES, spec.receiver_queue_size))
+        for name, spec in scenario.consumers.items()
+    }
+    return (
+        "small-queues",
+        f"receiver queues of {SMALL_QUEUE_MESSAGES}",
+        replace(scenario, consumers=small),
+        commands,
+    )
 
 
 def _holds(scenario: Scenario, commands: CommandLog) -> Changed:
@@ -64,8 +98,15 @@ def _holds(scenario: Scenario, commands: CommandLog) -> Changed:
 def _acks_at_once(scenario: Scenario, commands: CommandLog) -> Changed:
     if all(spec.acknowledgment_group_time_us == 0 for spec in scenario.consumers.values()):
         return None
-    prompt = {name: replace(spec, acknowledgment_group_time_us=0) for name, spec in scenario.consumers.items()}
-    return "acks-at-once", "each acknowledgement sent at once, not in groups", replace(scenario, consumers=prompt), commands
+    prompt = {
+        name: replace(spec, acknowledgment_group_time_us=0) for name, spec in scenario.consumers.items()
+    }
+    return (
+        "acks-at-once",
+        "each acknowledgement sent at once, not in groups",
+        replace(scenario, consumers=prompt),
+        commands,
+    )
 
 
 def _delays(scenario: Scenario, commands: CommandLog) -> Changed:
@@ -77,20 +118,43 @@ def _delays(scenario: Scenario, commands: CommandLog) -> Changed:
 
 def _flag(scenario: Scenario, commands: CommandLog) -> Changed:
     moved = {arguments["subscription"] for do, arguments, _ in given(scenario, commands) if do == MOVE}
-    unflagged = [name for name, spec in scenario.subscriptions.items() if not spec.replicate_subscription_state and name in moved]
+    unflagged = [
+        name
+        for name, spec in scenario.subscriptions.items()
+        if not spec.replicate_subscription_state and name in moved
+    ]
     if not unflagged:
         return None
-    flagged = {name: replace(spec, replicate_subscription_state=True) if name in unflagged else spec for name, spec in scenario.subscriptions.items()}
-    return "replicated", "replicated subscription state switched on from the start", replace(scenario, subscriptions=flagged), commands
+    flagged = {
+        name: replace(spec, replicate_subscription_state=True) if name in unflagged else spec
+        for name, spec in scenario.subscriptions.items()
+    }
+    return (
+        "replicated",
+        "replicated subscription state switched on from the start",
+        replace(scenario, subscriptions=flagged),
+        commands,
+    )
 
 
 def _acks_told(scenario: Scenario, commands: CommandLog) -> Changed:
-    """Acknowledgement-state sync, which Apache Pulsar does not have: its causes belong to the family of tenant migration."""
+    """Acknowledgement-state sync, which Apache Pulsar does not have: its causes belong to the family of
+    tenant migration.
+    """
     moved = {arguments["subscription"] for do, arguments, _ in given(scenario, commands) if do == MOVE}
-    untold = [name for name, spec in scenario.subscriptions.items() if name in moved and spec.acknowledgement_sync == "none"]
+    untold = [
+        name
+        for name, spec in scenario.subscriptions.items()
+        if name in moved and spec.acknowledgement_sync == "none"
+    ]
     if not untold or not _replicates(scenario):
         return None
-    told = {name: replace(spec, acknowledgement_sync="periodic", replicate_subscription_state=False) if name in untold else spec for name, spec in scenario.subscriptions.items()}
+    told = {
+        name: replace(spec, acknowledgement_sync="periodic", replicate_subscription_state=False)
+        if name in untold
+        else spec
+        for name, spec in scenario.subscriptions.items()
+    }
     name = "acknowledgements told one by one each second, instead of snapshots (not in Apache Pulsar)"
     return "acks-told", name, replace(scenario, subscriptions=told, family="tenant-migration"), commands
 
@@ -99,7 +163,12 @@ def _two_ways(scenario: Scenario, commands: CommandLog) -> Changed:
     if all(spec.replication is None for spec in scenario.topics.values()):
         return None
     topics = {name: replace(spec, replication=None) for name, spec in scenario.topics.items()}
-    return "two-ways", "every topic replicated between all its regions, both ways", replace(scenario, topics=topics), commands
+    return (
+        "two-ways",
+        "every topic replicated between all its regions, both ways",
+        replace(scenario, topics=topics),
+        commands,
+    )
 
 
 def _planned(scenario: Scenario, commands: CommandLog) -> Changed:
@@ -112,12 +181,20 @@ def _drained(scenario: Scenario, commands: CommandLog) -> Changed:
 
 
 def _all_up(scenario: Scenario, commands: CommandLog) -> Changed:
-    """No region fails at all. Left out where each failure is of a region that is left at that instant: that is "planned"."""
+    """No region fails at all.
+
+    Left out where each failure is of a region that is left at that instant: that is "planned".
+    """
     every = given(scenario, commands)
     left = {(arguments["from"], at_us) for do, arguments, at_us in every if do == MOVE}
     moves = [(arguments["from"], at_us) for do, arguments, at_us in every if do == MOVE]
     fell = [(arguments["cluster"], at_us) for do, arguments, at_us in every if do in FAILURES[:2]]
-    others = [1 for cluster, at_us in fell if (cluster, at_us) not in left or any(moved_us > at_us and source != cluster for source, moved_us in moves)]
+    others = [
+        1
+        for cluster, at_us in fell
+        if (cluster, at_us) not in left
+        or any(moved_us > at_us and source != cluster for source, moved_us in moves)
+    ]
     kept = without(scenario, commands, *FAILURES) if others else None
     return None if kept is None else ("all-up", "every region up all the time", *kept)
 
@@ -137,13 +214,32 @@ def _whole_snapshots(scenario: Scenario, commands: CommandLog) -> Changed:
     if not scenario.options.get(partial):
         return None
     options = {name: value for name, value in scenario.options.items() if name != partial}
-    return "whole-snapshots", "no snapshot finished with answers missing", replace(scenario, options=options), commands
+    return (
+        "whole-snapshots",
+        "no snapshot finished with answers missing",
+        replace(scenario, options=options),
+        commands,
+    )
 
 
 CHANGES: tuple[Change, ...] = (
-    _period, _holds, _acks_at_once, _delays, _cache_rule, _cache_size, _queues, _whole_snapshots, _flag, _acks_told, _two_ways,
-    _planned, _drained, _all_up, _links_up, _markers_safe,
-)  # fmt: skip
+    _period,
+    _holds,
+    _acks_at_once,
+    _delays,
+    _cache_rule,
+    _cache_size,
+    _queues,
+    _whole_snapshots,
+    _flag,
+    _acks_told,
+    _two_ways,
+    _planned,
+    _drained,
+    _all_up,
+    _links_up,
+    _markers_safe,
+)
 
 
 # --- inputs taken apart
@@ -155,14 +251,22 @@ def _replicates(scenario: Scenario) -> bool:
 
 
 def _settings(scenario: Scenario) -> list[dict[str, Any]]:
-    return [scenario.settings, *(spec.settings for spec in scenario.clusters.values()), *(spec.settings for spec in scenario.topics.values())]
+    return [
+        scenario.settings,
+        *(spec.settings for spec in scenario.clusters.values()),
+        *(spec.settings for spec in scenario.topics.values()),
+    ]
 
 
 def _with_setting(scenario: Scenario, name: str, value: Any, overridden: Callable[[Any], Any]) -> Scenario:
     """The setting `value` for all (None: as it is), and a cluster's or topic's own value changed likewise."""
 
     def of(spec: Any) -> Any:
-        return replace(spec, settings={**spec.settings, name: overridden(spec.settings[name])}) if name in spec.settings else spec
+        return (
+            replace(spec, settings={**spec.settings, name: overridden(spec.settings[name])})
+            if name in spec.settings
+            else spec
+        )
 
     clusters = {key: of(spec) for key, spec in scenario.clusters.items()}
     topics = {key: of(spec) for key, spec in scenario.topics.items()}
@@ -170,11 +274,17 @@ def _with_setting(scenario: Scenario, name: str, value: Any, overridden: Callabl
     return replace(scenario, settings=settings, clusters=clusters, topics=topics)
 
 
-def _moved(scenario: Scenario, commands: CommandLog, key: str, mode: str, name: str, more: dict[str, Any]) -> Changed:
+def _moved(
+    scenario: Scenario, commands: CommandLog, key: str, mode: str, name: str, more: dict[str, Any]
+) -> Changed:
     """Every move made in this mode, and the region that is left kept up until then."""
 
     def changes(do: str, arguments: dict[str, Any]) -> bool:
-        return do == MOVE and arguments.get("mode", "crash") not in ("planned", mode) or (do == MOVE and mode == "drained" and arguments.get("mode") == "planned")
+        return (
+            do == MOVE
+            and arguments.get("mode", "crash") not in ("planned", mode)
+            or (do == MOVE and mode == "drained" and arguments.get("mode") == "planned")
+        )
 
     every = given(scenario, commands)
     if not any(changes(do, arguments) for do, arguments, _ in every):
@@ -182,11 +292,20 @@ def _moved(scenario: Scenario, commands: CommandLog, key: str, mode: str, name: 
     moved = [(arguments.get("from"), at_us) for do, arguments, at_us in every if do == MOVE]
 
     def spared(do: str, arguments: dict[str, Any], at_us: int) -> bool:
-        return do == "cluster.crash" and any(source == arguments.get("cluster") and at_us <= moved_us for source, moved_us in moved)
+        return do == "cluster.crash" and any(
+            source == arguments.get("cluster") and at_us <= moved_us for source, moved_us in moved
+        )
 
     kept = tuple(
-        replace(spec, arguments={**spec.arguments, "mode": mode, **more}) if changes(spec.do, spec.arguments) else spec
-        for spec in scenario.commands if not spared(spec.do, spec.arguments, spec.at_us)
-    )  # fmt: skip
-    log = [{**entry, "mode": mode, **more} if changes(entry["do"], entry) else entry for entry in commands if not spared(entry["do"], entry, entry["at_us"])]
+        replace(spec, arguments={**spec.arguments, "mode": mode, **more})
+        if changes(spec.do, spec.arguments)
+        else spec
+        for spec in scenario.commands
+        if not spared(spec.do, spec.arguments, spec.at_us)
+    )
+    log = [
+        {**entry, "mode": mode, **more} if changes(entry["do"], entry) else entry
+        for entry in commands
+        if not spared(entry["do"], entry, entry["at_us"])
+    ]
     return key, name, replace(scenario, commands=kept), log

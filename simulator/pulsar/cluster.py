@@ -1,7 +1,8 @@
 """One region: its brokers seen as one, its ledger numbers, its topics, and what a crash takes.
 
-Rules: a cluster is up, down (may come back from what it persisted) or lost (for good). Ledger ids come from one counter
-per cluster, shared by data and cursor ledgers, so gaps appear as in a real cluster (fact sheet, note 3).
+Rules: a cluster is up, down (may come back from what it persisted) or lost (for good). Ledger ids come from
+one counter per cluster, shared by data and cursor ledgers, so gaps appear as in a real cluster (fact sheet,
+note 3).
 """
 
 from __future__ import annotations
@@ -38,23 +39,31 @@ class Cluster:
         self.next_ledger = first if first is not None else self._first_ledger()
         self.topics: dict[str, Topic] = {}
         declared = runtime.scenario.brokers
-        self.brokers = [Broker(self, declared[broker]) for broker in sorted(declared) if declared[broker].cluster == name]
-        self.deleted: dict[str, Topic] = {}  # past topics: a name that is created again goes on where its log ended
+        self.brokers = [
+            Broker(self, declared[broker]) for broker in sorted(declared) if declared[broker].cluster == name
+        ]
+        # past topics: a name that is created again goes on where its log ended
+        self.deleted: dict[str, Topic] = {}
         self.partitioned: dict[str, int] = {}  # metadata of partitioned topics: how many partitions
-        self.creates_remotely: bool = self.setting("createTopicToRemoteClusterForReplication")  # read when brokers start
+        # read when brokers start
+        self.creates_remotely: bool = self.setting("createTopicToRemoteClusterForReplication")
         self.crashed_at_us: int | None = None
 
     def _first_ledger(self) -> int:
         return FIRST_LEDGERS[self.index] if self.index < len(FIRST_LEDGERS) else 1000 * (self.index + 7)
 
     def setting(self, name: str, topic: Topic | None = None) -> Any:
-        """A broker setting in force: the topic's policy, the cluster's, the scenario's, or Pulsar's default."""
+        """A broker setting in force: the topic's policy, the cluster's, the scenario's, or Pulsar's
+        default.
+        """
         if topic is not None and name in topic.policies:
             return topic.policies[name]
         return self.settings[name] if name in self.settings else SETTINGS[name].default
 
     def change_setting(self, name: str, value: Any) -> None:
-        """A broker setting from now on; static ones are read again when a topic is loaded or a controller starts."""
+        """A broker setting from now on; static ones are read again when a topic is loaded or a controller
+        starts.
+        """
         self.settings = {**self.settings, name: value}
         for topic in self.topics.values():
             topic.hot = HotSettings.of(topic)
@@ -83,12 +92,20 @@ class Cluster:
         if shadow_of is None:
             topic = Topic(self, base, name, partition)
         else:
-            topic = ShadowTopic(self, base, name, partition, self.topics[shadow_of if partition < 0 else f"{shadow_of}-partition-{partition}"])
+            topic = ShadowTopic(
+                self,
+                base,
+                name,
+                partition,
+                self.topics[shadow_of if partition < 0 else f"{shadow_of}-partition-{partition}"],
+            )
         add_audiences(topic)
         return topic
 
     def shape(self, base: str) -> int | None:
-        """How many partitions a topic has here, 0 for a plain one; None (404) when neither metadata nor a plain topic is there."""
+        """How many partitions a topic has here, 0 for a plain one; None (404) when neither metadata nor a
+        plain topic is there.
+        """
         return self.partitioned.get(base, 0 if base in self.topics else None)
 
     def parts(self, base: str) -> list[Topic]:
@@ -96,9 +113,15 @@ class Cluster:
         return [topic for topic in self.topics.values() if topic.base == base]
 
     def client_parts(self, base: str) -> list[Topic]:
-        """The logs that a client of the topic connects to: its partitions, or the plain topic, but no log without metadata."""
+        """The logs that a client of the topic connects to: its partitions, or the plain topic, but no log
+        without metadata.
+        """
         partitions = self.partitioned.get(base, 0)
-        return [topic for topic in self.parts(base) if topic.partition < partitions and (topic.partition >= 0) == (partitions > 0)]
+        return [
+            topic
+            for topic in self.parts(base)
+            if topic.partition < partitions and (topic.partition >= 0) == (partitions > 0)
+        ]
 
     def every_log(self) -> tuple[Topic, ...]:
         """Present and past topics: all that own columns."""
@@ -134,5 +157,3 @@ class Cluster:
         for topic in self.topics.values():
             topic.load(seq)
         return seq
-
-

@@ -8,17 +8,31 @@ from simulator.counting.results import CountedFailover
 from simulator.system.compared import Case, Compared, Figure, figure_words
 
 FIGURES = (
-    Figure("duplicates", "seen twice", "twice"), Figure("redeliveries", "redelivered", "redelivered"), Figure("stranded", "stranded", "stranded"), Figure("lost", "lost", "lost"),
-    Figure("outage_us", "without deliveries", "outage", "us"), Figure("markers", "markers at the source"),
-)  # fmt: skip
+    Figure("duplicates", "seen twice", "twice"),
+    Figure("redeliveries", "redelivered", "redelivered"),
+    Figure("stranded", "stranded", "stranded"),
+    Figure("lost", "lost", "lost"),
+    Figure("outage_us", "without deliveries", "outage", "us"),
+    Figure("markers", "markers at the source"),
+)
 
 
 def _cases(world: Any) -> list[Case]:
-    """The failovers as in the summary, each with `moved`, and `markers`: entries in the logs of the cluster that was left."""
+    """The failovers as in the summary, each with `moved`, and `markers`: entries in the logs of the
+    cluster that was left.
+    """
     summary = world.summary()
-    markers = {cluster: sum(sum(topic["markers"].values()) for topic in told["topics"].values()) for cluster, told in summary["clusters"].items()}
+    markers = {
+        cluster: sum(sum(topic["markers"].values()) for topic in told["topics"].values())
+        for cluster, told in summary["clusters"].items()
+    }
     return [
-        {**told, "label": f"{told['subscription']} from {told['from']} to {told['to']}", "moved": _moved(world, counted), "markers": markers[told["from"]]}
+        {
+            **told,
+            "label": f"{told['subscription']} from {told['from']} to {told['to']}",
+            "moved": _moved(world, counted),
+            "markers": markers[told["from"]],
+        }
         for told, counted in zip(summary["failovers"], world.counted().failovers, strict=True)
     ]
 
@@ -26,8 +40,15 @@ def _cases(world: Any) -> list[Case]:
 def _moved(world: Any, failover: CountedFailover) -> bool:
     """Whether the consumers had subscribed at the target by the end of the window."""
     trace = world.trace
-    finished = (trace.row(seq) for seq in trace.seqs(failover.opened_seq, failover.closed_seq, types=("failover.finished",), limit=None))
-    return any((row["subscription"], row["peer"]) == (failover.subscription, failover.target) for row in finished)
+    finished = (
+        trace.row(seq)
+        for seq in trace.seqs(
+            failover.opened_seq, failover.closed_seq, types=("failover.finished",), limit=None
+        )
+    )
+    return any(
+        (row["subscription"], row["peer"]) == (failover.subscription, failover.target) for row in finished
+    )
 
 
 def _difference(real: Case, other: Case) -> str:
@@ -40,10 +61,16 @@ def _difference(real: Case, other: Case) -> str:
 
 
 def _harm(real: Case, other: Case) -> tuple[int, ...]:
-    """Where the consumers never moved, nobody was helped; else a loss is worse than any number of duplicates."""
+    """Where the consumers never moved, nobody was helped; else a loss is worse than any number of
+    duplicates.
+    """
     if not other["moved"]:
         return (1,)
-    return (0, *(other[name] for name in ("lost", "duplicates", "stranded", "redeliveries")), other["outage_us"] or 0)
+    return (
+        0,
+        *(other[name] for name in ("lost", "duplicates", "stranded", "redeliveries")),
+        other["outage_us"] or 0,
+    )
 
 
 ASSUMPTIONS = {
@@ -59,7 +86,15 @@ def _assumes(real: Case, key: str) -> str | None:
 
 
 COMPARED = Compared(
-    "failover", _cases, FIGURES, _difference, _harm, "the failover did not come about",
-    "Nobody moves to another region in this run, so there is nothing to compare. Press O to move the consumers.",
+    "failover",
+    _cases,
+    FIGURES,
+    _difference,
+    _harm,
+    "the failover did not come about",
+    (
+        "Nobody moves to another region in this run, so there is nothing to compare. Press O to move the "
+        "consumers."
+    ),
     _assumes,
-)  # fmt: skip
+)

@@ -1,8 +1,8 @@
 """A consumer: the client library (receiver queue, ack grouping, negative acks) and the application behind it.
 
-Rules: *delivered* is when the application gets a message, *acknowledged* when it calls ack, *registered* when the broker
-has it. The application works on one message at a time for `processing`; a held message is put aside and acknowledged
-later. `epoch` counts lives: an event meant for an earlier life is stale.
+Rules: *delivered* is when the application gets a message, *acknowledged* when it calls ack, *registered* when
+the broker has it. The application works on one message at a time for `processing`; a held message is put
+aside and acknowledged later. `epoch` counts lives: an event meant for an earlier life is stale.
 """
 
 from __future__ import annotations
@@ -28,15 +28,27 @@ if TYPE_CHECKING:
     from simulator.scenarios.model import ConsumerSpec
 
 _DELIVERED = CODE["message.delivered"]
-WAITING, RUNNING, PAUSED, CLOSING, CLOSED, KILLED, DOWN = "waiting", "running", "paused", "closing", "closed", "killed", "down"
+WAITING, RUNNING, PAUSED, CLOSING, CLOSED, KILLED, DOWN = (
+    "waiting",
+    "running",
+    "paused",
+    "closing",
+    "closed",
+    "killed",
+    "down",
+)
 ALIVE = (RUNNING, PAUSED, CLOSING)
 
 Item = tuple[Session, int, int, int, int, int]
-"""A message in the receiver queue: (session, index, message number, batch_index or NULL, redelivery count, seq that caused the push)"""
+"""A message in the receiver queue: (session, index, message number, batch_index or NULL, redelivery count,
+seq that caused the push)
+"""
 
 
 class Consumer(Acknowledger):
-    """One consumer of a subscription; on a partitioned topic it has a session per partition and one application."""
+    """One consumer of a subscription; on a partitioned topic it has a session per partition and one
+    application.
+    """
 
     def __init__(self, runtime: Runtime, spec: ConsumerSpec) -> None:
         self.runtime = runtime
@@ -44,11 +56,16 @@ class Consumer(Acknowledger):
         self.name = spec.name
         self.number = runtime.name(spec.name)
         self.subscription_number = runtime.name(spec.subscription)
-        self.resolver = resolver_for(self, spec.cluster, runtime.subscriptions[spec.subscription].topic, spec.schema)
+        self.resolver = resolver_for(
+            self, spec.cluster, runtime.subscriptions[spec.subscription].topic, spec.schema
+        )
         self.cluster_name = spec.cluster or self.resolver.mapped
         self.rank = rank(CONSUMER, sorted(runtime.scenario.consumers).index(spec.name))
         self.state = WAITING
-        self.forbidden = refusal(runtime.scenario, spec.role, CONSUME, runtime.subscriptions[spec.subscription].topic)  # why its role may not consume there, if so
+        # why its role may not consume there, if so
+        self.forbidden = refusal(
+            runtime.scenario, spec.role, CONSUME, runtime.subscriptions[spec.subscription].topic
+        )
         self.sessions: dict[tuple[str, str], Session] = {}  # by place: (cluster, topic)
         self.asking: dict[str, Broker] = {}  # by topic the broker that has not come to this client yet
         self.queue: deque[Item] = deque()
@@ -115,7 +132,9 @@ class Consumer(Acknowledger):
         self._tell_failover()
 
     def _tell_failover(self) -> None:
-        """A failover that waits for this client goes on: it has closed, or it died and has nothing left to finish."""
+        """A failover that waits for this client goes on: it has closed, or it died and has nothing left to
+        finish.
+        """
         if self.on_closed is not None:
             failover, self.on_closed = self.on_closed, None
             failover.consumer_closed(self)
@@ -178,7 +197,9 @@ class Consumer(Acknowledger):
             self.work(item[5])
 
     def _refuse_batch(self, cause: int) -> None:
-        """Without a receiver queue a client takes no batches: it closes when it is sent one (ZeroQueueConsumerImpl)."""
+        """Without a receiver queue a client takes no batches: it closes when it is sent one
+        (ZeroQueueConsumerImpl).
+        """
         self.last_seq = max(self.last_seq, cause)
         self.runtime.schedule(self.runtime.now_us, self.rank, self, "close_for_batch", self.epoch)
 
@@ -188,8 +209,10 @@ class Consumer(Acknowledger):
             self.close(self._note(self.last_seq, "refused-batch"))
 
     def forget(self, session: Session) -> None:
-        """The broker rewinds: queued messages of the session are dropped and their permits granted anew, what has not left
-        the broker stays there. What the application holds will come again, and its later ack still counts."""
+        """The broker rewinds: queued messages of the session are dropped and their permits granted anew,
+        what has not left the broker stays there. What the application holds will come again, and its later
+        ack still counts.
+        """
         session.recall()
         self.forget_dropped(session.topic.place)
         kept = deque(item for item in self.queue if item[0] is not session)
@@ -229,7 +252,9 @@ class Consumer(Acknowledger):
                 duration_us = processing.at(item[2] + (item[4] << 40))
             if duration_us:
                 self.current = handed
-                self.runtime.schedule(self.runtime.now_us + duration_us, self.rank, self, "processed", self.epoch)
+                self.runtime.schedule(
+                    self.runtime.now_us + duration_us, self.rank, self, "processed", self.epoch
+                )
             else:
                 self.settle(handed)
             item[0].take(1, handed[1])
@@ -250,7 +275,16 @@ class Consumer(Acknowledger):
         session, index, message, batch_index, redelivery, cause = item
         runtime, topic, subscription = self.runtime, session.topic, session.subscription
         about = session.about(item)
-        seq = runtime.emit((_DELIVERED, runtime.now_us, cause if cause > self.last_seq else self.last_seq, *about, redelivery, topic.stored_seqs.values[index]))
+        seq = runtime.emit(
+            (
+                _DELIVERED,
+                runtime.now_us,
+                cause if cause > self.last_seq else self.last_seq,
+                *about,
+                redelivery,
+                topic.stored_seqs.values[index],
+            )
+        )
         self.last_seq = seq
         if runtime.windows:
             window = runtime.windows.get(subscription.name)

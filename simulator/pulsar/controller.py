@@ -1,9 +1,11 @@
-"""The snapshot controller of one topic in one cluster, and the builder of each pending snapshot (fact sheet sections 4-6).
+"""The snapshot controller of one topic in one cluster, and the builder of each pending snapshot (fact
+sheet sections 4-6).
 
-Rules: the tick's tests come in the broker's order; "now" is milliseconds there, as in the broker. A builder needs one
-round for one remote, two for more, and keeps the first answer of each remote; answers carry no round. Everything here is
-memory only: an unload loses it. A terminated topic takes no marker, of which a broker only tells its log: what was asked is pending until
-its time is over, and what was to be told is not.
+Rules: the tick's tests come in the broker's order; "now" is milliseconds there, as in the broker. A builder
+needs one round for one remote, two for more, and keeps the first answer of each remote; answers carry no
+round. Everything here is
+memory only: an unload loses it. A terminated topic takes no marker, of which a broker only tells its log:
+what was asked is pending until its time is over, and what was to be told is not.
 """
 
 from __future__ import annotations
@@ -113,7 +115,9 @@ class SnapshotController:
         self._request(builder, cause)
 
     def refusal(self) -> str | None:
-        """Which of the tick's rules stops a snapshot now: pending, no-new-data, replicator-disconnected; None if none does."""
+        """Which of the tick's rules stops a snapshot now: pending, no-new-data, replicator-disconnected;
+        None if none does.
+        """
         if not self.last_completed_ms and self.pending:
             return "pending"
         data_ms = self.topic.data_timestamp_ms
@@ -138,7 +142,9 @@ class SnapshotController:
                 self.finish_partial(builder, NULL)
 
     def finish_partial(self, builder: Builder, cause: int) -> bool:
-        """UNSAFE: write the snapshot with the answers at hand (PIP-33 leaves this for later); False when there are none."""
+        """UNSAFE: write the snapshot with the answers at hand (PIP-33 leaves this for later); False when
+        there are none.
+        """
         if not builder.answers or self.topic.terminated:
             return False
         self._complete(builder, self.topic.log.last_confirmed, "partial", cause)
@@ -150,7 +156,9 @@ class SnapshotController:
         """Append a marker to the local log and wake its readers; returns its row's seq."""
         runtime = self.runtime
         runtime.marker_count += 1
-        marker = Marker(runtime.marker_count, type_, self.topic.cluster.name, addressee, runtime.now_us, **fields)
+        marker = Marker(
+            runtime.marker_count, type_, self.topic.cluster.name, addressee, runtime.now_us, **fields
+        )
         marker = replace(marker, size_bytes=marker.stored_size_bytes())
         runtime.markers.put(marker)
         return self.topic.append_marker(marker, None, cause)
@@ -159,7 +167,14 @@ class SnapshotController:
         seq = self._note("snapshot.requested", cause, builder.snapshot, builder.round)
         if self.topic.terminated:
             return
-        written = self._write(seq, REQUEST, None, snapshot=builder.snapshot, snapshot_id=builder.snapshot_id, cluster=self.topic.cluster.name)
+        written = self._write(
+            seq,
+            REQUEST,
+            None,
+            snapshot=builder.snapshot,
+            snapshot_id=builder.snapshot_id,
+            cluster=self.topic.cluster.name,
+        )
         self.topic.wake(written)
 
     def receive(self, marker: Marker, index: int, cause: int) -> None:
@@ -172,22 +187,47 @@ class SnapshotController:
             self._on_update(marker, cause)
 
     def _on_request(self, marker: Marker, cause: int) -> None:
-        """Answer with the last confirmed position at this moment, which may be later than the request's own."""
+        """Answer with the last confirmed position at this moment, which may be later than the request's
+        own.
+        """
         if self.topic.terminated:
             return
         position = self.topic.log.last_confirmed
-        written = self._write(cause, RESPONSE, marker.origin, snapshot=marker.snapshot, snapshot_id=marker.snapshot_id,
-                              cluster=self.topic.cluster.name, position=position)  # fmt: skip
+        written = self._write(
+            cause,
+            RESPONSE,
+            marker.origin,
+            snapshot=marker.snapshot,
+            snapshot_id=marker.snapshot_id,
+            cluster=self.topic.cluster.name,
+            position=position,
+        )
         self.topic.wake(written)
 
     def _on_response(self, marker: Marker, index: int, cause: int) -> None:
         builder = self.pending.get(marker.snapshot)
         if builder is None:
-            self.runtime.note("snapshot.answer-ignored", cause, self.topic.cluster.number, marker.cluster, self.topic.number, "not-pending")
+            self.runtime.note(
+                "snapshot.answer-ignored",
+                cause,
+                self.topic.cluster.number,
+                marker.cluster,
+                self.topic.number,
+                "not-pending",
+            )
             return
         here = self.topic.log.position(index)
-        seq = self.runtime.note("snapshot.answered", cause, self.topic.cluster.number, marker.cluster, self.topic.number,
-                                builder.snapshot, builder.round, *here, *marker.position)  # fmt: skip
+        seq = self.runtime.note(
+            "snapshot.answered",
+            cause,
+            self.topic.cluster.number,
+            marker.cluster,
+            self.topic.number,
+            builder.snapshot,
+            builder.round,
+            *here,
+            *marker.position,
+        )
         following = builder.answer(marker.cluster, marker.position)
         if following == "second-round":
             self._request(builder, seq)
@@ -200,33 +240,71 @@ class SnapshotController:
             return
         del self.pending[builder.snapshot]
         clusters = tuple((name, *builder.answers[name]) for name in sorted(builder.answers))
-        self.last_completed_ms = max(1, builder.started_us // 1000)  # 0 is "never"; a broker's clock is never there
+        # 0 is "never"; a broker's clock is never there
+        self.last_completed_ms = max(1, builder.started_us // 1000)
         duration_us = self.runtime.now_us - builder.started_us
         seq = self._note("snapshot.completed", cause, builder.snapshot, *local, duration_us, how)
         for name, ledger, entry in clusters:
-            self.runtime.note("snapshot.position", seq, self.topic.cluster.number, name, self.topic.number, builder.snapshot, ledger, entry)
-        written = self._write(seq, SNAPSHOT, self.topic.cluster.name, snapshot=builder.snapshot, snapshot_id=builder.snapshot_id,
-                              position=local, clusters=clusters)  # fmt: skip
+            self.runtime.note(
+                "snapshot.position",
+                seq,
+                self.topic.cluster.number,
+                name,
+                self.topic.number,
+                builder.snapshot,
+                ledger,
+                entry,
+            )
+        written = self._write(
+            seq,
+            SNAPSHOT,
+            self.topic.cluster.name,
+            snapshot=builder.snapshot,
+            snapshot_id=builder.snapshot_id,
+            position=local,
+            clusters=clusters,
+        )
         self.topic.wake(written)
 
     def write_update(self, subscription: Subscription, snapshot: CachedSnapshot, cause: int) -> None:
         """One Update for the newest usable snapshot; travels to every remote."""
         if self.topic.terminated:
             return
-        marker_seq = self._write(cause, UPDATE, None, snapshot=snapshot.snapshot, subscription=subscription.name, clusters=snapshot.clusters)
+        marker_seq = self._write(
+            cause,
+            UPDATE,
+            None,
+            snapshot=snapshot.snapshot,
+            subscription=subscription.name,
+            clusters=snapshot.clusters,
+        )
         marker = self.runtime.markers[self.runtime.marker_count - 1]
         position = self.topic.log.position(self.topic.log.length - 1)
-        seq = self._note("update.written", marker_seq, subscription.number, snapshot.snapshot, marker.number, *position)
+        seq = self._note(
+            "update.written", marker_seq, subscription.number, snapshot.snapshot, marker.number, *position
+        )
         self.runtime.markers.set_update_seq(marker.number, seq)
         for name, ledger, entry in snapshot.clusters:
-            self.runtime.note("update.position", seq, self.topic.cluster.number, name, self.topic.number, subscription.number,
-                              snapshot.snapshot, marker.number, ledger, entry)  # fmt: skip
+            self.runtime.note(
+                "update.position",
+                seq,
+                self.topic.cluster.number,
+                name,
+                self.topic.number,
+                subscription.number,
+                snapshot.snapshot,
+                marker.number,
+                ledger,
+                entry,
+            )
         self.topic.wake(marker_seq)
 
     def _on_update(self, marker: Marker, cause: int) -> None:
         """Move the local subscription as the Update says (fact sheet section 10)."""
         topic, runtime = self.topic, self.runtime
-        own = next(((ledger, entry) for name, ledger, entry in marker.clusters if name == topic.cluster.name), None)
+        own = next(
+            ((ledger, entry) for name, ledger, entry in marker.clusters if name == topic.cluster.name), None
+        )
         fields = (topic.cluster.number, marker.origin, topic.number, marker.subscription, marker.number)
         if own is None:
             runtime.note("update.refused", cause, *fields, NULL, NULL, "not-addressed")
@@ -237,7 +315,9 @@ class SnapshotController:
             if runtime.option("missingSubscriptionCreation") == "latest":
                 return
         index = topic.log.index_of(*own)
-        refusal = "beyond-last-entry" if own > topic.log.last_confirmed else _update_refusal(subscription, index)
+        refusal = (
+            "beyond-last-entry" if own > topic.log.last_confirmed else _update_refusal(subscription, index)
+        )
         if refusal is not None:
             runtime.note("update.refused", cause, *fields, *own, refusal)
             return
@@ -246,7 +326,9 @@ class SnapshotController:
         subscription.acknowledge_up_to(index, "update", seq)
 
     def _create_missing(self, name: str, cause: int) -> tuple[Subscription, int]:
-        """A missing subscription is made, replicated, at earliest (#20767), or at latest in older releases."""
+        """A missing subscription is made, replicated, at earliest (#20767), or at latest in older
+        releases.
+        """
         log = self.topic.log
         earliest = self.runtime.option("missingSubscriptionCreation") == "earliest"
         mark_delete = log.first_kept - 1 if earliest else log.length - 1

@@ -1,6 +1,7 @@
 """When a subscription's cursor is written: what a crash leaves of it.
 
-Rules: writes are limited in rate, so a crash forgets recent acks; a timer bounds how long the cursor stays ahead of what is written (fact sheet B6).
+Rules: writes are limited in rate, so a crash forgets recent acks; a timer bounds how long the cursor stays
+ahead of what is written (fact sheet B6).
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ _SECOND_US = 1_000_000
 
 
 class CursorWriter:
-    """Writes one subscription's cursor. `ledger` is the cursor's own, -1 before its first write; `flush_due` says that the timer runs."""
+    """Writes one subscription's cursor.
+
+    `ledger` is the cursor's own, -1 before its first write; `flush_due` says that the timer runs.
+    """
 
     def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
@@ -50,12 +54,23 @@ class CursorWriter:
         kept = topic.cluster.setting("managedLedgerMaxUnackedRangesToPersist", topic)
         cursor.persist(self.runtime.now_us, kept, topic.log)
         subscription.border.persist()
-        self.runtime.note("cursor.persisted", cause, topic.cluster.number, topic.number, subscription.number,
-                          *subscription.border.position(cursor.mark_delete), cursor.deleted_count)  # fmt: skip
+        self.runtime.note(
+            "cursor.persisted",
+            cause,
+            topic.cluster.number,
+            topic.number,
+            subscription.number,
+            *subscription.border.position(cursor.mark_delete),
+            cursor.deleted_count,
+        )
 
     def flush(self, _argument: None) -> None:
         """The timer."""
         self.flush_due = False
         subscription = self.subscription
-        if subscription.cursor.dirty and self.topic.loaded and self.topic.subscriptions.get(subscription.name) is subscription:
+        if (
+            subscription.cursor.dirty
+            and self.topic.loaded
+            and self.topic.subscriptions.get(subscription.name) is subscription
+        ):
             self.write(NULL)

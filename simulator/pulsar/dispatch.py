@@ -1,8 +1,8 @@
 """How a broker hands entries to consumers: the reading side of a subscription, by subscription type.
 
-Rules: reading needs a consumer with permits; a marker that is read is filtered and acked (fact sheet section 7); entries
-acked meanwhile are passed over. `busy` stops a dispatcher that is called while it dispatches (an Update written by an
-ack wakes it): its loop goes on anyway.
+Rules: reading needs a consumer with permits; a marker that is read is filtered and acked (fact sheet section
+7); entries acked meanwhile are passed over. `busy` stops a dispatcher that is called while it dispatches (an
+Update written by an ack wakes it): its loop goes on anyway.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from simulator.kernel.clock import CONTINUES_RANK
 from simulator.pulsar.hash_ring import chosen_on_ring, full_topic_name
-from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,13 +21,16 @@ if TYPE_CHECKING:
 
 
 DISPATCHED_AT_ONCE = 1_000
-"""Entries that one event hands out at most, a receiver queue of the default size: two or three milliseconds."""
+"""Entries that one event hands out at most, a receiver queue of the default size: two or three
+milliseconds.
+"""
 
 
 class Dispatcher:
     """What all types share: consumers' sessions and the read position."""
 
-    postpones = False  # whether entries may have to wait (delayed delivery); only Shared and Key_Shared postpone
+    # whether entries may have to wait (delayed delivery); only Shared and Key_Shared postpone
+    postpones = False
 
     def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
@@ -36,7 +38,8 @@ class Dispatcher:
         self.runtime = subscription.runtime
         self.sessions: list[Session] = []
         self.read_index = subscription.cursor.mark_delete + 1
-        self.check_below = self.topic.log.length  # entries below may have been acked one by one: ask before sending
+        # entries below may have been acked one by one: ask before sending
+        self.check_below = self.topic.log.length
         self.busy = False
         self.unacked = 0  # messages with consumers, of the whole subscription
 
@@ -52,7 +55,10 @@ class Dispatcher:
 
     def rewind(self) -> None:
         """Read position to the first entry after the mark-delete."""
-        self.check_below = max(self.check_below, self.topic.log.length, self.subscription.cursor.last_acknowledged + 1)  # a shadow may see less than is acked
+        # a shadow may see less than is acked
+        self.check_below = max(
+            self.check_below, self.topic.log.length, self.subscription.cursor.last_acknowledged + 1
+        )
         self.read_index = max(self.subscription.cursor.mark_delete + 1, self.topic.log.first_kept)
 
     def disconnect_all(self, reason: str, cause: int) -> None:
@@ -63,7 +69,10 @@ class Dispatcher:
         self.unacked = 0
 
     def next_deliverable(self, cause: int) -> int | None:
-        """The next entry to send, from the read position; markers are filtered on the way. None at the end."""
+        """The next entry to send, from the read position; markers are filtered on the way.
+
+        None at the end.
+        """
         log, reads = self.topic.log, self.topic.reads
         if self.read_index >= log.length and reads is None:
             return None
@@ -80,7 +89,11 @@ class Dispatcher:
                 self.subscription.filter_marker(index, self.runtime.markers[-record - 1], cause)
             elif said and self.subscription.filter.takes(index, record, cause):
                 continue
-            elif not self.postpones or not self.runtime.messages.deliver_at_us[record] or not self.postponed(index, record):
+            elif (
+                not self.postpones
+                or not self.runtime.messages.deliver_at_us[record]
+                or not self.postponed(index, record)
+            ):
                 return index
         if reads is not None:
             reads.reached_end()
@@ -91,16 +104,23 @@ class Dispatcher:
         return False
 
     def release(self, acked: Sequence[int], released: Sequence[int], cause: int) -> None:
-        """Acks were registered, of these entries one each: what they occupied is free. Of `released` every message is acknowledged."""
+        """Acks were registered, of these entries one each: what they occupied is free.
+
+        Of `released` every message is acknowledged.
+        """
 
     def let_go_up_to(self, index: int) -> None:
-        """The mark-delete is about to be moved here over the consumers' heads: what they hold of it is not awaited any more."""
+        """The mark-delete is about to be moved here over the consumers' heads: what they hold of it is not
+        awaited any more.
+        """
 
     def go_on(self, cause: int) -> None:
         """The mark-delete was moved so: who was blocked by what he held may be sent more."""
 
     def dispatch_on(self, cause: int) -> None:
-        """Enough has been handed out in this event: the rest follows at this instant, before anything else."""
+        """Enough has been handed out in this event: the rest follows at this instant, before anything
+        else.
+        """
         self.runtime.schedule(self.runtime.now_us, CONTINUES_RANK, self, "dispatch", cause)
 
     # --- quiet stretches
@@ -109,7 +129,9 @@ class Dispatcher:
     """Messages that may be sent before a limit is reached."""
 
     def in_turn(self) -> list[Session]:
-        """The sessions, the one that is sent the next message first, if they are sent messages in turn while all have permits; else none."""
+        """The sessions, the one that is sent the next message first, if they are sent messages in turn
+        while all have permits; else none.
+        """
         return []
 
 
@@ -117,7 +139,8 @@ class SingleActiveDispatcher(Dispatcher):
     """Exclusive and Failover: one consumer at a time reads; the others wait.
 
     Rules: a new active consumer of a Failover subscription, the first one too, reads only after
-    activeConsumerFailoverDelayTimeMillis, so that the one before may finish what it was sent; it keeps that and its acks count.
+    activeConsumerFailoverDelayTimeMillis, so that the one before may finish what it was sent; it keeps that
+    and its acks count.
     """
 
     def __init__(self, subscription: Subscription) -> None:
@@ -132,7 +155,10 @@ class SingleActiveDispatcher(Dispatcher):
         self._choose(cause)
 
     def remove(self, session: Session, cause: int) -> None:
-        """A consumer left; what it held is read again by the next one. A standby that leaves may move a partition to another consumer."""
+        """A consumer left; what it held is read again by the next one.
+
+        A standby that leaves may move a partition to another consumer.
+        """
         self.sessions = [other for other in self.sessions if other is not session]
         self.subscription.session_ended(session)
         if self.active is session:
@@ -160,8 +186,14 @@ class SingleActiveDispatcher(Dispatcher):
             return
         self.active = chosen
         self.unacked = 0
-        seq = self.runtime.note("consumer.activated", cause, self.topic.cluster.number, self.topic.number,
-                                self.subscription.number, chosen.consumer.number)  # fmt: skip
+        seq = self.runtime.note(
+            "consumer.activated",
+            cause,
+            self.topic.cluster.number,
+            self.topic.number,
+            self.subscription.number,
+            chosen.consumer.number,
+        )
         delay_ms = self.topic.cluster.setting("activeConsumerFailoverDelayTimeMillis", self.topic)
         if self.subscription.type != "Failover" or not delay_ms:
             self.rewind()
@@ -169,7 +201,9 @@ class SingleActiveDispatcher(Dispatcher):
         elif not self.waiting:  # else the delay that runs is for this one, too
             self.waiting = True
             self.delays += 1
-            self.runtime.schedule(self.runtime.now_us + delay_ms * 1000, self.topic.rank, self, "delay_over", (self.delays, seq))
+            self.runtime.schedule(
+                self.runtime.now_us + delay_ms * 1000, self.topic.rank, self, "delay_over", (self.delays, seq)
+            )
 
     def delay_over(self, argument: tuple[int, int]) -> None:
         """The active consumer may read: from the first entry that is not acknowledged by now."""
@@ -198,7 +232,9 @@ class SingleActiveDispatcher(Dispatcher):
         self.busy = False
 
     def redeliver(self, session: Session, indices: list[int], cause: int) -> None:
-        """Single messages cannot be asked for again: the client drops what it has queued, and for the active one everything unacknowledged is read again."""
+        """Single messages cannot be asked for again: the client drops what it has queued, and for the
+        active one everything unacknowledged is read again.
+        """
         session.consumer.forget(session)
         if session is self.active and not self.waiting:
             self.unacked = 0
@@ -220,7 +256,9 @@ class SingleActiveDispatcher(Dispatcher):
         return self.sessions if self.sessions == [self.active] and not self.waiting else []
 
     def sent_many(self, fresh: int, indices: np.ndarray) -> None:
-        """`dispatch` of these entries of one message each, `fresh` of them read for the first time, whose rows are written already."""
+        """`dispatch` of these entries of one message each, `fresh` of them read for the first time, whose
+        rows are written already.
+        """
         self.read_index += fresh
         self.unacked += len(indices)
 

@@ -1,8 +1,9 @@
 """Dispatch to many consumers: Shared (in turn) and Key_Shared (by key).
 
-Rules: what comes back (consumer gone, negative ack, delay over) waits in `replay`, lowest position first, and goes before
-new entries. A consumer at maxUnackedMessagesPerConsumer, or a subscription at its limit, is not sent more, in silence,
-until a consumer is down to half or asks for something again, a subscription below half (Pulsar's Consumer and dispatcher differ there).
+Rules: what comes back (consumer gone, negative ack, delay over) waits in `replay`, lowest position first, and
+goes before new entries. A consumer at maxUnackedMessagesPerConsumer, or a subscription at its limit, is not
+sent more, in silence, until a consumer is down to half or asks for something again, a subscription below half
+(Pulsar's Consumer and dispatcher differ there).
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ class SharedDispatcher(Dispatcher):
         self.blocked = False
 
     def rewind(self) -> None:
-        """Read position to the first entry after the mark-delete; nothing waits for replay or delay any more."""
+        """Read position to the first entry after the mark-delete; nothing waits for replay or delay any
+        more.
+        """
         super().rewind()
         self.replay.clear()
         self.delayed.clear()
@@ -142,7 +145,9 @@ class SharedDispatcher(Dispatcher):
             self.replay.discard(index)
             if self.subscription.cursor.is_acknowledged(index):
                 continue
-            if self.subscription.filter.said and self.subscription.filter.takes(index, self.topic.log.records[index], cause):
+            if self.subscription.filter.said and self.subscription.filter.takes(
+                index, self.topic.log.records[index], cause
+            ):
                 continue
             if self.topic.reads is None or self.topic.reads.take(index):
                 return index
@@ -199,7 +204,9 @@ class SharedDispatcher(Dispatcher):
             self.redeliveries.pop(held, None)
 
     def _take_from(self, session: Session, index: int) -> int:
-        """A consumer does not have the entry any more; returns how many messages of it were unacknowledged."""
+        """A consumer does not have the entry any more; returns how many messages of it were
+        unacknowledged.
+        """
         freed = session.outstanding(index)
         session.unacked -= freed
         self.unacked -= freed
@@ -210,7 +217,9 @@ class SharedDispatcher(Dispatcher):
         self.dispatch(cause)
 
     def _unblock(self, cause: int, asking: Session | None = None) -> bool:
-        """Lift limits that are down to half, and that of a consumer that asked for messages again; True when one was lifted."""
+        """Lift limits that are down to half, and that of a consumer that asked for messages again; True
+        when one was lifted.
+        """
         lifted = False
         half = self.topic.hot.unacked_per_consumer // 2
         for session in self.sessions:
@@ -233,12 +242,16 @@ class SharedDispatcher(Dispatcher):
         return min([super().room, *(limit - 1 - unacked for limit, unacked in limits if limit)])
 
     def in_turn(self) -> list[Session]:
-        waiting = self.blocked or self.replay or self.delayed or any(not session.ready for session in self.sessions)
+        waiting = (
+            self.blocked or self.replay or self.delayed or any(not session.ready for session in self.sessions)
+        )
         turn = self.turn % len(self.sessions)
         return [] if waiting else self.sessions[turn:] + self.sessions[:turn]
 
     def sent_many(self, fresh: int, indices: np.ndarray) -> None:
-        """`dispatch`, in turn, of these entries of one message each, whose rows are written already; those that are not `fresh` were asked for again."""
+        """`dispatch`, in turn, of these entries of one message each, whose rows are written already; those
+        that are not `fresh` were asked for again.
+        """
         count = len(self.sessions)
         for turn, index in enumerate(indices.tolist(), self.turn):
             session = self.sessions[turn % count]
@@ -264,13 +277,23 @@ class SharedDispatcher(Dispatcher):
 
     def _note_block(self, event: str, session: Session | None, count: int, cause: int) -> None:
         client = None if session is None else session.consumer.number
-        self.runtime.note(event, cause, self.topic.cluster.number, self.topic.number, self.subscription.number, client, count)
+        self.runtime.note(
+            event,
+            cause,
+            self.topic.cluster.number,
+            self.topic.number,
+            self.subscription.number,
+            client,
+            count,
+        )
 
 
 class KeySharedDispatcher(SharedDispatcher):
-    """A key goes to one consumer (consistent hashing); it changes hands only when nothing of it is outstanding.
+    """A key goes to one consumer (consistent hashing); it changes hands only when nothing of it is
+    outstanding.
 
-    What cannot go yet is read past, up to a number of entries (#23231): with so many waiting nothing new is read, for nobody.
+    What cannot go yet is read past, up to a number of entries (#23231): with so many waiting nothing new is
+    read, for nobody.
     """
 
     def __init__(self, subscription: Subscription) -> None:
@@ -280,7 +303,10 @@ class KeySharedDispatcher(SharedDispatcher):
         self.stuck = BitMap()  # of the dispatch under way: what cannot go now
 
     def add(self, session: Session, cause: int) -> None:
-        points = [(draw(stream_key(0, session.consumer.name), point) % KEY_HASHES, session) for point in range(POINTS_PER_CONSUMER)]
+        points = [
+            (draw(stream_key(0, session.consumer.name), point) % KEY_HASHES, session)
+            for point in range(POINTS_PER_CONSUMER)
+        ]
         self.ring = sorted((*self.ring, *points), key=lambda point: (point[0], point[1].consumer.name))
         super().add(session, cause)
 
@@ -301,7 +327,9 @@ class KeySharedDispatcher(SharedDispatcher):
         return []  # by key
 
     def _sticky_key(self, index: int) -> int:
-        """The key by which an entry is dealt: that of its first message, or one of its own below NULL (Pulsar: producer and sequence id)."""
+        """The key by which an entry is dealt: that of its first message, or one of its own below NULL
+        (Pulsar: producer and sequence id).
+        """
         record = self.topic.log.records[index]
         key = self.runtime.messages.key[record]
         return key if key != NULL else NULL - 1 - record
@@ -314,10 +342,14 @@ class KeySharedDispatcher(SharedDispatcher):
 
     def _hash_without_key(self, message: int) -> int:
         messages = self.runtime.messages
-        return draw(stream_key(0, self.runtime.trace.names[messages.producer[message]]), messages.sequence_id[message])
+        return draw(
+            stream_key(0, self.runtime.trace.names[messages.producer[message]]), messages.sequence_id[message]
+        )
 
     def dispatch(self, cause: int) -> None:
-        """Replays first, in order; an entry that cannot go blocks its key, and reading goes on for the others."""
+        """Replays first, in order; an entry that cannot go blocks its key, and reading goes on for the
+        others.
+        """
         if self.busy or self.blocked or not self.sessions:
             return
         self.busy = True
@@ -344,7 +376,9 @@ class KeySharedDispatcher(SharedDispatcher):
         return None if len(self.stuck) >= self._look_ahead_max() else super().next_deliverable(cause)
 
     def _look_ahead_max(self) -> int:
-        """PersistentStickyKeyDispatcherMultipleConsumers.getEffectiveLookAheadLimit: where both limits are off those of unacknowledged messages count."""
+        """PersistentStickyKeyDispatcherMultipleConsumers.getEffectiveLookAheadLimit: where both limits are
+        off those of unacknowledged messages count.
+        """
         hot, consumers = self.topic.hot, len(self.sessions)
         limits = [hot.ahead_per_consumer * consumers, hot.ahead_per_subscription]
         if not any(limits):

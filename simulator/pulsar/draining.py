@@ -1,7 +1,9 @@
-"""When the backlog of a failover is drained: the target's cursor covers every message entry that the target's log held at the failover.
+"""When the backlog of a failover is drained: the target's cursor covers every message entry that the
+target's log held at the failover.
 
-Rules: covered means at or below the mark-delete, or individually deleted. Markers do not count: the broker acknowledges them itself. An entry
-that is deleted while it is not covered never will be. `counting.draining` finds the same instant in the rows.
+Rules: covered means at or below the mark-delete, or individually deleted. Markers do not count: the broker
+acknowledges them itself. An entry that is deleted while it is not covered never will be. `counting.draining`
+finds the same instant in the rows.
 """
 
 from __future__ import annotations
@@ -14,9 +16,12 @@ if TYPE_CHECKING:
 
 
 class Draining:
-    """Follows the cursor of one subscription in the target. `drained_us` is the first instant at which all was covered, None before.
+    """Follows the cursor of one subscription in the target.
 
-    Of each topic partition only the first entry not covered yet is kept, so an acknowledgement elsewhere costs one look-up.
+    `drained_us` is the first instant at which all was covered, None before.
+
+    Of each topic partition only the first entry not covered yet is kept, so an acknowledgement elsewhere
+    costs one look-up.
     """
 
     def __init__(self, runtime: Runtime, subscription: str, target: str) -> None:

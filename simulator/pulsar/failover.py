@@ -1,9 +1,9 @@
 """Moving a subscription's consumers from one cluster to another, in one of four modes.
 
-*crash*: the clients die with what they had not sent, and new ones start at the target at once. *planned*: they finish what
-the application holds, close cleanly and start at the target. *drained*: planned, after the target has caught up or a limit.
-*auto*: Pulsar's AutoClusterFailover (PIP-121): probes decide when to move and when to go back.
-The window of a failover opens with its `failover.started` row.
+*crash*: the clients die with what they had not sent, and new ones start at the target at once. *planned*:
+they finish what the application holds, close cleanly and start at the target. *drained*: planned, after the
+target has caught up or a limit. *auto*: Pulsar's AutoClusterFailover (PIP-121): probes decide when to move
+and when to go back. The window of a failover opens with its `failover.started` row.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class Failover:
         """Open the window and do what the mode says."""
         runtime = self.runtime
         self.window = FailoverWindow(runtime, self.subscription, self.source, self.target)
-        self.seq = runtime.note("failover.started", cause, self.source, self.target, self.subscription, self.mode)
+        self.seq = runtime.note(
+            "failover.started", cause, self.source, self.target, self.subscription, self.mode
+        )
         runtime.failovers.append(self)
         runtime.windows[self.subscription] = self.window
         if self.mode in ("crash", "auto"):
@@ -70,15 +72,24 @@ class Failover:
 
     def _consumers(self) -> list[Consumer]:
         consumers = self.runtime.consumers
-        return [consumers[name] for name in sorted(consumers)
-                if consumers[name].spec.subscription == self.subscription and consumers[name].spec.cluster is not None
-                and consumers[name].cluster_name == self.source]  # fmt: skip
+        return [
+            consumers[name]
+            for name in sorted(consumers)
+            if consumers[name].spec.subscription == self.subscription
+            and consumers[name].spec.cluster is not None
+            and consumers[name].cluster_name == self.source
+        ]
 
     def _producers(self) -> list:
         topic = self.runtime.subscriptions[self.subscription].topic
         producers = self.runtime.producers
-        return [producers[name] for name in sorted(producers)
-                if producers[name].spec.topic == topic and producers[name].spec.cluster is not None and producers[name].cluster_name == self.source]  # fmt: skip
+        return [
+            producers[name]
+            for name in sorted(producers)
+            if producers[name].spec.topic == topic
+            and producers[name].spec.cluster is not None
+            and producers[name].cluster_name == self.source
+        ]
 
     def _stop_producers(self) -> None:
         for producer in self._producers():
@@ -87,16 +98,25 @@ class Failover:
                 producer.set_state(PRODUCER_STOPPED, self.seq)
 
     def poll(self, _argument: None) -> None:
-        """Drained: go on when everything acknowledged is covered at the target, or when the limit has passed."""
+        """Drained: go on when everything acknowledged is covered at the target, or when the limit has
+        passed.
+        """
         runtime = self.runtime
-        left = forecasting.forecast(runtime, self.subscription, self.source).get(self.target, {}).get("duplicates", 0)
+        left = (
+            forecasting.forecast(runtime, self.subscription, self.source)
+            .get(self.target, {})
+            .get("duplicates", 0)
+        )
         if left and runtime.now_us < self.deadline_us:
             runtime.schedule(min(runtime.now_us + DRAIN_POLL_US, self.deadline_us), self.rank, self, "poll")
         else:
             self._close_all()
 
     def _close_all(self) -> None:
-        consumers = [consumer for consumer in self._consumers() if consumer.sessions or consumer.state in ALIVE]  # also who waits to reconnect
+        # also who waits to reconnect
+        consumers = [
+            consumer for consumer in self._consumers() if consumer.sessions or consumer.state in ALIVE
+        ]
         self.waiting = [consumer.name for consumer in consumers]
         for consumer in consumers:
             consumer.close_when_done(self)
@@ -121,10 +141,15 @@ class Failover:
         self.window.look_again()
 
     def _move_producer(self, producer: Producer, cause: int) -> None:
-        """An orderly move sends what waits in a batch; the others lose it. Who was paused or stopped by a person stays so."""
+        """An orderly move sends what waits in a batch; the others lose it.
+
+        Who was paused or stopped by a person stays so.
+        """
         before, stopped_by_us = producer.state, producer.name in self.stopped
         if self.moves_producers:
-            producer.set_state(PRODUCER_STOPPED if self.mode in ("planned", "drained") else PRODUCER_KILLED, cause)
+            producer.set_state(
+                PRODUCER_STOPPED if self.mode in ("planned", "drained") else PRODUCER_KILLED, cause
+            )
             producer.cluster_name = self.target
         if before in (PRODUCER_STOPPED, PRODUCER_PAUSED) and not stopped_by_us:
             if self.moves_producers:
@@ -134,21 +159,25 @@ class Failover:
 
 
 class AutomaticFailover:
-    """AutoClusterFailover: one probe each `probeInterval`; moves after `failoverDelay` of failure of the service in use, whichever that is,
-    and back to the primary after `switchBackDelay` of its health."""
+    """AutoClusterFailover: one probe each `probeInterval`; moves after `failoverDelay` of failure of the
+    service in use, whichever that is, and back to the primary after `switchBackDelay` of its health.
+    """
 
     def __init__(self, runtime: Runtime, arguments: dict) -> None:
         self.runtime = runtime
         self.arguments = arguments
         self.primary, self.secondary = arguments["from"], arguments["to"]
         self.rank = rank(FAILOVER, sorted(runtime.subscriptions).index(arguments["subscription"]), 1)
-        self.failed_us: int | None = None  # since when the service in use does not answer (there: failedTimestamp)
+        # since when the service in use does not answer (there: failedTimestamp)
+        self.failed_us: int | None = None
         self.healthy_us: int | None = None  # since when the primary answers again (there: recoverTimestamp)
         self.away = False
         self._schedule()
 
     def _schedule(self) -> None:
-        self.runtime.schedule(self.runtime.now_us + self.arguments["probeInterval_us"], self.rank, self, "probe")
+        self.runtime.schedule(
+            self.runtime.now_us + self.arguments["probeInterval_us"], self.rank, self, "probe"
+        )
 
     def probe(self, _argument: None) -> None:
         """Ask whether the service in use answers; away from the primary, then whether that does."""

@@ -1,8 +1,11 @@
-"""How a consumer gives messages back: negative acks and ack timeouts, and when the broker is asked for them again.
+"""How a consumer gives messages back: negative acks and ack timeouts, and when the broker is asked for
+them again.
 
-Rules: Shared and Key_Shared are asked for single messages, each at its instant. Elsewhere a request is for everything unacknowledged, so
-it matters how many there are: the client has rounds, three in a delay, and asks once for all that is due (NegativeAcksTracker); and no
-earlier delivery times out any more (UnAckedMessageTracker.clear), for all of it comes again.
+Rules: Shared and Key_Shared are asked for single messages, each at its instant. Elsewhere a request is for
+everything unacknowledged, so
+it matters how many there are: the client has rounds, three in a delay, and asks once for all that is due
+(NegativeAcksTracker); and no earlier delivery times out any more (UnAckedMessageTracker.clear), for all of it
+comes again.
 """
 
 from __future__ import annotations
@@ -26,10 +29,12 @@ class GivesBack:
 
     def init_giving_back(self) -> None:
         """Empty state; called once by the consumer."""
-        self.given_back: dict[Key, Handed] = {}  # asked for again and not yet here: what a cumulative ack covers, or the end of a hold, all the same
+        # asked for again and not yet here: what a cumulative ack covers, or the end of a hold, all the same
+        self.given_back: dict[Key, Handed] = {}
         self.negatively_acknowledged = BitMap()
         self.untimed: dict[Place, int] = {}  # what was delivered before this row does not time out any more
-        self.rounds: dict[Place, tuple[int, int, dict[int, tuple[int, Handed, int]]]] = {}  # (begun_us, how many, entry -> due_us, message, row)
+        # (begun_us, how many, entry -> due_us, message, row)
+        self.rounds: dict[Place, tuple[int, int, dict[int, tuple[int, Handed, int]]]] = {}
 
     def drop_given_back(self) -> None:
         """The process died."""
@@ -68,7 +73,9 @@ class GivesBack:
             self._ask_again(handed, seq)
 
     def _ask_with_others(self, handed: Handed, seq: int, due_us: int) -> None:
-        """It waits for the first round in which it is due; rounds go on from the first negative ack until none waits."""
+        """It waits for the first round in which it is due; rounds go on from the first negative ack until
+        none waits.
+        """
         place, index, _batch_index = handed[2]
         begun_us, rounds, waiting = self.rounds.get(place) or (self.runtime.now_us, 0, {})
         self.rounds[place] = (begun_us, rounds, waiting)
@@ -79,7 +86,13 @@ class GivesBack:
     def _next_round(self, place: Place) -> None:
         begun_us, rounds, waiting = self.rounds[place]
         self.rounds[place] = (begun_us, rounds + 1, waiting)
-        self.runtime.schedule(begun_us - (-self.spec.redelivery_delay_us * (rounds + 1) // _ROUNDS_IN_A_DELAY), self.rank, self, "nack_round", (self.epoch, place))
+        self.runtime.schedule(
+            begun_us - (-self.spec.redelivery_delay_us * (rounds + 1) // _ROUNDS_IN_A_DELAY),
+            self.rank,
+            self,
+            "nack_round",
+            (self.epoch, place),
+        )
 
     def nack_round(self, argument: tuple[int, Place]) -> None:
         """One request for all that is due by now."""

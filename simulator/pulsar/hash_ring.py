@@ -1,9 +1,9 @@
 """The ring on which a broker places consumers by name, and Pulsar's 32-bit Murmur3 hash for it.
 
-Pulsar's AbstractDispatcherSingleActiveConsumer chooses the active consumer of a topic without partitions like this (#19502), and
-that of a partition under activeConsumerFailoverConsistentHashing (PIP-392): 100 points for each consumer, `name + number` hashed;
-the hash of the topic's full name goes to the next point. Its comment and the documentation speak of the order of subscribing; the
-code does not (#24747).
+Pulsar's AbstractDispatcherSingleActiveConsumer chooses the active consumer of a topic without partitions like
+this (#19502), and that of a partition under activeConsumerFailoverConsistentHashing (PIP-392): 100 points for
+each consumer, `name + number` hashed; the hash of the topic's full name goes to the next point. Its comment
+and the documentation speak of the order of subscribing; the code does not (#24747).
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ _MASK = 0xFFFFFFFF
 
 
 def murmur3(data: bytes) -> int:
-    """Murmur3_32 of `data` with seed 0 (Appleby, public domain) without its sign bit, as Pulsar's makeHash: 0..2**31-1."""
+    """Murmur3_32 of `data` with seed 0 (Appleby, public domain) without its sign bit, as Pulsar's
+    makeHash: 0..2**31-1.
+    """
     hashed, whole = 0, len(data) // 4 * 4
     for place in range(0, whole, 4):
         hashed ^= _mixed(int.from_bytes(data[place : place + 4], "little"))
@@ -36,7 +38,9 @@ def _mixed(word: int) -> int:
 
 
 def full_topic_name(namespace: str, name: str) -> str:
-    """The name by which a broker knows a topic or partition: `namespace` is `tenant/namespace`, `name` has the partition's suffix."""
+    """The name by which a broker knows a topic or partition: `namespace` is `tenant/namespace`, `name` has
+    the partition's suffix.
+    """
     return f"persistent://{namespace}/{name}"
 
 

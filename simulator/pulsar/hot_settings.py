@@ -1,6 +1,7 @@
 """The broker settings that the data plane asks for at every message, looked up once per topic.
 
-Rules: made anew when a topic is loaded and when a setting changes; units are the engine's (microseconds), not Pulsar's.
+Rules: made anew when a topic is loaded and when a setting changes; units are the engine's (microseconds), not
+Pulsar's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Marker entries: what replicated subscriptions write into the log (fact sheet section 2).
 
-Rules: a marker is one value, the same in every cluster it reaches; its number is its identity in the run. Payloads are
-Pulsar's protobuf messages, encoded once when written.
+Rules: a marker is one value, the same in every cluster it reaches; its number is its identity in the run.
+Payloads are Pulsar's protobuf messages, encoded once when written.
 """
 
 from __future__ import annotations
@@ -11,14 +11,22 @@ from dataclasses import dataclass
 from simulator.markers import codec
 from simulator.trace.registry import MARKER_TYPES
 
-REQUEST, RESPONSE, SNAPSHOT, UPDATE = "snapshot_request", "snapshot_response", "snapshot", "subscription_update"
+REQUEST, RESPONSE, SNAPSHOT, UPDATE = (
+    "snapshot_request",
+    "snapshot_response",
+    "snapshot",
+    "subscription_update",
+)
 
 Position = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """One marker. `origin` wrote it; `addressee` is the only cluster it travels to (None: every one, origin itself: none)."""
+    """One marker.
+
+    `origin` wrote it; `addressee` is the only cluster it travels to (None: every one, origin itself: none).
+    """
 
     number: int
     type: str
@@ -44,9 +52,13 @@ class Marker:
         return codec.encode_update(self.subscription, self.clusters)
 
     def metadata(self, replicated_from: str | None = None) -> bytes:
-        """The MessageMetadata as stored in the origin's log, or with `replicated_from` as stored elsewhere."""
+        """The MessageMetadata as stored in the origin's log, or with `replicated_from` as stored
+        elsewhere.
+        """
         replicate_to = [self.addressee] if self.addressee else []
-        return codec.metadata_bytes(MARKER_TYPES[self.type], self.published_us // 1000, replicate_to, replicated_from)
+        return codec.metadata_bytes(
+            MARKER_TYPES[self.type], self.published_us // 1000, replicate_to, replicated_from
+        )
 
     def stored_size_bytes(self) -> int:
         """Bytes of the entry in the origin's log."""
@@ -79,7 +91,7 @@ class MarkerTable:
         """The seq of an Update's `update.written` row."""
         return self._update_seqs[number]
 
-    def prefix(self, count: int) -> "MarkerTable":
+    def prefix(self, count: int) -> MarkerTable:
         """An independent table of the first `count` markers, for a new branch."""
         copy = MarkerTable()
         copy._markers = self._markers[:count]

@@ -1,7 +1,8 @@
 """The facts of every message that was published, by message number (its ordinal in the run).
 
-Rules: written once, when published, and shared by all worlds of a branch; a world that runs a stretch again finds them
-here. `count` lives in the run's state (`Runtime.message_count`), so this table is never part of a checkpoint.
+Rules: written once, when published, and shared by all worlds of a branch; a world that runs a stretch again
+finds them here. `count` lives in the run's state (`Runtime.message_count`), so this table is never part of a
+checkpoint.
 """
 
 from __future__ import annotations
@@ -11,15 +12,27 @@ from array import array
 import numpy as np
 from pyroaring import BitMap
 
-_COLUMNS = ("producer", "sequence_id", "published_us", "size_bytes", "key", "batch", "deliver_at_us", "origin", "replicate_to")
+_COLUMNS = (
+    "producer",
+    "sequence_id",
+    "published_us",
+    "size_bytes",
+    "key",
+    "batch",
+    "deliver_at_us",
+    "origin",
+    "replicate_to",
+)
 
 _UNSAID = {"batch": 0, "origin": -1}
 """What a reserved number holds in the columns that are said later."""
 
 
 class MessageTable:
-    """Columns by message number: producer (name number), sequence_id, published_us, size_bytes, key (NULL: none), batch
-    (messages of the entry that starts here), deliver_at_us (0: at once), origin (cluster index), replicate_to (bit per cluster index, -1: all)."""
+    """Columns by message number: producer (name number), sequence_id, published_us, size_bytes, key (NULL:
+    none), batch (messages of the entry that starts here), deliver_at_us (0: at once), origin (cluster
+    index), replicate_to (bit per cluster index, -1: all).
+    """
 
     __slots__ = (*_COLUMNS, "_appends")
 
@@ -36,11 +49,24 @@ class MessageTable:
         return len(self.producer)
 
     def put(self, number: int, values: tuple[int, ...]) -> None:
-        """Write message `number`; numbers skipped are reserved (a batch in the making). A replay writes the same again, but
-        leaves `batch` and `origin`: what was said of them later holds for a world that goes on from a checkpoint after that."""
+        """Write message `number`; numbers skipped are reserved (a batch in the making).
+
+        A replay writes the same again, but leaves `batch` and `origin`: what was said of them later holds for
+        a world that goes on from a checkpoint after that.
+        """
         missing = number - len(self.producer)
         if missing == 0:
-            producer, sequence_id, published_us, size_bytes, key, batch, deliver_at_us, origin, replicate_to = self._appends
+            (
+                producer,
+                sequence_id,
+                published_us,
+                size_bytes,
+                key,
+                batch,
+                deliver_at_us,
+                origin,
+                replicate_to,
+            ) = self._appends
             producer(values[0])
             sequence_id(values[1])
             published_us(values[2])
@@ -60,7 +86,9 @@ class MessageTable:
                 column[number] = value
 
     def put_many(self, first: int, count: int, **columns: np.ndarray | int) -> None:
-        """`put` for messages `first`…, each an entry of its own: of every column one value each, or one for all."""
+        """`put` for messages `first`…, each an entry of its own: of every column one value each, or one
+        for all.
+        """
         missing, known = max(0, first - len(self.producer)), min(count, max(0, len(self.producer) - first))
         for name in _COLUMNS:
             column, unsaid, values = getattr(self, name), _UNSAID.get(name), columns[name]
@@ -80,7 +108,8 @@ class MessageTable:
     def numbers_in(self, records: np.ndarray) -> BitMap:
         """Numbers of all messages of the entries that hold these records; markers are passed over."""
         first = records[records >= 0]
-        numbers = BitMap(array("I", first.astype(np.uint32).tobytes()))  # a numpy array itself takes ten times as long
+        # a numpy array itself takes ten times as long
+        numbers = BitMap(array("I", first.astype(np.uint32).tobytes()))
         for record in first[self.values("batch", first) > 1].tolist():
             numbers.add_range(record, record + self.batch[record])
         return numbers
@@ -90,11 +119,13 @@ class MessageTable:
         self.batch[number] = count
 
     def set_origin(self, number: int, count: int, cluster: int) -> None:
-        """Say that the entry of these messages was first stored in another cluster than where its producer was when it published."""
+        """Say that the entry of these messages was first stored in another cluster than where its producer
+        was when it published.
+        """
         for message in range(number, number + count):
             self.origin[message] = cluster
 
-    def prefix(self, count: int) -> "MessageTable":
+    def prefix(self, count: int) -> MessageTable:
         """An independent table of the first `count` messages, for a new branch."""
         copy = MessageTable()
         for name in _COLUMNS:

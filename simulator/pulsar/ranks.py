@@ -1,4 +1,6 @@
-"""Who goes first among things due at one instant: by kind, then by ordinals from the scenario's sorted names."""
+"""Who goes first among things due at one instant: by kind, then by ordinals from the scenario's sorted
+names.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,8 @@ FAN_OUT = 255
 
 
 def rank(kind: int, major: int, minor: int = 0) -> int:
-    """The rank of a component of `kind` (above) with ordinals `major` and `minor`, each from 0 and below 65,536."""
+    """The rank of a component of `kind` (above) with ordinals `major` and `minor`, each from 0 and below
+    65,536.
+    """
     assert 0 <= major < 1 << 16 and 0 <= minor < 1 << 16, f"ordinals {major} and {minor} do not fit a rank"
     return (kind << 32) | (major << 16) | minor

@@ -1,4 +1,5 @@
-"""What a replicator decides about one entry, in the broker's order (fact sheet section 11, A5), and what its arrival does.
+"""What a replicator decides about one entry, in the broker's order (fact sheet section 11, A5), and what
+its arrival does.
 
 1 own-remote marker -> controller; 2 came from another cluster -> pass over; 3 replicate_to; 4 TTL; 5 send.
 """
@@ -20,7 +21,11 @@ def marker_entry(replicator: Replicator, index: int, marker: Marker) -> None:
     if not own and marker.origin == replicator.peer and marker.type != SNAPSHOT:
         seq = topic.note_marker("marker.handled", marker, replicator.peer, index, topic.stored_seqs[index])
         _handle(replicator, marker, index, seq)
-    if not own or (marker.addressee is not None and marker.addressee != replicator.peer) or _expired(replicator, marker.published_us):
+    if (
+        not own
+        or (marker.addressee is not None and marker.addressee != replicator.peer)
+        or _expired(replicator, marker.published_us)
+    ):
         replicator.acknowledge(index)
         return
     seq = topic.note_marker("marker.sent", marker, replicator.peer, index, topic.stored_seqs[index])
@@ -38,11 +43,17 @@ def marker_entry(replicator: Replicator, index: int, marker: Marker) -> None:
 
 
 def _meant(fault: dict, replicator: Replicator, marker: Marker) -> bool:
-    return fault["type"] == marker.type and fault["cluster"] == replicator.topic.cluster.name and fault["peer"] in (None, replicator.peer)
+    return (
+        fault["type"] == marker.type
+        and fault["cluster"] == replicator.topic.cluster.name
+        and fault["peer"] in (None, replicator.peer)
+    )
 
 
 def _handle(replicator: Replicator, marker: Marker, index: int, cause: int) -> None:
-    """Give a remote's marker to the controller; any such marker starts one, without the option one that only answers."""
+    """Give a remote's marker to the controller; any such marker starts one, without the option one that
+    only answers.
+    """
     topic = replicator.topic
     if not topic.replicated_subscriptions_possible():
         return
@@ -67,8 +78,16 @@ def message_wanted(replicator: Replicator, index: int, record: int) -> bool:
     if reason is None:
         return True
     for message in range(record, record + runtime.messages.batch[record]):
-        runtime.note("message.not-replicated", topic.stored_seqs[index], topic.cluster.number, replicator.peer_number, topic.number,
-                     runtime.messages.producer[message], runtime.messages.sequence_id[message], reason)  # fmt: skip
+        runtime.note(
+            "message.not-replicated",
+            topic.stored_seqs[index],
+            topic.cluster.number,
+            replicator.peer_number,
+            topic.number,
+            runtime.messages.producer[message],
+            runtime.messages.sequence_id[message],
+            reason,
+        )
     return False
 
 
@@ -91,9 +110,18 @@ def store_at_peer(replicator: Replicator, index: int, cause: int) -> None:
         position = source.log.position(index)
         if position <= target.producers_seen.get(name, (-1, -1)):
             for message in range(record, record + count):
-                runtime.note("message.deduplicated", cause, target.cluster.number, source.cluster.number, target.number,
-                             messages.producer[message], messages.sequence_id[message])  # fmt: skip
+                runtime.note(
+                    "message.deduplicated",
+                    cause,
+                    target.cluster.number,
+                    source.cluster.number,
+                    target.number,
+                    messages.producer[message],
+                    messages.sequence_id[message],
+                )
             return
         target.producers_seen[name] = position
-    seq = target.append_messages(record, count, source.cluster.number, messages.size_bytes[record] * count, cause, index)
+    seq = target.append_messages(
+        record, count, source.cluster.number, messages.size_bytes[record] * count, cause, index
+    )
     target.wake_dispatchers(seq)

@@ -1,9 +1,11 @@
-"""A geo-replicator: reads one topic partition in one cluster and sends it to one other (fact sheets A and 11).
+"""A geo-replicator: reads one topic partition in one cluster and sends it to one other (fact sheets A and
+11).
 
-States: disconnected -> starting -> started -> disconnected; a removed replicator is dropped. Starting, it asks whether the peer
-has the topic in the same shape (`creation.replicator_start`). On started the cursor is
-rewound, so everything without a receipt is sent again. At most replicationProducerQueueSize entries are on the wire or
-without receipt; reading goes on below nine tenths (`receipts`). `connection` counts connections: what an earlier one carried is lost.
+States: disconnected -> starting -> started -> disconnected; a removed replicator is dropped. Starting, it
+asks whether the peer has the topic in the same shape (`creation.replicator_start`). On started the cursor is
+rewound, so everything without a receipt is sent again. At most replicationProducerQueueSize entries are on
+the wire or without receipt; reading goes on below nine tenths (`receipts`). `connection` counts connections:
+what an earlier one carried is lost.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
 _REPLICATED = CODE["message.replicated"]
 DISCONNECTED, STARTING, STARTED = "disconnected", "starting", "started"
 PASSED_AT_ONCE = 1024
-"""Entries from other clusters that one step passes over at most: what it looks at does not grow with the backlog."""
+"""Entries from other clusters that one step passes over at most: what it looks at does not grow with the
+backlog.
+"""
 
 
 class Replicator(ReceiptTaker):
@@ -45,7 +49,8 @@ class Replicator(ReceiptTaker):
         self.origin_index = topic.cluster.index
         self.peer_bit = 1 << runtime.cluster_index(peer)
         self.rank = rank(REPLICATOR, runtime.cluster_index(peer), topic.rank & 0xFFFF)
-        self.cursor = Cursor(mark_delete, runtime.now_us - PERSIST_INTERVAL_US)  # so its first write is not held back
+        # so its first write is not held back
+        self.cursor = Cursor(mark_delete, runtime.now_us - PERSIST_INTERVAL_US)
         self.link = runtime.links[(topic.cluster.name, peer)]
         self.back = runtime.links[(peer, topic.cluster.name)]
         self.stream = stream_key(runtime.seed, f"backoff/{topic.cluster.name}/{peer}/{topic.name}")
@@ -55,7 +60,8 @@ class Replicator(ReceiptTaker):
         self.retries = 0
         self.read_index = mark_delete + 1
         self.read_to = self.read_index  # entries below were read before: some may have their receipt
-        self.wire: deque[tuple[int, int, int]] = deque()  # (index, sent_us, due_us), not yet stored at the peer
+        # (index, sent_us, due_us), not yet stored at the peer
+        self.wire: deque[tuple[int, int, int]] = deque()
         self.receipts: deque[tuple[int, int]] = deque()  # (index, instant of the receipt)
         self.last_arrival_us = self.last_receipt_us = 0
         self.border = Border(topic.log)
@@ -63,7 +69,8 @@ class Replicator(ReceiptTaker):
         self.reading = self.stalled = False
         self.removed = False
         self.started_us = 0
-        self.start_seq = self.asked_seq = NULL  # the row that asked for the start under way; the last row that asked, retries aside
+        # the row that asked for the start under way; the last row that asked, retries aside
+        self.start_seq = self.asked_seq = NULL
         self.checked: Outcome | None = None  # what its last start check came to
         self.next_try_us: int | None = None  # when the backoff under way is over
         self.failed_starts = 0  # over the run, lost connections too; `retries` is the backoff's own count
@@ -98,20 +105,32 @@ class Replicator(ReceiptTaker):
             self._started(cause)
             return
         round_trip_us = self.link.latency_us(self.draw_base) + self.back.latency_us(self.draw_base)
-        self.runtime.schedule(self.runtime.now_us + round_trip_us, self.rank, self, "connected_now", self.connection)
+        self.runtime.schedule(
+            self.runtime.now_us + round_trip_us, self.rank, self, "connected_now", self.connection
+        )
 
     def reachable(self) -> bool:
         """The link is up, and a broker there has the topic."""
         remote = self.runtime.clusters[self.peer]
-        return self.topic.loaded and self.link.up and remote.up and self.topic.name in remote.topics and remote.topics[self.topic.name].loaded
+        return (
+            self.topic.loaded
+            and self.link.up
+            and remote.up
+            and self.topic.name in remote.topics
+            and remote.topics[self.topic.name].loaded
+        )
 
     def _obstacle(self) -> str | None:
-        """Why it cannot connect now, None if it can: the link is up, and if a broker there should serve the topic, it does, and takes messages."""
+        """Why it cannot connect now, None if it can: the link is up, and if a broker there should serve
+        the topic, it does, and takes messages.
+        """
         remote = self.runtime.clusters[self.peer]
         there = remote.topics.get(self.topic.name)
         if not (self.topic.loaded and self.link.up and remote.up and (there is None or there.loaded)):
             return f"no connection to {self.peer}"
-        return f"Topic was already terminated in {self.peer}" if there is not None and there.terminated else None
+        return (
+            f"Topic was already terminated in {self.peer}" if there is not None and there.terminated else None
+        )
 
     def _retry(self) -> int:
         wait_us = backoff.jittered_wait_us(self.retries, draw(self.stream, self.runtime.now_us))
@@ -130,8 +149,17 @@ class Replicator(ReceiptTaker):
     def refused(self, reason: str, why: str) -> None:
         """The start check said no; it is asked again, for ever."""
         wait_us = self.fail_start(why)
-        self.runtime.note("replicator.start-refused", self.start_seq, self.topic.cluster.number, self.peer_number, self.topic.number,
-                          self.failed_starts, wait_us, reason, why)  # fmt: skip
+        self.runtime.note(
+            "replicator.start-refused",
+            self.start_seq,
+            self.topic.cluster.number,
+            self.peer_number,
+            self.topic.number,
+            self.failed_starts,
+            wait_us,
+            reason,
+            why,
+        )
 
     def create_remote(self, argument: tuple[int, int]) -> None:
         """The order to create the topic arrives at the peer."""
@@ -166,17 +194,22 @@ class Replicator(ReceiptTaker):
         self.retries = 0
         self.last_error = None
         self.schemas.reset()
-        self.last_arrival_us = self.last_receipt_us = 0  # order holds on a connection: the last one's is no matter
+        # order holds on a connection: the last one's is no matter
+        self.last_arrival_us = self.last_receipt_us = 0
         cluster, topic = self.topic.cluster.number, self.topic.number
         seq = self.runtime.note("replicator.started", cause, cluster, self.peer_number, topic)
-        self.read_index = max(self.cursor.next_unacknowledged(self.cursor.mark_delete + 1), self.topic.log.first_kept)
+        self.read_index = max(
+            self.cursor.next_unacknowledged(self.cursor.mark_delete + 1), self.topic.log.first_kept
+        )
         if self.read_index < self.read_to:
             position = self.topic.log.position(self.read_index - 1)
             self.runtime.note("replicator.rewound", seq, cluster, self.peer_number, topic, *position)
         self.read()
 
     def disconnect(self, reason: str, cause: int) -> None:
-        """The connection broke: what was on the wire is lost; try again with backoff, unless that is going on already."""
+        """The connection broke: what was on the wire is lost; try again with backoff, unless that is going
+        on already.
+        """
         if self.state == DISCONNECTED:
             return
         if self.state == STARTED:
@@ -188,19 +221,30 @@ class Replicator(ReceiptTaker):
 
     def _break(self, reason: str, cause: int) -> None:
         self.settle()
-        seq = self.runtime.note("replicator.disconnected", cause, self.topic.cluster.number, self.peer_number, self.topic.number, reason)
+        seq = self.runtime.note(
+            "replicator.disconnected",
+            cause,
+            self.topic.cluster.number,
+            self.peer_number,
+            self.topic.number,
+            reason,
+        )
         for index, _sent_us, _due_us in self.wire:
             record = self.topic.log.records[index]
             if record < 0:
-                self.topic.note_marker("marker.lost", self.runtime.markers[-record - 1], self.peer, index, seq)
+                self.topic.note_marker(
+                    "marker.lost", self.runtime.markers[-record - 1], self.peer, index, seq
+                )
         self.wire.clear()
         self.receipts.clear()
         self.stalled = False
         self.seen_in = NULL
 
     def close(self, reason: str, cause: int, clean: bool) -> None:
-        """The topic leaves its broker; not cleanly: receipts since the cursor's last write are forgotten. A load makes a new replicator, whose
-        backoff begins anew."""
+        """The topic leaves its broker; not cleanly: receipts since the cursor's last write are forgotten.
+
+        A load makes a new replicator, whose backoff begins anew.
+        """
         if self.state == STARTED:
             self._break(reason, cause)
         self.state = DISCONNECTED
@@ -213,9 +257,12 @@ class Replicator(ReceiptTaker):
             self.cursor.recover()
 
     def _flushed_by_now(self) -> bool:
-        """Whether the flush that bounds how long a cursor stays dirty has been: an ack a second or more after the last
-        write is written itself, so at that flush nothing newer is missing."""
-        flush_us = self.topic.cluster.setting("managedLedgerCursorPositionFlushSeconds", self.topic) * 1_000_000
+        """Whether the flush that bounds how long a cursor stays dirty has been: an ack a second or more
+        after the last write is written itself, so at that flush nothing newer is missing.
+        """
+        flush_us = (
+            self.topic.cluster.setting("managedLedgerCursorPositionFlushSeconds", self.topic) * 1_000_000
+        )
         return self.runtime.now_us - self.cursor.last_persist_us >= flush_us
 
     def remove(self, cause: int) -> None:
@@ -225,12 +272,16 @@ class Replicator(ReceiptTaker):
         self.state = DISCONNECTED
         self.connection += 1
         self.removed = True
-        self.runtime.note("replicator.removed", cause, self.topic.cluster.number, self.peer_number, self.topic.number)
+        self.runtime.note(
+            "replicator.removed", cause, self.topic.cluster.number, self.peer_number, self.topic.number
+        )
 
     # --- reading and sending
 
     def read(self) -> None:
-        """Read on from the cursor while connected and while the queue has room; per entry in the broker's order."""
+        """Read on from the cursor while connected and while the queue has room; per entry in the broker's
+        order.
+        """
         if self.reading or self.state != STARTED or self.schemas.waiting:
             return
         self.reading = True
@@ -261,13 +312,16 @@ class Replicator(ReceiptTaker):
         self.reading = False
 
     def _pass_over_others(self, index: int) -> None:
-        """The entries after `index` that came from other clusters too, in one piece: the cursor was written at this instant, if that
-        was due. Only when nothing after it was read before."""
+        """The entries after `index` that came from other clusters too, in one piece: the cursor was
+        written at this instant, if that was due. Only when nothing after it was read before.
+        """
         if self.read_to > index + 1:
             return
         log = self.topic.log
         records = log.records.view(index + 1, min(log.length, index + 1 + PASSED_AT_ONCE))
-        ours = (records < 0) | (self.runtime.messages.values("origin", np.maximum(records, 0)) == self.origin_index)
+        ours = (records < 0) | (
+            self.runtime.messages.values("origin", np.maximum(records, 0)) == self.origin_index
+        )
         last = index + (int(ours.argmax()) if ours.any() else len(records))
         self.cursor.acknowledge_range(index + 1, last)
         self.read_index = last + 1
@@ -275,7 +329,9 @@ class Replicator(ReceiptTaker):
     def _send_message(self, index: int, record: int) -> bool:
         """Send or pass over; False when its schema keeps it here."""
         runtime, messages, topic = self.runtime, self.runtime.messages, self.topic
-        if (messages.replicate_to[record] != -1 or topic.hot.ttl_us) and not replication_order.message_wanted(self, index, record):
+        if (messages.replicate_to[record] != -1 or topic.hot.ttl_us) and not replication_order.message_wanted(
+            self, index, record
+        ):
             self.acknowledge(index)
             return True
         if runtime.schemas is not None and replicated_schemas.holds_back(self, index, record):
@@ -284,15 +340,34 @@ class Replicator(ReceiptTaker):
         ledger, entry = topic.log.position(index)
         cause, seq = topic.stored_seqs.values[index], NULL
         for message in (record,) if count == 1 else range(record, record + count):
-            seq = runtime.emit((_REPLICATED, runtime.now_us, cause, topic.cluster.number, self.peer_number, topic.number, messages.producer[message],
-                                messages.sequence_id[message], ledger, entry, NULL if count == 1 else message - record))  # fmt: skip
+            seq = runtime.emit(
+                (
+                    _REPLICATED,
+                    runtime.now_us,
+                    cause,
+                    topic.cluster.number,
+                    self.peer_number,
+                    topic.number,
+                    messages.producer[message],
+                    messages.sequence_id[message],
+                    ledger,
+                    entry,
+                    NULL if count == 1 else message - record,
+                )
+            )
         self.send(index, messages.size_bytes[record] * count, seq)
         return True
 
     def pass_over_expired(self, index: int) -> None:
-        """The cursor's expiry is about to pass this entry: say so of local messages that were still to be sent."""
+        """The cursor's expiry is about to pass this entry: say so of local messages that were still to be
+        sent.
+        """
         record = self.topic.log.records[index]
-        if record >= 0 and self.runtime.messages.origin[record] == self.origin_index and not self.cursor.is_acknowledged(index):
+        if (
+            record >= 0
+            and self.runtime.messages.origin[record] == self.origin_index
+            and not self.cursor.is_acknowledged(index)
+        ):
             replication_order.message_wanted(self, index, record)
 
     def send(self, index: int, size_bytes: int, seq: int, extra_us: int = 0) -> None:

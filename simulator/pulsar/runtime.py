@@ -21,11 +21,11 @@ from simulator.system.system import System
 from simulator.trace.trace import Trace
 
 if TYPE_CHECKING:
-    from simulator.pulsar.creation.replicator_start import Told
     from simulator.kernel.links import Link
-    from simulator.pulsar.creation.remote_admin import RemoteAdmin
     from simulator.pulsar.cluster import Cluster
     from simulator.pulsar.consumer import Consumer
+    from simulator.pulsar.creation.remote_admin import RemoteAdmin
+    from simulator.pulsar.creation.replicator_start import Told
     from simulator.pulsar.failover import Failover
     from simulator.pulsar.failover_window import FailoverWindow
     from simulator.pulsar.migration.migration import Migration
@@ -38,12 +38,36 @@ class Runtime(System):
     """Directory of the simulated Pulsar."""
 
     __slots__ = (
-        "messages", "message_count", "clusters", "cluster_names", "producers",
-        "consumers", "markers", "snapshot_count", "replication", "partitions", "failovers", "marker_faults",
-        "acknowledged", "delivered", "settled", "subscriptions", "marker_count", "windows", "policies", "schemas", "remote_admin",
-        "shadow_lists", "fan_out", "start_checks",
-        "lookup", "migrations", "blue_green", "directory", "synchronised",
-    )  # fmt: skip
+        "messages",
+        "message_count",
+        "clusters",
+        "cluster_names",
+        "producers",
+        "consumers",
+        "markers",
+        "snapshot_count",
+        "replication",
+        "partitions",
+        "failovers",
+        "marker_faults",
+        "acknowledged",
+        "delivered",
+        "settled",
+        "subscriptions",
+        "marker_count",
+        "windows",
+        "policies",
+        "schemas",
+        "remote_admin",
+        "shadow_lists",
+        "fan_out",
+        "start_checks",
+        "lookup",
+        "migrations",
+        "blue_green",
+        "directory",
+        "synchronised",
+    )
 
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
         super().__init__(scenario, seed, trace)
@@ -63,18 +87,23 @@ class Runtime(System):
         self.policies = PolicyBook(scenario)
         self.remote_admin: RemoteAdmin | None = None  # put here when the system is built
         self.schemas = SchemaBook(scenario) if scenario.schemas else None
-        self.start_checks: dict[tuple[int, str, str, str], Told] = {}  # (row that asked for the start, from, to, log) -> what the check came to last
-        self.shadow_lists: dict[tuple[str, str], ShadowList] = {}  # (cluster, source topic) -> the shadow topics that it feeds
+        # (row that asked for the start, from, to, log) -> what the check came to last
+        self.start_checks: dict[tuple[int, str, str, str], Told] = {}
+        # (cluster, source topic) -> the shadow topics that it feeds
+        self.shadow_lists: dict[tuple[str, str], ShadowList] = {}
         self.marker_faults: list[dict] = []  # orders to delay or drop the next marker of a type
-        self.acknowledged: dict[str, Any] = {}  # subscription -> BitMap of message numbers the application acknowledged
-        self.delivered: dict[str, Any] = {}  # subscription -> BitMap of message numbers handed to the application
+        # subscription -> BitMap of message numbers the application acknowledged
+        self.acknowledged: dict[str, Any] = {}
+        # subscription -> BitMap of message numbers handed to the application
+        self.delivered: dict[str, Any] = {}
         self.settled: dict[str, Any] = {}  # subscription -> BitMap of message numbers expired or skipped
         self.subscriptions: dict[str, Any] = dict(scenario.subscriptions)
         self.lookup = LookupService(self)
         self.migrations: list[Migration] = []  # in the order in which they were started
         self.blue_green = BlueGreen(self)
         self.directory = directory_of(self)
-        self.synchronised: dict[str, None] = {}  # topics whose acknowledgements a migration has synchronised, beside the scenario's wish
+        # topics whose acknowledgements a migration has synchronised, beside the scenario's wish
+        self.synchronised: dict[str, None] = {}
 
     # --- what a protocol tells the world
 
@@ -89,8 +118,9 @@ class Runtime(System):
     def growing(self) -> dict[Any, Any]:
         columns = {
             (cluster.name, topic.name): (topic.log, topic.stored_seqs, topic.source_indices)
-            for cluster in self.clusters.values() for topic in cluster.every_log()
-        }  # fmt: skip
+            for cluster in self.clusters.values()
+            for topic in cluster.every_log()
+        }
         return {"messages": self.messages, "markers": self.markers, "columns": columns}
 
     def adopt(self, grown: Mapping[Any, Any]) -> None:
@@ -108,7 +138,9 @@ class Runtime(System):
             for topic in cluster.every_log():
                 topic.log.depart()
                 topic.stored_seqs = topic.stored_seqs.prefix(topic.log.length)
-                topic.source_indices = topic.source_indices.prefix(topic.log.length if topic.keeps_sources else 0)
+                topic.source_indices = topic.source_indices.prefix(
+                    topic.log.length if topic.keeps_sources else 0
+                )
 
     def cut_back(self) -> None:
         super().cut_back()
@@ -129,7 +161,9 @@ class Runtime(System):
     # --- messages
 
     def look_again(self, cluster: str) -> None:
-        """Messages went from a cluster's logs, or a cursor was opened there: failovers into it may wait for less."""
+        """Messages went from a cluster's logs, or a cursor was opened there: failovers into it may wait
+        for less.
+        """
         for window in self.windows.values():
             if window.target == cluster:
                 window.look_again()
@@ -149,9 +183,12 @@ class Runtime(System):
 
     def clusters_of(self, base: str) -> list[str]:
         """The clusters that have the topic now, sorted."""
-        return [name for name in self.cluster_names if any(topic.base == base for topic in self.clusters[name].topics.values())]
+        return [
+            name
+            for name in self.cluster_names
+            if any(topic.base == base for topic in self.clusters[name].topics.values())
+        ]
 
     def cluster_index(self, name: str) -> int:
         """Ordinal of a cluster in sorted order: its bit, its origin number."""
         return self.cluster_names.index(name)
-

@@ -1,8 +1,10 @@
-"""One consumer's subscription to one topic partition: permits on the broker's side, the receiver queue's account on the client's.
+"""One consumer's subscription to one topic partition: permits on the broker's side, the receiver queue's
+account on the client's.
 
-Rules: the client grants `receiverQueueSize` permits when it subscribes and what it has taken once that is half the queue;
-a batched entry costs as many permits as it has messages, so permits may go below zero. Where the topic is on a declared
-broker, what is pushed waits in the broker (`in_broker` messages) and arrives when it has left it.
+Rules: the client grants `receiverQueueSize` permits when it subscribes and what it has taken once that is
+half the queue; a batched entry costs as many permits as it has messages, so permits may go below zero. Where
+the topic is on a declared broker, what is pushed waits in the broker (`in_broker` messages) and arrives when
+it has left it.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ from typing import TYPE_CHECKING
 from simulator.trace.registry import CODE, NULL
 
 if TYPE_CHECKING:
-    from simulator.pulsar.broadcast.broker import Dispatch
     from simulator.pulsar.acknowledging import About
+    from simulator.pulsar.broadcast.broker import Dispatch
     from simulator.pulsar.consumer import Consumer, Item
     from simulator.pulsar.subscription import Subscription
 
@@ -23,7 +25,24 @@ _DISPATCHED = CODE["message.dispatched"]
 class Session:
     """A connected consumer of one topic partition."""
 
-    __slots__ = ("consumer", "subscription", "topic", "runtime", "permits", "taken", "size", "flow_at", "unacked", "blocked", "queued", "in_broker", "connected_us", "sent_messages", "sent_bytes", "sent_entries")
+    __slots__ = (
+        "consumer",
+        "subscription",
+        "topic",
+        "runtime",
+        "permits",
+        "taken",
+        "size",
+        "flow_at",
+        "unacked",
+        "blocked",
+        "queued",
+        "in_broker",
+        "connected_us",
+        "sent_messages",
+        "sent_bytes",
+        "sent_entries",
+    )
 
     def __init__(self, consumer: Consumer, subscription: Subscription) -> None:
         self.consumer = consumer
@@ -40,7 +59,8 @@ class Session:
         self.queued = 0  # messages in the client's receiver queue
         self.in_broker = 0  # messages pushed, but not yet out of the topic's broker
         self.connected_us = subscription.runtime.now_us
-        self.sent_messages = self.sent_bytes = self.sent_entries = 0  # msgOutCounter and bytesOutCounter of pulsar-admin
+        # msgOutCounter and bytesOutCounter of pulsar-admin
+        self.sent_messages = self.sent_bytes = self.sent_entries = 0
 
     @property
     def ready(self) -> bool:
@@ -56,8 +76,16 @@ class Session:
         """What every row about the delivery of this message says."""
         _session, index, message, batch_index, *_rest = item
         topic, messages = self.topic, self.runtime.messages
-        return (topic.cluster.number, topic.number, self.subscription.number, self.consumer.number, messages.producer[message],
-                messages.sequence_id[message], *topic.log.position(index), batch_index)  # fmt: skip
+        return (
+            topic.cluster.number,
+            topic.number,
+            self.subscription.number,
+            self.consumer.number,
+            messages.producer[message],
+            messages.sequence_id[message],
+            *topic.log.position(index),
+            batch_index,
+        )
 
     def push(self, index: int, redelivery: int, cause: int) -> int:
         """The broker sends an entry; returns how many messages that was."""
@@ -107,9 +135,24 @@ class Session:
             if remaining >> batch_index & 1:
                 message = first + batch_index
                 size_bytes, service_us = (0, 0) if arrived else (dispatch.size_bytes, dispatch.service_us)
-                seq = runtime.emit((_DISPATCHED, runtime.now_us, cause, topic.cluster.number, topic.number, self.subscription.number,
-                                    self.consumer.number, messages.producer[message], messages.sequence_id[message], ledger, entry,
-                                    NULL if single else batch_index, size_bytes, service_us))  # fmt: skip
+                seq = runtime.emit(
+                    (
+                        _DISPATCHED,
+                        runtime.now_us,
+                        cause,
+                        topic.cluster.number,
+                        topic.number,
+                        self.subscription.number,
+                        self.consumer.number,
+                        messages.producer[message],
+                        messages.sequence_id[message],
+                        ledger,
+                        entry,
+                        NULL if single else batch_index,
+                        size_bytes,
+                        service_us,
+                    )
+                )
                 arrived.append((self, index, message, NULL if single else batch_index, redelivery, seq))
         self.in_broker -= len(arrived)
         self.queued += len(arrived)
@@ -117,7 +160,9 @@ class Session:
             self.consumer.receive(item)
 
     def push_many(self, count: int, size_bytes: int) -> None:
-        """`push` of so many entries of one message, `size_bytes` all together, whose rows are written already."""
+        """`push` of so many entries of one message, `size_bytes` all together, whose rows are written
+        already.
+        """
         self.permits -= count
         self.queued += count
         self.sent_entries += count
@@ -137,7 +182,9 @@ class Session:
             self.permits += self.topic.broker.recall(self)
 
     def take(self, count: int, cause: int) -> None:
-        """The application (or the client itself) took messages from the receiver queue: permits flow back by halves."""
+        """The application (or the client itself) took messages from the receiver queue: permits flow back
+        by halves.
+        """
         self.queued -= count
         self.taken += count
         if self.size and self.taken >= self.flow_at:

@@ -1,7 +1,8 @@
-"""A subscription's snapshot cache (fact sheet section 8): which snapshots it keeps, and which one an ack may use.
+"""A subscription's snapshot cache (fact sheet section 8): which snapshots it keeps, and which one an ack
+may use.
 
-Rules: memory only; plain data; positions are indices in the local log. `spread` (4.0.9, 4.1.3 on) drops the inner entry
-whose neighbours are closest; `oldest-first` (before) drops the oldest.
+Rules: memory only; plain data; positions are indices in the local log. `spread` (4.0.9, 4.1.3 on) drops the
+inner entry whose neighbours are closest; `oldest-first` (before) drops the oldest.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ SPREAD, OLDEST_FIRST = "spread", "oldest-first"
 
 @dataclass(slots=True)
 class CachedSnapshot:
-    """A snapshot as the cache holds it. `distance` counts the entries between its predecessor and itself, once known."""
+    """A snapshot as the cache holds it.
+
+    `distance` counts the entries between its predecessor and itself, once known.
+    """
 
     snapshot: int
     index: int
@@ -47,12 +51,17 @@ class SnapshotCache:
         return [(self.snapshots.pop(0), "cache-rule")] if len(self.snapshots) > self.size_max else []
 
     def _remove_closest(self) -> CachedSnapshot:
-        """Drop one inner entry, the one with the smallest distance between its neighbours; the lowest wins a tie."""
+        """Drop one inner entry, the one with the smallest distance between its neighbours; the lowest wins
+        a tie.
+        """
         kept = self.snapshots
         for before, after in zip(kept, kept[1:], strict=False):
             if after.distance is None:
                 after.distance = after.index - before.index - 1
-        closest = min(range(1, len(kept) - 1), key=lambda place: (kept[place].distance + kept[place + 1].distance, place))
+        closest = min(
+            range(1, len(kept) - 1),
+            key=lambda place: (kept[place].distance + kept[place + 1].distance, place),
+        )
         removed = kept.pop(closest)
         # The sum, not the difference of positions: each merge is one short, as in the broker.
         kept[closest].distance += removed.distance

@@ -1,6 +1,8 @@
-"""What a subscription does with snapshots: keeps those that its dispatcher reads, and looks one up when its mark-delete moves.
+"""What a subscription does with snapshots: keeps those that its dispatcher reads, and looks one up when
+its mark-delete moves.
 
-Rules: the cache exists exactly while the subscription is replicated, and is memory only (fact sheet sections 3, 7 and 8).
+Rules: the cache exists exactly while the subscription is replicated, and is memory only (fact sheet sections
+3, 7 and 8).
 """
 
 from __future__ import annotations
@@ -36,8 +38,12 @@ class SnapshotLookup:
     def begin(self) -> None:
         """The subscription is replicated from now on."""
         rule = self.runtime.option("snapshotCacheRule")
-        size = self.topic.cluster.setting("replicatedSubscriptionsSnapshotMaxCachedPerSubscription", self.topic)
-        self.cache = SnapshotCache(rule, size if size is not None else _CACHE_SIZE_OLD if rule == OLDEST_FIRST else _CACHE_SIZE)
+        size = self.topic.cluster.setting(
+            "replicatedSubscriptionsSnapshotMaxCachedPerSubscription", self.topic
+        )
+        self.cache = SnapshotCache(
+            rule, size if size is not None else _CACHE_SIZE_OLD if rule == OLDEST_FIRST else _CACHE_SIZE
+        )
 
     def end(self, cause: int) -> None:
         """It is not any more."""
@@ -52,7 +58,9 @@ class SnapshotLookup:
             self.cache.snapshots = []
 
     def read(self, marker: Marker, cause: int) -> None:
-        """The dispatcher read a snapshot marker: keep it, and look it up at once (#16651) unless the option is off."""
+        """The dispatcher read a snapshot marker: keep it, and look it up at once (#16651) unless the
+        option is off.
+        """
         if self.cache is None:
             return
         index = self.topic.log.index_of(*marker.position)
@@ -78,4 +86,12 @@ class SnapshotLookup:
             self.topic.controller.write_update(self.subscription, snapshot, used)
 
     def _note(self, event: str, snapshot: int, cause: int, *more: int | str) -> int:
-        return self.runtime.note(event, cause, self.topic.cluster.number, self.topic.number, self.subscription.number, snapshot, *more)
+        return self.runtime.note(
+            event,
+            cause,
+            self.topic.cluster.number,
+            self.topic.number,
+            self.subscription.number,
+            snapshot,
+            *more,
+        )

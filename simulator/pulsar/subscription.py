@@ -1,7 +1,8 @@
 """A subscription in one cluster: a cursor, and what reads, writes and moves it.
 
-Rules: an ack is registered here and may move the mark-delete; a moved mark-delete looks up a snapshot (`snapshot_lookup`), which may write an
-Update (fact sheet sections 7 and 9), and the cursor is written when it may be (`cursor_writer`).
+Rules: an ack is registered here and may move the mark-delete; a moved mark-delete looks up a snapshot
+(`snapshot_lookup`), which may write an Update (fact sheet sections 7 and 9), and the cursor is written when
+it may be (`cursor_writer`).
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from simulator.pulsar.cursor_writer import CursorWriter
 from simulator.pulsar.dispatch import dispatcher_for
 from simulator.pulsar.markers import Marker
 from simulator.pulsar.snapshot_lookup import SnapshotLookup
-from simulator.trace.row_columns import RowColumns
 from simulator.trace.registry import CODE, NULL
+from simulator.trace.row_columns import RowColumns
 
 if TYPE_CHECKING:
     from simulator.pulsar.acknowledging import Ack
@@ -61,7 +62,14 @@ class Subscription:
         if enabled == self.replicated:
             return
         self.replicated = enabled
-        seq = self.runtime.note("subscription.replication-switched", cause, self.topic.cluster.number, self.topic.number, self.number, int(enabled))
+        seq = self.runtime.note(
+            "subscription.replication-switched",
+            cause,
+            self.topic.cluster.number,
+            self.topic.number,
+            self.number,
+            int(enabled),
+        )
         if enabled:
             self.snapshots.begin()
         else:
@@ -74,12 +82,16 @@ class Subscription:
         self.sent_before = (messages + session.sent_messages, size_bytes + session.sent_bytes)
 
     def change_type(self, type_: str) -> None:
-        """A consumer of another type subscribes to a subscription without consumers: the type is the consumer's."""
+        """A consumer of another type subscribes to a subscription without consumers: the type is the
+        consumer's.
+        """
         self.type = type_
         self.dispatcher = dispatcher_for(self)
 
     def unload(self, cause: int, clean: bool) -> None:
-        """The topic leaves its broker: clients are disconnected, the cache is gone, the cursor flushed or not."""
+        """The topic leaves its broker: clients are disconnected, the cache is gone, the cursor flushed or
+        not.
+        """
         self.dispatcher.disconnect_all("unload" if clean else "crash", cause)
         self.snapshots.drop("unloaded", cause)
         self.sent_before = (0, 0)
@@ -87,7 +99,8 @@ class Subscription:
             self.writer.write(cause)
 
     def recover(self, cause: int) -> None:
-        """The topic was loaded: the cursor stands where it was persisted, but never ahead of the last entry that the topic knows of.
+        """The topic was loaded: the cursor stands where it was persisted, but never ahead of the last
+        entry that the topic knows of.
 
         Only a shadow can know of fewer than before: what was acknowledged beyond is delivered again.
         """
@@ -96,11 +109,26 @@ class Subscription:
         self.cursor.recover()
         if self.cursor.mark_delete != before:
             self.border.recover()
-        seq = self.runtime.note("cursor.recovered", cause, topic.cluster.number, topic.number, self.number,
-                                *self.border.position(self.cursor.mark_delete), self.cursor.deleted_count)  # fmt: skip
+        seq = self.runtime.note(
+            "cursor.recovered",
+            cause,
+            topic.cluster.number,
+            topic.number,
+            self.number,
+            *self.border.position(self.cursor.mark_delete),
+            self.cursor.deleted_count,
+        )
         if self.cursor.mark_delete != before:
-            seq = self.runtime.note("cursor.moved", seq, topic.cluster.number, topic.number, self.number,
-                                    *stood, *self.border.position(self.cursor.mark_delete), "recovery")  # fmt: skip
+            seq = self.runtime.note(
+                "cursor.moved",
+                seq,
+                topic.cluster.number,
+                topic.number,
+                self.number,
+                *stood,
+                *self.border.position(self.cursor.mark_delete),
+                "recovery",
+            )
         ahead, last = self.cursor.mark_delete, topic.log.length - 1
         if ahead > last:
             self.cursor.set_back(last)
@@ -131,19 +159,35 @@ class Subscription:
         runtime, before, indices = self.runtime, self.cursor.mark_delete, acks.indices.tolist()
         seqs = runtime.seq + np.arange(len(indices))
         self.cursor.acknowledge_many(acks.indices)
-        runtime.emit_rows(len(indices), [RowColumns(_REGISTERED, seqs, (runtime.now_us, acks.seqs, *acks.about))])
+        runtime.emit_rows(
+            len(indices), [RowColumns(_REGISTERED, seqs, (runtime.now_us, acks.seqs, *acks.about))]
+        )
         self.after_acknowledgement(before, "acknowledgement", int(seqs[-1]))
         self.dispatcher.release(indices, indices, int(seqs[-1]))
 
     def _acknowledge_in_batch(self, index: int, batch_index: int, message: int) -> bool:
         """One message of a batched entry; True when that removed the entry."""
-        return self.cursor.acknowledge_batch(index, batch_index, self.runtime.messages.batch[message - batch_index])
+        return self.cursor.acknowledge_batch(
+            index, batch_index, self.runtime.messages.batch[message - batch_index]
+        )
 
     def filter_marker(self, index: int, marker: Marker, cause: int) -> None:
-        """The dispatcher read a marker: never delivered, a snapshot goes to the cache, then the broker acks it."""
+        """The dispatcher read a marker: never delivered, a snapshot goes to the cache, then the broker
+        acks it.
+        """
         topic = self.topic
-        seq = self.runtime.note("marker.filtered", cause, topic.cluster.number, None, topic.number, marker.number, marker.type,
-                                marker.snapshot, self.number, *topic.log.position(index))  # fmt: skip
+        seq = self.runtime.note(
+            "marker.filtered",
+            cause,
+            topic.cluster.number,
+            None,
+            topic.number,
+            marker.number,
+            marker.type,
+            marker.snapshot,
+            self.number,
+            *topic.log.position(index),
+        )
         if marker.type == "snapshot":
             self.snapshots.read(marker, seq)
         before = self.cursor.mark_delete
@@ -163,7 +207,8 @@ class Subscription:
         return True
 
     def pass_over_to(self, index: int, reason: str, cause: int) -> None:
-        """Skip, clear or expiry: what consumers hold of it counts no longer as unacknowledged, and who was blocked goes on (#25592).
+        """Skip, clear or expiry: what consumers hold of it counts no longer as unacknowledged, and who was
+        blocked goes on (#25592).
 
         An Update frees nobody, for there the acks of consumers are awaited.
         """
@@ -174,7 +219,10 @@ class Subscription:
     def after_acknowledgement(self, before: int, reason: str, cause: int) -> None:
         """What follows an ack: the row of a moved mark-delete, persistence, the lookup, trimming."""
         after = self.cursor.mark_delete
-        if self.runtime.windows and (window := self.runtime.window_into(self.topic.cluster.name, self.name)) is not None:
+        if (
+            self.runtime.windows
+            and (window := self.runtime.window_into(self.topic.cluster.name, self.name)) is not None
+        ):
             window.draining.look(self.topic)
         self.writer.write_if_due(cause)
         if after == before:
@@ -190,8 +238,16 @@ class Subscription:
 
     def note_moved(self, before: int, reason: str, cause: int) -> int:
         """The `cursor.moved` row from `before` to the present mark-delete."""
-        return self.runtime.note("cursor.moved", cause, self.topic.cluster.number, self.topic.number, self.number,
-                                 *self.border.position(before), *self.border.position(self.cursor.mark_delete), reason)  # fmt: skip
+        return self.runtime.note(
+            "cursor.moved",
+            cause,
+            self.topic.cluster.number,
+            self.topic.number,
+            self.number,
+            *self.border.position(before),
+            *self.border.position(self.cursor.mark_delete),
+            reason,
+        )
 
     def ledger_opened(self, cause: int) -> None:
         """A new ledger was opened, to which the cursor moves where it stands at the border."""
@@ -204,10 +260,22 @@ class Subscription:
         mark_delete = self.cursor.mark_delete
         before = self.border.position(mark_delete)
         self.border.move(mark_delete, ledger)
-        self.runtime.note("cursor.moved", cause, self.topic.cluster.number, self.topic.number, self.number, *before, ledger, -1, "rollover")
+        self.runtime.note(
+            "cursor.moved",
+            cause,
+            self.topic.cluster.number,
+            self.topic.number,
+            self.number,
+            *before,
+            ledger,
+            -1,
+            "rollover",
+        )
 
     def reset(self, mark_delete: int, reason: str, cause: int) -> None:
-        """A person's seek or reset: ranges and batch sets are cleared; no Update follows (fact sheet section 9)."""
+        """A person's seek or reset: ranges and batch sets are cleared; no Update follows (fact sheet
+        section 9).
+        """
         before = self.cursor.mark_delete
         self.cursor.reset(mark_delete)
         self.border.put(mark_delete)
@@ -230,13 +298,18 @@ class Subscription:
     @property
     def backlog(self) -> int:
         """Entries after the mark-delete that are not individually deleted, markers included (B4)."""
-        return max(0, self.cursor.backlog(self.topic.log.length))  # a shadow's last confirmed entry may go back
+        # a shadow's last confirmed entry may go back
+        return max(0, self.cursor.backlog(self.topic.log.length))
 
 
 def note_owed(topic: Topic, name: str, mark_delete: int) -> None:
-    """What lies at or below the opening mark-delete was never promised to the subscription here; the earliest opening counts."""
+    """What lies at or below the opening mark-delete was never promised to the subscription here; the
+    earliest opening counts.
+    """
     below = topic.present.copy()
-    for record in topic.log.records.view(max(mark_delete + 1, topic.log.first_kept), topic.log.length).tolist():
+    for record in topic.log.records.view(
+        max(mark_delete + 1, topic.log.first_kept), topic.log.length
+    ).tolist():
         if record >= 0:
             below.remove_range(record, record + topic.runtime.messages.batch[record])
     topic.owed_from[name] = below & topic.owed_from[name] if name in topic.owed_from else below

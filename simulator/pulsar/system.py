@@ -1,4 +1,6 @@
-"""The simulated system built from a scenario: clusters, links, topics, clients, and the commands on its calendar."""
+"""The simulated system built from a scenario: clusters, links, topics, clients, and the commands on its
+calendar.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,10 @@ from simulator.kernel.random import stream_key
 from simulator.pulsar.broadcast.audience import member_name
 from simulator.pulsar.cluster import Cluster
 from simulator.pulsar.commands import HANDLERS
+from simulator.pulsar.consumer import Consumer, new_delivered_sets
 from simulator.pulsar.creation import enforcement, policies
 from simulator.pulsar.creation.catalogue import partition_names
 from simulator.pulsar.creation.remote_admin import RemoteAdmin
-from simulator.pulsar.consumer import Consumer, new_delivered_sets
 from simulator.pulsar.producer import Producer
 from simulator.pulsar.runtime import Runtime
 from simulator.pulsar.shadow.source import NO_SHADOWS, ShadowList
@@ -20,7 +22,6 @@ from simulator.system.commanding import schedule_planned
 from simulator.system.system import Handlers
 from simulator.trace.registry import MARKER_TYPES, NULL
 from simulator.trace.trace import Trace
-
 
 _HANDLERS = Handlers(HANDLERS)
 
@@ -38,7 +39,8 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Runtime:
         runtime.clusters[name] = Cluster(runtime, name)
     runtime.remote_admin = RemoteAdmin(runtime)
     new_delivered_sets(runtime)
-    for base in sorted(scenario.topics, key=lambda name: (scenario.topics[name].shadow_of is not None, name)):  # sources before their shadows
+    # sources before their shadows
+    for base in sorted(scenario.topics, key=lambda name: (scenario.topics[name].shadow_of is not None, name)):
         _add_topic(runtime, base)
     for name in runtime.cluster_names:
         for topic in runtime.clusters[name].topics.values():
@@ -46,7 +48,8 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Runtime:
     for name in runtime.cluster_names:
         for topic in runtime.clusters[name].topics.values():
             topic.load(seq, first=True)
-    enforcement.apply(runtime, seq)  # a topic that its namespace keeps out of a cluster goes as soon as it is loaded there
+    # a topic that its namespace keeps out of a cluster goes as soon as it is loaded there
+    enforcement.apply(runtime, seq)
     _schedule_clients(runtime)
     runtime.blue_green.start()
     schedule_planned(runtime)
@@ -55,7 +58,15 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Runtime:
 
 def _intern_names(scenario: Scenario, trace: Trace) -> None:
     """Number every name that is known before the run, in an order that depends on the scenario alone."""
-    for section in (scenario.clusters, scenario.topics, scenario.subscriptions, scenario.producers, scenario.consumers, scenario.brokers, scenario.tenants):
+    for section in (
+        scenario.clusters,
+        scenario.topics,
+        scenario.subscriptions,
+        scenario.producers,
+        scenario.consumers,
+        scenario.brokers,
+        scenario.tenants,
+    ):
         for name in sorted(section):
             trace.intern(name)
     for name in sorted(scenario.audiences):

@@ -1,6 +1,8 @@
-"""The ledgers of a topic: when one is full or old and the next is opened, and which cursors move on then (fact sheet B2).
+"""The ledgers of a topic: when one is full or old and the next is opened, and which cursors move on then
+(fact sheet B2).
 
-Rules: the entry that reaches a limit is the last of its ledger. A timer belongs to one load of the topic and is stale after it (`epoch`).
+Rules: the entry that reaches a limit is the last of its ledger. A timer belongs to one load of the topic and
+is stale after it (`epoch`).
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ class TopicLedgers:
             closed = self.log.ledgers[-1]
             if closed.closed_us is None:
                 self.log.close_ledger(now_us)
-                runtime.note("ledger.closed", cause, self.cluster.number, self.number, closed.id, closed.entries)
+                runtime.note(
+                    "ledger.closed", cause, self.cluster.number, self.number, closed.id, closed.entries
+                )
         ledger = self.cluster.take_ledger()
         self.log.open_ledger(ledger, now_us)
         runtime.note("ledger.opened", cause, self.cluster.number, self.number, ledger)
@@ -39,24 +43,34 @@ class TopicLedgers:
         self.shadows.ledgers_changed(cause)
 
     def roll_over_if_full(self, cause: int) -> bool:
-        """The entry that reaches a limit is the last of its ledger; the next is opened at once. Says whether it was."""
+        """The entry that reaches a limit is the last of its ledger; the next is opened at once.
+
+        Says whether it was.
+        """
         if self.terminated:
             return False
         ledger, now_us = self.log.ledgers[-1], self.runtime.now_us
-        if ledger.entries < self._full[0] and ledger.size_bytes < self._full[1] and now_us - ledger.opened_us < self._full[2]:
+        if (
+            ledger.entries < self._full[0]
+            and ledger.size_bytes < self._full[1]
+            and now_us - ledger.opened_us < self._full[2]
+        ):
             return False
         if not self.log.full(now_us, *self._full):
             return False
         self.open_ledger(cause)
-        self.runtime.schedule(now_us, self.rank, self, "ledger_made", (self.epoch, cause))  # who takes no time for the last entry is first
+        # who takes no time for the last entry is first
+        self.runtime.schedule(now_us, self.rank, self, "ledger_made", (self.epoch, cause))
         return True
 
     def room(self, now_us: int, size_bytes: int, coming_bytes: int = 0) -> tuple[int, int]:
-        """Entries of this size that can be appended for sure, when so many bytes come beside them, before some instant, and that instant:
-        until then the open ledger stays open."""
+        """Entries of this size that can be appended for sure, when so many bytes come beside them, before
+        some instant, and that instant: until then the open ledger stays open.
+        """
         most_entries, most_bytes, oldest_us, youngest_us = self._full
         ledger = self.log.current
-        if youngest_us and now_us - ledger.opened_us <= youngest_us:  # full or not, it is too young to be rolled over
+        # full or not, it is too young to be rolled over
+        if youngest_us and now_us - ledger.opened_us <= youngest_us:
             return _ANY_NUMBER, ledger.opened_us + youngest_us + 1
         room = most_entries - 1 - ledger.entries
         if size_bytes:
@@ -66,7 +80,9 @@ class TopicLedgers:
     # --- age
 
     def time_age(self) -> None:
-        """The open ledger will be looked at when it is old (`ManagedLedgerImpl.updateLastLedgerCreatedTimeAndScheduleRolloverTask`)."""
+        """The open ledger will be looked at when it is old
+        (`ManagedLedgerImpl.updateLastLedgerCreatedTimeAndScheduleRolloverTask`).
+        """
         if not self.age_timed:
             self.age_timed = True
             self.runtime.schedule(self._old_at_us(), self.rank, self, "age_timer", self.epoch)
@@ -76,7 +92,9 @@ class TopicLedgers:
         return self.log.ledgers[-1].opened_us + minutes * _MINUTE_US
 
     def age_timer(self, epoch: int) -> None:
-        """A ledger has come of age; one that is empty then is looked at no more, and its first entry will be its last (#11116)."""
+        """A ledger has come of age; one that is empty then is looked at no more, and its first entry will
+        be its last (#11116).
+        """
         if epoch != self.epoch or not self.loaded:
             return
         self.age_timed = False
@@ -86,7 +104,9 @@ class TopicLedgers:
             self.ledger_made((self.epoch, NULL))
 
     def ledger_made(self, argument: tuple[int, int]) -> None:
-        """The ledger after a full one is there: cursors at the end of a closed one move on, and what everybody has passed goes."""
+        """The ledger after a full one is there: cursors at the end of a closed one move on, and what
+        everybody has passed goes.
+        """
         epoch, cause = argument
         if epoch == self.epoch and self.loaded:
             self.move_cursors_on(cause)

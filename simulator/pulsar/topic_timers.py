@@ -17,7 +17,9 @@ class TopicTimers:
     def start_timers(self) -> None:
         """Begin the timers of a load; that of the open ledger's age runs already."""
         self._time("trim_timer", self.cluster.setting("retentionCheckIntervalInSeconds", self) * _SECOND_US)
-        self._time("expiry_timer", self.cluster.setting("messageExpiryCheckIntervalInMinutes", self) * _MINUTE_US)
+        self._time(
+            "expiry_timer", self.cluster.setting("messageExpiryCheckIntervalInMinutes", self) * _MINUTE_US
+        )
 
     def _time(self, timer: str, after_us: int) -> None:
         self.runtime.schedule(self.runtime.now_us + after_us, self.rank, self, timer, self.epoch)
@@ -26,10 +28,14 @@ class TopicTimers:
         """The periodic consumed-ledgers check."""
         if epoch == self.epoch and self.loaded:
             upkeep.trim(self, NULL)
-            self._time("trim_timer", self.cluster.setting("retentionCheckIntervalInSeconds", self) * _SECOND_US)
+            self._time(
+                "trim_timer", self.cluster.setting("retentionCheckIntervalInSeconds", self) * _SECOND_US
+            )
 
     def expiry_timer(self, epoch: int) -> None:
         """The periodic TTL check."""
         if epoch == self.epoch and self.loaded:
             self.runtime.in_portions(upkeep.expire(self))
-            self._time("expiry_timer", self.cluster.setting("messageExpiryCheckIntervalInMinutes", self) * _MINUTE_US)
+            self._time(
+                "expiry_timer", self.cluster.setting("messageExpiryCheckIntervalInMinutes", self) * _MINUTE_US
+            )

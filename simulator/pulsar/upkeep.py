@@ -1,7 +1,7 @@
 """What a broker takes out of a topic again: ledgers that nobody needs, messages past their time to live.
 
-Rules: trimming deletes whole ledgers that every durable cursor, replicators' included, has passed, and that retention lets go
-(fact sheet B3); `topic_timers` has the clocks.
+Rules: trimming deletes whole ledgers that every durable cursor, replicators' included, has passed, and that
+retention lets go (fact sheet B3); `topic_timers` has the clocks.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.trace.row_columns import RowColumns
 from simulator.trace.registry import CODE, NULL
+from simulator.trace.row_columns import RowColumns
 
 if TYPE_CHECKING:
     from simulator.log.cursors import Cursor
@@ -24,38 +24,52 @@ if TYPE_CHECKING:
 _REMOVED = CODE["message.removed"]
 _SECOND_US, _MINUTE_US, _MEGABYTE = 1_000_000, 60_000_000, 1 << 20
 BACKLOG_TO_EXPIRE = 1000
-"""Entries: with fewer a cursor in use is looked at only when its oldest is past one and a half times the TTL (Pulsar's MINIMUM_BACKLOG_FOR_EXPIRY_CHECK)."""
+"""Entries: with fewer a cursor in use is looked at only when its oldest is past one and a half times the
+TTL (Pulsar's MINIMUM_BACKLOG_FOR_EXPIRY_CHECK).
+"""
 
 
 def trim_if_switched(topic: Topic, ledger: int, before: int, after: int, cause: int) -> None:
-    """A cursor that stood in `ledger` was moved from index `before` to `after`: trim when it is in another ledger now and alone was the slowest.
+    """A cursor that stood in `ledger` was moved from index `before` to `after`: trim when it is in another
+    ledger now and alone was the slowest.
 
-    So the last entry of a ledger alone deletes nothing, the first of the next does (`ManagedLedgerImpl.onCursorMarkDeletePositionUpdated`).
+    So the last entry of a ledger alone deletes nothing, the first of the next does
+    (`ManagedLedgerImpl.onCursorMarkDeletePositionUpdated`).
     """
     if switches_ledger(topic, ledger, after) and _slowest(topic) > before:
         trim(topic, cause)
 
 
 def switches_ledger(topic: Topic, ledger: int, after: int) -> bool:
-    """Whether index `after`, which may be yet to be appended, is in another ledger than `ledger`, and there is one to be deleted."""
+    """Whether index `after`, which may be yet to be appended, is in another ledger than `ledger`, and
+    there is one to be deleted.
+    """
     log = topic.log
-    return len(log.ledgers) > 1 and ledger != (log.current.id if log.current is not None and after >= log.length else log.position(after)[0])
+    return len(log.ledgers) > 1 and ledger != (
+        log.current.id if log.current is not None and after >= log.length else log.position(after)[0]
+    )
 
 
 def passed_border(topic: Topic, index: int, cause: int) -> None:
-    """A replicator has the receipt of entry `index`, its first in a ledger: trim when no cursor is behind it."""
+    """A replicator has the receipt of entry `index`, its first in a ledger: trim when no cursor is behind
+    it.
+    """
     if len(topic.log.ledgers) > 1 and _slowest(topic) >= index:
         trim(topic, cause)
 
 
 def cursor_deleted(topic: Topic, cause: int) -> None:
-    """A subscription or a replication cursor is gone, and holds nothing any more (`ManagedLedgerImpl.asyncDeleteCursor`)."""
+    """A subscription or a replication cursor is gone, and holds nothing any more
+    (`ManagedLedgerImpl.asyncDeleteCursor`).
+    """
     if topic.loaded:
         trim(topic, cause)
 
 
 def trim_if_slowest_moved(topic: Topic, cause: int) -> None:
-    """A load moved cursors from the end of a closed ledger into the next: trim when the slowest is among them (`onCursorMarkDeletePositionUpdated`)."""
+    """A load moved cursors from the end of a closed ledger into the next: trim when the slowest is among
+    them (`onCursorMarkDeletePositionUpdated`).
+    """
     slowest = _slowest(topic)
     if topic.source is None and slowest is not None and topic.log.ledger_after(slowest) is not None:
         trim(topic, cause)
@@ -79,15 +93,24 @@ def let_go(topic: Topic) -> list[Ledger]:
     """The closed ledgers that every durable cursor has passed and that retention lets go, oldest first."""
     slowest = _slowest(topic)
     passed = topic.log.length - 1 if slowest is None else slowest
-    return _without_retained(topic, [ledger for ledger in topic.log.ledgers[:-1] if ledger.first_index + ledger.entries - 1 <= passed])
+    return _without_retained(
+        topic,
+        [ledger for ledger in topic.log.ledgers[:-1] if ledger.first_index + ledger.entries - 1 <= passed],
+    )
 
 
 def _slowest(topic: Topic) -> int | None:
-    """The mark-delete index of the slowest durable cursor, replicators' and audiences' included; None without any."""
+    """The mark-delete index of the slowest durable cursor, replicators' and audiences' included; None
+    without any.
+    """
     for replicator in topic.replicators.values():
         replicator.catch_up()
-    cursors = [s.cursor.mark_delete for s in topic.subscriptions.values()] + [r.cursor.mark_delete for r in topic.replicators.values()]
-    cursors += [slowest for audience in topic.audiences.values() if (slowest := audience.slowest()) is not None]
+    cursors = [s.cursor.mark_delete for s in topic.subscriptions.values()] + [
+        r.cursor.mark_delete for r in topic.replicators.values()
+    ]
+    cursors += [
+        slowest for audience in topic.audiences.values() if (slowest := audience.slowest()) is not None
+    ]
     return min(cursors, default=None)
 
 
@@ -97,7 +120,9 @@ def delete_ledgers(topic: Topic, ledgers: list[Ledger], cause: int) -> None:
         return
     before_index, seq = ledgers[-1].first_index + ledgers[-1].entries, cause
     for ledger in ledgers:
-        seq = topic.runtime.note("ledger.trimmed", cause, topic.cluster.number, topic.number, ledger.id, ledger.entries)
+        seq = topic.runtime.note(
+            "ledger.trimmed", cause, topic.cluster.number, topic.number, ledger.id, ledger.entries
+        )
         _note_removed(topic, ledger.first_index, ledger.first_index + ledger.entries, seq)
     topic.log.trim(before_index, keep_last=True)  # of a terminated topic the last one may be empty
     topic.shadows.trimmed()
@@ -116,7 +141,9 @@ def drop_everything(topic: Topic, cause: int) -> None:
         log.close_ledger(runtime.now_us)
         runtime.note("ledger.closed", cause, topic.cluster.number, topic.number, closed.id, closed.entries)
     for ledger in tuple(log.ledgers):
-        seq = runtime.note("ledger.trimmed", cause, topic.cluster.number, topic.number, ledger.id, ledger.entries)
+        seq = runtime.note(
+            "ledger.trimmed", cause, topic.cluster.number, topic.number, ledger.id, ledger.entries
+        )
         _note_removed(topic, ledger.first_index, ledger.first_index + ledger.entries, seq)
     log.trim(log.length)
     runtime.look_again(topic.cluster.name)
@@ -124,7 +151,9 @@ def drop_everything(topic: Topic, cause: int) -> None:
 
 
 def _without_retained(topic: Topic, ledgers: list) -> list:
-    """Those at the front whose retention time is over, or without which the size quota is still filled (PR 20898 quotes the rule)."""
+    """Those at the front whose retention time is over, or without which the size quota is still filled (PR
+    20898 quotes the rule).
+    """
     minutes = topic.cluster.setting("defaultRetentionTimeInMinutes", topic)
     megabytes = topic.cluster.setting("defaultRetentionSizeInMB", topic)
     if minutes == -1 and megabytes == -1:
@@ -142,7 +171,9 @@ def _without_retained(topic: Topic, ledgers: list) -> list:
 
 
 def _note_removed(topic: Topic, first: int, last: int, cause: int) -> None:
-    """One row per message of the deleted entries, which are all of one ledger: as columns, for a ledger may hold many."""
+    """One row per message of the deleted entries, which are all of one ledger: as columns, for a ledger
+    may hold many.
+    """
     runtime, messages, first = topic.runtime, topic.runtime.messages, max(first, topic.log.first_kept)
     records = topic.log.records.view(first, last)
     entries, records = np.flatnonzero(records >= 0), records[records >= 0]
@@ -150,12 +181,20 @@ def _note_removed(topic: Topic, first: int, last: int, cause: int) -> None:
         return
     ledger, first_entry = topic.log.position(first)
     counts = messages.values("batch", records)
-    places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)  # of each message in its entry
+    # of each message in its entry
+    places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     numbers = np.repeat(records, counts) + places
     fields = (
-        runtime.now_us, cause, topic.cluster.number, topic.number, messages.values("producer", numbers), messages.values("sequence_id", numbers),
-        ledger, first_entry + np.repeat(entries, counts), np.where(np.repeat(counts, counts) == 1, NULL, places),
-    )  # fmt: skip
+        runtime.now_us,
+        cause,
+        topic.cluster.number,
+        topic.number,
+        messages.values("producer", numbers),
+        messages.values("sequence_id", numbers),
+        ledger,
+        first_entry + np.repeat(entries, counts),
+        np.where(np.repeat(counts, counts) == 1, NULL, places),
+    )
     runtime.emit_rows(len(numbers), [RowColumns(_REMOVED, runtime.seq + np.arange(len(numbers)), fields)])
 
 
@@ -177,8 +216,14 @@ PORTION_ENTRIES = 500
 
 
 def pass_over(subscription: Subscription, last: int, event: str, cause: int, *more: str) -> Iterator[int]:
-    """Rows for the unacknowledged messages that a cursor is about to be moved over, up to entry `last`, in portions of the clock's."""
-    topic, cursor, first = subscription.topic, subscription.cursor, max(subscription.cursor.mark_delete + 1, subscription.topic.log.first_kept)
+    """Rows for the unacknowledged messages that a cursor is about to be moved over, up to entry `last`, in
+    portions of the clock's.
+    """
+    topic, cursor, first = (
+        subscription.topic,
+        subscription.cursor,
+        max(subscription.cursor.mark_delete + 1, subscription.topic.log.first_kept),
+    )
     for begin in range(first, last + 1, PORTION_ENTRIES):
         end = min(begin + PORTION_ENTRIES, last + 1)
         _pass_over(topic, cursor, subscription, begin, end, event, cause, more)
@@ -186,18 +231,39 @@ def pass_over(subscription: Subscription, last: int, event: str, cause: int, *mo
             yield PORTION_ENTRIES
 
 
-def _pass_over(topic: Topic, cursor: Cursor, subscription: Subscription, first: int, end: int, event: str, cause: int, more: tuple[str, ...]) -> None:
+def _pass_over(
+    topic: Topic,
+    cursor: Cursor,
+    subscription: Subscription,
+    first: int,
+    end: int,
+    event: str,
+    cause: int,
+    more: tuple[str, ...],
+) -> None:
     for index, message, batch_index in messages_between(topic, first, end):
         remaining = cursor.batch_remaining(index, topic.runtime.messages.batch[message - max(batch_index, 0)])
         if remaining >> max(batch_index, 0) & 1:
             messages = topic.runtime.messages
-            topic.runtime.note(event, cause, topic.cluster.number, topic.number, subscription.number, messages.producer[message],
-                               messages.sequence_id[message], *topic.log.position(index), batch_index, *more)  # fmt: skip
+            topic.runtime.note(
+                event,
+                cause,
+                topic.cluster.number,
+                topic.number,
+                subscription.number,
+                messages.producer[message],
+                messages.sequence_id[message],
+                *topic.log.position(index),
+                batch_index,
+                *more,
+            )
             topic.runtime.settled[subscription.name].add(message)
 
 
 def expire(topic: Topic) -> Iterator[int]:
-    """TTL: each cursor moves over its oldest entries as long as they are older, in portions; no Update is triggered."""
+    """TTL: each cursor moves over its oldest entries as long as they are older, in portions; no Update is
+    triggered.
+    """
     ttl_us = topic.hot.ttl_us
     if ttl_us == 0:
         return
@@ -218,7 +284,9 @@ def expire(topic: Topic) -> Iterator[int]:
 
 
 def _nearly_caught_up(topic: Topic, cursor: Cursor) -> bool:
-    """Whether a cursor in use is left alone: a small backlog, and the oldest entry is not past 1.5 times the TTL, in whole seconds."""
+    """Whether a cursor in use is left alone: a small backlog, and the oldest entry is not past 1.5 times
+    the TTL, in whole seconds.
+    """
     oldest, patience_us = cursor.mark_delete + 1, topic.hot.ttl_us // _SECOND_US * 3 // 2 * _SECOND_US
     return cursor.backlog(topic.log.length) < BACKLOG_TO_EXPIRE and (
         oldest >= topic.log.length or published_us(topic, oldest) + patience_us >= topic.runtime.now_us
@@ -250,8 +318,16 @@ def clear_replication(replicator: Replicator, cause: int) -> None:
     last = topic.log.length - 1
     for index, message, _batch_index in messages_between(topic, cursor.mark_delete + 1, last + 1):
         if runtime.messages.origin[message] == replicator.origin_index and not cursor.is_acknowledged(index):
-            runtime.note("message.not-replicated", cause, topic.cluster.number, replicator.peer_number, topic.number,
-                         runtime.messages.producer[message], runtime.messages.sequence_id[message], "cleared")  # fmt: skip
+            runtime.note(
+                "message.not-replicated",
+                cause,
+                topic.cluster.number,
+                replicator.peer_number,
+                topic.number,
+                runtime.messages.producer[message],
+                runtime.messages.sequence_id[message],
+                "cleared",
+            )
     if cursor.mark_delete_to(last):
         replicator.read_index = max(replicator.read_index, last + 1)
 
@@ -259,4 +335,8 @@ def clear_replication(replicator: Replicator, cause: int) -> None:
 def published_us(topic: Topic, index: int) -> int:
     """When the entry's producer published it; TTL counts from there, in every cluster."""
     record = topic.log.records[index]
-    return topic.runtime.markers[-record - 1].published_us if record < 0 else topic.runtime.messages.published_us[record]
+    return (
+        topic.runtime.markers[-record - 1].published_us
+        if record < 0
+        else topic.runtime.messages.published_us[record]
+    )

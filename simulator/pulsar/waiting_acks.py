@@ -1,6 +1,8 @@
-"""Acks of a consumer that wait for their group, one by one or by column: a quiet stretch takes and leaves them many at a time.
+"""Acks of a consumer that wait for their group, one by one or by column: a quiet stretch takes and leaves
+them many at a time.
 
-Rules: they stay as they came until they are asked for in the other form. By column they are acks of single messages of one topic.
+Rules: they stay as they came until they are asked for in the other form. By column they are acks of single
+messages of one topic.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ class AboutColumns(NamedTuple):
     @staticmethod
     def of(abouts: Sequence[About]) -> AboutColumns:
         """Those, by column."""
-        return AboutColumns(*(np.array(abouts, dtype=np.int64).T if len(abouts) else repeat(NULL, len(AboutColumns._fields))))
+        return AboutColumns(
+            *(np.array(abouts, dtype=np.int64).T if len(abouts) else repeat(NULL, len(AboutColumns._fields)))
+        )
 
     @staticmethod
     def joined(several: Sequence[AboutColumns], counts: Sequence[int]) -> AboutColumns:
@@ -50,7 +54,9 @@ class AboutColumns(NamedTuple):
 
     def each(self) -> Iterator[About]:
         """One after the other; endless where all are alike."""
-        return zip(*(column.tolist() if isinstance(column, np.ndarray) else repeat(column) for column in self))
+        return zip(
+            *(column.tolist() if isinstance(column, np.ndarray) else repeat(column) for column in self)
+        )
 
     def one(self, place: int) -> About:
         """One of them."""
@@ -58,7 +64,9 @@ class AboutColumns(NamedTuple):
 
 
 class AckColumns(NamedTuple):
-    """Acks of single messages of one topic, in order: index in the log, seq of the ack's row, message number, and what their rows say."""
+    """Acks of single messages of one topic, in order: index in the log, seq of the ack's row, message
+    number, and what their rows say.
+    """
 
     indices: np.ndarray
     seqs: np.ndarray
@@ -68,7 +76,9 @@ class AckColumns(NamedTuple):
     @staticmethod
     def of(acks: Sequence[Ack]) -> AckColumns:
         """Those, by column."""
-        indices, seqs, messages = (np.array([ack[field] for ack in acks], dtype=np.int64) for field in (0, 2, 3))
+        indices, seqs, messages = (
+            np.array([ack[field] for ack in acks], dtype=np.int64) for field in (0, 2, 3)
+        )
         return AckColumns(indices, seqs, messages, AboutColumns.of([ack[4] for ack in acks]))
 
     @staticmethod
@@ -83,16 +93,23 @@ class AckColumns(NamedTuple):
 
     def chosen(self, which: Which) -> AckColumns:
         """Some of them."""
-        return AckColumns(self.indices[which], self.seqs[which], self.messages[which], self.about.chosen(which))
+        return AckColumns(
+            self.indices[which], self.seqs[which], self.messages[which], self.about.chosen(which)
+        )
 
     def by_key(self, place: Place) -> dict[Key, Ack]:
         """One by one, in a topic's place."""
         columns = (column.tolist() for column in self[:3])
-        return {(place, index, NULL): (index, NULL, seq, message, about) for index, seq, message, about in zip(*columns, self.about.each())}
+        return {
+            (place, index, NULL): (index, NULL, seq, message, about)
+            for index, seq, message, about in zip(*columns, self.about.each())
+        }
 
 
 class WaitingAcks:
-    """The acks that wait, in order: first those that came by column, all of single messages of one topic, then the others."""
+    """The acks that wait, in order: first those that came by column, all of single messages of one topic,
+    then the others.
+    """
 
     __slots__ = ("_place", "_several", "_highest", "_later")
 
@@ -117,7 +134,11 @@ class WaitingAcks:
         if not self._several or key[1] > self._highest:  # as nearly always
             return False
         place, index, batch_index = key
-        return place == self._place and batch_index == NULL and any((columns.indices == index).any() for columns in self._several)
+        return (
+            place == self._place
+            and batch_index == NULL
+            and any((columns.indices == index).any() for columns in self._several)
+        )
 
     def put(self, key: Key, ack: Ack) -> None:
         """One more waits, or this one in its stead."""
@@ -144,7 +165,9 @@ class WaitingAcks:
 
     def all_of(self, place: Place) -> bool:
         """Whether all are of single messages of that topic."""
-        return (not self._several or place == self._place) and all(key[0] == place and key[2] == NULL for key in self._later)
+        return (not self._several or place == self._place) and all(
+            key[0] == place and key[2] == NULL for key in self._later
+        )
 
     @property
     def mostly_of(self) -> Place | None:
@@ -153,8 +176,14 @@ class WaitingAcks:
 
     def columns(self) -> AckColumns:
         """By column; they must be `all_of` one topic."""
-        return AckColumns.joined([*self._several, AckColumns.of(list(self._later.values()))] if self._later else self._several)
+        return AckColumns.joined(
+            [*self._several, AckColumns.of(list(self._later.values()))] if self._later else self._several
+        )
 
     def by_key(self) -> dict[Key, Ack]:
         """One by one."""
-        return AckColumns.joined(self._several).by_key(self._place) | self._later if self._several else self._later
+        return (
+            AckColumns.joined(self._several).by_key(self._place) | self._later
+            if self._several
+            else self._later
+        )

@@ -11,12 +11,34 @@ from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import KnownNames, format_link, parse_link, parse_message, parse_position
 from simulator.scenarios.problems import Problem, ScenarioError
 from simulator.scenarios.units import (
-    format_duration, format_size, parse_duration, parse_rate, parse_size,
+    format_duration,
+    format_size,
+    parse_duration,
+    parse_rate,
+    parse_size,
 )
 
 __all__ = [
-    "COMMANDS", "CommandError", "KnownNames", "Problem", "Scenario", "ScenarioError", "broken_expectations",
-    "builtin_text", "format_duration", "format_link", "format_size", "load_scenario", "load_scenario_text",
-    "normalise_command", "parse_duration", "parse_link", "parse_message", "parse_overrides", "parse_position",
-    "parse_rate", "parse_size", "scenario_names",
+    "COMMANDS",
+    "CommandError",
+    "KnownNames",
+    "Problem",
+    "Scenario",
+    "ScenarioError",
+    "broken_expectations",
+    "builtin_text",
+    "format_duration",
+    "format_link",
+    "format_size",
+    "load_scenario",
+    "load_scenario_text",
+    "normalise_command",
+    "parse_duration",
+    "parse_link",
+    "parse_message",
+    "parse_overrides",
+    "parse_position",
+    "parse_rate",
+    "parse_size",
+    "scenario_names",
 ]

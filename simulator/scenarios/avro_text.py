@@ -1,6 +1,7 @@
 """The canonical text of an Avro schema in a scenario, checked by Avro's own library.
 
-Rules: members keep their order (fields of a record are ordered), nothing is added; two schemas are the same when their texts are.
+Rules: members keep their order (fields of a record are ordered), nothing is added; two schemas are the same
+when their texts are.
 """
 
 from __future__ import annotations
@@ -26,5 +27,7 @@ def canonical_definition(value: Any) -> str:
     try:
         make_avsc_object(value)
     except (AvroException, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise Wrong(f"is not an Avro schema: {error}", f"write it as Avro's specification says, such as {EXAMPLE}") from None
+        raise Wrong(
+            f"is not an Avro schema: {error}", f"write it as Avro's specification says, such as {EXAMPLE}"
+        ) from None
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,7 +1,8 @@
 """The canonical text of a scenario: YAML that says everything that decides the run, always in the same way.
 
-Rules: defaults of sections are written out, so that a later default does not change a saved lab; one object a line;
-loading the text gives an equal scenario. Written here, not by the YAML library, so that no version of it changes a byte.
+Rules: defaults of sections are written out, so that a later default does not change a saved lab; one object a
+line; loading the text gives an equal scenario. Written here, not by the YAML library, so that no version of
+it changes a byte.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def canonical_text(scenario: Scenario) -> str:
     lines = [f"format: {FORMAT_VERSION}"]
     for key in shape.HEAD[1:]:
         lines += _head_lines(key, getattr(scenario, key.field))
-    for name in shape.ORDER[len(shape.HEAD):]:
+    for name in shape.ORDER[len(shape.HEAD) :]:
         lines += _SECTION_LINES[name](scenario)
     return "\n".join(lines) + "\n"
 
@@ -93,15 +94,19 @@ def _objects(section: shape.Section) -> Any:
 
 
 def _links(scenario: Scenario) -> list[str]:
-    entries = [f"  {format_link((pair,))}: {flow(_members(shape.LINK, link))}" for pair, link in scenario.links.items()]
+    entries = [
+        f"  {format_link((pair,))}: {flow(_members(shape.LINK, link))}"
+        for pair, link in scenario.links.items()
+    ]
     return ["links:", *entries] if entries else []
 
 
 def _commands(scenario: Scenario) -> list[str]:
-    entries = [
-        f"  - {flow({'at': format_duration(command.at_us), 'do': command.do, **write_arguments(command.do, command.arguments)})}"
-        for command in scenario.commands
-    ]
+    entries = []
+    for command in scenario.commands:
+        at = format_duration(command.at_us)
+        entry = {"at": at, "do": command.do, **write_arguments(command.do, command.arguments)}
+        entries.append(f"  - {flow(entry)}")
     return ["commands:", *entries] if entries else []
 
 
@@ -117,5 +122,8 @@ def _compare(scenario: Scenario) -> list[str]:
 
 _SECTION_LINES = {
     **{section.name: _objects(section) for section in shape.SECTIONS},
-    "links": _links, "commands": _commands, "expect": _expect, "compare": _compare,
+    "links": _links,
+    "commands": _commands,
+    "expect": _expect,
+    "compare": _compare,
 }

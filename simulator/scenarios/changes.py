@@ -1,7 +1,9 @@
-"""Inputs of a run taken apart, for changing one thing in them ("what would have helped"): settings, options, commands.
+"""Inputs of a run taken apart, for changing one thing in them ("what would have helped"): settings,
+options, commands.
 
-Rules: a change takes a scenario and a command log and gives (key, words, scenario, command log), or None where it makes no sense; it reads inputs, never an
-outcome. Each protocol lists its own; what they make is loaded from its canonical text like any scenario, so mappings keep the declared order.
+Rules: a change takes a scenario and a command log and gives (key, words, scenario, command log), or None
+where it makes no sense; it reads inputs, never an outcome. Each protocol lists its own; what they make is
+loaded from its canonical text like any scenario, so mappings keep the declared order.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ def ordered(values: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any]:
 
 def given(scenario: Scenario, commands: CommandLog) -> list[tuple[str, dict[str, Any], int]]:
     """Every command of the run: what, its arguments, when."""
-    return [(spec.do, spec.arguments, spec.at_us) for spec in scenario.commands] + [(entry["do"], entry, entry["at_us"]) for entry in commands]
+    return [(spec.do, spec.arguments, spec.at_us) for spec in scenario.commands] + [
+        (entry["do"], entry, entry["at_us"]) for entry in commands
+    ]
 
 
 def without(scenario: Scenario, commands: CommandLog, *gone: str) -> tuple[Scenario, CommandLog] | None:
@@ -36,9 +40,18 @@ def without(scenario: Scenario, commands: CommandLog, *gone: str) -> tuple[Scena
     return replace(scenario, commands=kept), log
 
 
-def instead(scenario: Scenario, commands: CommandLog, old: str, new: str, **more: Any) -> tuple[Scenario, CommandLog] | None:
-    """The inputs with every command `old` given as `new`, which takes the same arguments and `more`; None when there is none."""
+def instead(
+    scenario: Scenario, commands: CommandLog, old: str, new: str, **more: Any
+) -> tuple[Scenario, CommandLog] | None:
+    """The inputs with every command `old` given as `new`, which takes the same arguments and `more`; None
+    when there is none.
+    """
     if all(do != old for do, _arguments, _at_us in given(scenario, commands)):
         return None
-    kept = tuple(replace(spec, do=new, arguments={**spec.arguments, **more}) if spec.do == old else spec for spec in scenario.commands)
-    return replace(scenario, commands=kept), [{**entry, "do": new, **more} if entry["do"] == old else entry for entry in commands]
+    kept = tuple(
+        replace(spec, do=new, arguments={**spec.arguments, **more}) if spec.do == old else spec
+        for spec in scenario.commands
+    )
+    return replace(scenario, commands=kept), [
+        {**entry, "do": new, **more} if entry["do"] == old else entry for entry in commands
+    ]

@@ -1,4 +1,6 @@
-"""Commands about a simulated EMQX: sessions, leaders, groups, nodes, storage, the messages between them (docs/durable-shared-subscriptions.md)."""
+"""Commands about a simulated EMQX: sessions, leaders, groups, nodes, storage, the messages between them
+(docs/durable-shared-subscriptions.md).
+"""
 
 from __future__ import annotations
 
@@ -6,33 +8,71 @@ from simulator.scenarios.limits import PUBLISHED_AT_ONCE_MAX
 from simulator.scenarios.shape import Key
 
 PROTOCOL_MESSAGES = (
-    "leader-wanted", "ping", "update-progress", "revoke-finished", "disconnect",
-    "leader-connect-response", "ping-response", "grant", "revoke", "revoked", "invalidate",
-)  # fmt: skip
+    "leader-wanted",
+    "ping",
+    "update-progress",
+    "revoke-finished",
+    "disconnect",
+    "leader-connect-response",
+    "ping-response",
+    "grant",
+    "revoke",
+    "revoked",
+    "invalidate",
+)
 """What borrowers and leaders say, as `simulator.emqx.protocol` names it (a test compares)."""
 
 LIVE_SETTINGS = (
-    "session_find_leader_timeout", "session_ping_leader_interval", "session_ping_leader_timeout", "session_unsubscribe_timeout",
-    "leader_renew_streams_interval", "leader_periodical_actions_interval", "leader_borrower_timeout",
-)  # fmt: skip
-"""What EMQX's configuration holds under `durable_queues`; the commit interval and the claim's life are constants of its code."""
+    "session_find_leader_timeout",
+    "session_ping_leader_interval",
+    "session_ping_leader_timeout",
+    "session_unsubscribe_timeout",
+    "leader_renew_streams_interval",
+    "leader_periodical_actions_interval",
+    "leader_borrower_timeout",
+)
+"""What EMQX's configuration holds under `durable_queues`; the commit interval and the claim's life are
+constants of its code.
+"""
 
 _SESSION = Key("session", "session", "which session", required=True)
 _GROUP = Key("group", "text", "which group", required=True)
 _NODE = Key("node", "node", "which node", required=True)
 _PUBLISHER = Key("publisher", "publisher", "which publisher", required=True)
-_TOPIC = Key("topic", "subscription-filter", "a topic filter, $share/GROUP/FILTER or $queue/FILTER", required=True)
+_TOPIC = Key(
+    "topic", "subscription-filter", "a topic filter, $share/GROUP/FILTER or $queue/FILTER", required=True
+)
 _NEXT = (
     Key("type", "choice", "what is said", required=True, choices=PROTOCOL_MESSAGES),
-    Key("session", "session", "only to or from this session"), Key("group", "text", "only about this group"), Key("stream", "text", "only about this stream, named shard/generation/topic"),
+    Key("session", "session", "only to or from this session"),
+    Key("group", "text", "only about this group"),
+    Key("stream", "text", "only about this stream, named shard/generation/topic"),
     Key("skip", "integer", "so many that fit are let pass first", minimum=0, maximum=1_000_000),
-)  # fmt: skip
+)
 
 DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
-    ("session.connect", "let a client connect; its session goes on where it was; a connection that it has is closed (takeover)", (
-        _SESSION, Key("node", "node", "to this node; without it where it was last"), Key("clean", "boolean", "with a clean start: its old session is dropped, and it subscribes as when it first came", default=False),
-    )),
-    ("session.disconnect", "end a client's connection, or lose it; its session tells the leaders how far it was", (_SESSION,)),
+    (
+        "session.connect",
+        (
+            "let a client connect; its session goes on where it was; a connection that it has is closed "
+            "(takeover)"
+        ),
+        (
+            _SESSION,
+            Key("node", "node", "to this node; without it where it was last"),
+            Key(
+                "clean",
+                "boolean",
+                "with a clean start: its old session is dropped, and it subscribes as when it first came",
+                default=False,
+            ),
+        ),
+    ),
+    (
+        "session.disconnect",
+        "end a client's connection, or lose it; its session tells the leaders how far it was",
+        (_SESSION,),
+    ),
     ("session.kill", "let a session's process die: nobody is told", (_SESSION,)),
     ("session.subscribe", "let a client subscribe", (_SESSION, _TOPIC)),
     ("session.unsubscribe", "let a client unsubscribe", (_SESSION, _TOPIC)),
@@ -40,25 +80,80 @@ DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
     ("session.resume-acks", "let it go on", (_SESSION,)),
     ("leader.crash", "let a group's leader die hard: nothing is committed, its claim stays", (_GROUP,)),
     ("leader.stop", "let a group's leader end in order: it commits and gives its claim back", (_GROUP,)),
-    ("group.declare", "declare a group that the scenario lists with declared: false", (_GROUP, Key("startTime", "duration", "it reads what was stored from this instant on; without it from now"))),
+    (
+        "group.declare",
+        "declare a group that the scenario lists with declared: false",
+        (
+            _GROUP,
+            Key(
+                "startTime", "duration", "it reads what was stored from this instant on; without it from now"
+            ),
+        ),
+    ),
     ("group.destroy", "destroy a group with its progress; nothing is kept for it any more", (_GROUP,)),
     ("node.crash", "let every process of a node die hard", (_NODE,)),
-    ("node.stop", "stop a node in order: its leaders commit and give their claims back, its connections close", (
-        _NODE, Key("evacuate", "boolean", "its clients are disconnected in order before, as by node evacuation", default=False),
-    )),
+    (
+        "node.stop",
+        "stop a node in order: its leaders commit and give their claims back, its connections close",
+        (
+            _NODE,
+            Key(
+                "evacuate",
+                "boolean",
+                "its clients are disconnected in order before, as by node evacuation",
+                default=False,
+            ),
+        ),
+    ),
     ("node.restart", "start a crashed or stopped node, empty", (_NODE,)),
     ("storage.close-generation", "close the streams of all shards and begin a generation", ()),
-    ("storage.add-shards", "deal clients over more shards from now on", (Key("count", "integer", "how many more", required=True, minimum=1, maximum=255),)),
-    ("store.fail", "let the leaders' store answer nobody, or cut one node off from it", (
-        Key("for", "duration", "for how long", required=True, minimum=1), Key("node", "node", "only this node is cut off: its leaders' requests wait; without it every request fails at once"),
-    )),
-    ("config.update", "change a timer of leaders and borrowers on all nodes; it counts from its next start", (
-        Key("setting", "choice", "which", required=True, choices=LIVE_SETTINGS), Key("value", "duration", "its new value", required=True, minimum=1),
-    )),
+    (
+        "storage.add-shards",
+        "deal clients over more shards from now on",
+        (Key("count", "integer", "how many more", required=True, minimum=1, maximum=255),),
+    ),
+    (
+        "store.fail",
+        "let the leaders' store answer nobody, or cut one node off from it",
+        (
+            Key("for", "duration", "for how long", required=True, minimum=1),
+            Key(
+                "node",
+                "node",
+                (
+                    "only this node is cut off: its leaders' requests wait; without it every request fails "
+                    "at once"
+                ),
+            ),
+        ),
+    ),
+    (
+        "config.update",
+        "change a timer of leaders and borrowers on all nodes; it counts from its next start",
+        (
+            Key("setting", "choice", "which", required=True, choices=LIVE_SETTINGS),
+            Key("value", "duration", "its new value", required=True, minimum=1),
+        ),
+    ),
     ("protocol.lose", "lose the next message of a kind between borrowers and leaders", _NEXT),
-    ("protocol.delay", "delay the next message of a kind", (*_NEXT, Key("by", "duration", "by how much", required=True))),
-    ("protocol.duplicate", "let the next message of a kind arrive twice", (*_NEXT, Key("by", "duration", "how long after the first", default="0s"))),
-    ("publisher.publish", "publish messages at once", (_PUBLISHER, Key("count", "integer", "how many messages", default=1, minimum=1, maximum=PUBLISHED_AT_ONCE_MAX))),
+    (
+        "protocol.delay",
+        "delay the next message of a kind",
+        (*_NEXT, Key("by", "duration", "by how much", required=True)),
+    ),
+    (
+        "protocol.duplicate",
+        "let the next message of a kind arrive twice",
+        (*_NEXT, Key("by", "duration", "how long after the first", default="0s")),
+    ),
+    (
+        "publisher.publish",
+        "publish messages at once",
+        (
+            _PUBLISHER,
+            Key("count", "integer", "how many messages", default=1, minimum=1, maximum=PUBLISHED_AT_ONCE_MAX),
+        ),
+    ),
     ("publisher.pause", "let a publisher publish nothing for now", (_PUBLISHER,)),
     ("publisher.resume", "let a paused publisher go on", (_PUBLISHER,)),
 )

@@ -1,9 +1,10 @@
 """Commands read, checked and normalised: the one gate for scenario files, the page and the engine.
 
-Rules: a command is a dict `{"do": name, …}`. Normalised, it is JSON-able and complete (defaults filled in; an optional
-argument without default is absent when not given), and its units are read: durations are integers under `<key>_us`,
-shares under `<key>_millionths`, a distribution is a dict of `Distribution`'s fields, links and messages are texts for
-`names.parse_link` and `names.parse_message`. Normalising a normalised command changes nothing, so a command log replays.
+Rules: a command is a dict `{"do": name, …}`. Normalised, it is JSON-able and complete (defaults filled in; an
+optional argument without default is absent when not given), and its units are read: durations are integers
+under `<key>_us`, shares under `<key>_millionths`, a distribution is a dict of `Distribution`'s fields, links
+and messages are texts for `names.parse_link` and `names.parse_message`. Normalising a normalised command
+changes nothing, so a command log replays.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any
 
 from simulator.scenarios import units
 from simulator.scenarios.command_table import COMMANDS, Command
-from simulator.scenarios.families import belongs
 from simulator.scenarios.compound import KINDS, read_setting_value
+from simulator.scenarios.families import belongs
 from simulator.scenarios.kinds import BAD
 from simulator.scenarios.model import Distribution, Scenario
 from simulator.scenarios.names import KnownNames
@@ -41,12 +42,17 @@ def normalise_command(command: Mapping[str, Any], names: KnownNames | Scenario) 
     arguments = read_command(node_of(dict(command), "command"), "", reader, from_log=True)
     if arguments is BAD:
         first = reader.problems.kept[0]
-        raise CommandError(first.code, f"{first.path}: {first.what}" if first.path else first.what, first.right)
+        raise CommandError(
+            first.code, f"{first.path}: {first.what}" if first.path else first.what, first.right
+        )
     return arguments
 
 
 def read_command(node: Node, path: str, reader: Reader, from_log: bool = False) -> Any:
-    """`{"do": …, arguments}` of a node, normalised, or BAD. `from_log` also takes the normalised keys (`latency_us`)."""
+    """`{"do": …, arguments}` of a node, normalised, or BAD.
+
+    `from_log` also takes the normalised keys (`latency_us`).
+    """
     if not isinstance(node.value, dict):
         reader.fail(node, path, "is not a command", "write {at: 3s, do: link.cut, link: a -> b}")
         return BAD
@@ -55,12 +61,24 @@ def read_command(node: Node, path: str, reader: Reader, from_log: bool = False) 
         reader.fail(node, _inner(path, "do"), "is missing", "name a command", "missing-argument")
         return BAD
     if do.text not in COMMANDS:
-        reader.fail(do, _inner(path, "do"), f'there is no command "{do.plain()}"', suggestion(do.plain(), COMMANDS), "unknown-command")
+        reader.fail(
+            do,
+            _inner(path, "do"),
+            f'there is no command "{do.plain()}"',
+            suggestion(do.plain(), COMMANDS),
+            "unknown-command",
+        )
         return BAD
     command = COMMANDS[do.text]
     if not belongs(command.protocol, reader.protocol):
         there = [name for name, known in COMMANDS.items() if belongs(known.protocol, reader.protocol)]
-        reader.fail(do, _inner(path, "do"), f"{do.text} is no command of this family", suggestion(do.text, there), "unknown-command")
+        reader.fail(
+            do,
+            _inner(path, "do"),
+            f"{do.text} is no command of this family",
+            suggestion(do.text, there),
+            "unknown-command",
+        )
         return BAD
     members = {name: member for name, member in node.value.items() if name not in ("do", "at")}
     if from_log:
@@ -113,15 +131,23 @@ def _agree(command: Command, values: dict[str, Any], node: Node, path: str, read
         if len(given) != 1:
             words = " and ".join(command.one_of)
             what = f"gives both {words}" if given else f"gives neither {words.replace(' and ', ' nor ')}"
-            reader.fail(node, path, what, f"give exactly one of {', '.join(command.one_of)}", "missing-argument")
+            reader.fail(
+                node, path, what, f"give exactly one of {', '.join(command.one_of)}", "missing-argument"
+            )
     if command.name == "subscription.fail-over" and values["from"] == values["to"]:
-        reader.fail(node.value["to"], _inner(path, "to"), "is the cluster that they leave", "name another cluster")
+        reader.fail(
+            node.value["to"], _inner(path, "to"), "is the cluster that they leave", "name another cluster"
+        )
     if command.name == "cluster.migrate" and values.get("to") == values["cluster"]:
-        reader.fail(node.value["to"], _inner(path, "to"), "is the cluster that is marked", "name another cluster")
+        reader.fail(
+            node.value["to"], _inner(path, "to"), "is the cluster that is marked", "name another cluster"
+        )
     if command.name == "consumer.hold" and not values.get("messages") and not values.get("share"):
         reader.fail(node, path, "holds nothing", "name messages, a share, or both", "missing-argument")
     if command.name == "setting.change":
-        values["value"] = read_setting_value(values["setting"], node.value["value"], _inner(path, "value"), reader)
+        values["value"] = read_setting_value(
+            values["setting"], node.value["value"], _inner(path, "value"), reader
+        )
     return len(reader.problems) == before
 
 

@@ -10,11 +10,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simulator.scenarios import names, settings, units
+from simulator.scenarios.avro_text import canonical_definition
 from simulator.scenarios.kinds import BAD, DURATION, KINDS, LINKS, MESSAGE, SHARE, Kind
 from simulator.scenarios.limits import EXPONENTIAL_TAIL, LONGEST_US, NORMAL_TAIL
 from simulator.scenarios.model import Distribution, Selection
 from simulator.scenarios.problems import Wrong, suggestion
-from simulator.scenarios.avro_text import canonical_definition
 from simulator.scenarios.shape import PARTITIONS_MOST, POLICIES, Key
 from simulator.scenarios.tree import Node
 
@@ -29,15 +29,27 @@ DISTRIBUTIONS: dict[str, tuple[Key, ...]] = {
     ),
     "lognormal": (
         Key("median", "duration", "half of all draws are shorter", required=True, attribute="value_us"),
-        Key("sigma", "decimal", "shape: 0 is constant, 0.3 mild, 1 wild", required=True, attribute="sigma_millionths"),
+        Key(
+            "sigma",
+            "decimal",
+            "shape: 0 is constant, 0.3 mild, 1 wild",
+            required=True,
+            attribute="sigma_millionths",
+        ),
     ),
     "exponential": (Key("mean", "duration", "the mean", required=True, attribute="value_us"),),
 }
 
 _MESSAGES = Key("messages", "messages", "these very messages")
-_SHARE = Key("share", "share", "this share of all, drawn by each message's own identity", attribute="share_millionths")
+_SHARE = Key(
+    "share", "share", "this share of all, drawn by each message's own identity", attribute="share_millionths"
+)
 SELECTIONS: dict[str, tuple[Key, ...]] = {
-    "hold": (_MESSAGES, _SHARE, Key("for", "duration", "for how long; without it until released", attribute="for_us")),
+    "hold": (
+        _MESSAGES,
+        _SHARE,
+        Key("for", "duration", "for how long; without it until released", attribute="for_us"),
+    ),
     "delay": (_MESSAGES, _SHARE, Key("for", "duration", "for how long", required=True, attribute="for_us")),
     "nack": (_MESSAGES, _SHARE),
 }
@@ -57,8 +69,14 @@ def _read_distribution(node: Node, key: Key, path: str, reader: Reader) -> Any:
     if kind is None or kind.text not in DISTRIBUTIONS:
         shown = "no distribution is named" if kind is None else f'there is no distribution "{kind.plain()}"'
         raise Wrong(shown, suggestion(None if kind is None else kind.plain(), DISTRIBUTIONS))
-    rest = Node({name: member for name, member in node.value.items() if name != "distribution"},
-                node.source, node.line, node.column, node.key_line, node.key_column)
+    rest = Node(
+        {name: member for name, member in node.value.items() if name != "distribution"},
+        node.source,
+        node.line,
+        node.column,
+        node.key_line,
+        node.key_column,
+    )
     members = reader.members(rest, DISTRIBUTIONS[kind.text], path)
     if members is BAD:
         return BAD
@@ -71,9 +89,17 @@ def _possible(made: Distribution) -> Distribution:
         raise Wrong("low is above high", "write the shorter span as low")
     longest = f"{LONGEST_US // 3_600_000_000}h"
     if made.kind == "exponential" and made.value_us * EXPONENTIAL_TAIL > LONGEST_US:
-        raise Wrong(f"its longest draws, {EXPONENTIAL_TAIL} times the mean, are longer than {longest}", "write a shorter mean")
-    if made.kind == "lognormal" and made.value_us * (NORMAL_TAIL * made.sigma_millionths / 1_000_000).exp() > LONGEST_US:
-        raise Wrong(f"its longest draws are longer than {longest}", "write a shorter median or a smaller sigma")
+        raise Wrong(
+            f"its longest draws, {EXPONENTIAL_TAIL} times the mean, are longer than {longest}",
+            "write a shorter mean",
+        )
+    if (
+        made.kind == "lognormal"
+        and made.value_us * (NORMAL_TAIL * made.sigma_millionths / 1_000_000).exp() > LONGEST_US
+    ):
+        raise Wrong(
+            f"its longest draws are longer than {longest}", "write a shorter median or a smaller sigma"
+        )
     return made
 
 
@@ -82,9 +108,12 @@ def _normalised_distribution(node: Node) -> Distribution:
     plain = node.plain()
     fields = asdict(Distribution())
     numbers = [value for name, value in plain.items() if name != "kind"]
-    if node.value["kind"].text not in DISTRIBUTIONS or not set(plain) <= set(fields) or any(
-        type(value) is not int or not 0 <= value <= LONGEST_US for value in numbers
-    ) or plain.get("sigma_millionths", 0) > units.SIGMA_MILLIONTHS_MAX:
+    if (
+        node.value["kind"].text not in DISTRIBUTIONS
+        or not set(plain) <= set(fields)
+        or any(type(value) is not int or not 0 <= value <= LONGEST_US for value in numbers)
+        or plain.get("sigma_millionths", 0) > units.SIGMA_MILLIONTHS_MAX
+    ):
         raise Wrong("not a distribution as a command log holds it", "write a duration or {distribution: …}")
     return _possible(Distribution(**plain))
 
@@ -93,7 +122,10 @@ def _write_distribution(value: Distribution) -> Any:
     if value.kind == "constant":
         return units.format_duration(value.value_us)
     keys = DISTRIBUTIONS[value.kind]
-    return {"distribution": value.kind, **{key.name: KINDS[key.kind].write(getattr(value, key.field)) for key in keys}}
+    return {
+        "distribution": value.kind,
+        **{key.name: KINDS[key.kind].write(getattr(value, key.field)) for key in keys},
+    }
 
 
 def _selection(name: str) -> Kind:
@@ -108,7 +140,9 @@ def _selection(name: str) -> Kind:
         return Selection(**members)
 
     def write(value: Selection) -> dict[str, Any]:
-        written = {"messages": [MESSAGE.write(message) for message in value.messages]} if value.messages else {}
+        written = (
+            {"messages": [MESSAGE.write(message) for message in value.messages]} if value.messages else {}
+        )
         if value.share_millionths:
             written["share"] = SHARE.write(value.share_millionths)
         return written if value.for_us is None else {**written, "for": DURATION.write(value.for_us)}
@@ -122,19 +156,34 @@ def _settings(table: dict[str, settings.Setting], noun: str) -> Kind:
         return reader.members(node, keys, path, noun=noun)
 
     def write(value: dict[str, Any]) -> dict[str, Any]:
-        return {name: DURATION.write(entry) if table[name].kind == "duration" else entry for name, entry in value.items()}
+        return {
+            name: DURATION.write(entry) if table[name].kind == "duration" else entry
+            for name, entry in value.items()
+        }
 
     return Kind(f"{noun}s by name", lambda key: {"$ref": f"#/$defs/{noun.replace(' ', '-')}s"}, read, write)
 
 
 def key_of(setting: settings.Setting) -> Key:
     """The key under which a setting's value is read."""
-    return Key(setting.name, setting.kind, setting.says, choices=setting.choices, minimum=setting.minimum, maximum=setting.maximum, protocol=setting.protocol)
+    return Key(
+        setting.name,
+        setting.kind,
+        setting.says,
+        choices=setting.choices,
+        minimum=setting.minimum,
+        maximum=setting.maximum,
+        protocol=setting.protocol,
+    )
 
 
 def _read_setting_name(node: Node, key: Key, path: str, reader: Reader) -> str:
     if node.text not in settings.SETTINGS:
-        raise Wrong(f'there is no broker setting "{node.plain()}"', suggestion(node.plain(), settings.SETTINGS), "unknown-name")
+        raise Wrong(
+            f'there is no broker setting "{node.plain()}"',
+            suggestion(node.plain(), settings.SETTINGS),
+            "unknown-name",
+        )
     return node.text
 
 
@@ -156,14 +205,23 @@ def _read_pairs(node: Node, key: Key, path: str, reader: Reader) -> Any:
 
 
 def _by_cluster(node: Node, path: str, reader: Reader, read_one: Any, example: str) -> Any:
-    """A mapping from clusters that are there to what `read_one` makes of each value; BAD when any is wrong."""
+    """A mapping from clusters that are there to what `read_one` makes of each value; BAD when any is
+    wrong.
+    """
     if not isinstance(node.value, dict):
         raise Wrong(f'"{node.plain()}" is not a mapping', f"write {example}")
     found: dict[str, Any] = {}
     for cluster, member in node.value.items():
         inner = f"{path}.{cluster}"
         if cluster not in reader.names.clusters:
-            reader.fail(member, inner, f'there is no cluster "{cluster}"', suggestion(cluster, reader.names.clusters), "unknown-name", at_key=True)
+            reader.fail(
+                member,
+                inner,
+                f'there is no cluster "{cluster}"',
+                suggestion(cluster, reader.names.clusters),
+                "unknown-name",
+                at_key=True,
+            )
             found[cluster] = BAD
         else:
             found[cluster] = read_one(member, inner)
@@ -174,17 +232,31 @@ _PARTITIONS = Key("", "integer", "number of partitions", minimum=0, maximum=PART
 
 
 def _read_partitions_by_cluster(node: Node, key: Key, path: str, reader: Reader) -> Any:
-    found = _by_cluster(node, path, reader, lambda member, inner: reader.attempt(KINDS["integer"], member, _PARTITIONS, inner), "{a: 2, b: 0}")
+    found = _by_cluster(
+        node,
+        path,
+        reader,
+        lambda member, inner: reader.attempt(KINDS["integer"], member, _PARTITIONS, inner),
+        "{a: 2, b: 0}",
+    )
     return BAD if found is BAD else tuple(found.items())
 
 
 def _read_policies_by_cluster(node: Node, key: Key, path: str, reader: Reader) -> Any:
-    return _by_cluster(node, path, reader, lambda member, inner: reader.members(member, POLICIES, inner, noun="policy"), "{a: {defaultNumPartitions: 2}}")
+    return _by_cluster(
+        node,
+        path,
+        reader,
+        lambda member, inner: reader.members(member, POLICIES, inner, noun="policy"),
+        "{a: {defaultNumPartitions: 2}}",
+    )
 
 
 def _write_policies_by_cluster(value: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return {
-        cluster: {key.name: KINDS[key.kind].write(policies[key.field]) for key in POLICIES if key.field in policies}
+        cluster: {
+            key.name: KINDS[key.kind].write(policies[key.field]) for key in POLICIES if key.field in policies
+        }
         for cluster, policies in value.items()
     }
 
@@ -195,22 +267,47 @@ def _read_avro(node: Node, key: Key, path: str, reader: Reader) -> str:
 
 KINDS |= {
     "partitions-by-cluster": Kind(
-        "number of partitions by cluster", lambda key: {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0, "maximum": PARTITIONS_MOST}},
-        _read_partitions_by_cluster, dict, lambda value: [list(pair) for pair in value],
+        "number of partitions by cluster",
+        lambda key: {
+            "type": "object",
+            "additionalProperties": {"type": "integer", "minimum": 0, "maximum": PARTITIONS_MOST},
+        },
+        _read_partitions_by_cluster,
+        dict,
+        lambda value: [list(pair) for pair in value],
     ),
     "policies-by-cluster": Kind(
-        "policies by cluster", lambda key: {"type": "object", "additionalProperties": {"$ref": "#/$defs/namespace-policies"}},
-        _read_policies_by_cluster, _write_policies_by_cluster,
+        "policies by cluster",
+        lambda key: {"type": "object", "additionalProperties": {"$ref": "#/$defs/namespace-policies"}},
+        _read_policies_by_cluster,
+        _write_policies_by_cluster,
     ),
-    "avro": Kind("Avro schema, as YAML or JSON text", lambda key: {"type": ["object", "array", "string"]}, _read_avro, json.loads),
+    "avro": Kind(
+        "Avro schema, as YAML or JSON text",
+        lambda key: {"type": ["object", "array", "string"]},
+        _read_avro,
+        json.loads,
+    ),
     "distribution": Kind(
-        "duration, or {distribution: uniform, low, high}, {distribution: lognormal, median, sigma}, {distribution: exponential, mean}",
-        lambda key: {"$ref": "#/$defs/distribution"}, _read_distribution, _write_distribution, asdict,
+        (
+            "duration, or {distribution: uniform, low, high}, {distribution: lognormal, median, sigma}, "
+            "{distribution: exponential, mean}"
+        ),
+        lambda key: {"$ref": "#/$defs/distribution"},
+        _read_distribution,
+        _write_distribution,
+        asdict,
     ),
     **{name: _selection(name) for name in SELECTIONS},
     "settings": _settings(settings.SETTINGS, "broker setting"),
     "options": _settings(settings.OPTIONS, "option"),
-    "setting-name": Kind("name of a broker setting", lambda key: {"enum": list(settings.SETTINGS)}, _read_setting_name),
-    "setting-value": Kind("value of that setting", lambda key: {"type": ["integer", "boolean", "string"]}, _read_setting_value),
-    "pairs": Kind(LINKS.says, LINKS.schema, _read_pairs, lambda value: [names.format_link((pair,)) for pair in value]),
+    "setting-name": Kind(
+        "name of a broker setting", lambda key: {"enum": list(settings.SETTINGS)}, _read_setting_name
+    ),
+    "setting-value": Kind(
+        "value of that setting", lambda key: {"type": ["integer", "boolean", "string"]}, _read_setting_value
+    ),
+    "pairs": Kind(
+        LINKS.says, LINKS.schema, _read_pairs, lambda value: [names.format_link((pair,)) for pair in value]
+    ),
 }

@@ -1,7 +1,8 @@
 """What one part of a scenario demands of another, beyond each key by itself.
 
-Rules: it runs on what could be read, also when other problems were found; only what could never be right is a problem; what a running cluster would refuse at its time (a second consumer on
-an Exclusive subscription, say) is left to the run.
+Rules: it runs on what could be read, also when other problems were found; only what could never be right is a
+problem; what a running cluster would refuse at its time (a second consumer on an Exclusive subscription, say)
+is left to the run.
 """
 
 from __future__ import annotations
@@ -9,7 +10,15 @@ from __future__ import annotations
 import re
 
 from simulator.scenarios.consistency_creation import check_creation
-from simulator.scenarios.model import AudienceSpec, ConsumerSpec, ProducerSpec, Scenario, Selection, SessionSpec, TopicSpec
+from simulator.scenarios.model import (
+    AudienceSpec,
+    ConsumerSpec,
+    ProducerSpec,
+    Scenario,
+    Selection,
+    SessionSpec,
+    TopicSpec,
+)
 from simulator.scenarios.mqtt_topics import parse_subscription
 from simulator.scenarios.names import PARTITION_SUFFIX, base_of
 from simulator.scenarios.problems import suggestion
@@ -21,7 +30,9 @@ SHORTEST_ACK_TIMEOUT_US = 1_000_000
 TENANTS_FAMILY = "tenant-migration"
 """The family whose causes of a duplicate know every strategy that a tenant may move by."""
 SMALLEST_SPREAD_CACHE = 3
-"""The spread rule keeps first and last and gives up one between: a cache under 3 is an IllegalArgumentException."""
+"""The spread rule keeps first and last and gives up one between: a cache under 3 is an
+IllegalArgumentException.
+"""
 
 
 class _Check:
@@ -96,7 +107,11 @@ def _settings(check: _Check) -> None:
 def _topics(check: _Check) -> None:
     for name, topic in check.scenario.topics.items():
         if PARTITION_SUFFIX.search(name):
-            check.fail(("topics", name), "looks like a partition", "choose a name that does not end in -partition-<number>")
+            check.fail(
+                ("topics", name),
+                "looks like a partition",
+                "choose a name that does not end in -partition-<number>",
+            )
         if topic.shadow_of is not None:
             _shadow(check, topic)
         if not topic.clusters:
@@ -105,7 +120,9 @@ def _topics(check: _Check) -> None:
             for cluster in pair:
                 if cluster not in topic.clusters:
                     right = suggestion(cluster, topic.clusters)
-                    check.fail(("topics", name, "replication"), f'"{cluster}" is not in the list of clusters', right)
+                    check.fail(
+                        ("topics", name, "replication"), f'"{cluster}" is not in the list of clusters', right
+                    )
 
 
 def _brokers(check: _Check) -> None:
@@ -120,7 +137,11 @@ def _brokers(check: _Check) -> None:
                 check.fail(here, f"{plain} has no partitions", f"name {plain} itself")
             other = claimed.setdefault((broker.cluster, topic), broker.name)
             if other != broker.name:
-                check.fail(here, f"{topic} is {other}'s in {broker.cluster}", "a topic or partition has one broker in a cluster")
+                check.fail(
+                    here,
+                    f"{topic} is {other}'s in {broker.cluster}",
+                    "a topic or partition has one broker in a cluster",
+                )
 
 
 def _shadow(check: _Check, topic: TopicSpec) -> None:
@@ -129,24 +150,48 @@ def _shadow(check: _Check, topic: TopicSpec) -> None:
     if source is None:  # it could not be read, and that was said
         return
     if source.shadow_of is not None:
-        check.fail((*here, "shadowOf"), f"{source.name} is a shadow itself", f"name the topic that writes the ledgers: {source.shadow_of}")
+        check.fail(
+            (*here, "shadowOf"),
+            f"{source.name} is a shadow itself",
+            f"name the topic that writes the ledgers: {source.shadow_of}",
+        )
     if len(topic.clusters) != 1 or topic.clusters[0] not in source.clusters:
-        check.fail((*here, "clusters"), f"is not one cluster of {source.name}", f"a shadow reads ledgers of its own cluster: name one of {', '.join(source.clusters)}")
+        check.fail(
+            (*here, "clusters"),
+            f"is not one cluster of {source.name}",
+            f"a shadow reads ledgers of its own cluster: name one of {', '.join(source.clusters)}",
+        )
     elif topic.clusters[0] in topic.shapes and topic.clusters[0] not in source.shapes:
-        check.fail((*here, "shadowOf"), f"{source.name} does not exist when the run begins", "write exists: {} for the shadow too, and create it by command")
+        check.fail(
+            (*here, "shadowOf"),
+            f"{source.name} does not exist when the run begins",
+            "write exists: {} for the shadow too, and create it by command",
+        )
     for key, given in (("partitions", topic.partitions != 0), ("replication", topic.replication is not None)):
         if given:
-            check.fail((*here, key), "does not go with shadowOf", "leave it out: partitions are the source's, and a shadow is not replicated")
+            check.fail(
+                (*here, key),
+                "does not go with shadowOf",
+                "leave it out: partitions are the source's, and a shadow is not replicated",
+            )
 
 
 def _tenants(check: _Check) -> None:
     scenario = check.scenario
     if scenario.tenants and scenario.family != TENANTS_FAMILY:
-        check.fail(("tenants",), f"is for the family {TENANTS_FAMILY}", f"write family: {TENANTS_FAMILY}, whose causes know what moves with a tenant")
+        check.fail(
+            ("tenants",),
+            f"is for the family {TENANTS_FAMILY}",
+            f"write family: {TENANTS_FAMILY}, whose causes know what moves with a tenant",
+        )
     for name, tenant in scenario.tenants.items():
         topics = [topic for topic in scenario.topics.values() if topic.tenant == name]
         if not topics:
-            check.fail(("tenants", name), "has no topics", f"put a topic in one of its namespaces, such as namespace: {name}/default")
+            check.fail(
+                ("tenants", name),
+                "has no topics",
+                f"put a topic in one of its namespaces, such as namespace: {name}/default",
+            )
         for topic in topics:
             check.serves(("tenants", name, "cluster"), topic.name, tenant.cluster)
 
@@ -157,7 +202,11 @@ def _place(check: _Check, here: tuple[str, str], topic: str, cluster: str | None
         check.serves((*here, "cluster"), topic, cluster)
     elif topic in check.scenario.topics and check.scenario.topics[topic].tenant not in check.scenario.tenants:
         tenant = check.scenario.topics[topic].tenant
-        check.fail(here, f"names no cluster, and the tenant {tenant} of {topic} is not in the map", f"name a cluster, or write tenants: {{{tenant}: {{cluster: …}}}}")
+        check.fail(
+            here,
+            f"names no cluster, and the tenant {tenant} of {topic} is not in the map",
+            f"name a cluster, or write tenants: {{{tenant}: {{cluster: …}}}}",
+        )
 
 
 def _producer(check: _Check, producer: ProducerSpec) -> None:
@@ -170,7 +219,10 @@ def _producer(check: _Check, producer: ProducerSpec) -> None:
     if producer.stop_us is not None and producer.stop_us < producer.start_us:
         check.fail((*here, "stop"), "is before start", "stop at or after start")
     if producer.every_us is None and producer.at_us is None:
-        for key, given in (("count", producer.count is not None), ("arrivals", producer.arrivals != "regular")):
+        for key, given in (
+            ("count", producer.count is not None),
+            ("arrivals", producer.arrivals != "regular"),
+        ):
             if given:
                 check.fail((*here, key), "says nothing without an interval", "give every, rate or at")
     if producer.at_us is not None:
@@ -182,20 +234,30 @@ def _audience(check: _Check, audience: AudienceSpec) -> None:
     here = ("audiences", audience.name)
     check.serves((*here, "cluster"), audience.topic, audience.cluster)
     if not any(broker.cluster == audience.cluster for broker in check.scenario.brokers.values()):
-        check.fail((*here, "cluster"), f"{audience.cluster} declares no brokers", f"an audience needs one: brokers: {{x: {{cluster: {audience.cluster}}}}}")
+        check.fail(
+            (*here, "cluster"),
+            f"{audience.cluster} declares no brokers",
+            f"an audience needs one: brokers: {{x: {{cluster: {audience.cluster}}}}}",
+        )
     if audience.stop_us is not None and audience.stop_us < audience.start_us:
         check.fail((*here, "stop"), "is before start", "stop at or after start")
     for section in ("subscriptions", "consumers", "producers"):
         for name in getattr(check.scenario, section):
             if name == audience.name or re.fullmatch(rf"{audience.name}-\d+", name):
-                check.fail((section, name), f"is the name of audience {audience.name}, or of a member of it", "choose another name")
+                check.fail(
+                    (section, name),
+                    f"is the name of audience {audience.name}, or of a member of it",
+                    "choose another name",
+                )
 
 
 def _instants(check: _Check, producer: ProducerSpec) -> None:
     here = ("producers", producer.name)
     conflicts = {
-        "every": producer.every_us is not None, "count": producer.count is not None,
-        "start": producer.start_us != 0, "arrivals": producer.arrivals != "regular",
+        "every": producer.every_us is not None,
+        "count": producer.count is not None,
+        "start": producer.start_us != 0,
+        "arrivals": producer.arrivals != "regular",
     }
     for key, given in conflicts.items():
         if given:
@@ -221,8 +283,16 @@ def _consumer_of(check: _Check, here: tuple[str, str], consumer: ConsumerSpec) -
     if consumer.acknowledge == "cumulative" and subscription.type in ("Shared", "Key_Shared"):
         right = "acknowledge individually, or choose Exclusive or Failover"
         check.fail((*here, "acknowledge"), f"{subscription.type} subscriptions refuse cumulative acks", right)
-    if consumer.receiver_queue_size == 0 and subscription.topic in check.scenario.topics and check.partitions(subscription.topic):
-        check.fail((*here, "receiverQueueSize"), f"is 0, and {subscription.topic} has partitions: Pulsar's client refuses that", "at least 1, or a topic without partitions")
+    if (
+        consumer.receiver_queue_size == 0
+        and subscription.topic in check.scenario.topics
+        and check.partitions(subscription.topic)
+    ):
+        check.fail(
+            (*here, "receiverQueueSize"),
+            f"is 0, and {subscription.topic} has partitions: Pulsar's client refuses that",
+            "at least 1, or a topic without partitions",
+        )
     _messages(check, (*here, "hold"), consumer.hold, subscription.topic)
     _messages(check, (*here, "negativeAcknowledge"), consumer.negative_acknowledge, subscription.topic)
 
@@ -230,23 +300,45 @@ def _consumer_of(check: _Check, here: tuple[str, str], consumer: ConsumerSpec) -
 def _messages(check: _Check, keys: tuple[str | int, ...], selection: Selection | None, topic: str) -> None:
     for index, (producer, _) in enumerate(selection.messages if selection else ()):
         if producer in check.scenario.producers and check.scenario.producers[producer].topic != topic:
-            check.fail((*keys, "messages", index), f"{producer} does not publish to {topic}", "name messages of this topic")
+            check.fail(
+                (*keys, "messages", index),
+                f"{producer} does not publish to {topic}",
+                "name messages of this topic",
+            )
 
 
 def _session(check: _Check, session: SessionSpec) -> None:
     """An in-memory session beside durable ones: the proposal leaves it open, so the lab refuses it."""
     for index, text in enumerate(session.subscriptions):
         if not session.durable and parse_subscription(text).group is not None:
-            what = "an in-memory session cannot share in a group that durable storage feeds: nothing would keep its place in a stream"
-            check.fail(("sessions", session.name, "subscriptions", index), what, "make the session durable, or let it subscribe to the filter alone")
+            what = (
+                "an in-memory session cannot share in a group that durable storage feeds: nothing would "
+                "keep its place in a stream"
+            )
+            check.fail(
+                ("sessions", session.name, "subscriptions", index),
+                what,
+                "make the session durable, or let it subscribe to the filter alone",
+            )
 
 
 def _commands(check: _Check) -> None:
     for index, command in enumerate(check.scenario.commands):
         broker = check.scenario.brokers.get(command.arguments.get("broker"))
         if broker is not None and broker.cluster != command.arguments["cluster"]:
-            right = suggestion(broker.name, [name for name, one in check.scenario.brokers.items() if one.cluster == command.arguments["cluster"]])
-            check.fail(("commands", index, "broker"), f"{broker.name} is not in {command.arguments['cluster']}", right)
+            right = suggestion(
+                broker.name,
+                [
+                    name
+                    for name, one in check.scenario.brokers.items()
+                    if one.cluster == command.arguments["cluster"]
+                ],
+            )
+            check.fail(
+                ("commands", index, "broker"),
+                f"{broker.name} is not in {command.arguments['cluster']}",
+                right,
+            )
         topic = command.arguments.get("topic")
         if topic is None:
             continue
@@ -258,4 +350,6 @@ def _commands(check: _Check) -> None:
         if plain != topic and not check.partitions(plain):
             check.fail(("commands", index, "topic"), f"{plain} has no partitions", f"name {plain} itself")
         if command.do == "topic.grow" and not check.partitions(plain):
-            check.fail(("commands", index, "topic"), f"{plain} has no partitions", "only a partitioned topic grows")
+            check.fail(
+                ("commands", index, "topic"), f"{plain} has no partitions", "only a partitioned topic grows"
+            )

@@ -1,4 +1,6 @@
-"""What namespaces, schemas and a topic's `exists` demand of the rest of a scenario (rules: see `consistency`)."""
+"""What namespaces, schemas and a topic's `exists` demand of the rest of a scenario (rules: see
+`consistency`).
+"""
 
 from __future__ import annotations
 
@@ -25,26 +27,50 @@ def _namespaces(check: _Check) -> None:
         places = tuple(check.scenario.clusters) if namespace.clusters is None else namespace.clusters
         for cluster in namespace.overrides:
             if cluster not in places:
-                check.fail((*here, "overrides", cluster), "the namespace does not exist there", suggestion(cluster, places))
+                check.fail(
+                    (*here, "overrides", cluster),
+                    "the namespace does not exist there",
+                    suggestion(cluster, places),
+                )
         for cluster in places:
-            policies = {**{key: getattr(namespace, key) for key in _CHECKED}, **namespace.overrides.get(cluster, {})}
+            policies = {
+                **{key: getattr(namespace, key) for key in _CHECKED},
+                **namespace.overrides.get(cluster, {}),
+            }
             _auto_creation(check, here, policies)
             listed = policies["replication_clusters"]
             if listed == ():
-                check.fail((*here, "replicationClusters"), "is empty", "leave it out: a namespace without it replicates to nobody")
+                check.fail(
+                    (*here, "replicationClusters"),
+                    "is empty",
+                    "leave it out: a namespace without it replicates to nobody",
+                )
             allowed = policies["allowed_clusters"]
             for other in listed or ():
                 if allowed and other not in allowed:
-                    check.fail((*here, "replicationClusters"), f'"{other}" is not among the allowed clusters', suggestion(other, allowed))
+                    check.fail(
+                        (*here, "replicationClusters"),
+                        f'"{other}" is not among the allowed clusters',
+                        suggestion(other, allowed),
+                    )
 
 
-_CHECKED = ("replication_clusters", "allowed_clusters", "allow_auto_topic_creation_type", "default_num_partitions")
+_CHECKED = (
+    "replication_clusters",
+    "allowed_clusters",
+    "allow_auto_topic_creation_type",
+    "default_num_partitions",
+)
 
 
 def _auto_creation(check: _Check, here: tuple[str, str], policies: dict) -> None:
     number, kind = policies["default_num_partitions"], policies["allow_auto_topic_creation_type"]
     if kind == "non-partitioned" and number is not None and number > 1:
-        check.fail((*here, "defaultNumPartitions"), f"{number} partitions of a non-partitioned topic", "leave it out, or choose partitioned")
+        check.fail(
+            (*here, "defaultNumPartitions"),
+            f"{number} partitions of a non-partitioned topic",
+            "leave it out, or choose partitioned",
+        )
     if kind == "partitioned" and number == 0:
         check.fail((*here, "defaultNumPartitions"), "a partitioned topic without partitions", "at least 1")
 
@@ -53,19 +79,37 @@ def _schemas(check: _Check) -> None:
     for name, schema in check.scenario.schemas.items():
         needs = schema.type in WITH_DEFINITION
         if needs and schema.definition is None:
-            check.fail(("schemas", name, "definition"), "is missing", f"{schema.type} needs the Avro schema of its records")
+            check.fail(
+                ("schemas", name, "definition"),
+                "is missing",
+                f"{schema.type} needs the Avro schema of its records",
+            )
         if not needs and schema.definition is not None:
-            check.fail(("schemas", name, "definition"), f"says nothing for {schema.type}", "leave it out, or choose AVRO or JSON")
+            check.fail(
+                ("schemas", name, "definition"),
+                f"says nothing for {schema.type}",
+                "leave it out, or choose AVRO or JSON",
+            )
 
 
 def _exists(check: _Check, name: str) -> None:
     topic = check.scenario.topics[name]
     namespace = check.scenario.namespaces.get(topic.namespace)
-    for cluster, partitions in topic.shapes.items():
+    for cluster in topic.shapes:
         if topic.exists is not None and cluster not in topic.clusters:
-            check.fail(("topics", name, "exists", cluster), f"topic {name} is not in {cluster}", suggestion(cluster, topic.clusters))
+            check.fail(
+                ("topics", name, "exists", cluster),
+                f"topic {name} is not in {cluster}",
+                suggestion(cluster, topic.clusters),
+            )
         if namespace is not None and namespace.clusters is not None and cluster not in namespace.clusters:
             right = f"let {topic.namespace} exist there, or leave the topic out of {cluster}"
-            check.fail(("topics", name), f"its namespace {topic.namespace} does not exist in {cluster}", right)
+            check.fail(
+                ("topics", name), f"its namespace {topic.namespace} does not exist in {cluster}", right
+            )
     if topic.exists is not None and topic.partitions:
-        check.fail(("topics", name, "partitions"), "does not go with exists", "leave it out: exists says how many, cluster by cluster")
+        check.fail(
+            ("topics", name, "partitions"),
+            "does not go with exists",
+            "leave it out: exists says how many, cluster by cluster",
+        )

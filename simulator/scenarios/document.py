@@ -1,4 +1,6 @@
-"""`docs/scenarios.md`, made from the format's tables: `python -m simulator.scenarios.document > docs/scenarios.md`."""
+"""`docs/scenarios.md`, made from the format's tables: `python -m simulator.scenarios.document >
+docs/scenarios.md`.
+"""
 
 from __future__ import annotations
 
@@ -68,17 +70,50 @@ makes one of them, `simulate NAME --compare` all; a strategy changes what subscr
 
 def scenarios_document() -> str:
     head = _HEAD.format(
-        problems=MOST_PROBLEMS, characters=LARGEST_TEXT_CHARACTERS, values=MOST_VALUES, members=MOST_MEMBERS, levels=DEEPEST_NESTING, commands=shape.MOST_COMMANDS,
-        listed=LISTED_MAX, instants=INSTANTS_MAX,
+        problems=MOST_PROBLEMS,
+        characters=LARGEST_TEXT_CHARACTERS,
+        values=MOST_VALUES,
+        members=MOST_MEMBERS,
+        levels=DEEPEST_NESTING,
+        commands=shape.MOST_COMMANDS,
+        listed=LISTED_MAX,
+        instants=INSTANTS_MAX,
     )
     parts = [head, "## Top level\n", _keys(shape.HEAD, shape.model.Scenario)]
     for section in shape.SECTIONS:
-        parts += [f"## `{section.name}`\n", f"{section.says[0].upper()}{section.says[1:]}. At most {section.most}.\n", _keys(section.keys, section.model)]
-    parts += ["## `links`\n", _LINKS.format(latency=format_duration(shape.DEFAULT_LATENCY_US)), _keys(shape.LINK)]
+        parts += [
+            f"## `{section.name}`\n",
+            f"{section.says[0].upper()}{section.says[1:]}. At most {section.most}.\n",
+            _keys(section.keys, section.model),
+        ]
+    parts += [
+        "## `links`\n",
+        _LINKS.format(latency=format_duration(shape.DEFAULT_LATENCY_US)),
+        _keys(shape.LINK),
+    ]
     parts += ["## Distributions\n", _distributions(), "## Selections of messages\n", _selections()]
-    parts += ["## `commands`\n", _COMMANDS, _commands(), "## `expect`\n", _EXPECT, "## `compare`\n", _COMPARE.format(names=", ".join(f"`{name}`" for name in STRATEGY_NAMES))]
-    parts += ["## `settings`\n", "Pulsar's own names and defaults. What is not dynamic takes effect at the next topic load or restart.\n", _settings(SETTINGS)]
-    parts += ["## `options`\n", "The lab's own switches: what depends on the version, and what was never built.\n", _settings(OPTIONS)]
+    parts += [
+        "## `commands`\n",
+        _COMMANDS,
+        _commands(),
+        "## `expect`\n",
+        _EXPECT,
+        "## `compare`\n",
+        _COMPARE.format(names=", ".join(f"`{name}`" for name in STRATEGY_NAMES)),
+    ]
+    parts += [
+        "## `settings`\n",
+        (
+            "Pulsar's own names and defaults. What is not dynamic takes effect at the next topic load or "
+            "restart.\n"
+        ),
+        _settings(SETTINGS),
+    ]
+    parts += [
+        "## `options`\n",
+        "The lab's own switches: what depends on the version, and what was never built.\n",
+        _settings(OPTIONS),
+    ]
     parts += ["## Built-in scenarios\n", _library()]
     return "\n".join(parts)
 
@@ -104,7 +139,11 @@ def _bounds(key: Key) -> str:
     """The range of a whole number, or of a duration that has one of its own."""
     if key.kind == "integer":
         return f", {key.minimum or 0:,} to {integer_maximum(key):,}"
-    return f", at most {format_duration(key.maximum)}" if key.kind in ("duration", "rate") and key.maximum else ""
+    return (
+        f", at most {format_duration(key.maximum)}"
+        if key.kind in ("duration", "rate") and key.maximum
+        else ""
+    )
 
 
 def _default(key: Key, model: type | None) -> str:
@@ -117,14 +156,24 @@ def _default(key: Key, model: type | None) -> str:
 
 
 def _distributions() -> str:
-    rows = [[f"`{name}`", ", ".join(f"`{key.name}`: {key.says}" for key in keys)] for name, keys in DISTRIBUTIONS.items()]
-    text = "A duration, or `{distribution: lognormal, median: 40ms, sigma: 0.3}`; a constant is written as the duration itself.\n"
+    rows = [
+        [f"`{name}`", ", ".join(f"`{key.name}`: {key.says}" for key in keys)]
+        for name, keys in DISTRIBUTIONS.items()
+    ]
+    text = (
+        "A duration, or `{distribution: lognormal, median: 40ms, sigma: 0.3}`; a constant is written as "
+        "the duration itself.\n"
+    )
     return text + "\n" + _table(("distribution", "keys"), rows)
 
 
 def _selections() -> str:
     names = {"hold": "hold", "delay": "delay", "nack": "negativeAcknowledge"}
-    rows = [[f"`{names[name]}`", f"`{key.name}`", "required" if key.required else "", key.says] for name, keys in SELECTIONS.items() for key in keys]
+    rows = [
+        [f"`{names[name]}`", f"`{key.name}`", "required" if key.required else "", key.says]
+        for name, keys in SELECTIONS.items()
+        for key in keys
+    ]
     return _table(("selection", "key", "", "says"), rows)
 
 
@@ -132,13 +181,17 @@ def _commands() -> str:
     rows = []
     for command in COMMANDS.values():
         arguments = "; ".join(f"`{key.name}`{_argument(key)}: {key.says}" for key in command.arguments)
-        one_of = f" Exactly one of {', '.join(f'`{name}`' for name in command.one_of)}." if command.one_of else ""
+        one_of = (
+            f" Exactly one of {', '.join(f'`{name}`' for name in command.one_of)}." if command.one_of else ""
+        )
         rows.append([f"`{command.name}`", command.says + one_of, arguments])
     return _table(("command", "does", "arguments"), rows)
 
 
 def _argument(key: Key) -> str:
-    choices = f" ({', '.join(key.choices)})" if key.choices else f" ({_bounds(key)[2:]})" if _bounds(key) else ""
+    choices = (
+        f" ({', '.join(key.choices)})" if key.choices else f" ({_bounds(key)[2:]})" if _bounds(key) else ""
+    )
     if key.required:
         return choices
     return f"{choices} (optional)" if key.default is None else f"{choices} (`{flow(key.default)}`)"
@@ -147,8 +200,17 @@ def _argument(key: Key) -> str:
 def _settings(table: dict[str, Setting]) -> str:
     rows = []
     for setting in table.values():
-        kind = ", ".join(f"`{choice}`" for choice in setting.choices) or setting.kind + _bounds(key_of(setting))
-        rows.append([f"`{setting.name}`", kind, _setting_default(setting), setting.says + ("" if setting.dynamic else " (not dynamic)")])
+        kind = ", ".join(f"`{choice}`" for choice in setting.choices) or setting.kind + _bounds(
+            key_of(setting)
+        )
+        rows.append(
+            [
+                f"`{setting.name}`",
+                kind,
+                _setting_default(setting),
+                setting.says + ("" if setting.dynamic else " (not dynamic)"),
+            ]
+        )
     return _table(("name", "value", "default", "says"), rows)
 
 

@@ -1,7 +1,7 @@
 """The `expect` block: paths into the summary and what must stand there.
 
-Rules: a value is equal, or, for a number, inside a range [low, high] with both ends; a list that is not two numbers is
-equal as a list. A path that leads nowhere is a broken expectation, never a passed one.
+Rules: a value is equal, or, for a number, inside a range [low, high] with both ends; a list that is not two
+numbers is equal as a list. A path that leads nowhere is a broken expectation, never a passed one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,13 @@ def read_comparison(node: Node | None, reader: Reader) -> dict[str, dict[str, An
     found = {}
     for name, member in node.value.items():
         if name not in STRATEGY_NAMES:
-            reader.fail(member, f"compare.{name}", "there is no such strategy", suggestion(name, STRATEGY_NAMES), at_key=True)
+            reader.fail(
+                member,
+                f"compare.{name}",
+                "there is no such strategy",
+                suggestion(name, STRATEGY_NAMES),
+                at_key=True,
+            )
         found[name] = read_expectations(member, reader, f"compare.{name}")
     return found
 
@@ -40,7 +46,12 @@ def read_expectations(node: Node | None, reader: Reader, block: str = "expect") 
     if node is None or node.value is None:
         return {}
     if not isinstance(node.value, dict) or len(node.value) > MOST_EXPECTATIONS:
-        reader.fail(node, block, "is not a mapping of this size", f"write path: value, at most {MOST_EXPECTATIONS} times")
+        reader.fail(
+            node,
+            block,
+            "is not a mapping of this size",
+            f"write path: value, at most {MOST_EXPECTATIONS} times",
+        )
         return {}
     for path, member in node.value.items():
         if not PATH.fullmatch(path):

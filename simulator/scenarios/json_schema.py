@@ -1,7 +1,8 @@
-"""`docs/scenario.schema.json`, for editors: `python -m simulator.scenarios.json_schema > docs/scenario.schema.json`.
+"""`docs/scenario.schema.json`, for editors: `python -m simulator.scenarios.json_schema >
+docs/scenario.schema.json`.
 
-Rules: made from the same tables as the loader; it accepts whatever the loader accepts. References between sections
-(does this cluster exist?) are beyond a schema and are the loader's alone.
+Rules: made from the same tables as the loader; it accepts whatever the loader accepts. References between
+sections (does this cluster exist?) are beyond a schema and are the loader's alone.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def scenario_schema() -> dict[str, Any]:
     head = _members(shape.HEAD, shape.model.Scenario)
     properties: dict[str, Any] = {}
     for name in shape.ORDER:
-        properties[name] = head[name] if name in head else {"$ref": f"#/$defs/{name}"}
+        properties[name] = head.get(name, {"$ref": f"#/$defs/{name}"})
     required = [key.name for key in shape.HEAD if key.required]
     return {
         "$schema": DIALECT,
@@ -45,8 +46,13 @@ def scenario_schema() -> dict[str, Any]:
 def _needed_by(protocol: str) -> dict[str, Any]:
     """The sections without which the families of a protocol are nothing."""
     families = [name for name, one in PROTOCOL_OF.items() if one == protocol]
-    needed = [section.name for section in shape.SECTIONS if section.required and belongs(section.protocol, protocol)]
-    return {"if": {"properties": {"family": {"enum": families}}, "required": ["family"]}, "then": {"required": needed}}
+    needed = [
+        section.name for section in shape.SECTIONS if section.required and belongs(section.protocol, protocol)
+    ]
+    return {
+        "if": {"properties": {"family": {"enum": families}}, "required": ["family"]},
+        "then": {"required": needed},
+    }
 
 
 def schema_text() -> str:
@@ -61,7 +67,11 @@ def _definitions() -> dict[str, Any]:
         "propertyNames": {"pattern": f"^(default|{LINK.pattern})$"},
         "additionalProperties": _object(shape.LINK),
     }
-    definitions["commands"] = {"type": ["array", "null"], "items": _command(), "maxItems": shape.MOST_COMMANDS}
+    definitions["commands"] = {
+        "type": ["array", "null"],
+        "items": _command(),
+        "maxItems": shape.MOST_COMMANDS,
+    }
     definitions["expect"] = {
         "description": "paths into the summary and what must stand there: a value, or [low, high]",
         "type": ["object", "null"],
@@ -73,7 +83,9 @@ def _definitions() -> dict[str, Any]:
         "propertyNames": {"enum": list(STRATEGY_NAMES)},
         "additionalProperties": definitions["expect"],
     }
-    definitions["distribution"] = {"anyOf": [KINDS["duration"].schema(Key("", "duration", "")), *_distributions()]}
+    definitions["distribution"] = {
+        "anyOf": [KINDS["duration"].schema(Key("", "duration", "")), *_distributions()]
+    }
     definitions |= {name: _object(keys) for name, keys in SELECTIONS.items()}
     definitions["namespace-policies"] = _object(shape.POLICIES)
     definitions["broker-settings"] = _settings(SETTINGS)
@@ -131,10 +143,19 @@ def _distributions() -> list[dict[str, Any]]:
 def _settings(table: dict[str, Setting]) -> dict[str, Any]:
     properties = {}
     for setting in table.values():
-        key = Key(setting.name, setting.kind, setting.says, choices=setting.choices, minimum=setting.minimum, maximum=setting.maximum)
+        key = Key(
+            setting.name,
+            setting.kind,
+            setting.says,
+            choices=setting.choices,
+            minimum=setting.minimum,
+            maximum=setting.maximum,
+        )
         properties[setting.name] = _key(key)
         if setting.default is not None:
-            default = KINDS["duration"].write(setting.default) if setting.kind == "duration" else setting.default
+            default = (
+                KINDS["duration"].write(setting.default) if setting.kind == "duration" else setting.default
+            )
             properties[setting.name]["default"] = default
     return {"type": ["object", "null"], "properties": properties, "additionalProperties": False}
 
@@ -142,12 +163,18 @@ def _settings(table: dict[str, Setting]) -> dict[str, Any]:
 def _command() -> dict[str, Any]:
     """One branch for each command, chosen by `do`, so that an editor tells about the one that is meant."""
     branches = [
-        {"if": {"properties": {"do": {"const": command.name}}, "required": ["do"]}, "then": _arguments(command)}
+        {
+            "if": {"properties": {"do": {"const": command.name}}, "required": ["do"]},
+            "then": _arguments(command),
+        }
         for command in COMMANDS.values()
     ]
     return {
         "type": "object",
-        "properties": {"at": _key(Key("at", "duration", "the instant at which it takes effect")), "do": {"enum": list(COMMANDS)}},
+        "properties": {
+            "at": _key(Key("at", "duration", "the instant at which it takes effect")),
+            "do": {"enum": list(COMMANDS)},
+        },
         "required": ["at", "do"],
         "allOf": branches,
     }
@@ -155,7 +182,11 @@ def _command() -> dict[str, Any]:
 
 def _arguments(command: Command) -> dict[str, Any]:
     made = _object(command.arguments)
-    made["properties"] = {"at": True, "do": {"const": command.name, "description": command.says}, **made["properties"]}
+    made["properties"] = {
+        "at": True,
+        "do": {"const": command.name, "description": command.says},
+        **made["properties"],
+    }
     if command.one_of:
         made["oneOf"] = [{"required": [name]} for name in command.one_of]
     return made

@@ -1,8 +1,9 @@
-"""The kinds of value in scenario files and commands: how each is read, written, described and put in a JSON Schema.
+"""The kinds of value in scenario files and commands: how each is read, written, described and put in a
+JSON Schema.
 
-Rules: `read` takes a node and gives the model's value, or raises `Wrong`, or reports several problems to the reader and
-gives `BAD`; `write` gives the value as it stands in a file; `plain` gives the JSON-able value of a command log. Kinds
-made of several keys are in `compound.py`.
+Rules: `read` takes a node and gives the model's value, or raises `Wrong`, or reports several problems to the
+reader and gives `BAD`; `write` gives the value as it stands in a file; `plain` gives the JSON-able value of a
+command log. Kinds made of several keys are in `compound.py`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def same(value: Any) -> Any:
 class Kind:
     says: str
     schema: Callable[[Key], dict[str, Any]]
-    read: Callable[[Node, Key, str, "Reader"], Any]
+    read: Callable[[Node, Key, str, Reader], Any]
     write: Callable[[Any], Any] = same
     plain: Callable[[Any], Any] = same
     suffix: str = ""  # added to the key in a normalised command: the unit
@@ -45,8 +46,13 @@ class Kind:
 
 def _scalar(node: Node, wanted: type, words: str) -> Any:
     if isinstance(node.value, bool) is not (wanted is bool) or not isinstance(node.value, wanted):
-        shown = "nothing" if node.value is None else "a mapping" if isinstance(node.value, dict) else (
-            "a list" if isinstance(node.value, list) else f'"{node.value}"')
+        shown = (
+            "nothing"
+            if node.value is None
+            else "a mapping"
+            if isinstance(node.value, dict)
+            else ("a list" if isinstance(node.value, list) else f'"{node.value}"')
+        )
         raise Wrong(f"{shown} is not {words}", f"write {words}")
     return node.value
 
@@ -83,7 +89,9 @@ def _read_choice(node: Node, key: Key, path: str, reader: Reader) -> str:
     return node.value
 
 
-def _measured(parse: Callable[[object], int], write: Callable[[int], Any]) -> Callable[[Node, Key, str, Reader], int]:
+def _measured(
+    parse: Callable[[object], int], write: Callable[[int], Any]
+) -> Callable[[Node, Key, str, Reader], int]:
     """A quantity that `parse` bounds (it raises Wrong); the key may bound it further."""
 
     def read(node: Node, key: Key, path: str, reader: Reader) -> int:
@@ -95,9 +103,14 @@ def _measured(parse: Callable[[object], int], write: Callable[[int], Any]) -> Ca
 def _bounded(value: int, key: Key, write: Callable[[int], Any]) -> int:
     low, high = key.minimum, key.maximum
     if low is not None and value < low:
-        raise Wrong(f"{write(value)} is too small", f"at least {write(low)}" if low != high else f"write {write(low)}")
+        raise Wrong(
+            f"{write(value)} is too small", f"at least {write(low)}" if low != high else f"write {write(low)}"
+        )
     if high is not None and value > high:
-        raise Wrong(f"{write(value)} is too large", f"at most {write(high)}" if low != high else f"write {write(high)}")
+        raise Wrong(
+            f"{write(value)} is too large",
+            f"at most {write(high)}" if low != high else f"write {write(high)}",
+        )
     return value
 
 
@@ -127,7 +140,9 @@ def _reference(kind: str) -> Kind:
 def _read_partition(node: Node, key: Key, path: str, reader: Reader) -> str:
     if node.text is None or names.PARTITION_SUFFIX.sub("", node.text) not in reader.names.topics:
         shown = node.plain() if node.text is None else node.text
-        raise Wrong(f'there is no topic "{shown}"', suggestion(shown, reader.names.topics), code="unknown-name")
+        raise Wrong(
+            f'there is no topic "{shown}"', suggestion(shown, reader.names.topics), code="unknown-name"
+        )
     return node.text
 
 
@@ -135,14 +150,22 @@ def _read_link(node: Node, key: Key, path: str, reader: Reader) -> tuple[tuple[s
     pairs = names.parse_link(node.plain())
     for cluster in pairs[0]:
         if cluster not in reader.names.sites:
-            raise Wrong(f'there is no cluster "{cluster}"', suggestion(cluster, reader.names.sites), code="unknown-name")
+            raise Wrong(
+                f'there is no cluster "{cluster}"',
+                suggestion(cluster, reader.names.sites),
+                code="unknown-name",
+            )
     return pairs
 
 
 def _read_message(node: Node, key: Key, path: str, reader: Reader) -> tuple[str, int]:
     message = names.parse_message(node.plain())
     if message[0] not in reader.names.producers:
-        raise Wrong(f'there is no producer "{message[0]}"', suggestion(message[0], reader.names.producers), code="unknown-name")
+        raise Wrong(
+            f'there is no producer "{message[0]}"',
+            suggestion(message[0], reader.names.producers),
+            code="unknown-name",
+        )
     return message
 
 
@@ -169,19 +192,28 @@ def _list_of(item: Kind, words: str, most: int = LISTED_MAX) -> Kind:
             raise Wrong(f'"{node.plain()}" is not a list', f"write {words}")
         if len(node.value) > most:
             raise Wrong(f"lists {len(node.value):,} items", f"at most {most:,}")
-        items = [reader.attempt(item, entry, key, f"{path}[{index}]") for index, entry in enumerate(node.value)]
+        items = [
+            reader.attempt(item, entry, key, f"{path}[{index}]") for index, entry in enumerate(node.value)
+        ]
         if any(value is BAD for value in items):
             return BAD
         seen: dict[Any, None] = {}
         for index, value in enumerate(items):
             if value in seen and item is not DURATION:  # two messages at one instant are well and good
-                reader.fail(node.value[index], f"{path}[{index}]", f'"{node.value[index].text}" stands twice', "name each once")
+                reader.fail(
+                    node.value[index],
+                    f"{path}[{index}]",
+                    f'"{node.value[index].text}" stands twice',
+                    "name each once",
+                )
                 return BAD
             seen[value] = None
         return tuple(items)
 
     return Kind(
-        words, lambda key: {"type": "array", "items": item.schema(key), "maxItems": most}, read,
+        words,
+        lambda key: {"type": "array", "items": item.schema(key), "maxItems": most},
+        read,
         write=lambda value: [item.write(entry) for entry in value],
         plain=lambda value: [item.plain(entry) for entry in value],
     )
@@ -198,18 +230,67 @@ def _integer_schema(key: Key) -> dict[str, Any]:
 
 _NUMBER = r"\d+(\.\d+)?\s*"
 
-DURATION = Kind("duration (us ms s m h)", _pattern(rf"\s*{_NUMBER}(us|ms|s|m|h)\s*"), _measured(units.parse_duration, units.format_duration), units.format_duration, suffix="_us")
-SIZE = Kind("size (B KB MB GB KiB MiB)", _pattern(rf"\s*{_NUMBER}(B|KB|MB|GB|KiB|MiB)\s*"), _measured(units.parse_size, units.format_size), units.format_size, suffix="_bytes")
-BANDWIDTH = Kind("size per second, such as 100MB/s", _pattern(rf"\s*{_NUMBER}(B|KB|MB|GB|KiB|MiB)\s*/\s*s\s*"), _measured(units.parse_bandwidth, units.format_bandwidth), units.format_bandwidth)
-RATE = Kind("rate, such as 100/s", _pattern(rf"\s*{_NUMBER}/\s*s\s*"), _measured(units.parse_rate, str), units.format_rate)
-SHARE = Kind("percentage, such as 1%", _pattern(rf"\s*{_NUMBER}%\s*"), _measured(units.parse_share, units.format_share), units.format_share, suffix="_millionths")
-DECIMAL = Kind("number with at most six decimals", lambda key: {"type": "number", "minimum": 0, "maximum": 10}, _measured(units.parse_decimal, units.format_decimal), units.format_decimal)
-MESSAGE = Kind("message: producer/number", _pattern(rf"{names.NAME_PATTERN}/\d+"), _read_message, names.format_message, names.format_message)
-LINK = Kind("link: a -> b, or a <-> b for both ways", _pattern(rf"\s*{names.NAME_PATTERN}\s*(<->|->)\s*{names.NAME_PATTERN}\s*"), _read_link, names.format_link, names.format_link)
+DURATION = Kind(
+    "duration (us ms s m h)",
+    _pattern(rf"\s*{_NUMBER}(us|ms|s|m|h)\s*"),
+    _measured(units.parse_duration, units.format_duration),
+    units.format_duration,
+    suffix="_us",
+)
+SIZE = Kind(
+    "size (B KB MB GB KiB MiB)",
+    _pattern(rf"\s*{_NUMBER}(B|KB|MB|GB|KiB|MiB)\s*"),
+    _measured(units.parse_size, units.format_size),
+    units.format_size,
+    suffix="_bytes",
+)
+BANDWIDTH = Kind(
+    "size per second, such as 100MB/s",
+    _pattern(rf"\s*{_NUMBER}(B|KB|MB|GB|KiB|MiB)\s*/\s*s\s*"),
+    _measured(units.parse_bandwidth, units.format_bandwidth),
+    units.format_bandwidth,
+)
+RATE = Kind(
+    "rate, such as 100/s",
+    _pattern(rf"\s*{_NUMBER}/\s*s\s*"),
+    _measured(units.parse_rate, str),
+    units.format_rate,
+)
+SHARE = Kind(
+    "percentage, such as 1%",
+    _pattern(rf"\s*{_NUMBER}%\s*"),
+    _measured(units.parse_share, units.format_share),
+    units.format_share,
+    suffix="_millionths",
+)
+DECIMAL = Kind(
+    "number with at most six decimals",
+    lambda key: {"type": "number", "minimum": 0, "maximum": 10},
+    _measured(units.parse_decimal, units.format_decimal),
+    units.format_decimal,
+)
+MESSAGE = Kind(
+    "message: producer/number",
+    _pattern(rf"{names.NAME_PATTERN}/\d+"),
+    _read_message,
+    names.format_message,
+    names.format_message,
+)
+LINK = Kind(
+    "link: a -> b, or a <-> b for both ways",
+    _pattern(rf"\s*{names.NAME_PATTERN}\s*(<->|->)\s*{names.NAME_PATTERN}\s*"),
+    _read_link,
+    names.format_link,
+    names.format_link,
+)
 CLUSTER = _reference("cluster")
 ADDRESS = Kind(
-    "a topic as the admin interface takes it: its name, or persistent://tenant/namespace/name in full; what is wrong with it is that interface's answer",
-    lambda key: {"type": ["string", "number"]}, _read_text,
+    (
+        "a topic as the admin interface takes it: its name, or persistent://tenant/namespace/name in full; "
+        "what is wrong with it is that interface's answer"
+    ),
+    lambda key: {"type": ["string", "number"]},
+    _read_text,
 )
 LINKS = _list_of(LINK, "a list of links (a -> b, a <-> b)")
 
@@ -217,28 +298,55 @@ PARTITION = Kind("name of a topic or of one partition", _pattern(names.NAME_PATT
 NAME = Kind("name", _name_schema, _read_name)
 
 _TEXT: Callable[[Key], dict[str, Any]] = lambda key: {"type": ["string", "number"]}  # noqa: E731
-SUBSCRIPTION_FILTER = Kind("topic filter, $share/GROUP/FILTER or $queue/FILTER", _TEXT, _checked(mqtt_topics.parse_subscription))
+SUBSCRIPTION_FILTER = Kind(
+    "topic filter, $share/GROUP/FILTER or $queue/FILTER", _TEXT, _checked(mqtt_topics.parse_subscription)
+)
 
 KINDS: dict[str, Kind] = {
     "text": Kind("text", lambda key: {"type": ["string", "number"]}, _read_text),
-    "name": NAME, "names": _list_of(NAME, "a list of names"),
-    "namespace": Kind("tenant/namespace, two names", _pattern(f"{names.NAME_PATTERN}/{names.NAME_PATTERN}"), _read_namespace),
+    "name": NAME,
+    "names": _list_of(NAME, "a list of names"),
+    "namespace": Kind(
+        "tenant/namespace, two names", _pattern(f"{names.NAME_PATTERN}/{names.NAME_PATTERN}"), _read_namespace
+    ),
     "integer": Kind("whole number", _integer_schema, _read_integer),
     "boolean": Kind("true or false", lambda key: {"type": "boolean"}, _read_boolean),
     "choice": Kind("one of the choices", lambda key: {"enum": list(key.choices)}, _read_choice),
-    "duration": DURATION, "size": SIZE, "bandwidth": BANDWIDTH, "rate": RATE, "share": SHARE, "decimal": DECIMAL,
-    "cluster": CLUSTER, "topic": _reference("topic"), "producer": _reference("producer"),
-    "subscription": _reference("subscription"), "consumer": _reference("consumer"), "client": _reference("client"), "schema": _reference("schema"),
-    "topic-or-partition": PARTITION, "broker": _reference("broker"), "tenant": _reference("tenant"),
+    "duration": DURATION,
+    "size": SIZE,
+    "bandwidth": BANDWIDTH,
+    "rate": RATE,
+    "share": SHARE,
+    "decimal": DECIMAL,
+    "cluster": CLUSTER,
+    "topic": _reference("topic"),
+    "producer": _reference("producer"),
+    "subscription": _reference("subscription"),
+    "consumer": _reference("consumer"),
+    "client": _reference("client"),
+    "schema": _reference("schema"),
+    "topic-or-partition": PARTITION,
+    "broker": _reference("broker"),
+    "tenant": _reference("tenant"),
     "topics-or-partitions": _list_of(PARTITION, "a list of topics or partitions"),
-    "position": Kind("ledger:entry, earliest or latest", _pattern(r"(\d+:(-1|\d+)|earliest|latest)"), _read_position),
-    "role": _reference("role"), "topics": _list_of(_reference("topic"), "a list of topics"),
-    "address": ADDRESS, "addresses": _list_of(ADDRESS, "a list of topics"),
-    "message": MESSAGE, "link": LINK,
-    "node": _reference("node"), "session": _reference("session"), "publisher": _reference("publisher"),
+    "position": Kind(
+        "ledger:entry, earliest or latest", _pattern(r"(\d+:(-1|\d+)|earliest|latest)"), _read_position
+    ),
+    "role": _reference("role"),
+    "topics": _list_of(_reference("topic"), "a list of topics"),
+    "address": ADDRESS,
+    "addresses": _list_of(ADDRESS, "a list of topics"),
+    "message": MESSAGE,
+    "link": LINK,
+    "node": _reference("node"),
+    "session": _reference("session"),
+    "publisher": _reference("publisher"),
     "topic-name": Kind("topic to publish to", _TEXT, _checked(mqtt_topics.check_topic)),
     "topic-filter": Kind("topic filter with + and #", _TEXT, _checked(mqtt_topics.check_filter)),
-    "subscription-filter": SUBSCRIPTION_FILTER, "subscriptions": _list_of(SUBSCRIPTION_FILTER, "a list of topic filters, $share/GROUP/FILTER, $queue/FILTER"),
+    "subscription-filter": SUBSCRIPTION_FILTER,
+    "subscriptions": _list_of(
+        SUBSCRIPTION_FILTER, "a list of topic filters, $share/GROUP/FILTER, $queue/FILTER"
+    ),
     "clusters": _list_of(CLUSTER, "a list of clusters"),
     "messages": _list_of(MESSAGE, "a list of messages (producer/number)"),
     "instants": _list_of(DURATION, "a list of instants (durations from the start)", INSTANTS_MAX),

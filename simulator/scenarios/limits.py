@@ -1,6 +1,7 @@
 """How large a value in a scenario or command may be: every bound of the format, in one place.
 
-Rules: loader, commands, JSON Schema and `docs/scenarios.md` take their bounds from here. A bound has a unit and a reason.
+Rules: loader, commands, JSON Schema and `docs/scenarios.md` take their bounds from here. A bound has a unit
+and a reason.
 """
 
 from __future__ import annotations
@@ -8,13 +9,22 @@ from __future__ import annotations
 from decimal import Decimal
 
 LONGEST_US = 48 * 3_600_000_000
-"""Longest duration: 48 h. Spans are drawn with 64-bit interpolation, which is exact below 2**38 us (76 h); 48 h is the round number below."""
+"""Longest duration: 48 h.
+
+Spans are drawn with 64-bit interpolation, which is exact below 2**38 us (76 h); 48 h is the round number
+below.
+"""
 
 LONGEST_MEAN_US = 5 * 3_600_000_000
-"""Longest interval between two messages: 5 h. A Poisson interval may be nine times its mean, and must stay below LONGEST_US."""
+"""Longest interval between two messages: 5 h.
+
+A Poisson interval may be nine times its mean, and must stay below LONGEST_US.
+"""
 
 LONGEST_SETTING_US = 366 * 24 * 3_600_000_000
-"""Longest time in a broker setting that is a number of seconds or minutes: a leap year, so that a time to live of weeks can be written."""
+"""Longest time in a broker setting that is a number of seconds or minutes: a leap year, so that a time to
+live of weeks can be written.
+"""
 
 LARGEST_INTEGER = 2**53
 """Whole numbers stay exact in JSON readers."""
@@ -29,13 +39,21 @@ LISTED_MAX = 1_000
 """Items of a list in a scenario or command: a person reads them."""
 
 INSTANTS_MAX = 10_000
-"""Instants that a client's `at` lists: as many entries as one list of a file may have; reading them takes half a second."""
+"""Instants that a client's `at` lists: as many entries as one list of a file may have; reading them takes
+half a second.
+"""
 
 BATCH_SETTING_MAX = 10_000
-"""Entries or messages that a broker setting lets through in one go: ten times Pulsar's largest default, so that one event stays short."""
+"""Entries or messages that a broker setting lets through in one go: ten times Pulsar's largest default, so
+that one event stays short.
+"""
 
 EXPONENTIAL_TAIL = Decimal("9.02")
-"""The longest exponential draw, in means, rounded up: `simulator.kernel.distributions` ends its tail at 9.01."""
+"""The longest exponential draw, in means, rounded up: `simulator.kernel.distributions` ends its tail at
+9.01.
+"""
 
 NORMAL_TAIL = Decimal("3.68")
-"""The furthest draw of a lognormal's exponent, in sigmas, rounded up: `simulator.kernel.distributions` ends its tail at 3.67."""
+"""The furthest draw of a lognormal's exponent, in sigmas, rounded up: `simulator.kernel.distributions`
+ends its tail at 3.67.
+"""

@@ -1,7 +1,7 @@
 """From text to `Scenario`: reads every section, checks what one says about another, fills in defaults.
 
-Rules: every problem is reported at once, in the order of the file; nothing is returned unless all is well. The scenario
-carries its own canonical text, from which an equal scenario loads.
+Rules: every problem is reported at once, in the order of the file; nothing is returned unless all is well.
+The scenario carries its own canonical text, from which an equal scenario loads.
 """
 
 from __future__ import annotations
@@ -12,27 +12,37 @@ from pathlib import Path
 from typing import Any
 
 from simulator.scenarios import shape
+from simulator.scenarios.builtin import builtin_text, scenario_names
 from simulator.scenarios.canonical import canonical_text
 from simulator.scenarios.commands import read_command
 from simulator.scenarios.consistency import check_consistency
 from simulator.scenarios.expectations import read_comparison, read_expectations
 from simulator.scenarios.families import PROTOCOL_OF, PULSAR, belongs
 from simulator.scenarios.kinds import BAD
-from simulator.scenarios.builtin import builtin_text, scenario_names
 from simulator.scenarios.link_patterns import read_links
 from simulator.scenarios.model import CommandSpec, Scenario
 from simulator.scenarios.names import KnownNames, check_name, check_namespace
 from simulator.scenarios.problems import Problem, Problems, ScenarioError, Wrong, suggestion
 from simulator.scenarios.reader import Reader
 from simulator.scenarios.shape import Key, Section
-from simulator.scenarios.tree import LARGEST_TEXT_CHARACTERS, MOST_VALUES, Node, apply_overrides, node_of, read_tree
+from simulator.scenarios.tree import (
+    LARGEST_TEXT_CHARACTERS,
+    MOST_VALUES,
+    Node,
+    apply_overrides,
+    node_of,
+    read_tree,
+)
 from simulator.scenarios.units import format_duration, parse_duration
 
 Override = tuple[str, str]
 
 
 def load_scenario(
-    name_or_path_or_text: str | Path, *, seed: int | None = None, until_us: int | None = None,
+    name_or_path_or_text: str | Path,
+    *,
+    seed: int | None = None,
+    until_us: int | None = None,
     overrides: Sequence[Override] = (),
 ) -> Scenario:
     """A built-in scenario by name, a file by path, or a text (anything with a line break).
@@ -43,12 +53,20 @@ def load_scenario(
     if "\n" in given:
         return load_scenario_text(given, seed=seed, until_us=until_us, overrides=overrides)
     if isinstance(name_or_path_or_text, str) and given in scenario_names():
-        return load_scenario_text(builtin_text(given), f"{given}.yaml", seed=seed, until_us=until_us, overrides=overrides)
-    return load_scenario_text(_file_text(Path(given)), given, seed=seed, until_us=until_us, overrides=overrides)
+        return load_scenario_text(
+            builtin_text(given), f"{given}.yaml", seed=seed, until_us=until_us, overrides=overrides
+        )
+    return load_scenario_text(
+        _file_text(Path(given)), given, seed=seed, until_us=until_us, overrides=overrides
+    )
 
 
 def load_scenario_text(
-    text: str, source: str = "scenario", *, seed: int | None = None, until_us: int | None = None,
+    text: str,
+    source: str = "scenario",
+    *,
+    seed: int | None = None,
+    until_us: int | None = None,
     overrides: Sequence[Override] = (),
 ) -> Scenario:
     """A scenario from its text; `source` names it in problems. Never opens a file. Raises ScenarioError."""
@@ -63,15 +81,20 @@ def load_scenario_text(
         raise ScenarioError(problems)
     if oversized := list(_oversized(root)):
         raise ScenarioError(oversized)
-    reader = Reader(KnownNames.of_sections({name: _member_names(root, name) for name in shape.ORDER}), _protocol(root))
+    reader = Reader(
+        KnownNames.of_sections({name: _member_names(root, name) for name in shape.ORDER}), _protocol(root)
+    )
     scenario = _read(root, reader)
     check_consistency(scenario, root, reader)
     problems.extend(reader.problems)
     if problems:
         raise ScenarioError(_in_order(problems))
     written = canonical_text(scenario)
-    if len(written) > LARGEST_TEXT_CHARACTERS or sum(map(written.count, ",:\n[{")) > MOST_VALUES:  # or the lab made from it could not be opened again
-        raise ScenarioError([root.problem("", "is too large once every default is written out", "leave some of it out")])
+    # or the lab made from it could not be opened again
+    if len(written) > LARGEST_TEXT_CHARACTERS or sum(map(written.count, ",:\n[{")) > MOST_VALUES:
+        raise ScenarioError(
+            [root.problem("", "is too large once every default is written out", "leave some of it out")]
+        )
     return replace(scenario, canonical_text=written)
 
 
@@ -91,14 +114,18 @@ def parse_overrides(texts: Iterable[str]) -> list[Override]:
 
 def _file_text(path: Path) -> str:
     if path.is_dir():
-        raise ScenarioError([Problem(str(path), None, None, "", "is a folder", "name a built-in scenario or a .yaml file")])
+        raise ScenarioError(
+            [Problem(str(path), None, None, "", "is a folder", "name a built-in scenario or a .yaml file")]
+        )
     if path.suffix not in (".yaml", ".yml") and not path.is_file():
         right = f"name a .yaml file or a built-in one: {suggestion(path.name, scenario_names())}"
         raise ScenarioError([Problem(str(path), None, None, "", "no built-in scenario has this name", right)])
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise ScenarioError([Problem(str(path), None, None, "", "is not UTF-8 text", "save it as UTF-8")]) from None
+        raise ScenarioError(
+            [Problem(str(path), None, None, "", "is not UTF-8 text", "save it as UTF-8")]
+        ) from None
     except OSError as error:
         what = f"cannot be read: {error.strerror}"
         raise ScenarioError([Problem(str(path), None, None, "", what, "name a readable file")]) from None
@@ -116,8 +143,13 @@ def _protocol(root: Node) -> str:
 
 
 def _oversized(root: Node) -> Iterator[Problem]:
-    """Sections with more entries than may be: nothing else is read then, since what they refer to grows with their square."""
-    most = {section.name: section.most for section in shape.SECTIONS} | {"links": shape.MOST_LINK_PATTERNS, "commands": shape.MOST_COMMANDS}
+    """Sections with more entries than may be: nothing else is read then, since what they refer to grows
+    with their square.
+    """
+    most = {section.name: section.most for section in shape.SECTIONS} | {
+        "links": shape.MOST_LINK_PATTERNS,
+        "commands": shape.MOST_COMMANDS,
+    }
     for name, limit in most.items():
         node = root.value.get(name)
         if node is not None and isinstance(node.value, (dict, list)) and len(node.value) > limit:
@@ -126,7 +158,9 @@ def _oversized(root: Node) -> Iterator[Problem]:
 
 def _in_order(problems: Problems) -> Problems:
     """By place in the file; what has no place comes first. Each problem once."""
-    ordered = Problems(sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0)))
+    ordered = Problems(
+        sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0))
+    )
     ordered.more = problems.more
     return ordered
 
@@ -142,7 +176,9 @@ def _read(root: Node, reader: Reader) -> Scenario:
         if key not in known:
             reader.fail(root.value[key], key, "unknown key", suggestion(key, shape.ORDER), at_key=True)
     head_names = [key.name for key in shape.HEAD]
-    head = Node({key: root.value[key] for key in known if key in head_names}, root.source, root.line, root.column)
+    head = Node(
+        {key: root.value[key] for key in known if key in head_names}, root.source, root.line, root.column
+    )
     values = reader.members(head, shape.HEAD, "")
     sections = {section.name: _section(root, section, reader) for section in shape.SECTIONS}
     links = read_links(root.value.get("links"), reader)
@@ -162,12 +198,20 @@ def _section(root: Node, section: Section, reader: Reader) -> dict[str, Any]:
     node = root.value.get(section.name)
     if not belongs(section.protocol, reader.protocol):
         if node is not None:
-            reader.fail(node, section.name, f"is no section of {root.value['family'].text}", "leave it out, or choose another family", at_key=True)
+            reader.fail(
+                node,
+                section.name,
+                f"is no section of {root.value['family'].text}",
+                "leave it out, or choose another family",
+                at_key=True,
+            )
         return {}
     if node is None or node.value is None or node.value == {}:
         if section.required and section.protocol == (reader.protocol or PULSAR):
             where = root if node is None else node
-            reader.fail(where, section.name, "is missing", f"declare at least one {section.noun}", at_key=True)
+            reader.fail(
+                where, section.name, "is missing", f"declare at least one {section.noun}", at_key=True
+            )
         return {}
     if not isinstance(node.value, dict):
         reader.fail(node, section.name, "is not a mapping", f"write {section.name}: {{name: {{…}}}}")

@@ -1,9 +1,9 @@
 """The scenario as typed, frozen values: what the loader produces and the engine is built from.
 
-Rules: every duration is integer microseconds (`_us`), every size integer bytes, every rate an interval in microseconds;
-mappings keep the order of the file, and the engine sorts by name where order matters. The JSON Schema, the loader's
-checks and `docs/scenarios.md` come from `shape.py`, which names for each field its YAML key, its kind and one sentence;
-a test asserts that it and these types cover each other.
+Rules: every duration is integer microseconds (`_us`), every size integer bytes, every rate an interval in
+microseconds; mappings keep the order of the file, and the engine sorts by name where order matters. The JSON
+Schema, the loader's checks and `docs/scenarios.md` come from `shape.py`, which names for each field its YAML
+key, its kind and one sentence; a test asserts that it and these types cover each other.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ SHORTEST_REDELIVERY_DELAY_US = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """A span of time that may vary: `constant` (value_us), `uniform` (low_us..high_us), `lognormal` (median_us, sigma),
-    `exponential` (mean_us). Draws come from `simulator.kernel.distributions`, integers only."""
+    """A span of time that may vary: `constant` (value_us), `uniform` (low_us..high_us), `lognormal`
+    (median_us, sigma), `exponential` (mean_us). Draws come from `simulator.kernel.distributions`, integers
+    only.
+    """
 
     kind: str = "constant"
     value_us: int = 0  # constant: the value; lognormal: the median; exponential: the mean
@@ -56,7 +58,10 @@ class NodeSpec:
 
 @dataclass(frozen=True, slots=True)
 class GroupSpec:
-    """A group of a durable shared subscription: `group` is its name at the broker (None: the lab's). It reads from `start_us` on."""
+    """A group of a durable shared subscription: `group` is its name at the broker (None: the lab's).
+
+    It reads from `start_us` on.
+    """
 
     name: str
     filter: str
@@ -68,7 +73,9 @@ class GroupSpec:
 
 @dataclass(frozen=True, slots=True)
 class PublisherSpec:
-    """Publishes as a `ProducerSpec` does, as `clients` MQTT clients (None: one for each shard), to `topics` topics below `topic`."""
+    """Publishes as a `ProducerSpec` does, as `clients` MQTT clients (None: one for each shard), to
+    `topics` topics below `topic`.
+    """
 
     name: str
     topic: str
@@ -89,15 +96,20 @@ class PublisherSpec:
 class ClusterSpec:
     name: str
     settings: dict[str, Any] = field(default_factory=dict)  # broker settings that differ from the scenario's
-    first_ledger: int | None = None  # number of the first ledger opened in this cluster; None: the engine chooses
-    peer_clusters: tuple[str, ...] | None = None  # Pulsar's peer clusters: none of them may stand beside it in a replication list
+    # number of the first ledger opened in this cluster; None: the engine chooses
+    first_ledger: int | None = None
+    # Pulsar's peer clusters: none of them may stand beside it in a replication list
+    peer_clusters: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NamespaceSpec:
-    """A namespace with its policies when the run begins, which are each cluster's own. None: the broker's setting counts.
+    """A namespace with its policies when the run begins, which are each cluster's own.
 
-    `clusters` are those where it exists (None: all); `overrides` says by cluster what is different there: {cluster: {field: value}}.
+    None: the broker's setting counts.
+
+    `clusters` are those where it exists (None: all); `overrides` says by cluster what is different there:
+    {cluster: {field: value}}.
     """
 
     name: str
@@ -111,13 +123,16 @@ class NamespaceSpec:
     is_allow_auto_update_schema: bool | None = None
     is_allow_auto_update_schema_with_replicator: bool = True
     schema_validation_enforced: bool | None = None
-    change_events_partitions: int | None = None  # of the system topic __change_events: 0 is a plain topic, None: it does not exist yet
+    # of the system topic __change_events: 0 is a plain topic, None: it does not exist yet
+    change_events_partitions: int | None = None
     overrides: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaSpec:
-    """A message schema: `type` is Pulsar's; `definition` is the canonical JSON text of the Avro schema behind AVRO and JSON."""
+    """A message schema: `type` is Pulsar's; `definition` is the canonical JSON text of the Avro schema
+    behind AVRO and JSON.
+    """
 
     name: str
     type: str
@@ -126,8 +141,10 @@ class SchemaSpec:
 
 @dataclass(frozen=True, slots=True)
 class BrokerSpec:
-    """One broker of a cluster, with limits: `dispatch_us` of its time for each entry that it hands to a consumer, so many bytes
-    a second going out (None: unlimited), `connect_us` for each client that subscribes. `topics` are those it serves at the start."""
+    """One broker of a cluster, with limits: `dispatch_us` of its time for each entry that it hands to a
+    consumer, so many bytes a second going out (None: unlimited), `connect_us` for each client that
+    subscribes. `topics` are those it serves at the start.
+    """
 
     name: str
     cluster: str
@@ -139,20 +156,26 @@ class BrokerSpec:
 
 @dataclass(frozen=True, slots=True)
 class TopicSpec:
-    """`clusters` is the replication list; `partitions` 0 is a plain topic. `replication` lists the ordered pairs that replicate; None is all of them.
-    `namespace` is `tenant/namespace` as in Pulsar. In a namespace that the scenario declares, `clusters` are those where the topic may live,
-    and what replicates is said by the namespace's policies, unless `replication` is given. `exists` lists (cluster, partitions) where the
-    topic is there when the run begins; None: in all its clusters, with `partitions`."""
+    """`clusters` is the replication list; `partitions` 0 is a plain topic.
+
+    `replication` lists the ordered pairs that replicate; None is all of them. `namespace` is
+    `tenant/namespace` as in Pulsar. In a namespace that the scenario declares, `clusters` are those where the
+    topic may live, and what replicates is said by the namespace's policies, unless `replication` is given.
+    `exists` lists (cluster, partitions) where the topic is there when the run begins; None: in all its
+    clusters, with `partitions`.
+    """
 
     name: str
     clusters: tuple[str, ...]
     partitions: int = 0
     replication: tuple[tuple[str, str], ...] | None = None  # YAML `replication: [a -> b, b <-> c]`
-    settings: dict[str, Any] = field(default_factory=dict)  # topic policies under broker setting names (ttl, retention)
+    # topic policies under broker setting names (ttl, retention)
+    settings: dict[str, Any] = field(default_factory=dict)
     namespace: str = "public/default"
     exists: tuple[tuple[str, int], ...] | None = None
     shadow_of: str | None = None  # the topic whose ledgers it reads: a shadow topic (PIP-180)
-    shadow_replication: bool | None = None  # a shadow's: its source's list of shadow topics names it when the run begins; None: it does
+    # a shadow's: its source's list of shadow topics names it when the run begins; None: it does
+    shadow_replication: bool | None = None
 
     @property
     def tenant(self) -> str:
@@ -167,8 +190,11 @@ class TopicSpec:
 
 @dataclass(frozen=True, slots=True)
 class RoleSpec:
-    """What somebody may do, topic by topic. A scenario with roles has authorisation on; `shadow_topic_policy` is WRITE on the
-    policy SHADOW_TOPIC of these topics."""
+    """What somebody may do, topic by topic.
+
+    A scenario with roles has authorisation on; `shadow_topic_policy` is WRITE on the policy SHADOW_TOPIC of
+    these topics.
+    """
 
     name: str
     superuser: bool = False
@@ -179,10 +205,12 @@ class RoleSpec:
 
 @dataclass(frozen=True, slots=True)
 class ProducerSpec:
-    """Publishes `count` messages (None: until `stop_us`), one each `every_us`, or at Poisson instants with that mean.
+    """Publishes `count` messages (None: until `stop_us`), one each `every_us`, or at Poisson instants with
+    that mean.
 
-    `cluster` None: it asks the LookupService where its tenant is. `at_us`, when given, lists the instants instead. `batch` messages travel in one entry; `send_timeout_us` 0 is never.
-    `replicate_to` None is everyone; `delay` is delayed delivery: message numbers and how long.
+    `cluster` None: it asks the LookupService where its tenant is. `at_us`, when given, lists the instants
+    instead. `batch` messages travel in one entry; `send_timeout_us` 0 is never. `replicate_to` None is
+    everyone; `delay` is delayed delivery: message numbers and how long.
     """
 
     name: str
@@ -199,7 +227,7 @@ class ProducerSpec:
     batch: int = 1
     send_timeout_us: int = 30_000_000
     replicate_to: tuple[str, ...] | None = None
-    delay: "Selection | None" = None
+    delay: Selection | None = None
     paused: bool = False
     schema: str | None = None
     role: str | None = None
@@ -207,8 +235,11 @@ class ProducerSpec:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which messages something befalls, and for how long. `messages` are "producer/number"; `share_millionths` draws
-    each message by its own identity; `for_us` None is until released."""
+    """Which messages something befalls, and for how long.
+
+    `messages` are "producer/number"; `share_millionths` draws each message by its own identity; `for_us` None
+    is until released.
+    """
 
     messages: tuple[tuple[str, int], ...] = ()
     share_millionths: int = 0
@@ -228,8 +259,12 @@ class SubscriptionSpec:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerSpec:
-    """`cluster` None: it asks the LookupService where its tenant is. `acknowledge`: individual | cumulative | never. `hold` delays the ack of some messages, `negative_acknowledge` nacks
-    some on their first delivery. `acknowledgment_group_time_us` 0 sends every ack at once; `ack_timeout_us` 0 is off."""
+    """`cluster` None: it asks the LookupService where its tenant is.
+
+    `acknowledge`: individual | cumulative | never. `hold` delays the ack of some messages,
+    `negative_acknowledge` nacks some on their first delivery. `acknowledgment_group_time_us` 0 sends every
+    ack at once; `ack_timeout_us` 0 is off.
+    """
 
     name: str
     subscription: str
@@ -251,13 +286,17 @@ class ConsumerSpec:
 
     @property
     def redelivery_delay_us(self) -> int:
-        """From a negative ack to the request: the Java client waits 100 ms at least (NegativeAcksTracker.MIN_NACK_DELAY)."""
+        """From a negative ack to the request: the Java client waits 100 ms at least
+        (NegativeAcksTracker.MIN_NACK_DELAY).
+        """
         return max(self.negative_ack_redelivery_delay_us, SHORTEST_REDELIVERY_DELAY_US)
 
 
 @dataclass(frozen=True, slots=True)
 class AudienceSpec:
-    """`subscriptions` alike Exclusive subscriptions of a topic in one cluster, each with one consumer that takes and acknowledges at once."""
+    """`subscriptions` alike Exclusive subscriptions of a topic in one cluster, each with one consumer that
+    takes and acknowledges at once.
+    """
 
     name: str
     topic: str
@@ -270,7 +309,10 @@ class AudienceSpec:
 
 @dataclass(frozen=True, slots=True)
 class TenantSpec:
-    """Where the LookupService sends a tenant's clients when the run begins. `roles` are those with permissions on its namespaces."""
+    """Where the LookupService sends a tenant's clients when the run begins.
+
+    `roles` are those with permissions on its namespaces.
+    """
 
     name: str
     cluster: str
@@ -279,8 +321,11 @@ class TenantSpec:
 
 @dataclass(frozen=True, slots=True)
 class SessionSpec:
-    """An MQTT client with its session. `processing` is from delivery to acknowledgement, one message at a time; `reconnect_us` None:
-    it does not come back by itself; `paused`: it acknowledges nothing yet."""
+    """An MQTT client with its session.
+
+    `processing` is from delivery to acknowledgement, one message at a time; `reconnect_us` None: it does not
+    come back by itself; `paused`: it acknowledges nothing yet.
+    """
 
     name: str
     node: str
@@ -296,7 +341,9 @@ class SessionSpec:
 
 @dataclass(frozen=True, slots=True)
 class CommandSpec:
-    """`arguments` are as in the file after units were read: durations end in `_us`, links are {"link": "a -> b"}."""
+    """`arguments` are as in the file after units were read: durations end in `_us`, links are {"link": "a
+    -> b"}.
+    """
 
     at_us: int
     do: str
@@ -319,7 +366,8 @@ class Scenario:
     groups: dict[str, GroupSpec] = field(default_factory=dict)
     publishers: dict[str, PublisherSpec] = field(default_factory=dict)
     sessions: dict[str, SessionSpec] = field(default_factory=dict)
-    links: dict[tuple[str, str], LinkSpec] = field(default_factory=dict)  # every ordered pair, defaults filled in
+    # every ordered pair, defaults filled in
+    links: dict[tuple[str, str], LinkSpec] = field(default_factory=dict)
     brokers: dict[str, BrokerSpec] = field(default_factory=dict)
     namespaces: dict[str, NamespaceSpec] = field(default_factory=dict)
     schemas: dict[str, SchemaSpec] = field(default_factory=dict)
@@ -332,7 +380,8 @@ class Scenario:
     tenants: dict[str, TenantSpec] = field(default_factory=dict)
     commands: tuple[CommandSpec, ...] = ()
     expect: dict[str, Any] = field(default_factory=dict)
-    compare: dict[str, dict[str, Any]] = field(default_factory=dict)  # what is expected under each strategy, by its name
+    # what is expected under each strategy, by its name
+    compare: dict[str, dict[str, Any]] = field(default_factory=dict)
     canonical_text: str = ""  # the scenario as canonical YAML: what a saved lab and a trace file carry
 
     @property

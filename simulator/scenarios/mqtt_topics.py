@@ -1,7 +1,8 @@
 """MQTT topics: names, filters with wildcards, and the filters that ask for a share of a group.
 
-Rules: `+` stands for one level, `#` for the rest and only at the end; a wildcard first in a filter matches no topic that begins
-with `$`. A shared filter is `$share/GROUP/FILTER` or `$queue/FILTER`; what else begins with `$share` is an error in words.
+Rules: `+` stands for one level, `#` for the rest and only at the end; a wildcard first in a filter matches no
+topic that begins with `$`. A shared filter is `$share/GROUP/FILTER` or `$queue/FILTER`; what else begins with
+`$share` is an error in words.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ def parse_subscription(text: str) -> Subscription:
     """The subscription of a topic filter. Raises Wrong."""
     first, slash, rest = text.partition("/")
     if first == "$shared":
-        raise Wrong(f'"{text}" is no shared subscription', f'the proposal writes $shared, the broker takes $share: write "$share/{rest or "GROUP/FILTER"}"')
+        raise Wrong(
+            f'"{text}" is no shared subscription',
+            f'the proposal writes $shared, the broker takes $share: write "$share/{rest or "GROUP/FILTER"}"',
+        )
     if first == QUEUE:
         if not rest:
             raise Wrong(f'"{text}" names no filter', "write $queue/FILTER")
@@ -40,7 +44,9 @@ def parse_subscription(text: str) -> Subscription:
     if first == "$share":
         group, _slash, wanted = rest.partition("/")
         if not group or not wanted or any(sign in group for sign in "+#"):
-            raise Wrong(f'"{text}" is not a shared subscription', "write $share/GROUP/FILTER, the group without / + #")
+            raise Wrong(
+                f'"{text}" is not a shared subscription', "write $share/GROUP/FILTER, the group without / + #"
+            )
         return Subscription(group, _check_shared(wanted, text))
     return Subscription(None, check_filter(text))
 
@@ -48,7 +54,10 @@ def parse_subscription(text: str) -> Subscription:
 def _check_shared(wanted: str, text: str) -> str:
     """The filter behind a group's name, which may not ask for a share again. Raises Wrong."""
     if wanted.split("/")[0] in ("$share", QUEUE, "$shared"):
-        raise Wrong(f'"{text}" asks for a share of a share', "write $share/GROUP/FILTER once, and then the filter itself")
+        raise Wrong(
+            f'"{text}" asks for a share of a share',
+            "write $share/GROUP/FILTER once, and then the filter itself",
+        )
     return check_filter(wanted)
 
 
@@ -57,8 +66,12 @@ def check_filter(text: str) -> str:
     levels = text.split("/")
     if not text:
         raise Wrong("an empty filter matches nothing", "name a topic, or use # for all")
-    if "#" in text and (levels.count("#") != 1 or levels[-1] != "#" or any("#" in level and level != "#" for level in levels)):
-        raise Wrong(f'"{text}" has # elsewhere than as its last level', "write # alone at the end, such as sensors/#")
+    if "#" in text and (
+        levels.count("#") != 1 or levels[-1] != "#" or any("#" in level and level != "#" for level in levels)
+    ):
+        raise Wrong(
+            f'"{text}" has # elsewhere than as its last level', "write # alone at the end, such as sensors/#"
+        )
     if any("+" in level and level != "+" for level in levels):
         raise Wrong(f'"{text}" has + within a level', "+ stands for a whole level, such as sensors/+/heat")
     return text

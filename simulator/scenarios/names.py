@@ -1,7 +1,7 @@
 """Names in scenarios: what they may look like, which are declared, and the small texts made of them.
 
-Rules: names match `[a-z0-9][a-z0-9-]*`; a message is `producer/number` (from 0); a link is `a -> b` or, both ways,
-`a <-> b`; a partition of topic t is `t-partition-n`; a namespace is `tenant/namespace`, two names.
+Rules: names match `[a-z0-9][a-z0-9-]*`; a message is `producer/number` (from 0); a link is `a -> b` or, both
+ways, `a <-> b`; a partition of topic t is `t-partition-n`; a namespace is `tenant/namespace`, two names.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ class KnownNames:
 
 def check_name(text: object) -> str:
     if not isinstance(text, str) or not NAME.fullmatch(text):
-        raise Wrong(f'"{text}" is not a name', "names are lower-case letters, digits and hyphens, not first a hyphen")
+        raise Wrong(
+            f'"{text}" is not a name', "names are lower-case letters, digits and hyphens, not first a hyphen"
+        )
     if len(text) > LONGEST_NAME:
         raise Wrong(f"the name has {len(text)} characters", f"at most {LONGEST_NAME}")
     return text

@@ -1,8 +1,9 @@
 """What is wrong with a scenario: every problem at once, each with its place and what would be right.
 
-Rules: reading never stops at the first problem; a problem says what is wrong and, after it, what would be right. The first
-`MOST_PROBLEMS` are kept with their words, the others are counted: a problem that is only counted costs next to nothing, so a
-text that is wrong everywhere is answered as quickly, and as briefly, as another.
+Rules: reading never stops at the first problem; a problem says what is wrong and, after it, what would be
+right. The first `MOST_PROBLEMS` are kept with their words, the others are counted: a problem that is only
+counted costs next to nothing, so a text that is wrong everywhere is answered as quickly, and as briefly, as
+another.
 """
 
 from __future__ import annotations
@@ -19,12 +20,18 @@ MOST_PROBLEMS = 100
 """Problems that are listed: more than anybody fixes at once."""
 
 LONGEST_WHAT, LONGEST_RIGHT = 300, 1_200
-"""Characters of each text of a problem; what would be right may list forty names. A value that is quoted is cut off."""
+"""Characters of each text of a problem; what would be right may list forty names.
+
+A value that is quoted is cut off.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem. `line` and `column` count from 1; both are None for what was not read from a file (`--set`)."""
+    """One problem.
+
+    `line` and `column` count from 1; both are None for what was not read from a file (`--set`).
+    """
 
     source: str
     line: int | None
@@ -32,10 +39,16 @@ class Problem:
     path: str  # dotted path into the scenario, "" for the whole of it
     what: str
     right: str
-    code: str = "bad-value"  # bad-value | unknown-name | unknown-argument | missing-argument | unknown-command
+    # bad-value | unknown-name | unknown-argument | missing-argument | unknown-command
+    code: str = "bad-value"
 
     def __post_init__(self) -> None:
-        for name, most in (("source", LONGEST_WHAT), ("path", LONGEST_WHAT), ("what", LONGEST_WHAT), ("right", LONGEST_RIGHT)):
+        for name, most in (
+            ("source", LONGEST_WHAT),
+            ("path", LONGEST_WHAT),
+            ("what", LONGEST_WHAT),
+            ("right", LONGEST_RIGHT),
+        ):
             text = str(getattr(self, name))
             object.__setattr__(self, name, text if len(text) <= most else f"{text[: most - 1]}…")
 
@@ -47,7 +60,10 @@ class Problem:
 
 
 class Problems:
-    """The problems of one reading, in the order in which they were found. Its length counts all of them, also those that are not kept."""
+    """The problems of one reading, in the order in which they were found.
+
+    Its length counts all of them, also those that are not kept.
+    """
 
     def __init__(self, problems: Iterable[Problem] = ()) -> None:
         self.kept: list[Problem] = []
@@ -80,14 +96,28 @@ class Problems:
 class ScenarioError(ValueError):
     """The scenario cannot be used; nothing was run.
 
-    `problems` are the first `MOST_PROBLEMS` in the order of the file; when there are more, one that counts the others ends the list. `count` is their number.
+    `problems` are the first `MOST_PROBLEMS` in the order of the file; when there are more, one that counts
+    the others ends the list. `count` is their number.
     """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         found = problems if isinstance(problems, Problems) else Problems(problems)
         assert found.kept, "a ScenarioError needs at least one problem"
         self.count, self.more, self.kept = len(found), found.more, tuple(found)
-        last = (Problem(found.kept[0].source, None, None, "", f"and {found.more:,} more problems", "fix those above first"),) if found.more else ()
+        last = (
+            (
+                Problem(
+                    found.kept[0].source,
+                    None,
+                    None,
+                    "",
+                    f"and {found.more:,} more problems",
+                    "fix those above first",
+                ),
+            )
+            if found.more
+            else ()
+        )
         self.problems: tuple[Problem, ...] = (*found, *last)
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
@@ -101,7 +131,10 @@ class Wrong(Exception):
 
 
 class Suggestion:
-    """What would be right instead of a word. It is looked for when it is printed: for thousands of problems it never is."""
+    """What would be right instead of a word.
+
+    It is looked for when it is printed: for thousands of problems it never is.
+    """
 
     __slots__ = ("_known", "_word")
 
@@ -117,7 +150,11 @@ class Suggestion:
             return f"did you mean {close[0]}?"
         if len(names) == 1:
             return f"the only one is {names[0]}"
-        return "one of " + ", ".join(names) if len(names) <= LISTED_CHOICES else f"{len(names)} names are known, none is close"
+        return (
+            "one of " + ", ".join(names)
+            if len(names) <= LISTED_CHOICES
+            else f"{len(names)} names are known, none is close"
+        )
 
 
 def suggestion(word: object, known: Iterable[str]) -> Suggestion:

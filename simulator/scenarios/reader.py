@@ -22,7 +22,15 @@ class Reader:
         self.protocol = protocol  # the scenario's; "" while it is not known
         self.problems = Problems()
 
-    def fail(self, node: Node, path: str, what: str, right: str | Suggestion, code: str = "bad-value", at_key: bool = False) -> None:
+    def fail(
+        self,
+        node: Node,
+        path: str,
+        what: str,
+        right: str | Suggestion,
+        code: str = "bad-value",
+        at_key: bool = False,
+    ) -> None:
         """Note a problem at a node; when enough are noted, only count it."""
         if self.problems.full:
             self.problems.more += 1
@@ -54,7 +62,9 @@ class Reader:
             inner = f"{path}.{key.name}" if path else key.name
             if key.name not in members:
                 if key.required:
-                    self.fail(node, inner, "is missing", f"give it: {key.says}", "missing-argument", at_key=True)
+                    self.fail(
+                        node, inner, "is missing", f"give it: {key.says}", "missing-argument", at_key=True
+                    )
                     good = False
                 continue
             value = self.attempt(KINDS[key.kind], members[key.name], key, inner)
@@ -62,7 +72,9 @@ class Reader:
                 good = False
             elif key.field in values:
                 other = next(entry.name for entry in keys if entry.field == key.field)
-                self.fail(members[key.name], inner, f"says the same as {other}", "keep one of them", at_key=True)
+                self.fail(
+                    members[key.name], inner, f"says the same as {other}", "keep one of them", at_key=True
+                )
                 good = False
             else:
                 values[key.field] = value
@@ -73,5 +85,12 @@ class Reader:
         unknown = [name for name in members if name not in known]
         for name in unknown:
             inner = f"{path}.{name}" if path else name
-            self.fail(members[name], inner, f"unknown {noun}", suggestion(name, known), "unknown-argument", at_key=True)
+            self.fail(
+                members[name],
+                inner,
+                f"unknown {noun}",
+                suggestion(name, known),
+                "unknown-argument",
+                at_key=True,
+            )
         return not unknown

@@ -26,7 +26,11 @@ class Setting:
 
     @property
     def maximum(self) -> int | None:
-        """The largest whole number that it takes: `most`, LONGEST_SETTING_US in the unit of its name, or LARGEST_COUNT."""
+        """The largest whole number that it takes: `most`, LONGEST_SETTING_US in the unit of its name, or
+        LARGEST_COUNT.
+        """
         if self.kind != "integer" or self.most is not None:
             return self.most
-        return next((LONGEST_SETTING_US // unit_us for unit, unit_us in _UNITS_US if unit in self.name), LARGEST_COUNT)
+        return next(
+            (LONGEST_SETTING_US // unit_us for unit, unit_us in _UNITS_US if unit in self.name), LARGEST_COUNT
+        )

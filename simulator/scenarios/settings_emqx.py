@@ -1,7 +1,8 @@
-"""EMQX's settings under the names and defaults of its 5.9/5.10 line, and the lab's options about its known faults.
+"""EMQX's settings under the names and defaults of its 5.9/5.10 line, and the lab's options about its known
+faults.
 
-For most the sane behaviour is the default and the other choice is what the code as read does; the last two do by default what the code does
-(docs/durable-shared-subscriptions.md).
+For most the sane behaviour is the default and the other choice is what the code as read does; the last two do
+by default what the code does (docs/durable-shared-subscriptions.md).
 """
 
 from __future__ import annotations
@@ -15,28 +16,166 @@ from simulator.scenarios.setting import Setting
 _Own = partial(Setting, protocol=EMQX)
 
 EMQX_SETTINGS = (
-    _Own("session_find_leader_timeout", 1_000_000, "duration", "a connecting borrower asks its node's registry again after this", minimum=1),
-    _Own("session_ping_leader_interval", 4_000_000, "duration", "from a ping's answer to the next ping", minimum=1),
-    _Own("session_ping_leader_timeout", 4_000_000, "duration", "an unanswered ping resets the borrower after this", minimum=1),
-    _Own("session_unsubscribe_timeout", 1_000_000, "duration", "how long an unsubscribing borrower waits for acknowledgements", minimum=1),
-    _Own("leader_renew_streams_interval", 1_000_000, "duration", "time between two reassignment rounds", minimum=1),
-    _Own("leader_periodical_actions_interval", 1_000_000, "duration", "time between two looks at deadlines and what must be said again", minimum=1),
-    _Own("leader_borrower_timeout", 5_000_000, "duration", "a borrower is dead to the leader this long after its last ping", minimum=1),
-    _Own("leader_heartbeat_interval", 10_000_000, "duration", "time between two commits of a leader, each of which renews its claim", minimum=1),
-    _Own("leader_claim_ttl", 30_000_000, "duration", "a claim younger than this cannot be taken over", minimum=1),
-    _Own("batch_size", 100, "integer", "messages fetched at once from a stream: the largest chunk", minimum=1, most=BATCH_SETTING_MAX),
-    _Own("max_inflight", 32, "integer", "messages that a client may have unacknowledged", minimum=1, most=BATCH_SETTING_MAX),
+    _Own(
+        "session_find_leader_timeout",
+        1_000_000,
+        "duration",
+        "a connecting borrower asks its node's registry again after this",
+        minimum=1,
+    ),
+    _Own(
+        "session_ping_leader_interval",
+        4_000_000,
+        "duration",
+        "from a ping's answer to the next ping",
+        minimum=1,
+    ),
+    _Own(
+        "session_ping_leader_timeout",
+        4_000_000,
+        "duration",
+        "an unanswered ping resets the borrower after this",
+        minimum=1,
+    ),
+    _Own(
+        "session_unsubscribe_timeout",
+        1_000_000,
+        "duration",
+        "how long an unsubscribing borrower waits for acknowledgements",
+        minimum=1,
+    ),
+    _Own(
+        "leader_renew_streams_interval",
+        1_000_000,
+        "duration",
+        "time between two reassignment rounds",
+        minimum=1,
+    ),
+    _Own(
+        "leader_periodical_actions_interval",
+        1_000_000,
+        "duration",
+        "time between two looks at deadlines and what must be said again",
+        minimum=1,
+    ),
+    _Own(
+        "leader_borrower_timeout",
+        5_000_000,
+        "duration",
+        "a borrower is dead to the leader this long after its last ping",
+        minimum=1,
+    ),
+    _Own(
+        "leader_heartbeat_interval",
+        10_000_000,
+        "duration",
+        "time between two commits of a leader, each of which renews its claim",
+        minimum=1,
+    ),
+    _Own(
+        "leader_claim_ttl",
+        30_000_000,
+        "duration",
+        "a claim younger than this cannot be taken over",
+        minimum=1,
+    ),
+    _Own(
+        "batch_size",
+        100,
+        "integer",
+        "messages fetched at once from a stream: the largest chunk",
+        minimum=1,
+        most=BATCH_SETTING_MAX,
+    ),
+    _Own(
+        "max_inflight",
+        32,
+        "integer",
+        "messages that a client may have unacknowledged",
+        minimum=1,
+        most=BATCH_SETTING_MAX,
+    ),
     _Own("n_shards", 16, "integer", "shards of the durable storage at the start", minimum=1, most=256),
 )
 
 EMQX_OPTIONS = (
-    _Own("emqxEdition", "enterprise", "choice", "in the community edition the agent is a stub: a shared subscription has no effect", ("enterprise", "community")),
-    _Own("secondConnectResponse", "tolerated", "choice", "a second connect response is nothing (since February 2026, 6.x), or crashes the borrower's session, as shipped", ("tolerated", "crashes")),
-    _Own("lateProgress", "keep-highest", "choice", "a progress that comes late leaves a stream's position where it is, or rewinds it, as shipped", ("keep-highest", "last-write-wins")),
-    _Own("resetWhileUnsubscribing", "ends", "choice", "a borrower reset while it unsubscribes is gone, or comes back for a subscription that is no more, as shipped", ("ends", "resubscribes")),
-    _Own("reassignmentTimers", "one", "choice", "rounds after a disconnect leave the periodic one alone, or each arms another for ever, as shipped", ("one", "multiply")),
-    _Own("endOfStream", "handled", "choice", "the end of a stream frees it for good, or kills the leader that is told of it, as shipped", ("handled", "kills-leader")),
-    _Own("replayedGeneration", "remembered", "choice", "that the last known generation was read is kept, or forgotten, so that it is read again from the start, as shipped", ("remembered", "forgotten")),
-    _Own("secondRevokeFinished", "invalidates", "choice", "a revoke-finished for a stream that its sender does not own any more gets a healthy borrower invalidated, as shipped, or changes nothing", ("invalidates", "ignored")),
-    _Own("revokeCarriesEpoch", False, "boolean", "true: a revoke names the grant that it takes back, and a borrower ignores one about an earlier grant; as shipped it obeys a late or duplicated revoke, and nobody reads the stream"),
+    _Own(
+        "emqxEdition",
+        "enterprise",
+        "choice",
+        "in the community edition the agent is a stub: a shared subscription has no effect",
+        ("enterprise", "community"),
+    ),
+    _Own(
+        "secondConnectResponse",
+        "tolerated",
+        "choice",
+        (
+            "a second connect response is nothing (since February 2026, 6.x), or crashes the borrower's "
+            "session, as shipped"
+        ),
+        ("tolerated", "crashes"),
+    ),
+    _Own(
+        "lateProgress",
+        "keep-highest",
+        "choice",
+        "a progress that comes late leaves a stream's position where it is, or rewinds it, as shipped",
+        ("keep-highest", "last-write-wins"),
+    ),
+    _Own(
+        "resetWhileUnsubscribing",
+        "ends",
+        "choice",
+        (
+            "a borrower reset while it unsubscribes is gone, or comes back for a subscription that is "
+            "no more, "
+            "as shipped"
+        ),
+        ("ends", "resubscribes"),
+    ),
+    _Own(
+        "reassignmentTimers",
+        "one",
+        "choice",
+        "rounds after a disconnect leave the periodic one alone, or each arms another for ever, as shipped",
+        ("one", "multiply"),
+    ),
+    _Own(
+        "endOfStream",
+        "handled",
+        "choice",
+        "the end of a stream frees it for good, or kills the leader that is told of it, as shipped",
+        ("handled", "kills-leader"),
+    ),
+    _Own(
+        "replayedGeneration",
+        "remembered",
+        "choice",
+        (
+            "that the last known generation was read is kept, or forgotten, so that it is read again "
+            "from the "
+            "start, as shipped"
+        ),
+        ("remembered", "forgotten"),
+    ),
+    _Own(
+        "secondRevokeFinished",
+        "invalidates",
+        "choice",
+        (
+            "a revoke-finished for a stream that its sender does not own any more gets a healthy borrower "
+            "invalidated, as shipped, or changes nothing"
+        ),
+        ("invalidates", "ignored"),
+    ),
+    _Own(
+        "revokeCarriesEpoch",
+        False,
+        "boolean",
+        (
+            "true: a revoke names the grant that it takes back, and a borrower ignores one about an earlier "
+            "grant; as shipped it obeys a late or duplicated revoke, and nobody reads the stream"
+        ),
+    ),
 )

@@ -1,8 +1,10 @@
-"""The strategies by which a subscription's progress reaches another cluster, and a scenario under each of them.
+"""The strategies by which a subscription's progress reaches another cluster, and a scenario under each of
+them.
 
-Rules: a strategy changes what subscriptions ask for and nothing else: seed, publishes, faults and the move stay. Where a
-tenant is migrated, the migration carries progress over: then it is the migration that is begun with the strategy, and the
-tenant's subscriptions ask for nothing. Its scenario is of the family that knows the causes of all strategies.
+Rules: a strategy changes what subscriptions ask for and nothing else: seed, publishes, faults and the move
+stay. Where a tenant is migrated, the migration carries progress over: then it is the migration that is begun
+with the strategy, and the tenant's subscriptions ask for nothing. Its scenario is of the family that knows
+the causes of all strategies.
 """
 
 from __future__ import annotations
@@ -16,14 +18,18 @@ from simulator.scenarios.problems import Problem, ScenarioError, suggestion
 
 FAMILY = "tenant-migration"
 SYNC_COMMAND = "subscription.sync-acknowledgements"
-"""A command that only a subscription with acknowledgement-state sync obeys; under other strategies it is left out."""
+"""A command that only a subscription with acknowledgement-state sync obeys; under other strategies it is
+left out.
+"""
 MIGRATE_COMMAND, COPIES_NOTHING = "migration.start", "blue-green"
 """A migration's own strategy is the one that is compared, but for one that carries no progress over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """`name` for commands and links, `title` for headings, `says` in one sentence; `migration` is its name there."""
+    """`name` for commands and links, `title` for headings, `says` in one sentence; `migration` is its name
+    there.
+    """
 
     name: str
     title: str
@@ -37,13 +43,31 @@ class Strategy:
 
 
 STRATEGIES: tuple[Strategy, ...] = (
-    Strategy("local", "Local subscription", "Nothing is told. The subscription begins in the new cluster where its own settings say.", False, False),
-    Strategy("snapshots", "Snapshots (PIP-33)", "Now and then markers in the topic tie positions together, and the mark-delete is told by them.", True, False),
     Strategy(
-        "acknowledgement-sync", "Acknowledgement-state sync",
-        "Mark-delete and single acknowledgements are told beside the topic, by the positions that messages had at home.", False, True,
+        "local",
+        "Local subscription",
+        "Nothing is told. The subscription begins in the new cluster where its own settings say.",
+        False,
+        False,
     ),
-)  # fmt: skip
+    Strategy(
+        "snapshots",
+        "Snapshots (PIP-33)",
+        "Now and then markers in the topic tie positions together, and the mark-delete is told by them.",
+        True,
+        False,
+    ),
+    Strategy(
+        "acknowledgement-sync",
+        "Acknowledgement-state sync",
+        (
+            "Mark-delete and single acknowledgements are told beside the topic, by the positions that "
+            "messages had at home."
+        ),
+        False,
+        True,
+    ),
+)
 STRATEGY_NAMES = tuple(strategy.name for strategy in STRATEGIES)
 
 
@@ -51,21 +75,55 @@ def strategy_named(name: str) -> Strategy:
     """Raises ScenarioError with the names that there are."""
     found = next((strategy for strategy in STRATEGIES if strategy.name == name), None)
     if found is None:
-        raise ScenarioError([Problem(f"--strategy {name}", None, None, "", "there is no such strategy", suggestion(name, STRATEGY_NAMES))])
+        raise ScenarioError(
+            [
+                Problem(
+                    f"--strategy {name}",
+                    None,
+                    None,
+                    "",
+                    "there is no such strategy",
+                    suggestion(name, STRATEGY_NAMES),
+                )
+            ]
+        )
     return found
 
 
 def under(scenario: Scenario, strategy: Strategy) -> Scenario:
-    """The scenario with every subscription under this strategy, and what it expects then. Raises ScenarioError for one without subscriptions."""
+    """The scenario with every subscription under this strategy, and what it expects then.
+
+    Raises ScenarioError for one without subscriptions.
+    """
     if not scenario.subscriptions:
-        raise ScenarioError([Problem(scenario.name, None, None, "subscriptions", "there is none whose progress could be told", "compare a scenario of Pulsar's with subscriptions")])
-    moved = [command.arguments["tenant"] for command in scenario.commands if _carries(command.do, command.arguments)]
+        raise ScenarioError(
+            [
+                Problem(
+                    scenario.name,
+                    None,
+                    None,
+                    "subscriptions",
+                    "there is none whose progress could be told",
+                    "compare a scenario of Pulsar's with subscriptions",
+                )
+            ]
+        )
+    moved = [
+        command.arguments["tenant"]
+        for command in scenario.commands
+        if _carries(command.do, command.arguments)
+    ]
     changed = replace(
         scenario,
         title=f"{scenario.title} · {strategy.title}",
         family=FAMILY,
-        subscriptions={name: _spec(spec, strategy, scenario.topics[spec.topic].tenant in moved) for name, spec in scenario.subscriptions.items()},
-        commands=tuple(_command(command, strategy) for command in scenario.commands if obeyed(command.do, strategy)),
+        subscriptions={
+            name: _spec(spec, strategy, scenario.topics[spec.topic].tenant in moved)
+            for name, spec in scenario.subscriptions.items()
+        },
+        commands=tuple(
+            _command(command, strategy) for command in scenario.commands if obeyed(command.do, strategy)
+        ),
         expect=scenario.compare.get(strategy.name, {}),
         compare={},
     )
@@ -76,7 +134,11 @@ def _spec(spec: SubscriptionSpec, strategy: Strategy, moved: bool) -> Subscripti
     if moved:
         return replace(spec, replicate_subscription_state=False, acknowledgement_sync="none")
     asked = spec.acknowledgement_sync if spec.acknowledgement_sync != "none" else "periodic"
-    return replace(spec, replicate_subscription_state=strategy.snapshots, acknowledgement_sync=asked if strategy.synchronises else "none")
+    return replace(
+        spec,
+        replicate_subscription_state=strategy.snapshots,
+        acknowledgement_sync=asked if strategy.synchronises else "none",
+    )
 
 
 def _carries(do: str, arguments: dict[str, Any]) -> bool:

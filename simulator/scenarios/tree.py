@@ -1,9 +1,10 @@
 """A scenario's text as a tree of values that know their line and column.
 
-Rules: only plain YAML 1.2 (mappings, lists, text, whole numbers, decimals, true, false, nothing); no anchors, merges,
-tags or repeated keys, so that what is written is what is read and a small file cannot unfold into a large one. An anchor is one
-problem, however often it is used: what it stands for is read all the same, so that nothing else seems to be missing.
-Overrides (`--set a.b.c=value`) change the tree before anything is checked.
+Rules: only plain YAML 1.2 (mappings, lists, text, whole numbers, decimals, true, false, nothing); no anchors,
+merges, tags or repeated keys, so that what is written is what is read and a small file cannot unfold into a
+large one. An anchor is one problem, however often it is used: what it stands for is read all the same, so
+that nothing else seems to be missing. Overrides (`--set a.b.c=value`) change the tree before anything is
+checked.
 """
 
 from __future__ import annotations
@@ -24,11 +25,15 @@ LARGEST_TEXT_CHARACTERS = 262_144
 DEEPEST_NESTING = 12
 """Levels of mappings and lists; the format itself needs six."""
 MOST_VALUES = 50_000
-"""Keys and values of a file, counted while it is read: reading one takes some 50 us, a scenario of a thousand consumers has 40,000."""
+"""Keys and values of a file, counted while it is read: reading one takes some 50 us, a scenario of a
+thousand consumers has 40,000.
+"""
 MOST_MEMBERS = 10_000
 """Entries of one mapping or list: as many as a client's `at` may have, the longest list of the format."""
 MOST_OPEN_BRACKETS = 64
-"""Brackets open at once anywhere in the text, quoted or not: the YAML library's time grows with the square of it."""
+"""Brackets open at once anywhere in the text, quoted or not: the YAML library's time grows with the square
+of it.
+"""
 LONGEST_KEY_CHARACTERS = 200
 """Characters of a key: a name has 64, the longest path of an expectation under 100."""
 LONGEST_NUMBER_CHARACTERS = 18
@@ -48,8 +53,11 @@ _STEP = re.compile(r"([^.\[\]]+)((?:\[\d{1,9}\])*)")
 
 @dataclass(slots=True)
 class Node:
-    """A value with its place. `value` is a scalar, a list of nodes or a dict of nodes; a member of a mapping also
-    knows where its key stands. Places count from 1; None when the value came from the command line."""
+    """A value with its place.
+
+    `value` is a scalar, a list of nodes or a dict of nodes; a member of a mapping also knows where its key
+    stands. Places count from 1; None when the value came from the command line.
+    """
 
     value: Any
     source: str
@@ -72,7 +80,10 @@ class Node:
 
 
 def node_of(value: Any, source: str, depth: int = 0) -> Node:
-    """A tree around plain values that were not read from a file. What lies too deep is cut off, and then refused."""
+    """A tree around plain values that were not read from a file.
+
+    What lies too deep is cut off, and then refused.
+    """
     if depth > DEEPEST_NESTING:
         return Node(None, source)
     if isinstance(value, dict):
@@ -83,11 +94,24 @@ def node_of(value: Any, source: str, depth: int = 0) -> Node:
 
 
 def read_tree(text: str, source: str) -> tuple[Node, list[Problem]]:
-    """The tree of a YAML text and what is wrong with it as YAML. Raises ScenarioError when there is no tree at all."""
+    """The tree of a YAML text and what is wrong with it as YAML.
+
+    Raises ScenarioError when there is no tree at all.
+    """
     if len(text) > LARGEST_TEXT_CHARACTERS:
-        raise _no_tree(source, None, f"the text has {len(text)} characters", f"at most {LARGEST_TEXT_CHARACTERS} are read")
+        raise _no_tree(
+            source,
+            None,
+            f"the text has {len(text)} characters",
+            f"at most {LARGEST_TEXT_CHARACTERS} are read",
+        )
     if _most_open_brackets(text) > MOST_OPEN_BRACKETS:
-        raise _no_tree(source, None, f"nested too deeply: more than {MOST_OPEN_BRACKETS} brackets are open at once", f"at most {DEEPEST_NESTING} levels are read")
+        raise _no_tree(
+            source,
+            None,
+            f"nested too deeply: more than {MOST_OPEN_BRACKETS} brackets are open at once",
+            f"at most {DEEPEST_NESTING} levels are read",
+        )
     yaml = YAML(typ="safe", pure=True)
     yaml.max_depth, yaml.Composer = DEEPEST_NESTING, _BoundedComposer
     try:
@@ -95,7 +119,9 @@ def read_tree(text: str, source: str) -> tuple[Node, list[Problem]]:
     except _TooMuch as error:
         raise _no_tree(source, error.problem_mark, error.problem, f"at most {error.most} are read") from None
     except MaxDepthExceededError as error:
-        raise _no_tree(source, error.problem_mark, "nested too deeply", f"at most {DEEPEST_NESTING} levels are read") from None
+        raise _no_tree(
+            source, error.problem_mark, "nested too deeply", f"at most {DEEPEST_NESTING} levels are read"
+        ) from None
     except MarkedYAMLError as error:
         words = " ".join(part for part in (error.context, error.problem) if part)
         raise _no_tree(source, error.problem_mark or error.context_mark, f"not YAML: {words}", "") from None
@@ -116,7 +142,9 @@ class _TooMuch(MarkedYAMLError):
 
 
 class _BoundedComposer(Composer):
-    """Composes nodes as long as they are not too many, so that a large text is refused before it has been read."""
+    """Composes nodes as long as they are not too many, so that a large text is refused before it has been
+    read.
+    """
 
     def __init__(self, loader: Any = None) -> None:
         super().__init__(loader)
@@ -128,7 +156,9 @@ class _BoundedComposer(Composer):
         if self._count > MOST_VALUES:
             raise _TooMuch("too many keys and values", self.parser.peek_event().start_mark, MOST_VALUES)
         if parent is not None and len(parent.value) >= MOST_MEMBERS:
-            raise _TooMuch("too many entries in one mapping or list", self.parser.peek_event().start_mark, MOST_MEMBERS)
+            raise _TooMuch(
+                "too many entries in one mapping or list", self.parser.peek_event().start_mark, MOST_MEMBERS
+            )
         return super().compose_node(parent, index)
 
 
@@ -144,8 +174,9 @@ def _most_open_brackets(text: str) -> int:
 
 
 def apply_overrides(root: Node, overrides: Sequence[tuple[str, str]]) -> list[Problem]:
-    """Puts each `path=value` into the tree, the value read as YAML, or takes out what stands there when the value is empty;
-    returns what could not be done."""
+    """Puts each `path=value` into the tree, the value read as YAML, or takes out what stands there when
+    the value is empty; returns what could not be done.
+    """
     problems: list[Problem] = []
     for path, text in overrides:
         source = f"--set {path}={text}"
@@ -168,7 +199,9 @@ def _no_tree(source: str, mark: Any, what: str, right: str) -> ScenarioError:
 
 
 class _Converting(NamedTuple):
-    """What every node under way shares: the nodes around it, the problems so far, the anchors that are reported already, how much was read."""
+    """What every node under way shares: the nodes around it, the problems so far, the anchors that are
+    reported already, how much was read.
+    """
 
     above: list[Any]
     problems: list[Problem]
@@ -184,17 +217,26 @@ def _convert(node: Any, source: str, path: str, under_way: _Converting) -> Node:
     under_way.read[0] += 1
     under_way.read[1] += len(node.value) if node.id == "scalar" else 0
     if under_way.read[0] > MOST_VALUES or under_way.read[1] > LARGEST_TEXT_CHARACTERS:
-        raise _no_tree(source, node.start_mark, "aliases unfold into too much", "write plain YAML, without anchors")
+        raise _no_tree(
+            source, node.start_mark, "aliases unfold into too much", "write plain YAML, without anchors"
+        )
     if node.anchor is not None and node.anchor not in under_way.told:
         under_way.told[node.anchor] = True
-        under_way.problems.append(made.problem(path, f"anchor &{node.anchor}", "write the value out where it is needed"))
+        under_way.problems.append(
+            made.problem(path, f"anchor &{node.anchor}", "write the value out where it is needed")
+        )
     if len(under_way.above) >= DEEPEST_NESTING:
         if node.anchor is None:
-            under_way.problems.append(made.problem(path, "nested too deeply", f"at most {DEEPEST_NESTING} levels are read"))
+            under_way.problems.append(
+                made.problem(path, "nested too deeply", f"at most {DEEPEST_NESTING} levels are read")
+            )
     elif node.id == "mapping":
         made.value = _convert_mapping(node, source, path, under_way)
     elif node.id == "sequence":
-        made.value = [_convert(item, source, f"{path}[{index}]", under_way.inside(node)) for index, item in enumerate(node.value)]
+        made.value = [
+            _convert(item, source, f"{path}[{index}]", under_way.inside(node))
+            for index, item in enumerate(node.value)
+        ]
     else:
         made.text = node.value
         made.value = _convert_scalar(node, made, path, under_way.problems)
@@ -208,15 +250,28 @@ def _convert_mapping(node: Any, source: str, path: str, under_way: _Converting) 
         line, column = key_node.start_mark.line + 1, key_node.start_mark.column + 1
         key = key_node.value if key_node.id == "scalar" else None
         if key is not None and len(key) > LONGEST_KEY_CHARACTERS:
-            under_way.problems.append(Problem(source, line, column, path, f'the key "{key[:40]}…" has {len(key)} characters', f"at most {LONGEST_KEY_CHARACTERS}"))
+            under_way.problems.append(
+                Problem(
+                    source,
+                    line,
+                    column,
+                    path,
+                    f'the key "{key[:40]}…" has {len(key)} characters',
+                    f"at most {LONGEST_KEY_CHARACTERS}",
+                )
+            )
             continue
         inner = f"{path}.{key}" if path else str(key)
         if key is None or key == "<<":
-            under_way.problems.append(Problem(source, line, column, path, "a key is plain text", "write each key out"))
+            under_way.problems.append(
+                Problem(source, line, column, path, "a key is plain text", "write each key out")
+            )
             merged += [] if key is None else value_node.value if value_node.id == "sequence" else [value_node]
             continue
         if key in members:
-            under_way.problems.append(Problem(source, line, column, inner, "stands twice", "keep one of them"))
+            under_way.problems.append(
+                Problem(source, line, column, inner, "stands twice", "keep one of them")
+            )
             continue
         member = _convert(value_node, source, inner, under_way.inside(node))
         member.key_line, member.key_column = line, column
@@ -229,14 +284,22 @@ def _convert_mapping(node: Any, source: str, path: str, under_way: _Converting) 
 
 
 def _convert_scalar(node: Any, made: Node, path: str, problems: list[Problem]) -> Any:
-    """Its value; its text where that is a problem, so that whatever else is said of it names what was written."""
+    """Its value; its text where that is a problem, so that whatever else is said of it names what was
+    written.
+    """
     tag = str(node.tag).removeprefix("tag:yaml.org,2002:")
     if tag == "int":
         text = node.value.replace("_", "")
         if len(text) > LONGEST_NUMBER_CHARACTERS:
             problems.append(made.problem(path, "a number this long", "write fewer digits"))
             return f"{text[:LONGEST_NUMBER_CHARACTERS]}…"
-        return _value(lambda _: int(text) if re.fullmatch(r"[-+]?\d+", text) else int(text, 0), node, made, path, problems)
+        return _value(
+            lambda _: int(text) if re.fullmatch(r"[-+]?\d+", text) else int(text, 0),
+            node,
+            made,
+            path,
+            problems,
+        )
     if tag == "float" and not re.search(r"\d", node.value):
         problems.append(made.problem(path, f"{node.value} is not a number here", "write a finite number"))
         return node.value
@@ -251,19 +314,31 @@ def _value(read: Callable[[str], Any], node: Any, made: Node, path: str, problem
     try:
         return read(node.value)
     except ValueError:
-        problems.append(made.problem(path, f'"{node.value[:40]}" is not what its tag {node.tag} says', "write a plain value"))
+        problems.append(
+            made.problem(
+                path, f'"{node.value[:40]}" is not what its tag {node.tag} says', "write a plain value"
+            )
+        )
         return node.value
 
 
 def _forget_places(node: Node) -> None:
     node.line = node.column = node.key_line = node.key_column = None
-    members = node.value.values() if isinstance(node.value, dict) else node.value if isinstance(node.value, list) else ()
+    members = (
+        node.value.values()
+        if isinstance(node.value, dict)
+        else node.value
+        if isinstance(node.value, list)
+        else ()
+    )
     for member in members:
         _forget_places(member)
 
 
 def _put(root: Node, path: str, value: Node) -> Problem | None:
-    """Walks to the last step of `path`, making mappings on the way where nothing stands, and puts the value there."""
+    """Walks to the last step of `path`, making mappings on the way where nothing stands, and puts the
+    value there.
+    """
     steps = _steps(path)
     if not steps:
         right = "write the path with dots, such as clusters.us-east.settings.x, and [0] for an item of a list"
@@ -288,7 +363,9 @@ def _put(root: Node, path: str, value: Node) -> Problem | None:
             else:
                 place = place.value[step]
         else:
-            return value.problem(path, f"nothing to set at step {step!r}", "only mappings have keys, only lists have [numbers]")
+            return value.problem(
+                path, f"nothing to set at step {step!r}", "only mappings have keys, only lists have [numbers]"
+            )
     return None
 
 

@@ -1,8 +1,9 @@
 """Units in scenario files: text to integers and back, exactly.
 
-Rules: durations are integer microseconds, sizes bytes, rates microseconds between two, shares millionths. A value that
-is not a whole number of its smallest unit is refused rather than rounded, except a rate (a third of a second is not a
-whole number of microseconds; the interval is rounded to the nearest). `parse_x(format_x(n)) == n` for every n.
+Rules: durations are integer microseconds, sizes bytes, rates microseconds between two, shares millionths. A
+value that is not a whole number of its smallest unit is refused rather than rounded, except a rate (a third
+of a second is not a whole number of microseconds; the interval is rounded to the nearest).
+`parse_x(format_x(n)) == n` for every n.
 """
 
 from __future__ import annotations
@@ -59,12 +60,17 @@ def parse_rate(text: object) -> int:
         raise Wrong(f"{_shown(text)} is not a rate", _RATE_RIGHT)
     interval_us = int((Decimal(1_000_000) / Decimal(match[1])).to_integral_value())
     if not 1 <= interval_us <= LONGEST_US:
-        raise Wrong(f"{_shown(text)} is out of range", f"a rate is at most 1000000/s and at least one in {LONGEST_US // DURATION_UNITS_US['h']} hours")
+        raise Wrong(
+            f"{_shown(text)} is out of range",
+            f"a rate is at most 1000000/s and at least one in {LONGEST_US // DURATION_UNITS_US['h']} hours",
+        )
     return interval_us
 
 
 def format_rate(interval_us: int) -> str:
-    """The rate when it is exact ("100/s"); otherwise there is no rate text, and the interval is written as `every`."""
+    """The rate when it is exact ("100/s"); otherwise there is no rate text, and the interval is written as
+    `every`.
+    """
     if 1_000_000 % interval_us:
         raise ValueError(f"one in {interval_us} us is no whole number per second; write it as a duration")
     return f"{1_000_000 // interval_us}/s"
@@ -78,7 +84,9 @@ def parse_bandwidth(text: object) -> int:
         raise Wrong(f"{_shown(text)} is not a bandwidth", right)
     value = _quantity(size, SIZE_UNITS_BYTES, "bandwidth", right, LARGEST_BYTES)
     if value == 0:
-        raise Wrong("a bandwidth of 0 carries nothing", "leave it out for unlimited, or cut the link with link.cut")
+        raise Wrong(
+            "a bandwidth of 0 carries nothing", "leave it out for unlimited, or cut the link with link.cut"
+        )
     return value
 
 
@@ -124,7 +132,12 @@ def _quantity(text: object, units: dict[str, int], noun: str, right: str, most: 
 
 def _whole(value: Decimal, text: object, most: int, noun: str, right: str) -> int:
     if value < 0 or value > most:
-        raise Wrong(f"{_shown(text)} is out of range for {noun}", f"a duration is at most {LONGEST_US // DURATION_UNITS_US['h']}h" if noun == "a duration" else right)
+        raise Wrong(
+            f"{_shown(text)} is out of range for {noun}",
+            f"a duration is at most {LONGEST_US // DURATION_UNITS_US['h']}h"
+            if noun == "a duration"
+            else right,
+        )
     if value != value.to_integral_value():
         raise Wrong(f"{_shown(text)} is finer than {noun} can be", "use fewer decimals")
     return int(value)

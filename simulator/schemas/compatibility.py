@@ -1,8 +1,10 @@
-"""Whether a schema may follow those that a topic has: Pulsar's strategies over Avro's rules for readers and writers.
+"""Whether a schema may follow those that a topic has: Pulsar's strategies over Avro's rules for readers
+and writers.
 
-Rules: Avro's own library says whether a reader understands what a writer wrote (`avro.compatibility`); here is only which
-pairs are asked. BACKWARD: the new schema reads the newest; FORWARD: the newest reads the new one; FULL: both; with
-_TRANSITIVE all versions in place of the newest. Schemas of another type never follow, except under ALWAYS_COMPATIBLE.
+Rules: Avro's own library says whether a reader understands what a writer wrote (`avro.compatibility`); here
+is only which pairs are asked. BACKWARD: the new schema reads the newest; FORWARD: the newest reads the new
+one; FULL: both; with _TRANSITIVE all versions in place of the newest. Schemas of another type never follow,
+except under ALWAYS_COMPATIBLE.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ def unreadable(reader: Described, writer: Described) -> str | None:
         return f"exists schema type {writer.type}, new schema type {reader.type}"
     if reader.definition is None or writer.definition is None:
         return None
-    found = ReaderWriterCompatibilityChecker().get_compatibility(_parsed(reader.definition), _parsed(writer.definition))
+    found = ReaderWriterCompatibilityChecker().get_compatibility(
+        _parsed(reader.definition), _parsed(writer.definition)
+    )
     if found.compatibility is SchemaCompatibilityType.compatible:
         return None
     words = "; ".join(f"{kind.value.replace('_', ' ')}" for kind in found.incompatibilities)
@@ -77,7 +81,9 @@ def why_not_after(direction: str, new: Described, version: Described) -> str | N
 
 
 def why_unreadable_by(strategy: str, consumer: Described, versions: Sequence[Described]) -> str | None:
-    """Why a consumer with this schema is refused: it must read the newest version, all of them under BACKWARD_TRANSITIVE and FULL_TRANSITIVE."""
+    """Why a consumer with this schema is refused: it must read the newest version, all of them under
+    BACKWARD_TRANSITIVE and FULL_TRANSITIVE.
+    """
     if not versions or strategy == "ALWAYS_COMPATIBLE":
         return None
     every = strategy in ("BACKWARD_TRANSITIVE", "FULL_TRANSITIVE")

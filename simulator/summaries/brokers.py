@@ -1,7 +1,9 @@
-"""`brokers` and `latency` of the summary: what declared brokers did, and how old messages were when they were delivered.
+"""`brokers` and `latency` of the summary: what declared brokers did, and how old messages were when they
+were delivered.
 
-Rules: a broker's figures count what has left it; latency is from publishing to the first delivery of each message in that
-cluster, for subscriptions of topics on declared brokers. Percentiles are by nearest rank, so they are latencies that occurred.
+Rules: a broker's figures count what has left it; latency is from publishing to the first delivery of each
+message in that cluster, for subscriptions of topics on declared brokers. Percentiles are by nearest rank, so
+they are latencies that occurred.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ _ID_BITS = 40
 
 def brokers(world: World) -> dict[str, Any]:
     """By broker: where it is, what it serves, what it has done and how long its queue is."""
-    found = [broker for name in world.runtime.cluster_names for broker in world.runtime.clusters[name].brokers]
+    found = [
+        broker for name in world.runtime.cluster_names for broker in world.runtime.clusters[name].brokers
+    ]
     peaks = _busiest_seconds(world) if found else {}
     return {
         broker.name: {**broker_figures(broker), "bytes_out_per_s_max": peaks.get(broker.number, 0)}
@@ -35,18 +39,26 @@ def brokers(world: World) -> dict[str, Any]:
 
 def _busiest_seconds(world: World) -> dict[int, int]:
     """By broker the most bytes that left it within one second of the clock."""
-    who, when_us, _message = rows_of(world.trace, world.seq, "message.dispatched", ("cluster", "topic", "size_bytes"))
+    who, when_us, _message = rows_of(
+        world.trace, world.seq, "message.dispatched", ("cluster", "topic", "size_bytes")
+    )
     served_by = brokers_of(world, who, when_us)
     return {
-        broker: int(np.bincount(when_us[served_by == broker] // MILLION, weights=who["size_bytes"][served_by == broker]).max())
+        broker: int(
+            np.bincount(
+                when_us[served_by == broker] // MILLION, weights=who["size_bytes"][served_by == broker]
+            ).max()
+        )
         for broker in np.unique(served_by).tolist()
     }
 
 
 def brokers_of(world: World, who: dict[str, np.ndarray], when_us: np.ndarray) -> np.ndarray:
-    """The broker (name number) of each dispatch, by its `cluster`, `topic` and instant: the one that `topic.assigned` said last before.
+    """The broker (name number) of each dispatch, by its `cluster`, `topic` and instant: the one that
+    `topic.assigned` said last before.
 
-    At the very instant of a move what still leaves belongs to the broker before, for a command takes effect at the end of its instant.
+    At the very instant of a move what still leaves belongs to the broker before, for a command takes effect
+    at the end of its instant.
     """
     trace = world.trace
     served_by = np.full(len(when_us), -1, dtype=np.int64)
@@ -76,13 +88,17 @@ def broker_figures(broker: Broker) -> dict[str, Any]:
 
 
 def latency(world: World) -> dict[str, Any]:
-    """By subscription and cluster: `distribution` of its latencies, where its topic is on a declared broker."""
+    """By subscription and cluster: `distribution` of its latencies, where its topic is on a declared
+    broker.
+    """
     runtime, trace = world.runtime, world.trace
     served = {
         (subscription.number, cluster.number): (subscription.name, name)
-        for name, cluster in runtime.clusters.items() for topic in cluster.topics.values() if topic.broker is not None
+        for name, cluster in runtime.clusters.items()
+        for topic in cluster.topics.values()
+        if topic.broker is not None
         for subscription in topic.subscriptions.values()
-    }  # fmt: skip
+    }
     if not served:
         return {}
     published_us = published_instants(trace, world.seq)
@@ -125,7 +141,9 @@ def published_instants(trace: Trace, upto_seq: int) -> Instants:
     return Instants(message, when)
 
 
-def rows_of(trace: Trace, upto_seq: int, event: str, names: tuple[str, ...]) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+def rows_of(
+    trace: Trace, upto_seq: int, event: str, names: tuple[str, ...]
+) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
     """(columns `names`, instants, packed messages) of the rows of a type, read block by block."""
     wanted = ("type", "at_us", "producer", "sequence_id", *names)
     parts: dict[str, list[np.ndarray]] = {name: [np.empty(0, dtype=np.int64)] for name in wanted}
@@ -135,4 +153,8 @@ def rows_of(trace: Trace, upto_seq: int, event: str, names: tuple[str, ...]) -> 
         for name in wanted:
             parts[name].append(columns[name][chosen])
     whole = {name: np.concatenate(arrays) for name, arrays in parts.items()}
-    return {name: whole[name] for name in names}, whole["at_us"], (whole["producer"] << _ID_BITS) + whole["sequence_id"]
+    return (
+        {name: whole[name] for name in names},
+        whole["at_us"],
+        (whole["producer"] << _ID_BITS) + whole["sequence_id"],
+    )

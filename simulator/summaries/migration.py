@@ -1,4 +1,6 @@
-"""`migrations[]` and `lookup` of the summary: what became of each tenant's move, and where its clients are sent now."""
+"""`migrations[]` and `lookup` of the summary: what became of each tenant's move, and where its clients are
+sent now.
+"""
 
 from __future__ import annotations
 

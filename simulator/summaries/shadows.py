@@ -1,4 +1,6 @@
-"""`shadows` of the summary: what each shadow topic sees, saves and has lost (docs/shadow-topics.md defines the words)."""
+"""`shadows` of the summary: what each shadow topic sees, saves and has lost (docs/shadow-topics.md defines
+the words).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,16 @@ if TYPE_CHECKING:
     from simulator.pulsar.shadow.topic import ShadowTopic
     from simulator.world import World
 
-_SUMS = ("stored_bytes", "saved_bytes", "lost_to_retention", "behind_entries", "queued_adds", "queued_adds_ever", "refused_sends", "confirmed_reads")
+_SUMS = (
+    "stored_bytes",
+    "saved_bytes",
+    "lost_to_retention",
+    "behind_entries",
+    "queued_adds",
+    "queued_adds_ever",
+    "refused_sends",
+    "confirmed_reads",
+)
 
 
 def shadows(world: World) -> dict[str, dict[str, Any]]:
@@ -58,7 +69,9 @@ def _text(position: tuple[int, int]) -> str:
 
 
 def _stored_bytes(world: World, topic: ShadowTopic) -> int:
-    """Bytes of entries that were written for the shadow itself: counted in the trace, where every write is a row."""
+    """Bytes of entries that were written for the shadow itself: counted in the trace, where every write is
+    a row.
+    """
     trace, number, total = world.trace, topic.number, 0
     columns = trace.columns(0, world.seq, ("type", "topic", "size_bytes"))
     for name in ("message.stored", "marker.written", "marker.stored"):
@@ -68,8 +81,15 @@ def _stored_bytes(world: World, topic: ShadowTopic) -> int:
 
 
 def reads_by_place(reads: Reads) -> dict[str, int]:
-    """Entries that a broker read for this topic, by where they were served, and the bytes that the bookies sent."""
-    return {"cache": reads.from_cache, "bookies": reads.from_bookies, "offload": reads.from_offload, "bookie_bytes": reads.bookie_bytes}
+    """Entries that a broker read for this topic, by where they were served, and the bytes that the bookies
+    sent.
+    """
+    return {
+        "cache": reads.from_cache,
+        "bookies": reads.from_bookies,
+        "offload": reads.from_offload,
+        "bookie_bytes": reads.bookie_bytes,
+    }
 
 
 def _replicator(topic: ShadowTopic) -> dict[str, Any] | None:
@@ -78,9 +98,15 @@ def _replicator(topic: ShadowTopic) -> dict[str, Any] | None:
     if found is None:
         return None
     return {
-        "state": found.state, "connected": found.state == "started", "backlog": found.backlog, "in_flight": found.in_flight,
-        "messages_out": found.sent_messages, "bytes_out": found.sent_bytes, "skipped": found.skipped, "resets": found.resets,
-    }  # fmt: skip
+        "state": found.state,
+        "connected": found.state == "started",
+        "backlog": found.backlog,
+        "in_flight": found.in_flight,
+        "messages_out": found.sent_messages,
+        "bytes_out": found.sent_bytes,
+        "skipped": found.skipped,
+        "resets": found.resets,
+    }
 
 
 def _together(parts: list[dict[str, Any]]) -> dict[str, Any]:
@@ -90,10 +116,15 @@ def _together(parts: list[dict[str, Any]]) -> dict[str, Any]:
         for name, count in part["lost_by_subscription"].items():
             by_subscription[name] = by_subscription.get(name, 0) + count
     return {
-        "source": parts[0]["source"], "last_confirmed": None, "source_last_confirmed": None,
+        "source": parts[0]["source"],
+        "last_confirmed": None,
+        "source_last_confirmed": None,
         **{key: sum(part[key] for part in parts) for key in _SUMS},
         "lost_by_subscription": dict(sorted(by_subscription.items())),
         "stale_us": max(part["stale_us"] for part in parts),
-        **{key: {place: sum(part[key][place] for part in parts) for place in parts[0][key]} for key in ("reads", "source_reads")},
+        **{
+            key: {place: sum(part[key][place] for part in parts) for place in parts[0][key]}
+            for key in ("reads", "source_reads")
+        },
         "replicator": None,
-    }  # fmt: skip
+    }

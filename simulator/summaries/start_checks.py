@@ -1,7 +1,9 @@
-"""What replicators' start checks came to (fact sheet D1): of each replicator, and of each command that made replicators start.
+"""What replicators' start checks came to (fact sheet D1): of each replicator, and of each command that
+made replicators start.
 
-Rules: no request waits for a start check, so a command's own code says nothing of it; what came of it stands beside the code, as it was
-last, also when the replicator is gone. A check that a retry asked belongs to what had asked for the start; one that nobody asked for (the run began so) to no command.
+Rules: no request waits for a start check, so a command's own code says nothing of it; what came of it stands
+beside the code, as it was last, also when the replicator is gone. A check that a retry asked belongs to what
+had asked for the start; one that nobody asked for (the run began so) to no command.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ COMMANDS = ("command.applied", "command.refused")
 
 
 def of_replicator(replicator: Replicator) -> dict[str, Any] | None:
-    """{outcome, code, local, remote}, None before the first; shapes are numbers of partitions, 0 a plain topic, null no topic."""
+    """{outcome, code, local, remote}, None before the first; shapes are numbers of partitions, 0 a plain
+    topic, null no topic.
+    """
     return None if replicator.checked is None else _words(replicator.checked)
 
 
@@ -29,18 +33,23 @@ def _words(told: Outcome) -> dict[str, Any]:
 
 
 def commands(world: World) -> list[dict[str, Any]]:
-    """`commands[]`, each with the `start_checks` it led to where there are any: {from, to, topic, outcome, code, local, remote, error}.
+    """`commands[]`, each with the `start_checks` it led to where there are any: {from, to, topic, outcome,
+    code, local, remote, error}.
 
     Where no scenario key lets clusters disagree about topics, checks that passed are left out: all do.
     """
     results = world.command_results
     if results and "replicators" in world.protocol.sections:
         numbers = {seq: number for number, seq in enumerate(world.trace.seqs(0, world.seq, types=COMMANDS))}
-        telling = bool(world.scenario.namespaces) or any(topic.exists is not None for topic in world.scenario.topics.values())
+        telling = bool(world.scenario.namespaces) or any(
+            topic.exists is not None for topic in world.scenario.topics.values()
+        )
         for (asked_seq, source, target, log), (told, error) in world.runtime.start_checks.items():
             number = _command_of(world, asked_seq, numbers) if telling or told.outcome != PASSED else None
             if number is not None:
-                results[number].setdefault("start_checks", []).append({"from": source, "to": target, "topic": log, **_words(told), "error": error})
+                results[number].setdefault("start_checks", []).append(
+                    {"from": source, "to": target, "topic": log, **_words(told), "error": error}
+                )
     return results
 
 

@@ -1,1 +1,3 @@
-"""What every simulated system is, whatever its protocol: a clock, a writer of the trace, links, commands that a person may give."""
+"""What every simulated system is, whatever its protocol: a clock, a writer of the trace, links, commands
+that a person may give.
+"""

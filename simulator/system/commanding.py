@@ -1,8 +1,8 @@
 """Commands take effect here, whatever the protocol: from the calendar, from the log, or given now.
 
-Rules: a function of `handlers` first checks and raises CommandError, then calls `begin()` (which writes the `command.applied`
-row and gives the cause of all that follows), then acts. So a refused command has changed nothing. Arguments are normalised
-by `simulator.scenarios.commands`.
+Rules: a function of `handlers` first checks and raises CommandError, then calls `begin()` (which writes the
+`command.applied` row and gives the cause of all that follows), then acts. So a refused command has changed
+nothing. Arguments are normalised by `simulator.scenarios.commands`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def execute(system: System, command: dict) -> None:
 
     def begin(**answer: Any) -> int:
         system.command_results.append({**_result(system, command, None), **answer})
-        return system.note("command.applied", NULL, command["do"], json.dumps(arguments, sort_keys=True, ensure_ascii=False))
+        return system.note(
+            "command.applied", NULL, command["do"], json.dumps(arguments, sort_keys=True, ensure_ascii=False)
+        )
 
     system.handlers[command["do"]](system, arguments, begin)
 
@@ -66,4 +68,11 @@ def schedule_planned(system: System) -> None:
 
 def _result(system: System, command: dict, error: CommandError | None) -> dict:
     code, message, hint = (error.code, str(error), error.hint) if error else (None, None, None)
-    return {"at_us": system.now_us, "command": command["do"], "ok": error is None, "code": code, "error": message, "hint": hint}
+    return {
+        "at_us": system.now_us,
+        "command": command["do"],
+        "ok": error is None,
+        "code": code,
+        "error": message,
+        "hint": hint,
+    }

@@ -1,4 +1,6 @@
-"""What the changed reruns of a run are compared by ("what would have helped"): each protocol says it of its own runs."""
+"""What the changed reruns of a run are compared by ("what would have helped"): each protocol says it of
+its own runs.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 Case = dict[str, Any]
-"""What is compared, one by one (a failover, a group): its figures, `label` in words, and `at_us`, the instant at which to look."""
+"""What is compared, one by one (a failover, a group): its figures, `label` in words, and `at_us`, the
+instant at which to look.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure of a case: the title of its column, how "3 fewer" or "2.00 s shorter" goes on, and its unit, `count` or `us`."""
+    """A figure of a case: the title of its column, how "3 fewer" or "2.00 s shorter" goes on, and its
+    unit, `count` or `us`.
+    """
 
     name: str
     title: str
@@ -31,9 +37,12 @@ def no_assumption(real: Case, key: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """`noun` is what is compared, one by one; `cases(world)` lists them in a world that has run; `figures` are the columns; `difference(real, other)` says in words what a change did;
-    `harm(real, other)` orders outcomes, small is good; `missing` says that a case did not come about, `nothing` that a run has none at all. `assumes(real, key)` is what the change of that key assumes which was not so in the real case
-    (a crash cannot be moved ahead of), None for advice that could have been followed."""
+    """`noun` is what is compared, one by one; `cases(world)` lists them in a world that has run; `figures`
+    are the columns; `difference(real, other)` says in words what a change did; `harm(real, other)` orders
+    outcomes, small is good; `missing` says that a case did not come about, `nothing` that a run has none
+    at all. `assumes(real, key)` is what the change of that key assumes which was not so in the real case
+    (a crash cannot be moved ahead of), None for advice that could have been followed.
+    """
 
     noun: str
     cases: Callable[[Any], list[Case]]
@@ -46,7 +55,10 @@ class Compared:
 
 
 def figure_words(figures: Sequence[Figure], real: Case, other: Case) -> list[str]:
-    """What a change did to figures, a clause for each that it changed. A figure without a word, or null in one of the two, says nothing."""
+    """What a change did to figures, a clause for each that it changed.
+
+    A figure without a word, or null in one of the two, says nothing.
+    """
     told = []
     for figure in figures:
         was, became = real[figure.name], other[figure.name]

@@ -1,4 +1,6 @@
-"""Links, the same in every protocol: the commands about them (rules: see `simulator.system.commanding`) and what a page shows of one."""
+"""Links, the same in every protocol: the commands about them (rules: see `simulator.system.commanding`)
+and what a page shows of one.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,11 @@ def _links(system: System, arguments: dict) -> list[Link]:
 
 def shown(link: Link) -> dict[str, Any]:
     """A link in the live state."""
-    return {"state": "up" if link.up else "cut", "latency_us": link.nominal_us if link.slow_us is None else link.slow_us, "slowed": link.slow_us is not None}
+    return {
+        "state": "up" if link.up else "cut",
+        "latency_us": link.nominal_us if link.slow_us is None else link.slow_us,
+        "slowed": link.slow_us is not None,
+    }
 
 
 HANDLERS: dict[str, Handler] = {

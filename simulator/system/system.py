@@ -1,7 +1,8 @@
 """A simulated system: what the world may ask of it, and what all protocols share.
 
-Rules: one System per world. `emit` and `emit_rows` are the only ways into the trace; a world that stands behind the end of its
-branch counts rows without writing them again. What only ever grows is named by `growing`, so that branches share it (`simulator.checkpoint`).
+Rules: one System per world. `emit` and `emit_rows` are the only ways into the trace; a world that stands
+behind the end of its branch counts rows without writing them again. What only ever grows is named by
+`growing`, so that branches share it (`simulator.checkpoint`).
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from simulator.kernel.clock import Clock
 from simulator.kernel.random import draw, stream_key
 from simulator.scenarios.settings import OPTIONS
-from simulator.trace.row_columns import RowColumns
 from simulator.trace.registry import CODE, NULL
+from simulator.trace.row_columns import RowColumns
 from simulator.trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -24,13 +25,32 @@ MILLION = 1_000_000
 
 
 class Handlers(dict):
-    """What a person may do, by command: name -> function(system, arguments, begin). A type of its own, so that checkpoints share it."""
+    """What a person may do, by command: name -> function(system, arguments, begin).
+
+    A type of its own, so that checkpoints share it.
+    """
 
 
 class System(Clock):
-    """Clock, trace writer, options and links of a simulated system. `handlers` is put here by who builds it."""
+    """Clock, trace writer, options and links of a simulated system.
 
-    __slots__ = ("scenario", "seed", "trace", "emit", "_counted", "_aside", "options", "links", "command_count", "command_results", "handlers", "rows_max")
+    `handlers` is put here by who builds it.
+    """
+
+    __slots__ = (
+        "scenario",
+        "seed",
+        "trace",
+        "emit",
+        "_counted",
+        "_aside",
+        "options",
+        "links",
+        "command_count",
+        "command_results",
+        "handlers",
+        "rows_max",
+    )
 
     failovers: Sequence[Any] = ()
     """Failovers so far, in a protocol that has them."""
@@ -87,8 +107,10 @@ class System(Clock):
     # --- trace
 
     def write_to(self, trace: Trace, seq: int) -> None:
-        """Stand before row `seq` of a trace: `emit(row)`, with a row `(type code, at_us, cause_seq, *fields)`, returns the seq of
-        that row, which is counted while it is there already and written otherwise."""
+        """Stand before row `seq` of a trace: `emit(row)`, with a row `(type code, at_us, cause_seq,
+        *fields)`, returns the seq of that row, which is counted while it is there already and written
+        otherwise.
+        """
         behind = seq < trace.length
         self.trace = trace
         self._counted = seq if behind else None
@@ -115,13 +137,16 @@ class System(Clock):
         self.write_to(self.trace, seq + count)
 
     def aside(self, seq: int, act: Callable[[], object]) -> list[tuple[int, ...]]:
-        """The rows that `act` writes, numbered from `seq` on, where they belong: ahead of what is written by now. It is for the caller to write them."""
+        """The rows that `act` writes, numbered from `seq` on, where they belong: ahead of what is written
+        by now. It is for the caller to write them.
+        """
         trace, before, rows = self.trace, (self._counted, self.emit, self.trace.length), []
 
         def put_aside(row: tuple[int, ...]) -> int:
             rows.append(row)
             self._counted += 1
-            trace.length = max(before[2], self._counted)  # new names are known from the row on that is written next
+            # new names are known from the row on that is written next
+            trace.length = max(before[2], self._counted)
             return self._counted - 1
 
         self._counted, self.emit, trace.length, self._aside = seq, put_aside, max(before[2], seq), True
@@ -136,7 +161,14 @@ class System(Clock):
 
     def note(self, event: str, cause: int, *fields: int | str | None) -> int:
         """Write a row of the control plane: strings are interned, None is NULL."""
-        return self.emit((CODE[event], self.now_us, cause, *[field if type(field) is int else self._number(field) for field in fields]))
+        return self.emit(
+            (
+                CODE[event],
+                self.now_us,
+                cause,
+                *[field if type(field) is int else self._number(field) for field in fields],
+            )
+        )
 
     def _number(self, field: int | str | None) -> int:
         if field is None:
@@ -150,5 +182,9 @@ class System(Clock):
     # --- chance
 
     def chance(self, stream: str, index: int, share_millionths: int) -> bool:
-        """Whether the thing numbered `index` of `stream` falls in the share; a pure function of seed, stream and index."""
-        return share_millionths > 0 and draw(stream_key(self.seed, stream), index) % MILLION < share_millionths
+        """Whether the thing numbered `index` of `stream` falls in the share; a pure function of seed,
+        stream and index.
+        """
+        return (
+            share_millionths > 0 and draw(stream_key(self.seed, stream), index) % MILLION < share_millionths
+        )

@@ -1,8 +1,8 @@
 """A sealed stretch of the trace as packed columns.
 
-Rules: immutable once made, so worlds and branches share it; a column that is null throughout is absent; every other one
-takes the narrowest signed integer that holds its values, the type's least value standing for NULL. Packing is a pure
-function of the rows, so the bytes can be hashed.
+Rules: immutable once made, so worlds and branches share it; a column that is null throughout is absent; every
+other one takes the narrowest signed integer that holds its values, the type's least value standing for NULL.
+Packing is a pure function of the rows, so the bytes can be hashed.
 """
 
 from __future__ import annotations
@@ -29,10 +29,14 @@ def _width_of(low: int, high: int) -> np.dtype:
 
 
 def _pack(rows: OpenRows) -> dict[str, np.ndarray]:
-    """Columns of all rows. Extremes are looked for and values narrowed type by type, where only the type's own fields are."""
+    """Columns of all rows.
+
+    Extremes are looked for and values narrowed type by type, where only the type's own fields are.
+    """
     codes = rows.types(0, len(rows))
     extremes: dict[str, tuple[int, int]] = {}
-    parts: list[tuple[str, np.ndarray, np.ndarray | int]] = []  # (column, where in it, values without NULL or one for all)
+    # (column, where in it, values without NULL or one for all)
+    parts: list[tuple[str, np.ndarray, np.ndarray | int]] = []
     for code, where, fields in rows.by_field():
         for name, values in zip(ROW_COLUMNS[code][1:], fields):
             places, one = where, not isinstance(values, np.ndarray)
@@ -97,11 +101,23 @@ class Block:
         return tuple(self.value(name, row) for name in ROW_COLUMNS[int(self._packed["type"][row])])
 
     def opened(self, first_seq: int, count: int) -> OpenRows:
-        """The first `count` rows, by column, from that seq on: what a branch needs to go on from inside a block."""
+        """The first `count` rows, by column, from that seq on: what a branch needs to go on from inside a
+        block.
+        """
         rows, types = OpenRows(first_seq), self.types()[:count]
         if count:
-            places = ((code, np.flatnonzero(types == code)) for code in np.flatnonzero(np.bincount(types)).tolist())
-            rows.append_rows(count, [RowColumns(code, where + first_seq, [self.column(name, where) for name in ROW_COLUMNS[code][1:]]) for code, where in places])
+            places = (
+                (code, np.flatnonzero(types == code)) for code in np.flatnonzero(np.bincount(types)).tolist()
+            )
+            rows.append_rows(
+                count,
+                [
+                    RowColumns(
+                        code, where + first_seq, [self.column(name, where) for name in ROW_COLUMNS[code][1:]]
+                    )
+                    for code, where in places
+                ],
+            )
         return rows
 
     @property

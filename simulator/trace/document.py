@@ -1,4 +1,6 @@
-"""`docs/trace.md`, made from the registry: `python -m simulator.trace.document > docs/trace.md`; a test asserts it is current."""
+"""`docs/trace.md`, made from the registry: `python -m simulator.trace.document > docs/trace.md`; a test
+asserts it is current.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,11 @@ def trace_document() -> str:
     parts = [_HEAD, "## Columns\n", _columns(), "## Events\n"]
     for subject, events in _by_subject().items():
         parts += [f"### {subject}\n", _events(events)]
-    parts += ["## Marker types\n", "The words in `reason` of marker rows, and Pulsar's numbers for them.\n", _markers()]
+    parts += [
+        "## Marker types\n",
+        "The words in `reason` of marker rows, and Pulsar's numbers for them.\n",
+        _markers(),
+    ]
     return "\n".join(parts)
 
 
@@ -51,12 +57,27 @@ def _by_subject() -> dict[str, list[EventType]]:
 
 
 def _events(events: list[EventType]) -> str:
-    rows = [f"| {event.code} | `{event.name}` | {event.plane} | {', '.join(f'`{name}`' for name in event.fields)} | {event.says} |" for event in events]
+    rows = [
+        (
+            f"| {event.code} | `{event.name}` | {event.plane} | "
+            f"{', '.join(f'`{name}`' for name in event.fields)} | {event.says} |"
+        )
+        for event in events
+    ]
     return "\n".join(["| code | event | plane | columns | says |", "|---|---|---|---|---|", *rows]) + "\n"
 
 
 def _markers() -> str:
-    return "\n".join(["| word | MarkerType |", "|---|---|", *(f"| `{word}` | {number} |" for word, number in MARKER_TYPES.items())]) + "\n"
+    return (
+        "\n".join(
+            [
+                "| word | MarkerType |",
+                "|---|---|",
+                *(f"| `{word}` | {number} |" for word, number in MARKER_TYPES.items()),
+            ]
+        )
+        + "\n"
+    )
 
 
 if __name__ == "__main__":

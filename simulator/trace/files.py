@@ -1,9 +1,10 @@
 """Trace files: a trace written as Parquet or JSON lines, and read back with the same digest.
 
-Rules: columns are `seq` and then the registry's, in its order; names are strings, missing values real nulls; the run that
-made the rows (format, engine version, scenario, seed, commands, digest, end) travels as one JSON object under the key
-`failover-lab`, with the name table, so that reading rebuilds the very trace. Rows stream through in row groups of one
-sealed block, so memory stays flat. A file appears under its name only when it is whole.
+Rules: columns are `seq` and then the registry's, in its order; names are strings, missing values real nulls;
+the run that made the rows (format, engine version, scenario, seed, commands, digest, end) travels as one JSON
+object under the key `failover-lab`, with the name table, so that reading rebuilds the very trace. Rows stream
+through in row groups of one sealed block, so memory stays flat. A file appears under its name only when it is
+whole.
 """
 
 from __future__ import annotations
@@ -49,12 +50,20 @@ class TraceFile:
 
 
 def write_trace(path: str | Path, trace: Trace, meta: dict[str, Any]) -> None:
-    """Write every row to `path` (.parquet or .jsonl); `meta` names engine_version, scenario, seed, commands, until_us."""
+    """Write every row to `path` (.parquet or .jsonl); `meta` names engine_version, scenario, seed,
+    commands, until_us.
+    """
     path = Path(path)
     writer = {".parquet": _write_parquet, ".jsonl": _write_jsonl}.get(path.suffix)
     if writer is None:
         raise TraceFileError(f"{path.name}: a trace file ends in .parquet or .jsonl")
-    full_meta = {"format": FILE_FORMAT, **meta, "trace_sha256": trace.digest(), "rows": len(trace), "names": trace.names}
+    full_meta = {
+        "format": FILE_FORMAT,
+        **meta,
+        "trace_sha256": trace.digest(),
+        "rows": len(trace),
+        "names": trace.names,
+    }
     partial = path.with_name(path.name + ".partial")
     try:
         writer(partial, trace, full_meta)
@@ -79,7 +88,9 @@ def read_meta(path: str | Path) -> dict[str, Any]:
 
 
 def read_trace(path: str | Path) -> TraceFile:
-    """Read a file that `write_trace` made; raises TraceFileError when its digest is not the one it was written with."""
+    """Read a file that `write_trace` made; raises TraceFileError when its digest is not the one it was
+    written with.
+    """
     path = Path(path)
     meta = read_meta(path)
     trace = Trace()
@@ -88,7 +99,10 @@ def read_trace(path: str | Path) -> TraceFile:
     for row in _parquet_rows(path, trace) if path.suffix == ".parquet" else _jsonl_rows(path, trace):
         trace.append(row)
     if trace.digest() != meta["trace_sha256"]:
-        raise TraceFileError(f"{path.name}: the rows do not have the digest that the file names; it was changed after it was written")
+        raise TraceFileError(
+            f"{path.name}: the rows do not have the digest that the file names; it was changed after it "
+            f"was written"
+        )
     return TraceFile(trace, meta)
 
 
@@ -98,7 +112,10 @@ def read_trace(path: str | Path) -> TraceFile:
 def _write_parquet(path: Path, trace: Trace, meta: dict[str, Any]) -> None:
     schema = SCHEMA.with_metadata({METADATA_KEY: json.dumps(meta, separators=(",", ":"))})
     names = pa.array(trace.names, pa.string())
-    dictionary_columns = ["type", *(name for name, (kind, _) in COLUMNS.items() if kind == NAME and name != "type")]
+    dictionary_columns = [
+        "type",
+        *(name for name, (kind, _) in COLUMNS.items() if kind == NAME and name != "type"),
+    ]
     with parquet.ParquetWriter(path, schema, compression="zstd", use_dictionary=dictionary_columns) as writer:
         for first in range(0, len(trace), BLOCK_ROWS):
             last = min(first + BLOCK_ROWS, len(trace))
@@ -116,17 +133,26 @@ def _arrow_column(name: str, values: np.ndarray, names: pa.Array) -> pa.Array:
 
 
 def _parquet_rows(path: Path, trace: Trace) -> Iterator[tuple[int, ...]]:
-    """Rows as the engine's tuples, column by column within a row group: dictionaries would take ten times as long."""
+    """Rows as the engine's tuples, column by column within a row group: dictionaries would take ten times
+    as long.
+    """
     with parquet.ParquetFile(path) as file:
         missing = [name for name in SCHEMA.names if name not in file.schema_arrow.names]
         if missing:
-            raise TraceFileError(f"{path.name} lacks the columns {', '.join(missing)}; write it again with this version")
+            raise TraceFileError(
+                f"{path.name} lacks the columns {', '.join(missing)}; write it again with this version"
+            )
         for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=SCHEMA.names):
             columns = {name: _memory_column(path, trace, name, batch.column(name)) for name in SCHEMA.names}
             for row, (seq, code) in enumerate(zip(columns["seq"], columns["type"], strict=True)):
                 _check_seq(path, len(trace), seq)
                 fields = EVENT_TYPES[code].fields
-                yield (code, columns["at_us"][row], columns["cause_seq"][row], *(columns[name][row] for name in fields))
+                yield (
+                    code,
+                    columns["at_us"][row],
+                    columns["cause_seq"][row],
+                    *(columns[name][row] for name in fields),
+                )
 
 
 def _memory_column(path: Path, trace: Trace, name: str, values: pa.Array) -> list[int]:
@@ -134,7 +160,11 @@ def _memory_column(path: Path, trace: Trace, name: str, values: pa.Array) -> lis
         return values.fill_null(NULL).to_pylist()
     encoded = values.dictionary_encode()
     words = encoded.dictionary.to_pylist()
-    numbers = [_event_code(path, word) for word in words] if name == "type" else [trace.intern(word) for word in words]
+    numbers = (
+        [_event_code(path, word) for word in words]
+        if name == "type"
+        else [trace.intern(word) for word in words]
+    )
     return [NULL if index is None else numbers[index] for index in encoded.indices.to_pylist()]
 
 
@@ -180,13 +210,21 @@ def _meta_of_line(path: Path, line: str) -> dict[str, Any]:
         head = json.loads(line)
     except json.JSONDecodeError as error:
         raise TraceFileError(f"{path.name} line 1 is not JSON: {error.msg}") from error
-    return _checked_meta(path, json.dumps(head[METADATA_KEY]) if isinstance(head, dict) and METADATA_KEY in head else None)
+    return _checked_meta(
+        path, json.dumps(head[METADATA_KEY]) if isinstance(head, dict) and METADATA_KEY in head else None
+    )
 
 
 def _checked_meta(path: Path, text: str | bytes | None) -> dict[str, Any]:
     if text is None:
-        raise TraceFileError(f"{path.name} is not a Failover Lab trace: it lacks the {METADATA_KEY!r} header that `simulate --trace` writes")
+        raise TraceFileError(
+            f"{path.name} is not a Failover Lab trace: it lacks the {METADATA_KEY!r} header that "
+            f"`simulate "
+            f"--trace` writes"
+        )
     meta = json.loads(text)
     if meta.get("format") != FILE_FORMAT:
-        raise TraceFileError(f"{path.name} has trace format {meta.get('format')}; this version reads format {FILE_FORMAT}")
+        raise TraceFileError(
+            f"{path.name} has trace format {meta.get('format')}; this version reads format {FILE_FORMAT}"
+        )
     return meta

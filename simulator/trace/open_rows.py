@@ -1,8 +1,9 @@
 """Rows of the trace that are not sealed yet, kept so that writing and sealing them is cheap.
 
-Rules: a row's type code goes to one byte string that keeps the order, the row, flat, to the list of its type. Every thousand rows the lists
-are folded: turned into columns of the type, while the processor still has them at hand. Many rows at once come as
-columns, and are kept as they come.
+Rules: a row's type code goes to one byte string that keeps the order, the row, flat, to the list of its type.
+Every thousand rows the lists
+are folded: turned into columns of the type, while the processor still has them at hand. Many rows at once
+come as columns, and are kept as they come.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import numpy as np
 from simulator.trace.registry import COLUMNS, EVENT_TYPES, NULL
 from simulator.trace.row_columns import Column, RowColumns, chosen
 
-ROW_COLUMNS: tuple[tuple[str, ...], ...] = tuple(("type", "at_us", "cause_seq", *event.fields) for event in EVENT_TYPES)
+ROW_COLUMNS: tuple[tuple[str, ...], ...] = tuple(
+    ("type", "at_us", "cause_seq", *event.fields) for event in EVENT_TYPES
+)
 """By type code: the column of each integer of a row."""
 
 FOLD_ROWS = 1024
@@ -26,8 +29,10 @@ _AT_US = 1
 
 
 class OpenRows:
-    """`codes[i]` is the type of row i, whose seq is `first_seq + i`. Rows by column stand in the `parts` of their type, the others, one after another, in
-    `recent`."""
+    """`codes[i]` is the type of row i, whose seq is `first_seq + i`.
+
+    Rows by column stand in the `parts` of their type, the others, one after another, in `recent`.
+    """
 
     __slots__ = ("first_seq", "codes", "parts", "recent", "_spans", "_recent_from")
 
@@ -60,7 +65,9 @@ class OpenRows:
         before, codes = len(self.codes), np.empty(count, dtype=np.uint8)
         parts = [part for part in parts if len(part.seqs)]
         places = np.concatenate([part.seqs for part in parts]) - (self.first_seq + before)
-        codes[places] = np.repeat(np.array([part.code for part in parts], dtype=np.uint8), [len(part.seqs) for part in parts])
+        codes[places] = np.repeat(
+            np.array([part.code for part in parts], dtype=np.uint8), [len(part.seqs) for part in parts]
+        )
         for part in parts:
             self.parts[part.code].append(part)
         if self._recent_from < before:
@@ -85,7 +92,9 @@ class OpenRows:
             of_type, width = np.flatnonzero(codes == code), _WIDTH[code]
             before = int(of_type.searchsorted(begin))
             recent = self.recent[code][before * width : len(of_type) * width]
-            rows = np.ascontiguousarray(np.frombuffer(pack(f"{len(recent)}q", *recent), dtype=np.int64).reshape(-1, width).T)
+            rows = np.ascontiguousarray(
+                np.frombuffer(pack(f"{len(recent)}q", *recent), dtype=np.int64).reshape(-1, width).T
+            )
             yield RowColumns(code, places[of_type[before:]] + self.first_seq, rows[1:])
 
     def clear(self, first_seq: int) -> None:
@@ -107,7 +116,10 @@ class OpenRows:
             before += self.codes.count(code, first, last)
         seq = index + self.first_seq
         for part in self.parts[code]:
-            if part.seqs[0] <= seq <= part.seqs[-1] and part.seqs[here := int(part.seqs.searchsorted(seq))] == seq:
+            if (
+                part.seqs[0] <= seq <= part.seqs[-1]
+                and part.seqs[here := int(part.seqs.searchsorted(seq))] == seq
+            ):
                 return code, *(int(chosen(field, here)) for field in part.fields)
         raise AssertionError(f"row {seq} is in no part of its type")
 
@@ -130,20 +142,28 @@ class OpenRows:
 
     def _parts_between(self, first: int, last: int) -> Iterator[RowColumns]:
         """All rows `first` to `last - 1` by column."""
-        recent, whole = {part.code: part for part in self._recent_parts(first, last)}, not first and last == len(self.codes)
+        recent, whole = (
+            {part.code: part for part in self._recent_parts(first, last)},
+            not first and last == len(self.codes),
+        )
         first_seq, last_seq = first + self.first_seq, last + self.first_seq
         for code, several in enumerate(self.parts):
             for part in several:
-                if whole:
-                    yield part
-                elif part.seqs[0] < last_seq and part.seqs[-1] >= first_seq and len((part := part.between(first_seq, last_seq)).seqs):
+                if whole or (
+                    part.seqs[0] < last_seq
+                    and part.seqs[-1] >= first_seq
+                    and len((part := part.between(first_seq, last_seq)).seqs)
+                ):
                     yield part
             if code in recent:
                 yield recent[code]
 
-    def by_field(self, first: int = 0, last: int | None = None) -> Iterator[tuple[int, np.ndarray, list[Column]]]:
-        """Rows `first` to `last - 1` in lots of one type: its code, where the rows are (from `first`), and by field, without the type, a column. What is alike
-        in all rows of a part is so in its lot."""
+    def by_field(
+        self, first: int = 0, last: int | None = None
+    ) -> Iterator[tuple[int, np.ndarray, list[Column]]]:
+        """Rows `first` to `last - 1` in lots of one type: its code, where the rows are (from `first`), and
+        by field, without the type, a column. What is alike in all rows of a part is so in its lot.
+        """
         lots: dict[tuple[int | None, ...], list[RowColumns]] = {}
         for part in self._parts_between(first, len(self.codes) if last is None else last):
             alike = (part.code, *(None if isinstance(field, np.ndarray) else field for field in part.fields))
@@ -154,7 +174,9 @@ class OpenRows:
             yield code, where, [np.concatenate(several) if one is None else one for one, several in columns]
 
     def columns(self, first: int = 0, last: int | None = None) -> dict[str, np.ndarray]:
-        """Rows `first` to `last - 1` as int64 columns, NULL where a type has no such field; those null throughout are left out."""
+        """Rows `first` to `last - 1` as int64 columns, NULL where a type has no such field; those null
+        throughout are left out.
+        """
         last = len(self.codes) if last is None else last
         columns: dict[str, np.ndarray] = {"type": self.types(first, last)}
         for code, where, fields in self.by_field(first, last):

@@ -1,6 +1,7 @@
 """Rows by column, many at once.
 
-Rules: a column holds the values of all rows (int64), or the one that all have. Whoever hands columns on does not write to them any more.
+Rules: a column holds the values of all rows (int64), or the one that all have. Whoever hands columns on does
+not write to them any more.
 """
 
 from __future__ import annotations
@@ -25,7 +26,11 @@ class RowColumns(NamedTuple):
         """Those from `first_seq` to `last_seq - 1`."""
         begin, end = self.seqs.searchsorted((first_seq, last_seq)).tolist()
         here = slice(begin, end)
-        return self if end - begin == len(self.seqs) else RowColumns(self.code, self.seqs[here], [chosen(field, here) for field in self.fields])
+        return (
+            self
+            if end - begin == len(self.seqs)
+            else RowColumns(self.code, self.seqs[here], [chosen(field, here) for field in self.fields])
+        )
 
 
 def rows_by_column(rows: Iterable[tuple[int, tuple[int, ...]]]) -> list[RowColumns]:
@@ -52,6 +57,13 @@ def joined(columns: Sequence[Column], counts: Sequence[int]) -> Column:
     first = columns[0]
     if len(columns) == 1:
         return first
-    if not isinstance(first, np.ndarray) and all(not isinstance(column, np.ndarray) and column == first for column in columns):
+    if not isinstance(first, np.ndarray) and all(
+        not isinstance(column, np.ndarray) and column == first for column in columns
+    ):
         return first
-    return np.concatenate([column if isinstance(column, np.ndarray) else np.full(count, column) for column, count in zip(columns, counts)])
+    return np.concatenate(
+        [
+            column if isinstance(column, np.ndarray) else np.full(count, column)
+            for column, count in zip(columns, counts)
+        ]
+    )

@@ -1,8 +1,9 @@
 """The trace of one branch in memory: an append-only sequence of rows, sealed into packed blocks.
 
-Rules: rows are only ever appended; a world that stands at an earlier instant of the branch and runs forward again writes
-the same rows, which are already here (the writer keeps its own `seq`, see `simulator.engine`). A new branch shares the
-sealed blocks and copies the rest. Names are numbered in order of first use, so the numbers are part of the run.
+Rules: rows are only ever appended; a world that stands at an earlier instant of the branch and runs forward
+again writes the same rows, which are already here (the writer keeps its own `seq`, see `simulator.engine`). A
+new branch shares the sealed blocks and copies the rest. Names are numbered in order of first use, so the
+numbers are part of the run.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _NAME_COLUMNS = frozenset(NAME_COLUMNS)
 
 
 def _mask(codes: Iterable[int]) -> np.ndarray:
-    """By type code whether it is one of these: a lookup costs a tenth of `np.isin` for the few rows of a frame."""
+    """By type code whether it is one of these: a lookup costs a tenth of `np.isin` for the few rows of a
+    frame.
+    """
     mask = np.zeros(len(EVENT_TYPES), dtype=bool)
     mask[list(codes)] = True
     return mask
@@ -63,7 +66,10 @@ class Trace:
         return number
 
     def _write_to(self, rows: OpenRows) -> None:
-        """Add rows to these from now on. Their methods are kept at hand: nothing in a run is called more often."""
+        """Add rows to these from now on.
+
+        Their methods are kept at hand: nothing in a run is called more often.
+        """
         self._open = rows
         self._add_code = rows.codes.append
         self._add_values = tuple(values.extend for values in rows.recent)
@@ -89,11 +95,15 @@ class Trace:
 
     def _wait(self) -> None:
         """See that the rows are folded, or sealed, after the row that completes a lot."""
-        self._folds_after = min(self._sealed_rows + BLOCK_ROWS, self.length + FOLD_ROWS - self._open.recent_count) - 1
+        self._folds_after = (
+            min(self._sealed_rows + BLOCK_ROWS, self.length + FOLD_ROWS - self._open.recent_count) - 1
+        )
 
     def append_rows(self, count: int, parts: Iterable[RowColumns], first: int = 0) -> None:
-        """Add so many rows, the same as `append` for each of them. Each is in one of the parts. The rows before `first` are there already and
-        are passed over."""
+        """Add so many rows, the same as `append` for each of them.
+
+        Each is in one of the parts. The rows before `first` are there already and are passed over.
+        """
         last_seq = self.length - first + count
         if not count:
             return
@@ -118,7 +128,7 @@ class Trace:
         self._open.clear(self._sealed_rows)
         self._wait()
 
-    def prefix(self, seq: int) -> "Trace":
+    def prefix(self, seq: int) -> Trace:
         """An independent trace of the rows before `seq`: sealed blocks shared, the rest copied."""
         copy = Trace()
         kept = sum(1 for named_at in self._named_at if named_at < seq or named_at == 0)
@@ -131,7 +141,11 @@ class Trace:
         copy._digests = self._digests[: whole + 1]
         rest = seq - copy._sealed_rows
         copy.length = seq
-        copy._write_to(self._blocks[whole].opened(copy._sealed_rows, rest) if whole < len(self._blocks) else self._open.prefix(rest))
+        copy._write_to(
+            self._blocks[whole].opened(copy._sealed_rows, rest)
+            if whole < len(self._blocks)
+            else self._open.prefix(rest)
+        )
         return copy
 
     def cut(self, seq: int) -> None:
@@ -174,7 +188,9 @@ class Trace:
         limit: int | None = None,
     ) -> list[dict]:
         """Rows `first` <= seq < `last` as dicts, of the given types or planes, at most `limit`."""
-        return [self._as_dict(seq, self._tuple(seq)) for seq in self.seqs(first, last, types, control_only, limit)]
+        return [
+            self._as_dict(seq, self._tuple(seq)) for seq in self.seqs(first, last, types, control_only, limit)
+        ]
 
     def seqs(
         self,
@@ -210,14 +226,19 @@ class Trace:
         """Whether a row `first` <= seq < `last` has one of the types of a pattern made by `pattern_of`."""
         while first < last:
             if first >= self._sealed_rows:
-                return pattern.search(self._open.codes, first - self._sealed_rows, last - self._sealed_rows) is not None
+                return (
+                    pattern.search(self._open.codes, first - self._sealed_rows, last - self._sealed_rows)
+                    is not None
+                )
             end = min(last, (first // BLOCK_ROWS + 1) * BLOCK_ROWS)
             if pattern.search(self._types(first, end).astype(np.uint8).tobytes()):
                 return True
             first = end
         return False
 
-    def columns(self, first: int = 0, last: int | None = None, names: Sequence[str] = COLUMN_NAMES) -> dict[str, np.ndarray]:
+    def columns(
+        self, first: int = 0, last: int | None = None, names: Sequence[str] = COLUMN_NAMES
+    ) -> dict[str, np.ndarray]:
         """Columns of rows `first` <= seq < `last` as int64 with NULL; name columns index `self.names`."""
         last = self.length if last is None else min(last, self.length)
         parts: dict[str, list[np.ndarray]] = {name: [] for name in names}
@@ -233,15 +254,22 @@ class Trace:
                 values = columns.get(name)
                 parts[name].append(np.full(last - first, NULL, dtype=np.int64) if values is None else values)
         empty = np.empty(0, dtype=np.int64)
-        return {name: arrays[0] if len(arrays) == 1 else np.concatenate(arrays or [empty]) for name, arrays in parts.items()}
+        return {
+            name: arrays[0] if len(arrays) == 1 else np.concatenate(arrays or [empty])
+            for name, arrays in parts.items()
+        }
 
     def whole_block(self, first: int, last: int) -> Block | None:
         """The sealed block that rows `first` <= seq < `last` are, None when they are not just one."""
         number, inside = divmod(first, BLOCK_ROWS)
-        return self._blocks[number] if not inside and last == first + BLOCK_ROWS <= self._sealed_rows else None
+        return (
+            self._blocks[number] if not inside and last == first + BLOCK_ROWS <= self._sealed_rows else None
+        )
 
     def digest(self, upto: int | None = None) -> str:
-        """SHA-256 of the rows before `upto` (default all), independent of how the run was cut; hexadecimal."""
+        """SHA-256 of the rows before `upto` (default all), independent of how the run was cut;
+        hexadecimal.
+        """
         if upto is not None and upto != self.length:
             return self.prefix(upto).digest()
         digest = self._digests[-1].copy()
@@ -257,7 +285,10 @@ class Trace:
         return self._blocks[seq // BLOCK_ROWS].value("at_us", seq % BLOCK_ROWS)
 
     def first_after(self, at_us: int, likely: int = 0) -> int:
-        """The seq of the first row later than `at_us`; `len(trace)` when there is none. A right guess `likely` saves the search."""
+        """The seq of the first row later than `at_us`; `len(trace)` when there is none.
+
+        A right guess `likely` saves the search.
+        """
         if 0 < likely < self.length and self.at_us(likely - 1) <= at_us < self.at_us(likely):
             return likely
         low, high = 0, self.length

@@ -1,7 +1,8 @@
-"""What a page shows of topic creation: each cluster's namespaces, policies and topics, every replicator's start, and how starts went.
+"""What a page shows of topic creation: each cluster's namespaces, policies and topics, every replicator's
+start, and how starts went.
 
-Rules: looking never changes the run; lists are bounded; texts of policies are Pulsar's names and words. The curve of messages that
-wait is read from the rows, so it is there wherever the lab stands.
+Rules: looking never changes the run; lists are bounded; texts of policies are Pulsar's names and words. The
+curve of messages that wait is read from the rows, so it is there wherever the lab stands.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ POINTS_MAX = 240
 STARTS_MAX = 500
 """Refusals told one by one, the newest: six hours of them."""
 CURVE_ROWS_MAX = 1_000_000
-"""Above this many rows the curve of waiting messages is left out: reading them would take longer than a page waits."""
+"""Above this many rows the curve of waiting messages is left out: reading them would take longer than a
+page waits.
+"""
 
 
 def look(world: World) -> dict[str, Any]:
@@ -43,8 +46,16 @@ def look(world: World) -> dict[str, Any]:
 
 def _cluster(cluster: Cluster) -> dict[str, Any]:
     runtime = cluster.runtime
-    namespaces = {name: _namespace(cluster, name) for at, name in sorted(runtime.policies.namespaces) if at == cluster.name}
-    return {"state": cluster.state, "namespaces": namespaces, "topics": {base: _topic(cluster, base) for base in sorted(runtime.scenario.topics)}}
+    namespaces = {
+        name: _namespace(cluster, name)
+        for at, name in sorted(runtime.policies.namespaces)
+        if at == cluster.name
+    }
+    return {
+        "state": cluster.state,
+        "namespaces": namespaces,
+        "topics": {base: _topic(cluster, base) for base in sorted(runtime.scenario.topics)},
+    }
 
 
 def _namespace(cluster: Cluster, name: str) -> dict[str, str]:
@@ -52,17 +63,29 @@ def _namespace(cluster: Cluster, name: str) -> dict[str, str]:
     found = policies.of_namespace(cluster.runtime, cluster.name, name)
     allowed, kind, partitions = policies.auto_creation(cluster, name)
     created = f"partitioned, with {partitions}" if kind == "partitioned" else kind
-    register = policies.in_force(cluster, found, "is_allow_auto_update_schema", "isAllowAutoUpdateSchemaEnabled")
+    register = policies.in_force(
+        cluster, found, "is_allow_auto_update_schema", "isAllowAutoUpdateSchemaEnabled"
+    )
     told = {
         "replicationClusters": policies.words(policies.namespace_list(cluster.runtime, cluster.name, name)),
         "autoTopicCreation": created if allowed else "not allowed",
-        "schemaCompatibilityStrategy": policies.in_force(cluster, found, "schema_compatibility_strategy", "schemaCompatibilityStrategy"),
-        "autoUpdateSchema": "clients and replicators" if register else "replicators only" if found["is_allow_auto_update_schema_with_replicator"] else "nobody",
+        "schemaCompatibilityStrategy": policies.in_force(
+            cluster, found, "schema_compatibility_strategy", "schemaCompatibilityStrategy"
+        ),
+        "autoUpdateSchema": "clients and replicators"
+        if register
+        else "replicators only"
+        if found["is_allow_auto_update_schema_with_replicator"]
+        else "nobody",
     }
     if found["allowed_clusters"]:
         told["allowedClusters"] = policies.words(found["allowed_clusters"])
     if found["change_events_partitions"] is not None:
-        told["__change_events"] = f"{found['change_events_partitions']} partitions" if found["change_events_partitions"] else "plain"
+        told["__change_events"] = (
+            f"{found['change_events_partitions']} partitions"
+            if found["change_events_partitions"]
+            else "plain"
+        )
     return told
 
 
@@ -75,7 +98,9 @@ def _topic(cluster: Cluster, base: str) -> dict[str, Any]:
         "namespace": runtime.scenario.topics[base].namespace,
         "partitions": shape,
         "logs_only": stray,
-        "schemas": [schema.name for schema in schema_registry.versions(cluster, base)] if shape is not None else [],
+        "schemas": [schema.name for schema in schema_registry.versions(cluster, base)]
+        if shape is not None
+        else [],
         "list": list(policies.replication_list(runtime, cluster.name, base)),
         "list_of": "namespace" if own is None else "topic",
     }
@@ -87,14 +112,27 @@ def _replicators(runtime: Runtime) -> list[dict[str, Any]]:
         for topic in runtime.clusters[name].topics.values():
             for peer, replicator in topic.replicators.items():
                 found.setdefault((name, peer, topic.base), []).append(_replicator(replicator))
-    return [{"from": key[0], "to": key[1], "topic": key[2], **together(parts), "next_try_us": _soonest(parts), "not_running": parts[0]["not_running"], "parts": parts} for key, parts in sorted(found.items())]
+    return [
+        {
+            "from": key[0],
+            "to": key[1],
+            "topic": key[2],
+            **together(parts),
+            "next_try_us": _soonest(parts),
+            "not_running": parts[0]["not_running"],
+            "parts": parts,
+        }
+        for key, parts in sorted(found.items())
+    ]
 
 
 def _replicator(replicator: Replicator) -> dict[str, Any]:
     return {
         "name": replicator.topic.name,
         **figures(replicator),
-        "next_try_us": replicator.next_try_us if replicator.state == "disconnected" and replicator.topic.loaded else None,
+        "next_try_us": replicator.next_try_us
+        if replicator.state == "disconnected" and replicator.topic.loaded
+        else None,
         "not_running": _not_running(replicator.topic),
     }
 
@@ -103,7 +141,9 @@ def _not_running(topic: Topic) -> str | None:
     """Why no broker runs the topic's replicators now, None while one does."""
     if topic.loaded:
         return None
-    return {"lost": f"{topic.cluster.name} is lost for good", "down": f"{topic.cluster.name} is down"}.get(topic.cluster.state, f"the topic is not loaded in {topic.cluster.name}")
+    return {"lost": f"{topic.cluster.name} is lost for good", "down": f"{topic.cluster.name} is down"}.get(
+        topic.cluster.state, f"the topic is not loaded in {topic.cluster.name}"
+    )
 
 
 def _soonest(parts: list[dict[str, Any]]) -> int | None:
@@ -111,19 +151,31 @@ def _soonest(parts: list[dict[str, Any]]) -> int | None:
 
 
 def starts(world: World, source: str, target: str, topic: str) -> dict[str, Any]:
-    """How one topic's replicators source -> target began so far: refusals one by one, and messages that wait, over time.
+    """How one topic's replicators source -> target began so far: refusals one by one, and messages that
+    wait, over time.
 
-    {"refused": {"at_us", "log", "why"}, "curve": {"at_us", "waiting", "delay_us"} or null}. Waiting are messages of the source that
-    were stored there since the cursor opened and are not stored at the target; delay_us is the age of the oldest pending send,
-    of which replicationDelayInSeconds is the whole seconds.
+    {"refused": {"at_us", "log", "why"}, "curve": {"at_us", "waiting", "delay_us"} or null}. Waiting are
+    messages of the source that were stored there since the cursor opened and are not stored at the target;
+    delay_us is the age of the oldest pending send, of which replicationDelayInSeconds is the whole seconds.
     """
     return {"refused": _refused(world, source, target, topic), "curve": _curve(world, source, target, topic)}
 
 
 def _refused(world: World, source: str, target: str, base: str) -> dict[str, list]:
-    rows = [world.trace.row(seq) for seq in world.trace.seqs(0, world.seq, types=("replicator.start-refused", "replicator.stopped"))]
-    mine = [row for row in rows if row["cluster"] == source and row["peer"] == target and _base(row["topic"], base)][-STARTS_MAX:]
-    return {"at_us": [row["at_us"] for row in mine], "log": [row["topic"] for row in mine], "why": [row["detail"] for row in mine]}
+    rows = [
+        world.trace.row(seq)
+        for seq in world.trace.seqs(0, world.seq, types=("replicator.start-refused", "replicator.stopped"))
+    ]
+    mine = [
+        row
+        for row in rows
+        if row["cluster"] == source and row["peer"] == target and _base(row["topic"], base)
+    ][-STARTS_MAX:]
+    return {
+        "at_us": [row["at_us"] for row in mine],
+        "log": [row["topic"] for row in mine],
+        "why": [row["detail"] for row in mine],
+    }
 
 
 def _base(name: str, base: str) -> bool:
@@ -142,7 +194,11 @@ def _curve(world: World, source: str, target: str, base: str) -> dict[str, list[
     here, there = trace.number(source), trace.number(target)
     points = np.unique(np.linspace(0, world.now_us, POINTS_MAX, dtype=np.int64))
     delays = [_delay(_of_log(rows, log), here, there, world.now_us, points) for log in logs]
-    return {"at_us": points.tolist(), "waiting": _waiting(rows, here, there, points).tolist(), "delay_us": np.max([np.zeros_like(points), *delays], axis=0).tolist()}
+    return {
+        "at_us": points.tolist(),
+        "waiting": _waiting(rows, here, there, points).tolist(),
+        "delay_us": np.max([np.zeros_like(points), *delays], axis=0).tolist(),
+    }
 
 
 def _of_log(rows: dict[str, np.ndarray], log: int) -> dict[str, np.ndarray]:
@@ -152,24 +208,45 @@ def _of_log(rows: dict[str, np.ndarray], log: int) -> dict[str, np.ndarray]:
 
 def _at(rows: dict[str, np.ndarray], event: str, cluster: int, peer: int) -> np.ndarray:
     """Instants of an event between two clusters."""
-    return rows["at_us"][(rows["type"] == CODE[event]) & (rows["cluster"] == cluster) & (rows["peer"] == peer)]
+    return rows["at_us"][
+        (rows["type"] == CODE[event]) & (rows["cluster"] == cluster) & (rows["peer"] == peer)
+    ]
 
 
 def _waiting(rows: dict[str, np.ndarray], here: int, there: int, points: np.ndarray) -> np.ndarray:
-    opened = np.flatnonzero((rows["type"] == CODE["replicator.created"]) & (rows["cluster"] == here) & (rows["peer"] == there))
+    opened = np.flatnonzero(
+        (rows["type"] == CODE["replicator.created"]) & (rows["cluster"] == here) & (rows["peer"] == there)
+    )
     if not len(opened):
         return np.zeros_like(points)
     since = {name: column[int(opened[0]) :] for name, column in rows.items()}
     published, arrived = _at(since, "message.stored", here, NULL), _at(since, "message.stored", there, here)
-    return np.maximum(np.searchsorted(published, points, side="right") - np.searchsorted(arrived, points, side="right"), 0)
+    return np.maximum(
+        np.searchsorted(published, points, side="right") - np.searchsorted(arrived, points, side="right"), 0
+    )
 
 
 def _delay(rows: dict[str, np.ndarray], here: int, there: int, now_us: int, points: np.ndarray) -> np.ndarray:
-    """Age of one log's oldest pending send. Order is kept on a connection, so its n-th message sent is the n-th to arrive; what has not
-    arrived when it breaks is pending no more, nor is a message that its schema held back until then."""
-    breaks = np.sort(np.concatenate((_at(rows, "replicator.disconnected", here, there), _at(rows, "replicator.removed", here, there), [now_us + 1])))
+    """Age of one log's oldest pending send.
+
+    Order is kept on a connection, so its n-th message sent is the n-th to arrive; what has not arrived when
+    it breaks is pending no more, nor is a message that its schema held back until then.
+    """
+    breaks = np.sort(
+        np.concatenate(
+            (
+                _at(rows, "replicator.disconnected", here, there),
+                _at(rows, "replicator.removed", here, there),
+                [now_us + 1],
+            )
+        )
+    )
     sent = _at(rows, "message.replicated", here, there)
-    arrived = np.sort(np.concatenate((_at(rows, "message.stored", there, here), _at(rows, "message.deduplicated", there, here))))
+    arrived = np.sort(
+        np.concatenate(
+            (_at(rows, "message.stored", there, here), _at(rows, "message.deduplicated", there, here))
+        )
+    )
     held = (rows["type"] == CODE["replicator.stopped"]) & (rows["cluster"] == here) & (rows["peer"] == there)
     stops = rows["at_us"][held] - rows["duration_us"][held]
     starts, ends, begun = [], [], 0

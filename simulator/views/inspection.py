@@ -27,17 +27,37 @@ def cells(runtime: Runtime, cluster: str, topic_name: str, first: int, count: in
     topic = runtime.clusters[cluster].topics[topic_name]
     first = max(first, topic.log.first_kept)
     last = min(first + count, topic.log.length)
-    result: dict[str, Any] = {"first": first, "length": topic.log.length, "kind": [], "producer": [], "number": [], "size": [], "snapshot": []}
+    result: dict[str, Any] = {
+        "first": first,
+        "length": topic.log.length,
+        "kind": [],
+        "producer": [],
+        "number": [],
+        "size": [],
+        "snapshot": [],
+    }
     used: dict[int, int] = {}
     messages = runtime.messages
     for record in topic.log.records.view(first, last).tolist() if last > first else ():
         if record < 0:
             marker = runtime.markers[-record - 1]
             origin = runtime.cluster_index(marker.origin)
-            values = (MARKER_KIND + MARKER_TYPES[marker.type] + ORIGIN_KIND * (origin + 1), -1, marker.number, 1, marker.snapshot or -1)
+            values = (
+                MARKER_KIND + MARKER_TYPES[marker.type] + ORIGIN_KIND * (origin + 1),
+                -1,
+                marker.number,
+                1,
+                marker.snapshot or -1,
+            )
         else:
             producer = used.setdefault(messages.producer[record], len(used))
-            values = (messages.origin[record], producer, messages.sequence_id[record], messages.batch[record], -1)
+            values = (
+                messages.origin[record],
+                producer,
+                messages.sequence_id[record],
+                messages.batch[record],
+                -1,
+            )
         for name, value in zip(("kind", "producer", "number", "size", "snapshot"), values, strict=True):
             result[name].append(value)
     result["names"] = [runtime.trace.names[number] for number in used]
@@ -61,8 +81,15 @@ def flights(runtime: Runtime, limit: int) -> tuple[list[dict], dict[str, int]]:
 def _flight(runtime: Runtime, replicator: Replicator, index: int, sent_us: int, due_us: int) -> dict:
     topic = replicator.topic
     record = topic.log.records[index]
-    flight = {"from": topic.cluster.name, "to": replicator.peer, "topic": topic.name, "origin": topic.cluster.index,
-              "sent_us": sent_us, "due_us": due_us, "index": index}  # fmt: skip
+    flight = {
+        "from": topic.cluster.name,
+        "to": replicator.peer,
+        "topic": topic.name,
+        "origin": topic.cluster.index,
+        "sent_us": sent_us,
+        "due_us": due_us,
+        "index": index,
+    }
     if record < 0:
         marker = runtime.markers[-record - 1]
         return {**flight, "what": marker.type, "producer": None, "number": marker.number}
@@ -80,11 +107,18 @@ def marker(world: World, number: int) -> dict:
     column = world.trace.columns(0, world.seq, names=("marker",))["marker"]
     seqs = np.flatnonzero(column == number).tolist()
     return {
-        "number": number, "type": found.type, "cluster": found.origin, "snapshot": found.snapshot, "subscription": found.subscription,
-        "published_us": found.published_us, "size_bytes": found.size_bytes, "bytes_hex": payload.hex(),
-        "metadata_hex": found.metadata().hex(), "json": codec.pip33_json(MARKER_TYPES[found.type], payload),
+        "number": number,
+        "type": found.type,
+        "cluster": found.origin,
+        "snapshot": found.snapshot,
+        "subscription": found.subscription,
+        "published_us": found.published_us,
+        "size_bytes": found.size_bytes,
+        "bytes_hex": payload.hex(),
+        "metadata_hex": found.metadata().hex(),
+        "json": codec.pip33_json(MARKER_TYPES[found.type], payload),
         "travels": [world.trace.row(seq) for seq in seqs],
-    }  # fmt: skip
+    }
 
 
 def read_position_text(topic: Topic, read_index: int) -> str:

@@ -1,4 +1,6 @@
-"""The live state as one JSON-able value, for the page (docs/front-door.md): what every protocol has, and the protocol's own part."""
+"""The live state as one JSON-able value, for the page (docs/front-door.md): what every protocol has, and
+the protocol's own part.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ if TYPE_CHECKING:
 
 
 def view(world: World, judged_us: int | None = None) -> dict[str, Any]:
-    """Everything that the diagram shows at this instant; broken claims only up to `judged_us` where that is given."""
+    """Everything that the diagram shows at this instant; broken claims only up to `judged_us` where that
+    is given.
+    """
     runtime = world.runtime
     violations = world.violations if judged_us is None else world.violations_until(judged_us)
     return {

@@ -1,4 +1,7 @@
-"""The live state of a simulated Pulsar for the page (docs/front-door.md). Reads, never writes; lists are bounded."""
+"""The live state of a simulated Pulsar for the page (docs/front-door.md).
+
+Reads, never writes; lists are bounded.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pyroaring import BitMap
 
 from simulator.pulsar import forecasting
+from simulator.pulsar.shadow.losses import lost_messages
 from simulator.summaries.audiences import audience_figures
 from simulator.summaries.brokers import broker_figures
-from simulator.pulsar.shadow.losses import lost_messages
 from simulator.summaries.shadows import reads_by_place
 from simulator.system.links import shown
 from simulator.views.inspection import read_position_text
@@ -28,15 +31,21 @@ RANGES_MAX, IN_HAND_MAX, LEDGERS_MAX, TEXT_CHARACTERS_MAX = 200, 200, 50, 300
 """What one frame may carry of lists that grow."""
 
 SAID_WITHIN = 2_000
-"""Entries beyond a mark-delete that are asked whether another cluster said they are acknowledged: a millisecond or two."""
+"""Entries beyond a mark-delete that are asked whether another cluster said they are acknowledged: a
+millisecond or two.
+"""
 
 PENDING_MAX = 64
-"""Pending snapshots listed, the newest: twice what a period of a second and Pulsar's timeout of 30 s leave pending."""
+"""Pending snapshots listed, the newest: twice what a period of a second and Pulsar's timeout of 30 s leave
+pending.
+"""
 
 REFUSALS = {
     "pending": "one snapshot is pending and none has ever been completed: no second one is asked for",
     "no-new-data": "nothing was published since the last completed snapshot began",
-    "replicator-disconnected": "a replicator of this topic is not connected, and one is enough to stop all snapshots",
+    "replicator-disconnected": (
+        "a replicator of this topic is not connected, and one is enough to stop all snapshots"
+    ),
 }
 
 
@@ -45,9 +54,19 @@ def view(world: World) -> dict[str, Any]:
     runtime = world.runtime
     forecasts = {name: _forecast(world, name) for name in world.subscriptions}
     return {
-        "clusters": {name: {"state": runtime.clusters[name].state, "topics": _topics(runtime, name)} for name in runtime.cluster_names},
-        "audiences": {f"{audience.name}/{audience.topic.name}": _audience(audience) for audience in runtime.fan_out.audiences},
-        "brokers": {broker.name: broker_figures(broker) for name in runtime.cluster_names for broker in runtime.clusters[name].brokers},
+        "clusters": {
+            name: {"state": runtime.clusters[name].state, "topics": _topics(runtime, name)}
+            for name in runtime.cluster_names
+        },
+        "audiences": {
+            f"{audience.name}/{audience.topic.name}": _audience(audience)
+            for audience in runtime.fan_out.audiences
+        },
+        "brokers": {
+            broker.name: broker_figures(broker)
+            for name in runtime.cluster_names
+            for broker in runtime.clusters[name].brokers
+        },
         "producers": {name: _producer(runtime, name) for name in sorted(runtime.producers)},
         "links": {f"{a} -> {b}": shown(link) for (a, b), link in sorted(runtime.links.items())},
         "sentence": _sentence(runtime, forecasts),
@@ -63,7 +82,9 @@ def _failovers(world: World) -> list[dict[str, Any]]:
     """Live figures of each; of the latest of each subscription also its `entries` in the target's logs."""
     windows = world.runtime.windows
     return [
-        {**figures, "entries": one.window.entries()} if windows.get(one.subscription) is one.window else figures
+        {**figures, "entries": one.window.entries()}
+        if windows.get(one.subscription) is one.window
+        else figures
         for figures, one in zip(world.live_failovers(), world.runtime.failovers, strict=True)
     ]
 
@@ -80,11 +101,15 @@ def _topic(topic: Topic) -> dict[str, Any]:
         "length": topic.log.length,
         "first_kept": topic.log.first_kept,
         "last_position": f"{ledger}:{entry}",
-        "ledgers": [[ledger.id, ledger.first_index, ledger.entries] for ledger in topic.log.ledgers[-LEDGERS_MAX:]],
+        "ledgers": [
+            [ledger.id, ledger.first_index, ledger.entries] for ledger in topic.log.ledgers[-LEDGERS_MAX:]
+        ],
         "counts": dict(topic.counts),
         "controller": _controller(topic.controller) if topic.controller else None,
         "replicators": {peer: _replicator(replicator) for peer, replicator in topic.replicators.items()},
-        "subscriptions": {name: _subscription(subscription) for name, subscription in topic.subscriptions.items()},
+        "subscriptions": {
+            name: _subscription(subscription) for name, subscription in topic.subscriptions.items()
+        },
     }
 
 
@@ -100,7 +125,9 @@ def _shadow(topic: ShadowTopic) -> dict[str, Any]:
         "queued_adds": len(topic.queued),
         "lost": {name: lost_messages(topic, name) for name in sorted(topic.lost)},
         "unreadable": None if topic.reads.stuck is None else topic.log.text(topic.reads.stuck),
-        "replicator": None if replicator is None else {"state": replicator.state, "backlog": replicator.backlog, "in_flight": replicator.in_flight},
+        "replicator": None
+        if replicator is None
+        else {"state": replicator.state, "backlog": replicator.backlog, "in_flight": replicator.in_flight},
         "reads": reads_by_place(topic.reads),
         "source_reads": reads_by_place(topic.source.reads),
     }
@@ -111,12 +138,19 @@ def _controller(controller: SnapshotController) -> dict[str, Any]:
         "started_us": controller.started_us,
         "last_completed_us": controller.last_completed_ms * 1000 or None,
         "pending": [
-            {"snapshot": builder.snapshot, "started_us": builder.started_us, "round": builder.round, "missing": list(builder.missing),
-             "answers": {name: f"{ledger}:{entry}" for name, (ledger, entry) in sorted(builder.answers.items())}}
+            {
+                "snapshot": builder.snapshot,
+                "started_us": builder.started_us,
+                "round": builder.round,
+                "missing": list(builder.missing),
+                "answers": {
+                    name: f"{ledger}:{entry}" for name, (ledger, entry) in sorted(builder.answers.items())
+                },
+            }
             for builder in list(controller.pending.values())[-PENDING_MAX:]
         ],
         "pending_total": len(controller.pending),
-    }  # fmt: skip
+    }
 
 
 def _replicator(replicator) -> dict[str, Any]:
@@ -150,23 +184,39 @@ def _subscription(subscription: Subscription) -> dict[str, Any]:
         "unacked": subscription.dispatcher.unacked,
         "dispatching": bool(subscription.dispatcher.sessions),
         "cache": [
-            {"snapshot": kept.snapshot, "index": kept.index, "position": log.text(kept.index),
-             "clusters": {name: f"{ledger}:{entry}" for name, ledger, entry in kept.clusters}}
+            {
+                "snapshot": kept.snapshot,
+                "index": kept.index,
+                "position": log.text(kept.index),
+                "clusters": {name: f"{ledger}:{entry}" for name, ledger, entry in kept.clusters},
+            }
             for kept in snapshots.kept
         ],
         "last_update_us": snapshots.last_update_us,
         "last_applied_us": subscription.last_applied_us,
-        "consumers": {session.consumer.name: _session(session) for session in subscription.dispatcher.sessions},
-    }  # fmt: skip
+        "consumers": {
+            session.consumer.name: _session(session) for session in subscription.dispatcher.sessions
+        },
+    }
 
 
 def _told(subscription: Subscription) -> dict[str, Any] | None:
-    """What acknowledgement-state sync has told each peer, in entries, as the peer has kept it; None where the subscription tells nothing."""
+    """What acknowledgement-state sync has told each peer, in entries, as the peer has kept it; None where
+    the subscription tells nothing.
+    """
     sender, cursor = subscription.sender, subscription.cursor
     if sender is None:
         return None
-    peers = {peer: {**_heard(subscription, peer), "on_the_wire": sender.on_the_wire(peer)} for peer in subscription.topic.remote_clusters()}
-    return {"acknowledged": cursor.mark_delete + 1 + cursor.deleted_count, "next_us": sender.next_us, "every_us": sender.period_us, "peers": peers}
+    peers = {
+        peer: {**_heard(subscription, peer), "on_the_wire": sender.on_the_wire(peer)}
+        for peer in subscription.topic.remote_clusters()
+    }
+    return {
+        "acknowledged": cursor.mark_delete + 1 + cursor.deleted_count,
+        "next_us": sender.next_us,
+        "every_us": sender.period_us,
+        "peers": peers,
+    }
 
 
 def _heard(subscription: Subscription, peer: str) -> dict[str, int | None]:
@@ -179,16 +229,25 @@ def _heard(subscription: Subscription, peer: str) -> dict[str, int | None]:
         return {"entries": 0, "at_us": None}
     named = state.whole.get(topic.cluster.index, BitMap())
     below = named.rank(cursor.mark_delete) if cursor.mark_delete >= 0 else 0
-    return {"entries": below + named.intersection_cardinality(cursor.acknowledged()), "at_us": topic.runtime.trace.at_us(state.seq)}
+    return {
+        "entries": below + named.intersection_cardinality(cursor.acknowledged()),
+        "at_us": topic.runtime.trace.at_us(state.seq),
+    }
 
 
 def _said(subscription: Subscription) -> list[list[int]]:
-    """Entries beyond the mark-delete that other clusters say are acknowledged whole: the filter stage will not send them."""
+    """Entries beyond the mark-delete that other clusters say are acknowledged whole: the filter stage will
+    not send them.
+    """
     ranges: list[list[int]] = []
     log, cursor = subscription.topic.log, subscription.cursor
     first = cursor.mark_delete + 1
     for index in range(first, min(log.length, first + SAID_WITHIN)) if subscription.filter.said else ():
-        if log.records[index] < 0 or cursor.is_acknowledged(index) or subscription.filter.remaining(index, log.records[index]):
+        if (
+            log.records[index] < 0
+            or cursor.is_acknowledged(index)
+            or subscription.filter.remaining(index, log.records[index])
+        ):
             continue
         if ranges and ranges[-1][1] == index - 1:
             ranges[-1][1] = index
@@ -203,7 +262,13 @@ def _session(session) -> dict[str, Any]:
     consumer = session.consumer
     in_hand = [key[1] for key in consumer.in_hand if key[0] == session.topic.place]
     state = "blocked" if session.blocked else consumer.state
-    return {"permits": session.permits, "queued": session.queued, "in_hand": in_hand[:IN_HAND_MAX], "in_hand_total": len(in_hand), "state": state}
+    return {
+        "permits": session.permits,
+        "queued": session.queued,
+        "in_hand": in_hand[:IN_HAND_MAX],
+        "in_hand_total": len(in_hand),
+        "state": state,
+    }
 
 
 def _audience(audience: Audience) -> dict[str, Any]:
@@ -212,8 +277,14 @@ def _audience(audience: Audience) -> dict[str, Any]:
 
 def _producer(runtime: Runtime, name: str) -> dict[str, Any]:
     producer = runtime.producers[name]
-    return {"cluster": producer.cluster_name, "topic": producer.spec.topic, "state": producer.state, "published": producer.published,
-            "receipted": producer.receipted, "pending": sum(entry[1] for entry in producer.pending)}  # fmt: skip
+    return {
+        "cluster": producer.cluster_name,
+        "topic": producer.spec.topic,
+        "state": producer.state,
+        "published": producer.published,
+        "receipted": producer.receipted,
+        "pending": sum(entry[1] for entry in producer.pending),
+    }
 
 
 def _forecast(world: World, subscription: str) -> dict[str, Any] | None:
@@ -237,6 +308,8 @@ def _refusals(runtime: Runtime, cluster: str) -> dict[str, dict | None]:
         rule = topic.controller.refusal() if topic.controller else None
         result[name] = None if rule is None else {"rule": rule, "words": REFUSALS[rule]}
         if topic.controller is None and topic.loaded:
-            words = "no controller runs here: no replicated subscription, the feature off, or a single cluster"
+            words = (
+                "no controller runs here: no replicated subscription, the feature off, or a single cluster"
+            )
             result[name] = {"rule": "no-controller", "words": words}
     return result

@@ -1,7 +1,7 @@
 """The report's charts as Plotly figures: plain dictionaries, drawn by the Plotly that the page carries.
 
-Rules: colour follows the page (crimson harm, ink, indigo protocol, a hue for each region), every hue doubled by a symbol, a
-dash or its place; nothing moves. Instants are seconds of simulated time.
+Rules: colour follows the page (crimson harm, ink, indigo protocol, a hue for each region), every hue doubled
+by a symbol, a dash or its place; nothing moves. Instants are seconds of simulated time.
 """
 
 from __future__ import annotations
@@ -9,17 +9,32 @@ from __future__ import annotations
 import re
 from typing import Any
 
-HARM, HARM_VEIL, INK, INK_2, GREY, LINE, PROTOCOL = (f"var(--{name})" for name in ("harm", "harm-veil", "ink", "ink-2", "line-strong", "line", "proto"))
-"""Colours of `report.css`; the page puts its own values in when it draws, so that charts follow light, dark and paper."""
+HARM, HARM_VEIL, INK, INK_2, GREY, LINE, PROTOCOL = (
+    f"var(--{name})" for name in ("harm", "harm-veil", "ink", "ink-2", "line-strong", "line", "proto")
+)
+"""Colours of `report.css`; the page puts its own values in when it draws, so that charts follow light,
+dark and paper.
+"""
 
 ORIGINS = 4
 """Hues and shapes of regions, as many as the lab's."""
 
 NAMED_HUES = {"blue": 0, "amber": 1, "orange": 1, "green": 2, "teal": 2, "olive": 3, "yellow": 3}
-"""Hues by the words that cluster names use for them: a cluster named green must not be drawn amber. The page's `theme.js` has the same table."""
+"""Hues by the words that cluster names use for them: a cluster named green must not be drawn amber.
 
-FONT = {"family": 'Inter, "Segoe UI", "Helvetica Neue", "Liberation Sans", Arial, sans-serif', "size": 12, "color": INK_2}
-KINDS = (("duplicate", "twice", HARM, 1.0), ("redelivery", "redelivered", INK, 0.9), ("again", "repeats", GREY, 0.7))
+The page's `theme.js` has the same table.
+"""
+
+FONT = {
+    "family": 'Inter, "Segoe UI", "Helvetica Neue", "Liberation Sans", Arial, sans-serif',
+    "size": 12,
+    "color": INK_2,
+}
+KINDS = (
+    ("duplicate", "twice", HARM, 1.0),
+    ("redelivery", "redelivered", INK, 0.9),
+    ("again", "repeats", GREY, 0.7),
+)
 
 
 def region_number(cluster: str | None, clusters: list[str]) -> int | None:
@@ -36,9 +51,14 @@ def region_colour(cluster: str | None, clusters: list[str]) -> str:
 def hues_of(clusters: list[str]) -> list[int]:
     """The hue of each region number: the number itself, but a name that speaks of a colour gets that one."""
     wanted = [_hue_in(cluster) for cluster in [*clusters[:ORIGINS], *[""] * (ORIGINS - len(clusters))]]
-    claimed = [hue if hue is not None and wanted.index(hue) == number else None for number, hue in enumerate(wanted)]
+    claimed = [
+        hue if hue is not None and wanted.index(hue) == number else None for number, hue in enumerate(wanted)
+    ]
     free = [hue for hue in range(ORIGINS) if hue not in claimed]
-    return [free.pop(free.index(number) if number in free else 0) if hue is None else hue for number, hue in enumerate(claimed)]
+    return [
+        free.pop(free.index(number) if number in free else 0) if hue is None else hue
+        for number, hue in enumerate(claimed)
+    ]
 
 
 def _hue_in(name: str) -> int | None:
@@ -47,13 +67,29 @@ def _hue_in(name: str) -> int | None:
 
 def layout(height: int, **more: Any) -> dict[str, Any]:
     return {
-        "height": height, "margin": {"l": 56, "r": 12, "t": 44, "b": 34}, "font": FONT, "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
-        "showlegend": True, "legend": {"orientation": "h", "x": 0, "y": 1.1, "yanchor": "bottom", "font": {"size": 11}}, "hovermode": "x unified", "bargap": 0, **more,
-    }  # fmt: skip
+        "height": height,
+        "margin": {"l": 56, "r": 12, "t": 44, "b": 34},
+        "font": FONT,
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "showlegend": True,
+        "legend": {"orientation": "h", "x": 0, "y": 1.1, "yanchor": "bottom", "font": {"size": 11}},
+        "hovermode": "x unified",
+        "bargap": 0,
+        **more,
+    }
 
 
 def axis(title: str = "", **more: Any) -> dict[str, Any]:
-    return {"title": {"text": title, "font": {"size": 11}}, "gridcolor": LINE, "zeroline": False, "linecolor": GREY, "ticks": "outside", "tickcolor": LINE, **more}
+    return {
+        "title": {"text": title, "font": {"size": 11}},
+        "gridcolor": LINE,
+        "zeroline": False,
+        "linecolor": GREY,
+        "ticks": "outside",
+        "tickcolor": LINE,
+        **more,
+    }
 
 
 def _instants(failover: dict[str, Any], top: float = 1.0) -> tuple[list[dict], list[dict]]:
@@ -62,14 +98,38 @@ def _instants(failover: dict[str, Any], top: float = 1.0) -> tuple[list[dict], l
     marks = [(moved, "consumers move", "left")]
     if ended < moved:
         marks.insert(0, (ended, f"{failover['from']} fails", "right"))
-    shapes = [{"type": "line", "x0": x, "x1": x, "y0": 0, "y1": top, "yref": "paper", "line": {"color": HARM, "width": 1.3, "dash": "dot"}} for x, _, _ in marks]
-    notes = [{"x": x, "y": top, "yref": "paper", "text": words, "showarrow": False, "xanchor": anchor, "yanchor": "bottom",
-              "font": {"size": 11, "color": HARM}} for x, words, anchor in marks]  # fmt: skip
+    shapes = [
+        {
+            "type": "line",
+            "x0": x,
+            "x1": x,
+            "y0": 0,
+            "y1": top,
+            "yref": "paper",
+            "line": {"color": HARM, "width": 1.3, "dash": "dot"},
+        }
+        for x, _, _ in marks
+    ]
+    notes = [
+        {
+            "x": x,
+            "y": top,
+            "yref": "paper",
+            "text": words,
+            "showarrow": False,
+            "xanchor": anchor,
+            "yanchor": "bottom",
+            "font": {"size": 11, "color": HARM},
+        }
+        for x, words, anchor in marks
+    ]
     return shapes, notes
 
 
 def timeline(failover: dict[str, Any], clusters: list[str]) -> dict[str, Any]:
-    """Deliveries around the failover at source and target, and below the messages that would come twice, or still will."""
+    """Deliveries around the failover at source and target, and below the messages that would come twice,
+    or still will.
+    """
     told, zoom = failover["series"]["deliveries"], failover["series"]["zoom"]
     width_s = zoom["bin_us"] / 1e6
     rows = [failover["from"], failover["to"]]
@@ -77,22 +137,46 @@ def timeline(failover: dict[str, Any], clusters: list[str]) -> dict[str, Any]:
     for place, cluster in enumerate(rows):
         scale = "y" if place == 0 else "y2"
         first = [entry for entry in told if entry["cluster"] == cluster and entry["kind"] == "first"]
-        traces.append(_bars(first, zoom, f"first time, {cluster}", region_colour(cluster, clusters), scale, width_s, 0.75))
+        traces.append(
+            _bars(
+                first, zoom, f"first time, {cluster}", region_colour(cluster, clusters), scale, width_s, 0.75
+            )
+        )
         for kind, words, colour, opacity in KINDS:
             chosen = [entry for entry in told if entry["cluster"] == cluster and entry["kind"] == kind]
             if chosen:
                 traces.append(_bars(chosen, zoom, f"{words}, {cluster}", colour, scale, width_s, opacity))
-    risk = [point for point in failover["series"]["risk"] if zoom["from_us"] / 1e6 <= point[0] <= failover["at_us"] / 1e6]
+    risk = [
+        point
+        for point in failover["series"]["risk"]
+        if zoom["from_us"] / 1e6 <= point[0] <= failover["at_us"] / 1e6
+    ]
     after = failover["series"]["remaining"]
-    traces.append({"type": "scatter", "mode": "lines", "x": [x for x, _ in risk + after], "y": [y for _, y in risk + after], "line": {"color": HARM, "width": 1.6, "shape": "hv"},
-                   "fill": "tozeroy", "fillcolor": HARM_VEIL, "name": "twice, if they moved; then still to come", "yaxis": "y3"})  # fmt: skip
+    traces.append(
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "x": [x for x, _ in risk + after],
+            "y": [y for _, y in risk + after],
+            "line": {"color": HARM, "width": 1.6, "shape": "hv"},
+            "fill": "tozeroy",
+            "fillcolor": HARM_VEIL,
+            "name": "twice, if they moved; then still to come",
+            "yaxis": "y3",
+        }
+    )
     shapes, notes = _instants(failover)
     span = [zoom["from_us"] / 1e6, zoom["to_us"] / 1e6]
     drawn = layout(
-        360, barmode="stack", shapes=shapes, annotations=notes,
-        xaxis=axis(ticksuffix=" s", range=span, anchor="y3"), yaxis=axis(rows[0], domain=[0.72, 0.98], **_whole(told, rows[0])),
-        yaxis2=axis(rows[1], domain=[0.42, 0.68], **_whole(told, rows[1])), yaxis3=axis("twice", domain=[0, 0.36], nticks=4, rangemode="tozero"),
-    )  # fmt: skip
+        360,
+        barmode="stack",
+        shapes=shapes,
+        annotations=notes,
+        xaxis=axis(ticksuffix=" s", range=span, anchor="y3"),
+        yaxis=axis(rows[0], domain=[0.72, 0.98], **_whole(told, rows[0])),
+        yaxis2=axis(rows[1], domain=[0.42, 0.68], **_whole(told, rows[1])),
+        yaxis3=axis("twice", domain=[0, 0.36], nticks=4, rangemode="tozero"),
+    )
     return {"data": traces, "layout": drawn}
 
 
@@ -103,15 +187,25 @@ def _whole(told: list[dict], cluster: str) -> dict[str, Any]:
         if entry["cluster"] == cluster:
             by_bin[entry["bin"]] = by_bin.get(entry["bin"], 0) + entry["deliveries"]
     highest = max(by_bin.values(), default=1)
-    return {"tickvals": sorted({0, highest // 2, highest} if highest > 3 else {0, highest}), "rangemode": "tozero"}
-
-
-def _bars(entries: list[dict], zoom: dict, name: str, colour: str, axis: str, width_s: float, opacity: float) -> dict[str, Any]:
     return {
-        "type": "bar", "x": [(zoom["from_us"] + (entry["bin"] + 0.5) * zoom["bin_us"]) / 1e6 for entry in entries],
-        "y": [entry["deliveries"] for entry in entries], "width": width_s, "marker": {"color": colour, "opacity": opacity, "line": {"width": 0}},
-        "name": name, "yaxis": axis, "hovertemplate": "%{y}",
-    }  # fmt: skip
+        "tickvals": sorted({0, highest // 2, highest} if highest > 3 else {0, highest}),
+        "rangemode": "tozero",
+    }
+
+
+def _bars(
+    entries: list[dict], zoom: dict, name: str, colour: str, axis: str, width_s: float, opacity: float
+) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "x": [(zoom["from_us"] + (entry["bin"] + 0.5) * zoom["bin_us"]) / 1e6 for entry in entries],
+        "y": [entry["deliveries"] for entry in entries],
+        "width": width_s,
+        "marker": {"color": colour, "opacity": opacity, "line": {"width": 0}},
+        "name": name,
+        "yaxis": axis,
+        "hovertemplate": "%{y}",
+    }
 
 
 def _points(points: list[list]) -> dict[str, list]:
@@ -120,7 +214,10 @@ def _points(points: list[list]) -> dict[str, list]:
 
 def _floor(told: dict[str, list]) -> list[list]:
     """Down to where the log is to be read: the mark-delete, and nothing to read while there is no cursor."""
-    return [[x, end if mark is None else mark] for (x, end), (_, mark) in zip(told["end"], told["mark"], strict=True)]
+    return [
+        [x, end if mark is None else mark]
+        for (x, end), (_, mark) in zip(told["end"], told["mark"], strict=True)
+    ]
 
 
 def positions(failover: dict[str, Any]) -> dict[str, Any]:
@@ -132,21 +229,82 @@ def positions(failover: dict[str, Any]) -> dict[str, Any]:
     share = 1 / max(1, len(clusters))
     for number, cluster in enumerate(clusters, start=1):
         suffix = "" if number == 1 else str(number)
-        for kind, words, line in (("end", "end of the log", {"color": GREY, "width": 1.2, "shape": "hv"}), ("mark", "mark-delete", {"color": INK, "width": 2.2, "shape": "hv"})):
-            traces.append({"type": "scatter", "mode": "lines", **_points(told[cluster][kind]), "line": line, "name": words, "xaxis": f"x{suffix}", "yaxis": f"y{suffix}",
-                           "showlegend": number == 1, "connectgaps": False})  # fmt: skip
+        for kind, words, line in (
+            ("end", "end of the log", {"color": GREY, "width": 1.2, "shape": "hv"}),
+            ("mark", "mark-delete", {"color": INK, "width": 2.2, "shape": "hv"}),
+        ):
+            traces.append(
+                {
+                    "type": "scatter",
+                    "mode": "lines",
+                    **_points(told[cluster][kind]),
+                    "line": line,
+                    "name": words,
+                    "xaxis": f"x{suffix}",
+                    "yaxis": f"y{suffix}",
+                    "showlegend": number == 1,
+                    "connectgaps": False,
+                }
+            )
             if kind == "end":
-                traces.append({"type": "scatter", "mode": "lines", **_points(_floor(told[cluster])), "line": {"width": 0, "shape": "hv"}, "xaxis": f"x{suffix}", "yaxis": f"y{suffix}",
-                               "showlegend": False, "hoverinfo": "skip", "fill": "tonexty", "fillcolor": HARM_VEIL})  # fmt: skip
-        drawn[f"xaxis{suffix}"] = axis(ticksuffix=" s", nticks=4, tickangle=0, domain=[(number - 1) * share, number * share - 0.045], anchor=f"y{suffix}")
+                traces.append(
+                    {
+                        "type": "scatter",
+                        "mode": "lines",
+                        **_points(_floor(told[cluster])),
+                        "line": {"width": 0, "shape": "hv"},
+                        "xaxis": f"x{suffix}",
+                        "yaxis": f"y{suffix}",
+                        "showlegend": False,
+                        "hoverinfo": "skip",
+                        "fill": "tonexty",
+                        "fillcolor": HARM_VEIL,
+                    }
+                )
+        drawn[f"xaxis{suffix}"] = axis(
+            ticksuffix=" s",
+            nticks=4,
+            tickangle=0,
+            domain=[(number - 1) * share, number * share - 0.045],
+            anchor=f"y{suffix}",
+        )
         drawn[f"yaxis{suffix}"] = axis(anchor=f"x{suffix}", nticks=4, rangemode="tozero")
         at = failover["at_us"] / 1e6
-        shapes.append({"type": "line", "xref": f"x{suffix}", "yref": f"y{suffix} domain", "x0": at, "x1": at, "y0": 0, "y1": 1, "line": {"color": HARM, "width": 1.3, "dash": "dot"}})
-        notes.append({"xref": f"x{suffix} domain", "yref": f"y{suffix} domain", "x": 0, "y": 1.02, "yanchor": "bottom", "xanchor": "left", "text": f"<b>{cluster}</b>", "showarrow": False,
-                      "font": {"size": 12, "color": INK}})  # fmt: skip
+        shapes.append(
+            {
+                "type": "line",
+                "xref": f"x{suffix}",
+                "yref": f"y{suffix} domain",
+                "x0": at,
+                "x1": at,
+                "y0": 0,
+                "y1": 1,
+                "line": {"color": HARM, "width": 1.3, "dash": "dot"},
+            }
+        )
+        notes.append(
+            {
+                "xref": f"x{suffix} domain",
+                "yref": f"y{suffix} domain",
+                "x": 0,
+                "y": 1.02,
+                "yanchor": "bottom",
+                "xanchor": "left",
+                "text": f"<b>{cluster}</b>",
+                "showarrow": False,
+                "font": {"size": 12, "color": INK},
+            }
+        )
     drawn.update(shapes=shapes, annotations=notes)
     drawn["margin"] = {"l": 40, "r": 8, "t": 60, "b": 34}
-    drawn["legend"] = {"orientation": "h", "x": 1, "xanchor": "right", "y": 1.14, "yanchor": "bottom", "font": {"size": 11}}
+    drawn["legend"] = {
+        "orientation": "h",
+        "x": 1,
+        "xanchor": "right",
+        "y": 1.14,
+        "yanchor": "bottom",
+        "font": {"size": 11},
+    }
     return {"data": traces, "layout": drawn}
 
 
@@ -154,5 +312,22 @@ def lag(failover: dict[str, Any]) -> dict[str, Any]:
     """Age of the oldest message that the target holds and its cursor does not cover."""
     points = failover["series"]["lag"]
     shapes, notes = _instants(failover)
-    trace = {"type": "scatter", "mode": "lines", "x": [x for x, _ in points], "y": [y for _, y in points], "line": {"color": PROTOCOL, "width": 1.8, "shape": "hv"}, "name": "sync lag"}
-    return {"data": [trace], "layout": layout(240, showlegend=False, shapes=shapes, annotations=notes, xaxis=axis(ticksuffix=" s"), yaxis=axis("seconds", rangemode="tozero"))}
+    trace = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [x for x, _ in points],
+        "y": [y for _, y in points],
+        "line": {"color": PROTOCOL, "width": 1.8, "shape": "hv"},
+        "name": "sync lag",
+    }
+    return {
+        "data": [trace],
+        "layout": layout(
+            240,
+            showlegend=False,
+            shapes=shapes,
+            annotations=notes,
+            xaxis=axis(ticksuffix=" s"),
+            yaxis=axis("seconds", rangemode="tozero"),
+        ),
+    }

@@ -1,6 +1,7 @@
 """Charts of a durable shared subscription: who read which stream when, and how evenly the streams were dealt.
 
-Rules: as `charts`. A session has a hue and, beyond the first few, a hatching; a stretch is also labelled with its name.
+Rules: as `charts`. A session has a hue and, beyond the first few, a hatching; a stretch is also labelled with
+its name.
 """
 
 from __future__ import annotations
@@ -26,23 +27,54 @@ def readers_height(group: dict[str, Any]) -> int:
 
 
 def readers(group: dict[str, Any], until_us: int) -> dict[str, Any]:
-    """One row a stream, one bar a stretch of reading; dotted when it was there and nobody read it, crimson within a bar when two did."""
+    """One row a stream, one bar a stretch of reading; dotted when it was there and nobody read it, crimson
+    within a bar when two did.
+    """
     told = group["streams_told"]
     sessions = sorted({one["client"] for stream in told for one in stream["readers"]})
     rows = [stream["stream"] for stream in told]
     idle = [(stream["stream"], *gap) for stream in told for gap in unread(stream)]
-    traces: list[dict[str, Any]] = [{
-        "type": "scatter", "mode": "lines", "name": "nobody", "line": {"color": HARM, "width": 2, "dash": "dot"}, "hoverinfo": "skip",
-        "x": [at for _, since, until in idle for at in (since / 1e6, until / 1e6, None)], "y": [row for stream, *_ in idle for row in (stream, stream, None)],
-    }]  # fmt: skip
-    traces += [{**_bars(name, place, told), "showlegend": len(sessions) <= LEGEND_MOST} for place, name in enumerate(sessions)]
+    traces: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": "nobody",
+            "line": {"color": HARM, "width": 2, "dash": "dot"},
+            "hoverinfo": "skip",
+            "x": [at for _, since, until in idle for at in (since / 1e6, until / 1e6, None)],
+            "y": [row for stream, *_ in idle for row in (stream, stream, None)],
+        }
+    ]
+    traces += [
+        {**_bars(name, place, told), "showlegend": len(sessions) <= LEGEND_MOST}
+        for place, name in enumerate(sessions)
+    ]
     twice = [one for one in group["overlaps"] if one["stream"] in rows]
     if twice:
-        traces.append(_bar("two at once", HARM, "", [(one["stream"], one["at_us"], one["end_us"], "") for one in twice], width=0.24))
+        traces.append(
+            _bar(
+                "two at once",
+                HARM,
+                "",
+                [(one["stream"], one["at_us"], one["end_us"], "") for one in twice],
+                width=0.24,
+            )
+        )
     drawn = layout(
-        readers_height(group), barmode="overlay", hovermode="closest", xaxis=axis(ticksuffix=" s", range=[0, until_us / 1e6], nticks=8),
-        yaxis=axis(type="category", categoryorder="array", categoryarray=rows[::-1], automargin=True, showgrid=False, range=[-0.6, max(2, len(rows)) - 0.4]), bargap=0.3,
-    )  # fmt: skip
+        readers_height(group),
+        barmode="overlay",
+        hovermode="closest",
+        xaxis=axis(ticksuffix=" s", range=[0, until_us / 1e6], nticks=8),
+        yaxis=axis(
+            type="category",
+            categoryorder="array",
+            categoryarray=rows[::-1],
+            automargin=True,
+            showgrid=False,
+            range=[-0.6, max(2, len(rows)) - 0.4],
+        ),
+        bargap=0.3,
+    )
     drawn["legend"]["y"] = 1 + 8 / readers_height(group)
     return {"data": traces, "layout": drawn}
 
@@ -61,42 +93,101 @@ def unread(stream: dict[str, Any]) -> list[tuple[int, int]]:
 
 def _bars(name: str, place: int, told: list[dict[str, Any]]) -> dict[str, Any]:
     colour = f"var(--origin-{place % ORIGINS})" if place < SESSIONS_MOST else GREY
-    stretches = [(stream["stream"], one["at_us"], one["end_us"], name) for stream in told for one in stream["readers"] if one["client"] == name]
+    stretches = [
+        (stream["stream"], one["at_us"], one["end_us"], name)
+        for stream in told
+        for one in stream["readers"]
+        if one["client"] == name
+    ]
     return _bar(name, colour, HATCHES[place // ORIGINS] if place < SESSIONS_MOST else "", stretches)
 
 
-def _bar(name: str, colour: str, hatch: str, stretches: list[tuple[str, int, int, str]], width: float = 0.62) -> dict[str, Any]:
+def _bar(
+    name: str, colour: str, hatch: str, stretches: list[tuple[str, int, int, str]], width: float = 0.62
+) -> dict[str, Any]:
     return {
-        "type": "bar", "orientation": "h", "name": name, "width": width, "y": [row for row, *_ in stretches], "base": [since / 1e6 for _, since, *_ in stretches],
-        "x": [(until - since) / 1e6 for _, since, until, _ in stretches], "text": [words for *_, words in stretches], "textposition": "inside", "insidetextanchor": "middle",
-        "constraintext": "none", "textangle": 0, "textfont": {"color": "var(--bg)", "size": 11}, "cliponaxis": True,
-        "marker": {"color": colour, "pattern": {"shape": hatch, "fillmode": "overlay", "solidity": 0.2, "fgcolor": "var(--bg)", "size": 7}, "line": {"color": "var(--bg)", "width": 1}},
+        "type": "bar",
+        "orientation": "h",
+        "name": name,
+        "width": width,
+        "y": [row for row, *_ in stretches],
+        "base": [since / 1e6 for _, since, *_ in stretches],
+        "x": [(until - since) / 1e6 for _, since, until, _ in stretches],
+        "text": [words for *_, words in stretches],
+        "textposition": "inside",
+        "insidetextanchor": "middle",
+        "constraintext": "none",
+        "textangle": 0,
+        "textfont": {"color": "var(--bg)", "size": 11},
+        "cliponaxis": True,
+        "marker": {
+            "color": colour,
+            "pattern": {
+                "shape": hatch,
+                "fillmode": "overlay",
+                "solidity": 0.2,
+                "fgcolor": "var(--bg)",
+                "size": 7,
+            },
+            "line": {"color": "var(--bg)", "width": 1},
+        },
         "hovertemplate": "%{y}: " + name + " from %{base:.3f} s for %{x:.3f} s<extra></extra>",
-    }  # fmt: skip
+    }
 
 
 def balance(group: dict[str, Any], until_us: int) -> dict[str, Any]:
-    """How many streams each session reads (of many sessions: most and least), and below how many nobody reads."""
+    """How many streams each session reads (of many sessions: most and least), and below how many nobody
+    reads.
+    """
     told = group["balance"]
     x = [us / 1e6 for us in told["at_us"]]
     names = list(told["sessions"])
     if len(names) <= LINES_MOST:
         traces = [
-            _line(name, x, told["sessions"][name], {"color": f"var(--origin-{place % ORIGINS})", "dash": DASHES[place % len(DASHES)], "width": 2})
+            _line(
+                name,
+                x,
+                told["sessions"][name],
+                {
+                    "color": f"var(--origin-{place % ORIGINS})",
+                    "dash": DASHES[place % len(DASHES)],
+                    "width": 2,
+                },
+            )
             for place, name in enumerate(names)
-        ]  # fmt: skip
+        ]
     else:
-        having = [[count for count in counts if count] or [0] for counts in zip(*told["sessions"].values(), strict=True)]
+        having = [
+            [count for count in counts if count] or [0]
+            for counts in zip(*told["sessions"].values(), strict=True)
+        ]
         traces = [
-            _line("fewest of those that read", x, [min(counts) for counts in having], {"color": INK, "dash": "dot", "width": 1.4}),
+            _line(
+                "fewest of those that read",
+                x,
+                [min(counts) for counts in having],
+                {"color": INK, "dash": "dot", "width": 1.4},
+            ),
             _line("most", x, [max(counts) for counts in having], {"color": INK, "width": 2}),
         ]
-    traces.append({**_line("nobody", x, told["unread"], {"color": HARM, "width": 1.6}), "yaxis": "y2", "fill": "tozeroy", "fillcolor": HARM_VEIL})
+    traces.append(
+        {
+            **_line("nobody", x, told["unread"], {"color": HARM, "width": 1.6}),
+            "yaxis": "y2",
+            "fill": "tozeroy",
+            "fillcolor": HARM_VEIL,
+        }
+    )
     drawn = layout(
-        300, xaxis=axis(ticksuffix=" s", range=[0, until_us / 1e6], anchor="y2", nticks=8),
-        yaxis=axis("streams each", domain=[0.4, 0.98], **_whole([count for counts in told["sessions"].values() for count in counts])),
+        300,
+        xaxis=axis(ticksuffix=" s", range=[0, until_us / 1e6], anchor="y2", nticks=8),
+        yaxis=axis(
+            "streams each",
+            domain=[0.4, 0.98],
+            **_whole([count for counts in told["sessions"].values() for count in counts]),
+        ),
         yaxis2=axis("unread", domain=[0, 0.3], **_whole(told["unread"])),
-    )  # fmt: skip
+    )
     return {"data": traces, "layout": drawn}
 
 
@@ -107,4 +198,7 @@ def _line(name: str, x: list[float], y: list[int], line: dict[str, Any]) -> dict
 def _whole(counts: list[int]) -> dict[str, Any]:
     """Ticks at whole streams."""
     highest = max(counts, default=0) or 1
-    return {"tickvals": sorted({0, highest // 2, highest} if highest > 3 else set(range(highest + 1))), "range": [0, highest * 1.12]}
+    return {
+        "tickvals": sorted({0, highest // 2, highest} if highest > 3 else set(range(highest + 1))),
+        "range": [0, highest * 1.12],
+    }

@@ -1,4 +1,6 @@
-"""What the report's sections are built of: a section, a table, and the frame in which a wide table scrolls."""
+"""What the report's sections are built of: a section, a table, and the frame in which a wide table
+scrolls.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,29 @@ def section(title: str, says: str, body: str) -> str:
 
 
 def table(head: list[str], rows: list[list[str]], classes: list[str] | None = None, words: int = 1) -> str:
-    """Cells are HTML; the head is plain. `classes` mark rows; the first `words` columns are words and begin at the left."""
+    """Cells are HTML; the head is plain.
+
+    `classes` mark rows; the first `words` columns are words and begin at the left.
+    """
 
     def cells(kind: str, row: list[str]) -> str:
-        return "".join(f'<{kind}{LEFT if 0 < place < words else ""}>{cell}</{kind}>' for place, cell in enumerate(row))
+        return "".join(
+            f"<{kind}{LEFT if 0 < place < words else ''}>{cell}</{kind}>" for place, cell in enumerate(row)
+        )
 
     marks = classes or [""] * len(rows)
-    lines = "".join(f'<tr class="{mark}">{cells("td", row)}</tr>' if mark else f"<tr>{cells('td', row)}</tr>" for row, mark in zip(rows, marks, strict=True))
-    return scrolling(f"<table><thead><tr>{cells('th', [escape(title) for title in head])}</tr></thead><tbody>{lines}</tbody></table>")
+    lines = "".join(
+        f'<tr class="{mark}">{cells("td", row)}</tr>' if mark else f"<tr>{cells('td', row)}</tr>"
+        for row, mark in zip(rows, marks, strict=True)
+    )
+    return scrolling(
+        f"<table><thead><tr>{cells('th', [escape(title) for title in head])}</tr></thead><tbody>{lines}</tbody></table>"
+    )
 
 
 def scrolling(content: str) -> str:
     """Wide content scrolls in its own frame, by keyboard too."""
-    return f'<div class="scroll" tabindex="0" role="group" aria-label="Table; scrolls sideways where it is wide">{content}</div>'
+    return (
+        f'<div class="scroll" tabindex="0" role="group" aria-label="Table; scrolls sideways where it is '
+        f'wide">{content}</div>'
+    )

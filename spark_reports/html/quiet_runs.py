@@ -1,6 +1,8 @@
-"""Runs without a failover: each has a sentence of its own, about what it is about, and its tables; a job over several lists them first.
+"""Runs without a failover: each has a sentence of its own, about what it is about, and its tables; a job
+over several lists them first.
 
-Rules: the sentence is the first that a system of the run has to say; a run about none of them says what markers cost it.
+Rules: the sentence is the first that a system of the run has to say; a run about none of them says what
+markers cost it.
 """
 
 from __future__ import annotations
@@ -31,20 +33,39 @@ def articles(runs: list[dict[str, Any]], alone: bool) -> str:
 
 
 def overview(runs: list[dict[str, Any]]) -> str:
-    """One line each, and the page's own sentence where nobody failed over in any of them; "" without such runs."""
+    """One line each, and the page's own sentence where nobody failed over in any of them; "" without such
+    runs.
+    """
     told = quiet(runs)
     if not told:
         return ""
     rows = [[escape(run["scenario"]), str(run["seed"]), _sentence(run)] for run in told]
     more = f" The first {DETAILED_MOST} are told at length below." if len(told) > DETAILED_MOST else ""
-    head = f"<h1>{plural(len(runs), 'run', 'runs')}, and nobody failed over in {'it' if len(runs) == 1 else 'any'}.</h1>" if len(told) == len(runs) else ""
+    head = (
+        (
+            f"<h1>{plural(len(runs), 'run', 'runs')}, and nobody failed over in "
+            f"{'it' if len(runs) == 1 else 'any'}.</h1>"
+        )
+        if len(told) == len(runs)
+        else ""
+    )
     title = "Every run" if head else "Runs without a failover"
-    return head + section(title, f"What came of each.{more}", '<div class="sentences">' + table(["run", "seed", ""], rows, words=3) + "</div>")
+    return head + section(
+        title,
+        f"What came of each.{more}",
+        '<div class="sentences">' + table(["run", "seed", ""], rows, words=3) + "</div>",
+    )
 
 
 def systems(run: dict[str, Any]) -> str:
-    """What a run has to say beside failovers and moves: topics that were created, shadow topics, declared brokers."""
-    return creation.sections(run, f"creation-{run['run']}") + shadows.sections(run, f"shadows-{run['run']}") + latency.sections(run)
+    """What a run has to say beside failovers and moves: topics that were created, shadow topics, declared
+    brokers.
+    """
+    return (
+        creation.sections(run, f"creation-{run['run']}")
+        + shadows.sections(run, f"shadows-{run['run']}")
+        + latency.sections(run)
+    )
 
 
 def figures(runs: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
@@ -57,7 +78,14 @@ def _article(run: dict[str, Any], alone: bool) -> str:
     title = f"<h1>{_sentence(run)}</h1>" if alone else f'<h1 class="part-title">{_sentence(run)}</h1>'
     dek = f'<p class="dek">{escape(run["title"])}: nobody failed over in this run.</p>'
     kind = "" if alone else ' class="part"'
-    return f"<article{kind}>{title}{dek}" + migration.sections(run) + systems(run) + sections.run_tables(run) + sections.replay(run) + "</article>"
+    return (
+        f"<article{kind}>{title}{dek}"
+        + migration.sections(run)
+        + systems(run)
+        + sections.run_tables(run)
+        + sections.replay(run)
+        + "</article>"
+    )
 
 
 def _sentence(run: dict[str, Any]) -> str:
@@ -65,7 +93,13 @@ def _sentence(run: dict[str, Any]) -> str:
         says = sentence(run)
         if says is not None:
             return says
-    delivered = sum(told["delivered"] for clusters in run["subscriptions"].values() for told in clusters.values())
+    delivered = sum(
+        told["delivered"] for clusters in run["subscriptions"].values() for told in clusters.values()
+    )
     share = run["marker_share"]["entries"]
     cost = f"markers took <b>{share:.1%}</b> of the logs' entries" if share else "no marker was written"
-    return f"{plural(delivered, 'delivery', 'deliveries')}, and {cost}." if delivered else f"Nothing was delivered, and {cost}."
+    return (
+        f"{plural(delivered, 'delivery', 'deliveries')}, and {cost}."
+        if delivered
+        else f"Nothing was delivered, and {cost}."
+    )

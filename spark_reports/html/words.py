@@ -9,20 +9,81 @@ from typing import Any
 
 CAUSES: dict[str, tuple[str, str]] = {
     # cause: heading, what it means
-    "resent_copy": ("Stored twice", "A producer or replicator sent the message again, and {to} had already moved past the first copy."),
-    "subscription_missing": ("The subscription did not exist there", "No update had created it at {to} when the consumers moved, so they began at their own initial position."),
-    "not_replicated": ("Not replicated from there", "The subscription was not flagged, the feature was off, or the topic had fewer than two clusters at {x}."),
-    "cursor_went_back": ("The cursor went back", "{to} had already passed these messages and fell back: a reset, or a crash that forgot recent acknowledgements."),
-    "ack_not_registered": ("The acknowledgement had not arrived", "The application had acknowledged, and {x}'s broker had not heard of it in time."),
-    "not_in_target_yet": ("Not in {to} yet", "They reached {to} only after the consumers had moved; no snapshot could have covered them."),
-    "sync_in_flight": ("The news was on its way", "{x} had sent a request that says they are acknowledged; {to} had not taken it in when it sent them out."),
-    "after_last_sync": ("Newer than the last sync", "{x}'s broker took note of their acknowledgements after it had last told {to} what is acknowledged."),
-    "ack_hole": ("Held back by an unacknowledged message", "Only the mark-delete is replicated. At {x} it had stopped below these, at a message that was not acknowledged."),
-    "update_in_flight": ("The update was still on its way", "{x} had written an update that covers them; {to} had not applied it when they were delivered."),
-    "snapshot_evicted": ("The snapshot had been thrown out", "A usable snapshot covered them, and the cache rule had removed it."),
-    "snapshot_unused": ("The snapshot was not used", "A usable snapshot covered them; it was lost at an unload, not read yet, or no acknowledgement followed it."),
-    "snapshot_incomplete": ("The snapshot was not complete in time", "A snapshot asked for in time would have covered them, had it taken its nominal time."),
-    "after_newest_snapshot": ("Newer than the newest snapshot", "Acknowledged after the newest snapshot that could cover them: the price of the period."),
+    "resent_copy": (
+        "Stored twice",
+        "A producer or replicator sent the message again, and {to} had already moved past the first copy.",
+    ),
+    "subscription_missing": (
+        "The subscription did not exist there",
+        (
+            "No update had created it at {to} when the consumers moved, so they began at their own initial "
+            "position."
+        ),
+    ),
+    "not_replicated": (
+        "Not replicated from there",
+        (
+            "The subscription was not flagged, the feature was off, or the topic had fewer than two clusters "
+            "at {x}."
+        ),
+    ),
+    "cursor_went_back": (
+        "The cursor went back",
+        (
+            "{to} had already passed these messages and fell back: a reset, or a crash that forgot recent "
+            "acknowledgements."
+        ),
+    ),
+    "ack_not_registered": (
+        "The acknowledgement had not arrived",
+        "The application had acknowledged, and {x}'s broker had not heard of it in time.",
+    ),
+    "not_in_target_yet": (
+        "Not in {to} yet",
+        "They reached {to} only after the consumers had moved; no snapshot could have covered them.",
+    ),
+    "sync_in_flight": (
+        "The news was on its way",
+        (
+            "{x} had sent a request that says they are acknowledged; {to} had not taken it in when it sent "
+            "them out."
+        ),
+    ),
+    "after_last_sync": (
+        "Newer than the last sync",
+        "{x}'s broker took note of their acknowledgements after it had last told {to} what is acknowledged.",
+    ),
+    "ack_hole": (
+        "Held back by an unacknowledged message",
+        (
+            "Only the mark-delete is replicated. At {x} it had stopped below these, at a message that "
+            "was not "
+            "acknowledged."
+        ),
+    ),
+    "update_in_flight": (
+        "The update was still on its way",
+        "{x} had written an update that covers them; {to} had not applied it when they were delivered.",
+    ),
+    "snapshot_evicted": (
+        "The snapshot had been thrown out",
+        "A usable snapshot covered them, and the cache rule had removed it.",
+    ),
+    "snapshot_unused": (
+        "The snapshot was not used",
+        (
+            "A usable snapshot covered them; it was lost at an unload, not read yet, or no acknowledgement "
+            "followed it."
+        ),
+    ),
+    "snapshot_incomplete": (
+        "The snapshot was not complete in time",
+        "A snapshot asked for in time would have covered them, had it taken its nominal time.",
+    ),
+    "after_newest_snapshot": (
+        "Newer than the newest snapshot",
+        "Acknowledged after the newest snapshot that could cover them: the price of the period.",
+    ),
 }
 
 LOSSES: dict[str, str] = {
@@ -33,16 +94,58 @@ LOSSES: dict[str, str] = {
 }
 
 DEFINITIONS: tuple[tuple[str, str], ...] = (
-    ("Message", "One publish: producer name and sequence id, the same through retries, resends and in every cluster. Markers are not messages."),
-    ("Twice (duplicate)", "Delivered at the target inside the window after the application had acknowledged it, anywhere. Each message is judged once, at its first delivery there."),
-    ("Redelivered", "Delivered before, anywhere, and not acknowledged before this delivery. Never added to the duplicates."),
+    (
+        "Message",
+        (
+            "One publish: producer name and sequence id, the same through retries, resends and in every "
+            "cluster. Markers are not messages."
+        ),
+    ),
+    (
+        "Twice (duplicate)",
+        (
+            "Delivered at the target inside the window after the application had acknowledged it, anywhere. "
+            "Each message is judged once, at its first delivery there."
+        ),
+    ),
+    (
+        "Redelivered",
+        (
+            "Delivered before, anywhere, and not acknowledged before this delivery. Never added to the "
+            "duplicates."
+        ),
+    ),
     ("Extra deliveries", "Later repeats of the same message inside the window."),
-    ("Stranded", "Receipted to its producer, in the source's log, not in the target's when the consumers moved."),
-    ("Lost", "Receipted, owed, never acknowledged, not expired or skipped, and at the end of the window the target cannot deliver it any more."),
-    ("Outage", "From the crash of the source, or the move if that came first, to the first delivery at the target."),
-    ("Backlog of the failover acked", "The first instant at which the target's cursor covered every message that the target's log held at the failover: acknowledged there, skipped or expired."),
+    (
+        "Stranded",
+        "Receipted to its producer, in the source's log, not in the target's when the consumers moved.",
+    ),
+    (
+        "Lost",
+        (
+            "Receipted, owed, never acknowledged, not expired or skipped, and at the end of the window the "
+            "target cannot deliver it any more."
+        ),
+    ),
+    (
+        "Outage",
+        "From the crash of the source, or the move if that came first, to the first delivery at the target.",
+    ),
+    (
+        "Backlog of the failover acked",
+        (
+            "The first instant at which the target's cursor covered every message that the target's log held "
+            "at the failover: acknowledged there, skipped or expired."
+        ),
+    ),
     ("Reordered", "Delivered in the window after a newer message of the same producer and key."),
-    ("Dedup window", "The fewest most recent ids, and the span, that an idempotent consumer must remember from their acknowledgement so that no duplicate gets through."),
+    (
+        "Dedup window",
+        (
+            "The fewest most recent ids, and the span, that an idempotent consumer must remember from their "
+            "acknowledgement so that no duplicate gets through."
+        ),
+    ),
 )
 
 _EVENTS: dict[str, str] = {
@@ -77,7 +180,10 @@ _EVENTS: dict[str, str] = {
     "snapshot.completed": "snapshot S{snapshot} complete at {cluster}, up to {ledger}:{entry}",
     "snapshot.evicted": "snapshot S{snapshot} leaves the cache of {subscription} at {cluster}: {reason}",
     "update.position": "{cluster} writes an update: {peer} may go to {to_ledger}:{to_entry}",
-    "acknowledgements.sent": "{cluster} tells {peer} what {subscription} has acknowledged: up to {ledger}:{entry}, and {count} more one by one",
+    "acknowledgements.sent": (
+        "{cluster} tells {peer} what {subscription} has acknowledged: up to {ledger}:{entry}, and {count} "
+        "more one by one"
+    ),
     "acknowledgements.applied": "{cluster} knows what {subscription} has acknowledged in {peer}",
     "acknowledgements.lost": "what {cluster} told {peer} about {subscription} is lost",
     "message.filtered": "passed over at {cluster}: acknowledged in {peer}",
@@ -102,7 +208,9 @@ class _Gaps(dict):
 
 def event_words(row: dict[str, Any]) -> str:
     """A trace row as a clause."""
-    return _EVENTS.get(row["type"], row["type"].replace(".", " ")).format_map(_Gaps({name: value for name, value in row.items() if value is not None}))
+    return _EVENTS.get(row["type"], row["type"].replace(".", " ")).format_map(
+        _Gaps({name: value for name, value in row.items() if value is not None})
+    )
 
 
 def seconds(at_us: int | None, digits: int = 3) -> str:

@@ -2,8 +2,8 @@
 
 `python -m spark_reports failover --trace PATH… --out DIR [--master URL]`
 
-Rules: each protocol of the traces has a part with steps of its own; steps by name, in order; between them, and inside Spark's jobs, a cancel is heard.
-Everything large stays in Spark.
+Rules: each protocol of the traces has a part with steps of its own; steps by name, in order; between them,
+and inside Spark's jobs, a cancel is heard. Everything large stays in Spark.
 """
 
 from __future__ import annotations
@@ -32,8 +32,19 @@ PARTS: dict[str, type] = {"pulsar": FailoverPart, "emqx": GroupPart}
 class FailoverReport:
     """One report being made. `listener` hears of progress (`progress.Silent` says how)."""
 
-    def __init__(self, spark: Any, traces: Iterable[str | Path], out: str | Path, listener: Any = None, replay_url: str | None = None, compare: bool = False) -> None:
-        """`replay_url` is absolute: the page is opened from a disk, too. Without it the page gives a command line."""
+    def __init__(
+        self,
+        spark: Any,
+        traces: Iterable[str | Path],
+        out: str | Path,
+        listener: Any = None,
+        replay_url: str | None = None,
+        compare: bool = False,
+    ) -> None:
+        """`replay_url` is absolute: the page is opened from a disk, too.
+
+        Without it the page gives a command line.
+        """
         self.spark = spark
         self.paths = list(traces)
         self.out = Path(out)
@@ -81,7 +92,20 @@ class FailoverReport:
                 run["replay_url"] = self.replay_url
         self.out.mkdir(parents=True, exist_ok=True)
         tables = [part.deliveries() for part in self.parts]
-        publish.write_deliveries(reduce(DataFrame.unionByName, [table for table, _count in tables]), self.out, sum(count for _table, count in tables))
-        made_by = {"spark": self.spark.version, "master": self.spark.conf.get("spark.master", "Spark Connect"), "seconds": time.monotonic() - began}
-        self.report = {"format": 1, "made_at": datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"), "made_by": made_by, "runs": runs}
+        publish.write_deliveries(
+            reduce(DataFrame.unionByName, [table for table, _count in tables]),
+            self.out,
+            sum(count for _table, count in tables),
+        )
+        made_by = {
+            "spark": self.spark.version,
+            "master": self.spark.conf.get("spark.master", "Spark Connect"),
+            "seconds": time.monotonic() - began,
+        }
+        self.report = {
+            "format": 1,
+            "made_at": datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"),
+            "made_by": made_by,
+            "runs": runs,
+        }
         publish.write_small(self.report, self.out)

@@ -1,1 +1,3 @@
-"""Pure frame functions: frames in, a frame out, each beginning and ending with the columns it needs and gives."""
+"""Pure frame functions: frames in, a frame out, each beginning and ending with the columns it needs and
+gives.
+"""

@@ -1,7 +1,9 @@
-"""How replicators began and what was created: each replicator's starts and refusals, messages that waited, topics, policies, schemas.
+"""How replicators began and what was created: each replicator's starts and refusals, messages that waited,
+topics, policies, schemas.
 
-Rules: a replicator is one log of one cluster towards one other; what it is at the end is its last row. A message waits when it was stored
-in the cluster since the replicator's cursor opened and is in no log of the same name at the peer.
+Rules: a replicator is one log of one cluster towards one other; what it is at the end is its last row. A
+message waits when it was stored in the cluster since the replicator's cursor opened and is in no log of the
+same name at the peer.
 """
 
 from __future__ import annotations
@@ -14,15 +16,34 @@ from spark_reports.transforms.places import base_topic, is_type
 
 REPLICATOR = ("run", "cluster", "peer", "topic")
 HAPPENED = (
-    "namespace.created", "policy.changed", "topic.created", "topic.creation-refused", "topic.partitions-changed", "topic.deleted",
-    "schema.registered", "schema.refused", "schema.deleted", "command.refused",
-)  # fmt: skip
+    "namespace.created",
+    "policy.changed",
+    "topic.created",
+    "topic.creation-refused",
+    "topic.partitions-changed",
+    "topic.deleted",
+    "schema.registered",
+    "schema.refused",
+    "schema.deleted",
+    "command.refused",
+)
 """Rows that say what came into being, changed, or was refused."""
 
 
 def starts(control: DataFrame) -> DataFrame:
-    """One row a replicator: run, cluster, peer, topic, base, created_seq, refused, started, first_refused_us, last (event type), words."""
-    rows = control.filter(is_type("replicator.created", "replicator.started", "replicator.disconnected", "replicator.start-refused", "replicator.stopped", "replicator.removed"))
+    """One row a replicator: run, cluster, peer, topic, base, created_seq, refused, started,
+    first_refused_us, last (event type), words.
+    """
+    rows = control.filter(
+        is_type(
+            "replicator.created",
+            "replicator.started",
+            "replicator.disconnected",
+            "replicator.start-refused",
+            "replicator.stopped",
+            "replicator.removed",
+        )
+    )
     refusal = F.col("type").isin("replicator.start-refused", "replicator.stopped")
     return (
         rows.groupBy(*REPLICATOR)
@@ -40,13 +61,20 @@ def starts(control: DataFrame) -> DataFrame:
 
 def refusals(control: DataFrame) -> DataFrame:
     """Every refused start: run, cluster, peer, base, at_us."""
-    return control.filter(is_type("replicator.start-refused", "replicator.stopped")).select("run", "cluster", "peer", base_topic().alias("base"), "at_us")
+    return control.filter(is_type("replicator.start-refused", "replicator.stopped")).select(
+        "run", "cluster", "peer", base_topic().alias("base"), "at_us"
+    )
 
 
 def regions_down(control: DataFrame) -> DataFrame:
     """Regions that have crashed, or were lost, and are not up again at the end: run, cluster."""
     life = control.filter(is_type("cluster.crashed", "cluster.lost", "cluster.restarted"))
-    return life.groupBy("run", "cluster").agg(F.max_by("type", "seq").alias("last")).filter(F.col("last") != "cluster.restarted").select("run", "cluster")
+    return (
+        life.groupBy("run", "cluster")
+        .agg(F.max_by("type", "seq").alias("last"))
+        .filter(F.col("last") != "cluster.restarted")
+        .select("run", "cluster")
+    )
 
 
 def happened(control: DataFrame) -> DataFrame:
@@ -55,49 +83,119 @@ def happened(control: DataFrame) -> DataFrame:
 
 
 def waiting(rows: DataFrame, troubled: DataFrame, bins: DataFrame) -> DataFrame:
-    """Of replicators that were ever refused (`troubled`: run, cluster, peer, topic, base, created_seq): messages that came and left, by bin.
+    """Of replicators that were ever refused (`troubled`: run, cluster, peer, topic, base, created_seq):
+    messages that came and left, by bin.
 
-    `bins`: run, bin_us. Gives run, cluster, peer, base, bin, came, left; what waits at the end of a bin is the sum of both up to it.
+    `bins`: run, bin_us. Gives run, cluster, peer, base, bin, came, left; what waits at the end of a bin is
+    the sum of both up to it.
     """
-    stored = rows.filter(is_type("message.stored")).select("run", "seq", "at_us", "topic", F.col("cluster").alias("at"), F.col("peer").alias("origin"), "producer", "sequence_id")
-    here = stored.filter(F.col("origin").isNull()).join(F.broadcast(troubled), ["run", "topic"], "inner").filter((F.col("at") == F.col("cluster")) & (F.col("seq") > F.col("created_seq")))
-    there = stored.filter(F.col("origin").isNotNull()).join(F.broadcast(troubled), ["run", "topic"], "inner").filter((F.col("at") == F.col("peer")) & (F.col("origin") == F.col("cluster")))
+    stored = rows.filter(is_type("message.stored")).select(
+        "run",
+        "seq",
+        "at_us",
+        "topic",
+        F.col("cluster").alias("at"),
+        F.col("peer").alias("origin"),
+        "producer",
+        "sequence_id",
+    )
+    here = (
+        stored.filter(F.col("origin").isNull())
+        .join(F.broadcast(troubled), ["run", "topic"], "inner")
+        .filter((F.col("at") == F.col("cluster")) & (F.col("seq") > F.col("created_seq")))
+    )
+    there = (
+        stored.filter(F.col("origin").isNotNull())
+        .join(F.broadcast(troubled), ["run", "topic"], "inner")
+        .filter((F.col("at") == F.col("peer")) & (F.col("origin") == F.col("cluster")))
+    )
     key = [*REPLICATOR, "base", "producer", "sequence_id"]
     published = here.groupBy(*key).agg(F.min("at_us").alias("came_us"))
     arrived = there.groupBy(*key).agg(F.min("at_us").alias("left_us"))
-    return by_bin(published.join(arrived, key, "left"), ("run", "cluster", "peer", "base"), "came_us", "left_us", bins)
+    return by_bin(
+        published.join(arrived, key, "left"), ("run", "cluster", "peer", "base"), "came_us", "left_us", bins
+    )
 
 
 def delays(rows: DataFrame, troubled: DataFrame, bins: DataFrame) -> DataFrame:
-    """The age of each log's oldest pending send at the end of each bin: run, cluster, peer, base, bin, delay_us; without a row it is 0.
+    """The age of each log's oldest pending send at the end of each bin: run, cluster, peer, base, bin,
+    delay_us; without a row it is 0.
 
-    Order is kept on a connection, so its n-th message sent is the n-th to arrive; what has not arrived when it breaks is pending no
-    more, nor is a message that its schema held back until then. `bins`: run, bin_us, until_us.
+    Order is kept on a connection, so its n-th message sent is the n-th to arrive; what has not arrived when
+    it breaks is pending no more, nor is a message that its schema held back until then. `bins`: run, bin_us,
+    until_us.
     """
     pending = _pending(rows, troubled).join(F.broadcast(bins), "run", "inner")
     last = F.floor(F.col("until_us") / F.col("bin_us")) + 1
-    first_end, last_end = F.ceil(F.col("from_us") / F.col("bin_us")), F.when(F.col("to_us").isNull(), last).otherwise(F.least(F.ceil(F.col("to_us") / F.col("bin_us")) - 1, last - 1))
-    at_ends = pending.withColumn("first", F.greatest(first_end, F.lit(1))).withColumn("last", last_end).filter(F.col("first") <= F.col("last"))
+    first_end, last_end = (
+        F.ceil(F.col("from_us") / F.col("bin_us")),
+        F.when(F.col("to_us").isNull(), last).otherwise(
+            F.least(F.ceil(F.col("to_us") / F.col("bin_us")) - 1, last - 1)
+        ),
+    )
+    at_ends = (
+        pending.withColumn("first", F.greatest(first_end, F.lit(1)))
+        .withColumn("last", last_end)
+        .filter(F.col("first") <= F.col("last"))
+    )
     ends = at_ends.withColumn("end", F.explode(F.sequence("first", "last")))
     age = F.least(F.col("end") * F.col("bin_us"), F.col("until_us")) - F.col("from_us")
-    return ends.groupBy("run", "cluster", "peer", "base", (F.col("end") - 1).alias("bin")).agg(F.max(age).alias("delay_us"))
+    return ends.groupBy("run", "cluster", "peer", "base", (F.col("end") - 1).alias("bin")).agg(
+        F.max(age).alias("delay_us")
+    )
 
 
 def _pending(rows: DataFrame, troubled: DataFrame) -> DataFrame:
-    """Each message on the wire or held back: run, cluster, peer, base, from_us, to_us (null: still at the end)."""
+    """Each message on the wire or held back: run, cluster, peer, base, from_us, to_us (null: still at the
+    end).
+    """
     way = ["run", "cluster", "peer", "topic"]
     there = is_type("message.stored", "message.deduplicated")
     broken = is_type("replicator.disconnected", "replicator.removed")
-    kinds = F.when(is_type("message.replicated"), "sent").when(there, "arrived").when(is_type("replicator.stopped"), "held").when(broken, "broken")
+    kinds = (
+        F.when(is_type("message.replicated"), "sent")
+        .when(there, "arrived")
+        .when(is_type("replicator.stopped"), "held")
+        .when(broken, "broken")
+    )
     told = rows.withColumn("kind", kinds).filter(F.col("kind").isNotNull() & F.col("peer").isNotNull())
     turned = F.col("kind") == "arrived"  # an arrival is a row of the cluster that it came to
-    told = told.select("run", "seq", "at_us", "topic", "kind", "duration_us", F.when(turned, F.col("peer")).otherwise(F.col("cluster")).alias("cluster"), F.when(turned, F.col("cluster")).otherwise(F.col("peer")).alias("peer"))
+    told = told.select(
+        "run",
+        "seq",
+        "at_us",
+        "topic",
+        "kind",
+        "duration_us",
+        F.when(turned, F.col("peer")).otherwise(F.col("cluster")).alias("cluster"),
+        F.when(turned, F.col("cluster")).otherwise(F.col("peer")).alias("peer"),
+    )
     told = told.join(F.broadcast(troubled.select(*way, "base")), way, "inner")
-    told = told.withColumn("connection", F.count_if(F.col("kind") == "broken").over(Window.partitionBy(*way).orderBy("seq")))
+    told = told.withColumn(
+        "connection", F.count_if(F.col("kind") == "broken").over(Window.partitionBy(*way).orderBy("seq"))
+    )
     once = [*way, "base", "connection"]
-    ended = told.filter(F.col("kind") == "broken").select(*way, (F.col("connection") - 1).alias("connection"), F.col("at_us").alias("broken_us"))
-    numbered = told.filter(F.col("kind").isin("sent", "arrived")).withColumn("number", F.row_number().over(Window.partitionBy(*way, "connection", "kind").orderBy("seq")))
-    sent = numbered.groupBy(*once, "number").agg(F.max(F.when(F.col("kind") == "sent", F.col("at_us"))).alias("from_us"), F.max(F.when(F.col("kind") == "arrived", F.col("at_us"))).alias("came_us"))
-    held = told.filter(F.col("kind") == "held").select(*once, (F.col("at_us") - F.col("duration_us")).alias("from_us"), F.lit(None).cast("bigint").alias("came_us"))
-    every = sent.filter(F.col("from_us").isNotNull()).drop("number").unionByName(held).join(ended, [*way, "connection"], "left")
-    return every.select("run", "cluster", "peer", "base", "from_us", F.coalesce("came_us", "broken_us").alias("to_us"))
+    ended = told.filter(F.col("kind") == "broken").select(
+        *way, (F.col("connection") - 1).alias("connection"), F.col("at_us").alias("broken_us")
+    )
+    numbered = told.filter(F.col("kind").isin("sent", "arrived")).withColumn(
+        "number", F.row_number().over(Window.partitionBy(*way, "connection", "kind").orderBy("seq"))
+    )
+    sent = numbered.groupBy(*once, "number").agg(
+        F.max(F.when(F.col("kind") == "sent", F.col("at_us"))).alias("from_us"),
+        F.max(F.when(F.col("kind") == "arrived", F.col("at_us"))).alias("came_us"),
+    )
+    held = told.filter(F.col("kind") == "held").select(
+        *once,
+        (F.col("at_us") - F.col("duration_us")).alias("from_us"),
+        F.lit(None).cast("bigint").alias("came_us"),
+    )
+    every = (
+        sent.filter(F.col("from_us").isNotNull())
+        .drop("number")
+        .unionByName(held)
+        .join(ended, [*way, "connection"], "left")
+    )
+    return every.select(
+        "run", "cluster", "peer", "base", "from_us", F.coalesce("came_us", "broken_us").alias("to_us")
+    )

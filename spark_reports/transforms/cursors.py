@@ -1,6 +1,7 @@
 """Mark-deletes over time: every row that set one, its value at an instant, and where one went back.
 
-Rules: a deleted subscription stands at `ABSENT`, below every position; before its first row a cursor does not exist.
+Rules: a deleted subscription stands at `ABSENT`, below every position; before its first row a cursor does not
+exist.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ CURSOR = ("run", "cluster", "topic", "subscription")
 
 def marks(rows: DataFrame) -> DataFrame:
     """Rows that set a mark-delete: run, cluster, topic, subscription, seq, at_us, type, reason, mark."""
-    wanted = rows.filter(is_type("subscription.created", "subscription.deleted", "cursor.moved", "cursor.recovered"))
+    wanted = rows.filter(
+        is_type("subscription.created", "subscription.deleted", "cursor.moved", "cursor.recovered")
+    )
     mark = (
         F.when(F.col("type") == "subscription.deleted", F.lit(ABSENT))
         .when(F.col("type") == "cursor.moved", place("to_ledger", "to_entry"))
@@ -26,11 +29,14 @@ def marks(rows: DataFrame) -> DataFrame:
 
 
 def mark_at(marks: DataFrame, moments: DataFrame, keys: list[str], upto: str, name: str) -> DataFrame:
-    """`moments` (small; has cluster, topic, subscription, `upto`) with `name`, the mark in force, and `name`_seq, the row that set it.
+    """`moments` (small; has cluster, topic, subscription, `upto`) with `name`, the mark in force, and
+    `name`_seq, the row that set it.
 
     `keys` identify a moment. Both are null where the cursor had no row by then.
     """
-    before = marks.join(F.broadcast(moments.select(*dict.fromkeys([*keys, *CURSOR, upto]))), list(CURSOR), "inner")
+    before = marks.join(
+        F.broadcast(moments.select(*dict.fromkeys([*keys, *CURSOR, upto]))), list(CURSOR), "inner"
+    )
     latest = (
         before.filter(F.col("seq") <= F.col(upto))
         .groupBy(*keys)
@@ -40,7 +46,9 @@ def mark_at(marks: DataFrame, moments: DataFrame, keys: list[str], upto: str, na
 
 
 def backward_steps(marks: DataFrame) -> DataFrame:
-    """Where a mark-delete fell: run, cluster, topic, subscription, back_seq, low (the new mark), high (the old one)."""
+    """Where a mark-delete fell: run, cluster, topic, subscription, back_seq, low (the new mark), high (the
+    old one).
+    """
     previous = F.lag("mark").over(Window.partitionBy(*CURSOR).orderBy("seq"))
     return (
         marks.withColumn("high", previous)
@@ -50,6 +58,10 @@ def backward_steps(marks: DataFrame) -> DataFrame:
 
 
 def forgettings(rows: DataFrame) -> DataFrame:
-    """Rows after which individual acknowledgements may be gone: run, cluster, topic, subscription, forgot_seq."""
+    """Rows after which individual acknowledgements may be gone: run, cluster, topic, subscription,
+    forgot_seq.
+    """
     reset = (F.col("type") == "cursor.moved") & (F.col("reason") == "reset")
-    return rows.filter(reset | is_type("cursor.recovered", "subscription.deleted")).select(*CURSOR, F.col("seq").alias("forgot_seq"))
+    return rows.filter(reset | is_type("cursor.recovered", "subscription.deleted")).select(
+        *CURSOR, F.col("seq").alias("forgot_seq")
+    )

@@ -1,9 +1,11 @@
-"""The dedup window: how many recent ids, and what span, an idempotent consumer must remember so that no duplicate gets through.
+"""The dedup window: how many recent ids, and what span, an idempotent consumer must remember so that no
+duplicate gets through.
 
-Rules: an id is remembered when it is acknowledged, wherever; again makes it recent again. So the ids that count between a
-duplicate's acknowledgement and its delivery are the acknowledgements in between less those repeated in between. Both are
-counted by blocks of seq: no task sorts a whole trace, only blocks that hold a duplicate's end are looked into, and no
-join meets every pair of an acknowledgement and its repeat with every duplicate.
+Rules: an id is remembered when it is acknowledged, wherever; again makes it recent again. So the ids that
+count between a duplicate's acknowledgement and its delivery are the acknowledgements in between less those
+repeated in between. Both are
+counted by blocks of seq: no task sorts a whole trace, only blocks that hold a duplicate's end are looked
+into, and no join meets every pair of an acknowledgement and its repeat with every duplicate.
 """
 
 from __future__ import annotations
@@ -26,7 +28,11 @@ def block_rows(rows_of_longest_run: int) -> int:
 def dedup_windows(duplicates: DataFrame, rows: DataFrame, repeated: DataFrame, block_rows: int) -> DataFrame:
     """run, failover_seq, dedup_messages, dedup_us. `repeated`: run, subscription, early, late."""
     wanted = duplicates.select(
-        *_OF, "failover_seq", F.col("ack_seq").alias("first"), F.col("seq").alias("last"), (F.col("at_us") - F.col("ack_us")).alias("span_us")
+        *_OF,
+        "failover_seq",
+        F.col("ack_seq").alias("first"),
+        F.col("seq").alias("last"),
+        (F.col("at_us") - F.col("ack_us")).alias("span_us"),
     )
     acknowledged = rows.filter(is_type("message.acknowledged")).select(*_OF, "seq")
     upto = _counted(acknowledged, wanted, block_rows)
@@ -40,24 +46,35 @@ def dedup_windows(duplicates: DataFrame, rows: DataFrame, repeated: DataFrame, b
     )
     between = F.col("acks_last") - F.col("acks_first") + 1
     repeats = F.coalesce("far", F.lit(0)) + F.coalesce("near", F.lit(0))
-    return told.groupBy("run", "failover_seq").agg(
-        F.max(between - repeats).alias("dedup_messages"), F.max("span_us").alias("dedup_us")
-    ).select("run", "failover_seq", "dedup_messages", "dedup_us")  # fmt: skip
+    return (
+        told.groupBy("run", "failover_seq")
+        .agg(F.max(between - repeats).alias("dedup_messages"), F.max("span_us").alias("dedup_us"))
+        .select("run", "failover_seq", "dedup_messages", "dedup_us")
+    )
 
 
 def _counted(acknowledged: DataFrame, wanted: DataFrame, block_rows: int) -> DataFrame:
-    """How many acknowledgements the subscription had up to each end of the spans: run, subscription, seq, acks."""
+    """How many acknowledgements the subscription had up to each end of the spans: run, subscription, seq,
+    acks.
+    """
     ends = wanted.select(*_OF, F.explode(F.array("first", "last")).alias("seq")).distinct()
     ends = _with_blocks(ends, "seq", block_rows=block_rows)
     acknowledged = _with_blocks(acknowledged, "seq", block_rows=block_rows)
     earlier = Window.partitionBy(*_OF).orderBy("seq_block").rowsBetween(Window.unboundedPreceding, -1)
     blocks = acknowledged.groupBy(*_OF, "seq_block").agg(F.count("*").alias("acks"))
-    totals = blocks.select(*_OF, "seq_block", F.coalesce(F.sum("acks").over(earlier), F.lit(0)).alias("acks_before"))
-    inside = acknowledged.join(F.broadcast(ends.select(*_OF, "seq_block").distinct()), [*_OF, "seq_block"], "leftsemi")
+    totals = blocks.select(
+        *_OF, "seq_block", F.coalesce(F.sum("acks").over(earlier), F.lit(0)).alias("acks_before")
+    )
+    inside = acknowledged.join(
+        F.broadcast(ends.select(*_OF, "seq_block").distinct()), [*_OF, "seq_block"], "leftsemi"
+    )
     merged = inside.withColumn("acks", F.lit(1)).unionByName(ends.withColumn("acks", F.lit(0)))
-    of_block = Window.partitionBy(*_OF, "seq_block").orderBy("seq")  # by value: an end that is an acknowledgement counts itself
+    # by value: an end that is an acknowledgement counts itself
+    of_block = Window.partitionBy(*_OF, "seq_block").orderBy("seq")
     counted = merged.withColumn("acks_inside", F.sum("acks").over(of_block)).filter(F.col("acks") == 0)
-    return counted.join(totals, [*_OF, "seq_block"], "left").select(*_OF, "seq", (F.coalesce("acks_before", F.lit(0)) + F.col("acks_inside")).alias("acks"))
+    return counted.join(totals, [*_OF, "seq_block"], "left").select(
+        *_OF, "seq", (F.coalesce("acks_before", F.lit(0)) + F.col("acks_inside")).alias("acks")
+    )
 
 
 def _with_blocks(frame: DataFrame, *names: str, block_rows: int) -> DataFrame:
@@ -74,13 +91,33 @@ def _far(wanted: DataFrame, pairs: DataFrame) -> DataFrame:
 
 
 def _near(wanted: DataFrame, pairs: DataFrame) -> DataFrame:
-    """Pairs that share their early block with a span's first or their late block with its last, one by one."""
-    spans = wanted.select(*_OF, "first", "last", "first_block", F.explode(F.array(
-        F.struct(F.lit(True).alias("begins"), F.col("first_block").alias("block")), F.struct(F.lit(False).alias("begins"), F.col("last_block").alias("block")),
-    )).alias("at")).select(*_OF, "first", "last", "first_block", "at.begins", "at.block")  # fmt: skip
-    ends = pairs.select(*_OF, "early", "late", "early_block", F.explode(F.array(
-        F.struct(F.lit(True).alias("begins"), F.col("early_block").alias("block")), F.struct(F.lit(False).alias("begins"), F.col("late_block").alias("block")),
-    )).alias("at")).select(*_OF, "early", "late", "early_block", "at.begins", "at.block")  # fmt: skip
+    """Pairs that share their early block with a span's first or their late block with its last, one by
+    one.
+    """
+    spans = wanted.select(
+        *_OF,
+        "first",
+        "last",
+        "first_block",
+        F.explode(
+            F.array(
+                F.struct(F.lit(True).alias("begins"), F.col("first_block").alias("block")),
+                F.struct(F.lit(False).alias("begins"), F.col("last_block").alias("block")),
+            )
+        ).alias("at"),
+    ).select(*_OF, "first", "last", "first_block", "at.begins", "at.block")
+    ends = pairs.select(
+        *_OF,
+        "early",
+        "late",
+        "early_block",
+        F.explode(
+            F.array(
+                F.struct(F.lit(True).alias("begins"), F.col("early_block").alias("block")),
+                F.struct(F.lit(False).alias("begins"), F.col("late_block").alias("block")),
+            )
+        ).alias("at"),
+    ).select(*_OF, "early", "late", "early_block", "at.begins", "at.block")
     met = spans.join(ends, [*_OF, "begins", "block"], "inner")
     inside = (F.col("early") >= F.col("first")) & (F.col("late") < F.col("last"))
     once = F.col("begins") | (F.col("early_block") > F.col("first_block"))

@@ -1,9 +1,11 @@
-"""Every delivery to an application, judged: first, duplicate, redelivery, extra, or a repeat outside any window.
+"""Every delivery to an application, judged: first, duplicate, redelivery, extra, or a repeat outside any
+window.
 
-Rules: what happened before a delivery is what has a smaller seq. A delivery belongs to a failover when it is at the
-target inside the window; each message is judged once, at its first delivery there. Duplicate: acknowledged before,
-anywhere. Redelivery: delivered before, anywhere, not acknowledged before. Publishes, deliveries and acknowledgements
-meet in one shuffle by message and one sort by subscription and seq, which serves every window function here.
+Rules: what happened before a delivery is what has a smaller seq. A delivery belongs to a failover when it is
+at the target inside the window; each message is judged once, at its first delivery there. Duplicate:
+acknowledged before, anywhere. Redelivery: delivered before, anywhere, not acknowledged before. Publishes,
+deliveries and acknowledgements meet in one shuffle by message and one sort by subscription and seq, which
+serves every window function here.
 """
 
 from __future__ import annotations
@@ -15,22 +17,54 @@ from spark_reports.transforms.places import FAILOVER, MESSAGE, is_type, place
 
 _PUBLISHED, _DELIVERED, _ACKNOWLEDGED = "message.published", "message.delivered", "message.acknowledged"
 _JUDGED = (
-    "run", "subscription", "producer", "sequence_id", "seq", "at_us", "cluster", "topic", "client", "place", "stored_seq", "key", "origin", "failover_seq",
-    "ack_seq", "ack_us", "ack_cluster", "ack_place", "verdict",
-)  # fmt: skip
+    "run",
+    "subscription",
+    "producer",
+    "sequence_id",
+    "seq",
+    "at_us",
+    "cluster",
+    "topic",
+    "client",
+    "place",
+    "stored_seq",
+    "key",
+    "origin",
+    "failover_seq",
+    "ack_seq",
+    "ack_us",
+    "ack_cluster",
+    "ack_place",
+    "verdict",
+)
 
 
 def histories(rows: DataFrame, failovers: DataFrame) -> DataFrame:
-    """Deliveries, and acknowledgements of what was acknowledged before (verdict "acknowledged"), each with the latest acknowledgement before it.
+    """Deliveries, and acknowledgements of what was acknowledged before (verdict "acknowledged"), each with
+    the latest acknowledgement before it.
 
-    Columns `_JUDGED`; `failover_seq` is null outside a window; verdict: first, duplicate, redelivery, extra, plain, repeated.
+    Columns `_JUDGED`; `failover_seq` is null outside a window; verdict: first, duplicate, redelivery, extra,
+    plain, repeated.
     """
     told = rows.filter(is_type(_PUBLISHED, _DELIVERED, _ACKNOWLEDGED)).select(
-        *MESSAGE, "subscription", "seq", "at_us", "type", "cluster", "topic", "client", "key", place().alias("place"), F.col("evidence_seq").alias("stored_seq")
+        *MESSAGE,
+        "subscription",
+        "seq",
+        "at_us",
+        "type",
+        "cluster",
+        "topic",
+        "client",
+        "key",
+        place().alias("place"),
+        F.col("evidence_seq").alias("stored_seq"),
     )
-    of_message = Window.partitionBy(*MESSAGE).orderBy("subscription", "seq")  # nulls first: the publish, which has no subscription
+    # nulls first: the publish, which has no subscription
+    of_message = Window.partitionBy(*MESSAGE).orderBy("subscription", "seq")
     publish = F.when(F.col("type") == _PUBLISHED, F.struct("key", "cluster"))
-    published = F.first(publish, ignorenulls=True).over(of_message.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    published = F.first(publish, ignorenulls=True).over(
+        of_message.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
     is_delivery = F.col("type") == _DELIVERED
     return (
         _placed(told, failovers)
@@ -40,24 +74,46 @@ def histories(rows: DataFrame, failovers: DataFrame) -> DataFrame:
         .withColumn("verdict", F.when(is_delivery, _verdict()).when(F.col("ack").isNotNull(), "acknowledged"))
         .filter(F.col("verdict").isNotNull())
         .withColumns({"key": F.col("published.key"), "origin": F.col("published.cluster")})
-        .withColumns({f"ack_{name}": F.col(f"ack.{field}") for name, field in (("seq", "seq"), ("us", "at_us"), ("cluster", "cluster"), ("place", "place"))})
+        .withColumns(
+            {
+                f"ack_{name}": F.col(f"ack.{field}")
+                for name, field in (
+                    ("seq", "seq"),
+                    ("us", "at_us"),
+                    ("cluster", "cluster"),
+                    ("place", "place"),
+                )
+            }
+        )
         .select(*_JUDGED)
     )
 
 
 def _placed(rows: DataFrame, failovers: DataFrame) -> DataFrame:
     """Rows with the failover in whose window, and at whose target, a delivery is."""
-    windows = failovers.select(*FAILOVER, F.col("subscription").alias("of"), "target", "end_seq").withColumnRenamed("run", "of_run")
+    windows = failovers.select(
+        *FAILOVER, F.col("subscription").alias("of"), "target", "end_seq"
+    ).withColumnRenamed("run", "of_run")
     inside = (
-        (F.col("run") == F.col("of_run")) & (F.col("subscription") == F.col("of")) & (F.col("cluster") == F.col("target")) & (F.col("type") == _DELIVERED)
-        & (F.col("seq") > F.col("failover_seq")) & (F.col("seq") < F.col("end_seq"))
-    )  # fmt: skip
+        (F.col("run") == F.col("of_run"))
+        & (F.col("subscription") == F.col("of"))
+        & (F.col("cluster") == F.col("target"))
+        & (F.col("type") == _DELIVERED)
+        & (F.col("seq") > F.col("failover_seq"))
+        & (F.col("seq") < F.col("end_seq"))
+    )
     return rows.join(F.broadcast(windows), inside, "left").drop("of_run", "of", "target", "end_seq")
 
 
 def _before(is_delivery: Column) -> dict[str, Column]:
-    """What came before a row, of its message and subscription. Windows of a subscription never overlap, so the newest failover before tells whether this is the first in its own."""
-    before = Window.partitionBy(*MESSAGE, "subscription").orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
+    """What came before a row, of its message and subscription.
+
+    Windows of a subscription never overlap, so the newest failover before tells whether this is the first in
+    its own.
+    """
+    before = (
+        Window.partitionBy(*MESSAGE, "subscription").orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
+    )
     ack = F.when(F.col("type") == _ACKNOWLEDGED, F.struct("seq", "at_us", "cluster", "place"))
     return {
         "ack": F.last(ack, ignorenulls=True).over(before),
@@ -89,20 +145,44 @@ def repeated(histories: DataFrame) -> DataFrame:
 
 
 def reordered(judged: DataFrame) -> DataFrame:
-    """Deliveries in a window that are older, in their producer's order, than one of the same key before: FAILOVER, producer, key, seq."""
+    """Deliveries in a window that are older, in their producer's order, than one of the same key before:
+    FAILOVER, producer, key, seq.
+    """
     of_key = Window.partitionBy(*FAILOVER, "producer", "key").orderBy("seq")
     newest_before = F.max("sequence_id").over(of_key.rowsBetween(Window.unboundedPreceding, -1))
-    inside = judged.filter(F.col("failover_seq").isNotNull()).select(*FAILOVER, "producer", "key", "sequence_id", "seq")
-    return inside.withColumn("newest_before", newest_before).filter(F.col("newest_before") > F.col("sequence_id")).select(*FAILOVER, "producer", "key", "seq")
+    inside = judged.filter(F.col("failover_seq").isNotNull()).select(
+        *FAILOVER, "producer", "key", "sequence_id", "seq"
+    )
+    return (
+        inside.withColumn("newest_before", newest_before)
+        .filter(F.col("newest_before") > F.col("sequence_id"))
+        .select(*FAILOVER, "producer", "key", "seq")
+    )
 
 
 def delivery_figures(judged: DataFrame, reordered: DataFrame) -> DataFrame:
     """Counts of each failover's deliveries."""
-    verdicts = judged.filter(F.col("failover_seq").isNotNull()).groupBy(*FAILOVER).agg(
-        *(F.count_if(F.col("verdict") == verdict).alias(name) for verdict, name in (("duplicate", "duplicates"), ("extra", "extra_deliveries"), ("redelivery", "redeliveries"))),
-        F.min("at_us").alias("first_delivery_us"),
-    )  # fmt: skip
+    verdicts = (
+        judged.filter(F.col("failover_seq").isNotNull())
+        .groupBy(*FAILOVER)
+        .agg(
+            *(
+                F.count_if(F.col("verdict") == verdict).alias(name)
+                for verdict, name in (
+                    ("duplicate", "duplicates"),
+                    ("extra", "extra_deliveries"),
+                    ("redelivery", "redeliveries"),
+                )
+            ),
+            F.min("at_us").alias("first_delivery_us"),
+        )
+    )
     disorder = reordered.groupBy(*FAILOVER).agg(F.count("*").alias("reordered"))
     return verdicts.join(disorder, list(FAILOVER), "left").select(
-        *FAILOVER, "duplicates", "extra_deliveries", "redeliveries", F.coalesce("reordered", F.lit(0)).alias("reordered"), "first_delivery_us"
+        *FAILOVER,
+        "duplicates",
+        "extra_deliveries",
+        "redeliveries",
+        F.coalesce("reordered", F.lit(0)).alias("reordered"),
+        "first_delivery_us",
     )

@@ -1,7 +1,8 @@
 """Failovers, their windows, and when each cluster's part in them ended.
 
-Rules: a window opens with the row `failover.started` and runs to the subscription's next one, else to the end of the
-trace. A cluster's end is its crash when it had not come back at the failover, else the failover, or the unload after it.
+Rules: a window opens with the row `failover.started` and runs to the subscription's next one, else to the end
+of the trace. A cluster's end is its crash when it had not come back at the failover, else the failover, or
+the unload after it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ BY_MAP = ("migration", "roll-back")
 
 
 def failovers(rows: DataFrame) -> DataFrame:
-    """One row a failover: run, failover_seq, failover_us, subscription, source, target, mode, end_seq, end_us (null: open)."""
+    """One row a failover: run, failover_seq, failover_us, subscription, source, target, mode, end_seq,
+    end_us (null: open).
+    """
     following = Window.partitionBy("run", "subscription").orderBy("seq")
     return rows.filter(is_type("failover.started")).select(
         "run",
@@ -33,11 +36,19 @@ def failovers(rows: DataFrame) -> DataFrame:
 
 
 def cluster_ends(rows: DataFrame, failovers: DataFrame) -> DataFrame:
-    """For each failover and cluster the end of its part: run, failover_seq, cluster, ended_seq, ended_us, crashed."""
+    """For each failover and cluster the end of its part: run, failover_seq, cluster, ended_seq, ended_us,
+    crashed.
+    """
     events = rows.filter(is_type(*DOWN, "cluster.restarted")).select("run", "cluster", "type", "seq", "at_us")
-    clusters = rows.filter(is_type("topic.loaded", "ledger.opened", "subscription.created")).select("run", "cluster").distinct()
+    clusters = (
+        rows.filter(is_type("topic.loaded", "ledger.opened", "subscription.created"))
+        .select("run", "cluster")
+        .distinct()
+    )
     parts = failovers.select(*FAILOVER, "failover_us").join(F.broadcast(clusters), "run", "inner")
-    before = events.join(F.broadcast(parts), ["run", "cluster"], "inner").filter(F.col("seq") < F.col("failover_seq"))
+    before = events.join(F.broadcast(parts), ["run", "cluster"], "inner").filter(
+        F.col("seq") < F.col("failover_seq")
+    )
     back = Window.partitionBy(*FAILOVER, "cluster")
     returned = F.max(F.when(F.col("type") == "cluster.restarted", F.col("seq"))).over(back)
     crashes = (
@@ -58,25 +69,33 @@ def cluster_ends(rows: DataFrame, failovers: DataFrame) -> DataFrame:
 def topic_ends(rows: DataFrame, failovers: DataFrame, ends: DataFrame, topics: DataFrame) -> DataFrame:
     """`ends` for each topic: run, failover_seq, topic, cluster, ended_seq, ended_us, crashed.
 
-    Where clients follow the LookupService's map they stay until the topic is unloaded, which comes after the failover: the end is
-    then the last such unload of the window, except at the target and after a crash.
+    Where clients follow the LookupService's map they stay until the topic is unloaded, which comes after the
+    failover: the end is then the last such unload of the window, except at the target and after a crash.
     """
     each = ends.join(F.broadcast(topics), list(FAILOVER), "inner")
-    unloads = rows.filter(is_type("topic.unloaded") & F.col("reason").isin("migration", "crash")).select("run", "cluster", "topic", "seq", "at_us")
+    unloads = rows.filter(is_type("topic.unloaded") & F.col("reason").isin("migration", "crash")).select(
+        "run", "cluster", "topic", "seq", "at_us"
+    )
     moves = failovers.filter(F.col("mode").isin(*BY_MAP)).select(*FAILOVER, "target", F.col("end_seq"))
     left = (
         unloads.join(F.broadcast(moves), "run", "inner")
-        .filter((F.col("seq") > F.col("failover_seq")) & (F.col("seq") < F.col("end_seq")) & (F.col("cluster") != F.col("target")))
+        .filter(
+            (F.col("seq") > F.col("failover_seq"))
+            & (F.col("seq") < F.col("end_seq"))
+            & (F.col("cluster") != F.col("target"))
+        )
         .groupBy(*FAILOVER, "topic", "cluster")
         .agg(F.max("seq").alias("left_seq"), F.max("at_us").alias("left_us"))
     )
     stays = F.col("left_seq").isNotNull() & ~F.col("crashed")
     return each.join(left, [*FAILOVER, "topic", "cluster"], "left").select(
-        *FAILOVER, "topic", "cluster",
+        *FAILOVER,
+        "topic",
+        "cluster",
         F.when(stays, F.col("left_seq")).otherwise(F.col("ended_seq")).alias("ended_seq"),
         F.when(stays, F.col("left_us")).otherwise(F.col("ended_us")).alias("ended_us"),
         "crashed",
-    )  # fmt: skip
+    )
 
 
 def failover_topics(rows: DataFrame, failovers: DataFrame) -> DataFrame:

@@ -1,7 +1,9 @@
-"""Durable shared subscriptions: groups, their streams, who read each from when to when, and what is wrong with that.
+"""Durable shared subscriptions: groups, their streams, who read each from when to when, and what is wrong
+with that.
 
-Rules: `control` holds all rows but those of messages. A lease is a stretch of reading: from its grant until its stream was taken back or its borrower was
-gone. A stream is shared from its first `stream.found` on, until it is read to its end or its group is gone, else to the run's last row.
+Rules: `control` holds all rows but those of messages. A lease is a stretch of reading: from its grant until
+its stream was taken back or its borrower was gone. A stream is shared from its first `stream.found` on, until
+it is read to its end or its group is gone, else to the run's last row.
 """
 
 from __future__ import annotations
@@ -32,101 +34,222 @@ def topic_pattern(wanted: str) -> str:
 
 
 def declared(control: DataFrame) -> DataFrame:
-    """One row a group: run, group, asked (as a client writes it), lives (array of until_seq, start_us, in order: from a declaration until it was destroyed)."""
-    told = control.filter(is_type("group.declared", "group.destroyed")).withColumnRenamed("subscription", "group")
+    """One row a group: run, group, asked (as a client writes it), lives (array of until_seq, start_us, in
+    order: from a declaration until it was destroyed).
+    """
+    told = control.filter(is_type("group.declared", "group.destroyed")).withColumnRenamed(
+        "subscription", "group"
+    )
     ended = F.coalesce(F.lead("seq").over(Window.partitionBy(*GROUP).orderBy("seq")), F.lit(END))
-    begun = told.withColumn("life", F.struct(ended.alias("until_seq"), F.col("duration_us").alias("start_us"))).filter(is_type("group.declared"))
-    return begun.groupBy(*GROUP).agg(F.min_by("detail", "seq").alias("asked"), F.sort_array(F.collect_list("life")).alias("lives"))
+    begun = told.withColumn(
+        "life", F.struct(ended.alias("until_seq"), F.col("duration_us").alias("start_us"))
+    ).filter(is_type("group.declared"))
+    return begun.groupBy(*GROUP).agg(
+        F.min_by("detail", "seq").alias("asked"), F.sort_array(F.collect_list("life")).alias("lives")
+    )
 
 
 def streams(control: DataFrame, groups: DataFrame, declared: DataFrame) -> DataFrame:
     """The streams that storage has for each group: STREAM, topic, lives. `groups`: run, group, pattern."""
-    opened = control.filter(is_type("stream.opened")).select("run", F.col("topic").alias("stream"), F.split("topic", "/", 3)[2].alias("topic"))
+    opened = control.filter(is_type("stream.opened")).select(
+        "run", F.col("topic").alias("stream"), F.split("topic", "/", 3)[2].alias("topic")
+    )
     wanted = opened.join(F.broadcast(groups), "run", "inner").filter(F.regexp_like("topic", F.col("pattern")))
     return wanted.join(F.broadcast(declared), list(GROUP), "inner").select(*STREAM, "topic", "lives")
 
 
 def of_group(control: DataFrame, *types: str) -> DataFrame:
-    """Rows of these types under this family's names: STREAM, client, seq, at_us, type, count, position (null entry: the end), reason, ledger."""
+    """Rows of these types under this family's names: STREAM, client, seq, at_us, type, count, position
+    (null entry: the end), reason, ledger.
+    """
     at = F.when(F.col("type") == "progress.saved", F.col("to_entry")).otherwise(F.col("entry"))
     return control.filter(is_type(*types)).select(
-        "run", F.col("subscription").alias("group"), F.col("topic").alias("stream"), "client", "seq", "at_us", "type", "count",
-        F.coalesce(at, F.lit(END)).alias("position"), "reason", "ledger",
-    )  # fmt: skip
+        "run",
+        F.col("subscription").alias("group"),
+        F.col("topic").alias("stream"),
+        "client",
+        "seq",
+        "at_us",
+        "type",
+        "count",
+        F.coalesce(at, F.lit(END)).alias("position"),
+        "reason",
+        "ledger",
+    )
 
 
 def leases(control: DataFrame) -> DataFrame:
-    """One row a stretch of reading: READER, seq, at_us, position, leader, decided_seq (of its leader), end_us (null: to the end)."""
+    """One row a stretch of reading: READER, seq, at_us, position, leader, decided_seq (of its leader),
+    end_us (null: to the end).
+    """
     changed = of_group(control, "lease.changed", "assignment.changed").withColumn("borrower", F.col("count"))
     said = (F.col("type") == "assignment.changed") & (F.col("reason") == "granting")
     granted = (F.col("type") == "lease.changed") & (F.col("reason") == "granted")
     kind = F.when(said, _SAID).when(granted, _GRANTED).when(F.col("type") == "lease.changed", _RELEASED)
     of_reader = Window.partitionBy(*READER).orderBy("seq")
-    before, after = of_reader.rowsBetween(Window.unboundedPreceding, -1), of_reader.rowsBetween(1, Window.unboundedFollowing)
-    told = changed.withColumn("kind", kind).filter(F.col("kind").isNotNull()).withColumns({
-        "decided": F.last(F.when(F.col("kind") == _SAID, F.col("seq")), ignorenulls=True).over(before),
-        "next": F.first(F.when(F.col("kind") != _SAID, F.struct("kind", "seq", "at_us")), ignorenulls=True).over(after),
-        "again_seq": F.first(F.when(F.col("kind") == _GRANTED, F.col("seq")), ignorenulls=True).over(after),
-    }).filter(F.col("kind") == _GRANTED)  # fmt: skip
-    gone = control.filter(is_type("borrower.changed") & F.col("reason").isin("gone", "unsubscribing")).groupBy(
-        "run", F.col("subscription").alias("group"), "client", F.col("count").alias("borrower")
-    ).agg(F.min("seq").alias("gone_seq"), F.min("at_us").alias("gone_us"))  # fmt: skip
+    before, after = (
+        of_reader.rowsBetween(Window.unboundedPreceding, -1),
+        of_reader.rowsBetween(1, Window.unboundedFollowing),
+    )
+    told = (
+        changed.withColumn("kind", kind)
+        .filter(F.col("kind").isNotNull())
+        .withColumns(
+            {
+                "decided": F.last(F.when(F.col("kind") == _SAID, F.col("seq")), ignorenulls=True).over(
+                    before
+                ),
+                "next": F.first(
+                    F.when(F.col("kind") != _SAID, F.struct("kind", "seq", "at_us")), ignorenulls=True
+                ).over(after),
+                "again_seq": F.first(F.when(F.col("kind") == _GRANTED, F.col("seq")), ignorenulls=True).over(
+                    after
+                ),
+            }
+        )
+        .filter(F.col("kind") == _GRANTED)
+    )
+    gone = (
+        control.filter(is_type("borrower.changed") & F.col("reason").isin("gone", "unsubscribing"))
+        .groupBy("run", F.col("subscription").alias("group"), "client", F.col("count").alias("borrower"))
+        .agg(F.min("seq").alias("gone_seq"), F.min("at_us").alias("gone_us"))
+    )
     released = F.when(F.col("next.kind") == _RELEASED, F.struct(F.col("next.seq"), F.col("next.at_us")))
-    left = F.when(F.col("gone_seq").between(F.col("seq"), F.coalesce("again_seq", "gone_seq")), F.struct(F.col("gone_seq").alias("seq"), F.col("gone_us").alias("at_us")))
+    left = F.when(
+        F.col("gone_seq").between(F.col("seq"), F.coalesce("again_seq", "gone_seq")),
+        F.struct(F.col("gone_seq").alias("seq"), F.col("gone_us").alias("at_us")),
+    )
     return told.join(gone, ["run", "group", "client", "borrower"], "left").select(
-        *READER, "seq", "at_us", "position", F.col("ledger").alias("leader"), F.coalesce("decided", "seq").alias("decided_seq"), F.least(released, left)["at_us"].alias("end_us")
+        *READER,
+        "seq",
+        "at_us",
+        "position",
+        F.col("ledger").alias("leader"),
+        F.coalesce("decided", "seq").alias("decided_seq"),
+        F.least(released, left)["at_us"].alias("end_us"),
     )
 
 
 def shared(control: DataFrame, known: DataFrame, run_ends: DataFrame) -> DataFrame:
-    """Each stream that storage has, as its group had it: STREAM, found_us (null: never), done_us, position (as the latest leader knows it), run_end_us.
+    """Each stream that storage has, as its group had it: STREAM, found_us (null: never), done_us, position
+    (as the latest leader knows it), run_end_us.
 
     `known`: STREAM of `streams`; `run_ends`: run, run_end_us.
     """
     rows = of_group(control, "stream.found", "progress.loaded", "progress.saved")
     found = F.col("type") == "stream.found"
-    told = rows.groupBy(*STREAM).agg(first_seq(found, "at_us").alias("found_us"), F.max(F.when(found, F.col("seq"))).alias("found_seq"), F.max_by("position", "seq").alias("position"))
-    ended = rows.filter((F.col("type") == "progress.saved") & (F.col("position") == END)).select(*STREAM, "seq", "at_us")
-    gone = control.filter(is_type("group.destroyed")).select("run", F.col("subscription").alias("group"), F.col("seq").alias("gone_seq"), F.col("at_us").alias("gone_us"))
-    done = told.join(ended, list(STREAM), "left").join(F.broadcast(gone), list(GROUP), "left").groupBy(*STREAM).agg(
-        F.max(F.when(F.col("seq") > F.col("found_seq"), F.col("at_us"))).alias("read_us"), F.min(F.when(F.col("gone_seq") > F.col("found_seq"), F.col("gone_us"))).alias("gone_us")
-    )  # fmt: skip
-    return known.select(*STREAM).join(told, list(STREAM), "left").join(done, list(STREAM), "left").join(F.broadcast(run_ends), "run", "inner").select(
-        *STREAM, "found_us", F.coalesce("read_us", "gone_us", "run_end_us").alias("done_us"), F.coalesce("position", F.lit(0)).alias("position"), "run_end_us"
+    told = rows.groupBy(*STREAM).agg(
+        first_seq(found, "at_us").alias("found_us"),
+        F.max(F.when(found, F.col("seq"))).alias("found_seq"),
+        F.max_by("position", "seq").alias("position"),
+    )
+    ended = rows.filter((F.col("type") == "progress.saved") & (F.col("position") == END)).select(
+        *STREAM, "seq", "at_us"
+    )
+    gone = control.filter(is_type("group.destroyed")).select(
+        "run",
+        F.col("subscription").alias("group"),
+        F.col("seq").alias("gone_seq"),
+        F.col("at_us").alias("gone_us"),
+    )
+    done = (
+        told.join(ended, list(STREAM), "left")
+        .join(F.broadcast(gone), list(GROUP), "left")
+        .groupBy(*STREAM)
+        .agg(
+            F.max(F.when(F.col("seq") > F.col("found_seq"), F.col("at_us"))).alias("read_us"),
+            F.min(F.when(F.col("gone_seq") > F.col("found_seq"), F.col("gone_us"))).alias("gone_us"),
+        )
+    )
+    return (
+        known.select(*STREAM)
+        .join(told, list(STREAM), "left")
+        .join(done, list(STREAM), "left")
+        .join(F.broadcast(run_ends), "run", "inner")
+        .select(
+            *STREAM,
+            "found_us",
+            F.coalesce("read_us", "gone_us", "run_end_us").alias("done_us"),
+            F.coalesce("position", F.lit(0)).alias("position"),
+            "run_end_us",
+        )
     )
 
 
 def spans(leases: DataFrame, shared: DataFrame) -> DataFrame:
-    """Stretches of reading while their stream was shared: READER, seq, at_us, end_us, found_us, done_us, run_end_us."""
-    met = leases.join(shared.filter(F.col("found_us").isNotNull()), list(STREAM), "inner").filter(F.col("at_us") < F.col("done_us"))
-    return met.select(*READER, "seq", "at_us", F.least("done_us", F.coalesce("end_us", "done_us")).alias("end_us"), "found_us", "done_us", "run_end_us")
+    """Stretches of reading while their stream was shared: READER, seq, at_us, end_us, found_us, done_us,
+    run_end_us.
+    """
+    met = leases.join(shared.filter(F.col("found_us").isNotNull()), list(STREAM), "inner").filter(
+        F.col("at_us") < F.col("done_us")
+    )
+    return met.select(
+        *READER,
+        "seq",
+        "at_us",
+        F.least("done_us", F.coalesce("end_us", "done_us")).alias("end_us"),
+        "found_us",
+        "done_us",
+        "run_end_us",
+    )
 
 
 def handovers(leases: DataFrame, shared: DataFrame) -> DataFrame:
-    """A stream's passing from one session to another: STREAM, seq, at_us, source, target, gap_us (without either of them)."""
+    """A stream's passing from one session to another: STREAM, seq, at_us, source, target, gap_us (without
+    either of them).
+    """
     of_stream = Window.partitionBy(*STREAM).orderBy("seq")
     before = F.lag(F.struct("client", "end_us")).over(of_stream)
-    told = leases.join(shared.filter(F.col("found_us").isNotNull()).select(*STREAM), list(STREAM), "leftsemi").withColumn("before", before)
+    told = leases.join(
+        shared.filter(F.col("found_us").isNotNull()).select(*STREAM), list(STREAM), "leftsemi"
+    ).withColumn("before", before)
     gap = F.greatest(F.lit(0), F.col("at_us") - F.coalesce("before.end_us", "at_us"))
-    return told.filter(F.col("before.client") != F.col("client")).select(*STREAM, "seq", "at_us", F.col("before.client").alias("source"), F.col("client").alias("target"), gap.alias("gap_us"))
+    return told.filter(F.col("before.client") != F.col("client")).select(
+        *STREAM,
+        "seq",
+        "at_us",
+        F.col("before.client").alias("source"),
+        F.col("client").alias("target"),
+        gap.alias("gap_us"),
+    )
 
 
 def overlaps(spans: DataFrame) -> DataFrame:
     """Two sessions that read one stream at once: STREAM, one, other, at_us, end_us."""
-    one = spans.select(*STREAM, F.col("seq").alias("one_seq"), F.col("client").alias("one"), F.col("at_us").alias("one_us"), F.col("end_us").alias("one_end_us"))
-    both = one.join(spans.select(*STREAM, "seq", F.col("client").alias("other"), F.col("at_us"), F.col("end_us")), list(STREAM), "inner")
+    one = spans.select(
+        *STREAM,
+        F.col("seq").alias("one_seq"),
+        F.col("client").alias("one"),
+        F.col("at_us").alias("one_us"),
+        F.col("end_us").alias("one_end_us"),
+    )
+    both = one.join(
+        spans.select(*STREAM, "seq", F.col("client").alias("other"), F.col("at_us"), F.col("end_us")),
+        list(STREAM),
+        "inner",
+    )
     met = both.filter((F.col("one_seq") < F.col("seq")) & (F.col("one") != F.col("other")))
-    return met.select(*STREAM, "one", "other", F.greatest("one_us", "at_us").alias("at_us"), F.least("one_end_us", "end_us").alias("end_us")).filter(F.col("at_us") < F.col("end_us"))
+    return met.select(
+        *STREAM,
+        "one",
+        "other",
+        F.greatest("one_us", "at_us").alias("at_us"),
+        F.least("one_end_us", "end_us").alias("end_us"),
+    ).filter(F.col("at_us") < F.col("end_us"))
 
 
 def idle(shared: DataFrame, spans: DataFrame) -> DataFrame:
     """When nobody read a shared stream: STREAM, at_us, end_us, run_end_us."""
     known = shared.filter(F.col("found_us").isNotNull())
-    over = known.select(*STREAM, F.col("done_us").alias("at_us"), F.col("done_us").alias("end_us"), "found_us", "run_end_us")
+    over = known.select(
+        *STREAM, F.col("done_us").alias("at_us"), F.col("done_us").alias("end_us"), "found_us", "run_end_us"
+    )
     both = spans.select(*STREAM, "at_us", "end_us", "found_us", "run_end_us").unionByName(over)
     since = F.coalesce(F.max("end_us").over(_by_instant()), F.col("found_us"))
-    return both.withColumn("since_us", since).filter(F.col("at_us") > F.col("since_us")).select(
-        *STREAM, F.col("since_us").alias("at_us"), F.col("at_us").alias("end_us"), "run_end_us"
+    return (
+        both.withColumn("since_us", since)
+        .filter(F.col("at_us") > F.col("since_us"))
+        .select(*STREAM, F.col("since_us").alias("at_us"), F.col("at_us").alias("end_us"), "run_end_us")
     )
 
 
@@ -136,12 +259,19 @@ def _by_instant() -> Window:
 
 def covered_us(spans: DataFrame) -> DataFrame:
     """How long at least one of the spans of a stream lasts: STREAM, covered_us."""
-    fresh = F.greatest(F.lit(0), F.col("end_us") - F.greatest("at_us", F.coalesce(F.max("end_us").over(_by_instant()), F.lit(-1))))
+    fresh = F.greatest(
+        F.lit(0),
+        F.col("end_us") - F.greatest("at_us", F.coalesce(F.max("end_us").over(_by_instant()), F.lit(-1))),
+    )
     return spans.withColumn("fresh_us", fresh).groupBy(*STREAM).agg(F.sum("fresh_us").alias("covered_us"))
 
 
-def stream_figures(shared: DataFrame, idle: DataFrame, handovers: DataFrame, overlaps: DataFrame) -> DataFrame:
-    """One row a stream: STREAM, found_us, done_us, unowned_us, handovers, slowest_us (null: none), two_readers, two_readers_us."""
+def stream_figures(
+    shared: DataFrame, idle: DataFrame, handovers: DataFrame, overlaps: DataFrame
+) -> DataFrame:
+    """One row a stream: STREAM, found_us, done_us, unowned_us, handovers, slowest_us (null: none),
+    two_readers, two_readers_us.
+    """
     parts = (
         idle.groupBy(*STREAM).agg(F.sum(F.col("end_us") - F.col("at_us")).alias("unowned_us")),
         handovers.groupBy(*STREAM).agg(F.count("*").alias("handovers"), F.max("gap_us").alias("slowest_us")),
@@ -151,7 +281,13 @@ def stream_figures(shared: DataFrame, idle: DataFrame, handovers: DataFrame, ove
     told = shared
     for part in parts:
         told = told.join(part, list(STREAM), "left")
-    return told.select(*STREAM, "found_us", "done_us", *(_or_none(name) for name in ("unowned_us", "handovers", "two_readers", "two_readers_us")), "slowest_us")
+    return told.select(
+        *STREAM,
+        "found_us",
+        "done_us",
+        *(_or_none(name) for name in ("unowned_us", "handovers", "two_readers", "two_readers_us")),
+        "slowest_us",
+    )
 
 
 def _or_none(name: str) -> Column:
@@ -165,7 +301,11 @@ def percentiles(handovers: DataFrame) -> DataFrame:
     told = handovers.withColumns({"rank": rank, "many": many})
 
     def at(percent: int) -> Column:
-        return F.max(F.when(F.col("rank") == F.greatest(F.lit(1), F.ceil(F.col("many") * percent / 100)), F.col("gap_us")))
+        return F.max(
+            F.when(
+                F.col("rank") == F.greatest(F.lit(1), F.ceil(F.col("many") * percent / 100)), F.col("gap_us")
+            )
+        )
 
     return told.groupBy(*GROUP).agg(at(50).alias("p50"), at(95).alias("p95"), at(100).alias("max"))
 
@@ -175,17 +315,29 @@ def people(control: DataFrame) -> DataFrame:
     rows = control.filter(is_type("session.subscribed", "leader.elected") & F.col("subscription").isNotNull())
     leaders = F.count_if(F.col("type") == "leader.elected")
     return rows.groupBy("run", F.col("subscription").alias("group")).agg(
-        F.count_distinct(F.when(F.col("type") == "session.subscribed", F.col("client"))).alias("sessions"), F.greatest(F.lit(0), leaders - 1).alias("leader_changes")
-    )  # fmt: skip
+        F.count_distinct(F.when(F.col("type") == "session.subscribed", F.col("client"))).alias("sessions"),
+        F.greatest(F.lit(0), leaders - 1).alias("leader_changes"),
+    )
 
 
 def readers(spans: DataFrame, idle: DataFrame) -> DataFrame:
-    """Who had a stream, and when nobody had one, as things that come and go: GROUP, client ("" is nobody), came_us, left_us (null: never)."""
+    """Who had a stream, and when nobody had one, as things that come and go: GROUP, client ("" is nobody),
+    came_us, left_us (null: never).
+    """
     left = F.when(F.col("end_us") < F.col("run_end_us"), F.col("end_us")).alias("left_us")
-    return spans.select(*GROUP, "client", F.col("at_us").alias("came_us"), left).unionByName(idle.select(*GROUP, F.lit("").alias("client"), F.col("at_us").alias("came_us"), left))
+    return spans.select(*GROUP, "client", F.col("at_us").alias("came_us"), left).unionByName(
+        idle.select(*GROUP, F.lit("").alias("client"), F.col("at_us").alias("came_us"), left)
+    )
 
 
 def first_spans(spans: DataFrame, streams: DataFrame, most: int) -> DataFrame:
-    """Of each of these streams the first `most` stretches of reading: STREAM, client, borrower, at_us, end_us."""
+    """Of each of these streams the first `most` stretches of reading: STREAM, client, borrower, at_us,
+    end_us.
+    """
     rank = F.row_number().over(Window.partitionBy(*STREAM).orderBy("seq"))
-    return spans.join(F.broadcast(streams), list(STREAM), "leftsemi").withColumn("rank", rank).filter(F.col("rank") <= most).select(*STREAM, "client", "borrower", "at_us", "end_us")
+    return (
+        spans.join(F.broadcast(streams), list(STREAM), "leftsemi")
+        .withColumn("rank", rank)
+        .filter(F.col("rank") <= most)
+        .select(*STREAM, "client", "borrower", "at_us", "end_us")
+    )

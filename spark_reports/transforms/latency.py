@@ -1,7 +1,8 @@
 """What declared brokers did and how long messages waited for it: from the rows that tell what left a broker.
 
-Rules: latency is from publishing to leaving the broker, one a message and reader, repeats included; an audience is one reader. Percentiles
-are by nearest rank, so they are latencies that occurred. A broker's dispatch is an entry: its first row carries the bytes and the time.
+Rules: latency is from publishing to leaving the broker, one a message and reader, repeats included; an
+audience is one reader. Percentiles are by nearest rank, so they are latencies that occurred. A broker's
+dispatch is an entry: its first row carries the bytes and the time.
 """
 
 from __future__ import annotations
@@ -18,11 +19,19 @@ SECOND_US = 1_000_000
 def readers(rows: DataFrame) -> DataFrame:
     """One row a reader: READER, delivered, total_us, p50_us, p99_us, max_us."""
     message = ["run", "producer", "sequence_id"]
-    published = rows.filter(is_type("message.published")).select(*message, F.col("at_us").alias("published_us"))
-    left = rows.filter(is_type("message.dispatched")).select(*READER, "producer", "sequence_id", "at_us", "seq")
-    waited = left.join(published, message, "inner").withColumn("waited_us", F.col("at_us") - F.col("published_us"))
+    published = rows.filter(is_type("message.published")).select(
+        *message, F.col("at_us").alias("published_us")
+    )
+    left = rows.filter(is_type("message.dispatched")).select(
+        *READER, "producer", "sequence_id", "at_us", "seq"
+    )
+    waited = left.join(published, message, "inner").withColumn(
+        "waited_us", F.col("at_us") - F.col("published_us")
+    )
     everybody = Window.partitionBy(*READER)
-    ranked = waited.withColumn("rank", F.row_number().over(everybody.orderBy("waited_us", "seq"))).withColumn("of", F.count("*").over(everybody))
+    ranked = waited.withColumn("rank", F.row_number().over(everybody.orderBy("waited_us", "seq"))).withColumn(
+        "of", F.count("*").over(everybody)
+    )
     return ranked.groupBy(*READER).agg(
         F.count("*").alias("delivered"),
         F.sum("waited_us").alias("total_us"),
@@ -41,13 +50,29 @@ def brokers(rows: DataFrame) -> DataFrame:
     """One row a broker: run, cluster, broker, dispatches, bytes_out, busy_us, bytes_out_per_s_max."""
     topic = ["run", "cluster", "topic"]
     in_order = Window.partitionBy(*topic).orderBy("seq")
-    assigned = rows.filter(is_type("topic.assigned")).select(*topic, "broker", "seq", F.lead("seq").over(in_order).alias("until_seq")).withColumnRenamed("seq", "since_seq")
-    left = rows.filter(is_type("message.dispatched")).select(*topic, "seq", "at_us", "batch_index", "size_bytes", "duration_us")
-    served = left.join(F.broadcast(assigned), topic, "inner").filter((F.col("seq") > F.col("since_seq")) & (F.col("until_seq").isNull() | (F.col("seq") < F.col("until_seq"))))
+    assigned = (
+        rows.filter(is_type("topic.assigned"))
+        .select(*topic, "broker", "seq", F.lead("seq").over(in_order).alias("until_seq"))
+        .withColumnRenamed("seq", "since_seq")
+    )
+    left = rows.filter(is_type("message.dispatched")).select(
+        *topic, "seq", "at_us", "batch_index", "size_bytes", "duration_us"
+    )
+    served = left.join(F.broadcast(assigned), topic, "inner").filter(
+        (F.col("seq") > F.col("since_seq"))
+        & (F.col("until_seq").isNull() | (F.col("seq") < F.col("until_seq")))
+    )
     first = F.col("batch_index").isNull() | (F.col("size_bytes") > 0) | (F.col("duration_us") > 0)
-    seconds = served.groupBy("run", "cluster", "broker", F.floor(F.col("at_us") / SECOND_US).alias("second")).agg(
-        F.count_if(first).alias("dispatches"), F.sum("size_bytes").alias("bytes_out"), F.sum("duration_us").alias("busy_us")
+    seconds = served.groupBy(
+        "run", "cluster", "broker", F.floor(F.col("at_us") / SECOND_US).alias("second")
+    ).agg(
+        F.count_if(first).alias("dispatches"),
+        F.sum("size_bytes").alias("bytes_out"),
+        F.sum("duration_us").alias("busy_us"),
     )
     return seconds.groupBy("run", "cluster", "broker").agg(
-        F.sum("dispatches").alias("dispatches"), F.sum("bytes_out").alias("bytes_out"), F.sum("busy_us").alias("busy_us"), F.max("bytes_out").alias("bytes_out_per_s_max")
+        F.sum("dispatches").alias("dispatches"),
+        F.sum("bytes_out").alias("bytes_out"),
+        F.sum("busy_us").alias("busy_us"),
+        F.max("bytes_out").alias("bytes_out_per_s_max"),
     )

@@ -9,21 +9,46 @@ from spark_reports.transforms.places import FAILOVER, first_seq, is_type
 
 
 def snapshots(rows: DataFrame) -> DataFrame:
-    """One row a snapshot: run, cluster, topic, snapshot, asked_us, completed_us, taken_us, ledger, entry, ended (how it ended, if not complete)."""
-    wanted = rows.filter(is_type("snapshot.requested", "snapshot.completed", "snapshot.timed-out", "snapshot.abandoned"))
+    """One row a snapshot: run, cluster, topic, snapshot, asked_us, completed_us, taken_us, ledger, entry,
+    ended (how it ended, if not complete).
+    """
+    wanted = rows.filter(
+        is_type("snapshot.requested", "snapshot.completed", "snapshot.timed-out", "snapshot.abandoned")
+    )
     completed = F.col("type") == "snapshot.completed"
-    return wanted.groupBy("run", "cluster", "topic", "snapshot").agg(
-        first_seq(F.col("type") == "snapshot.requested", "at_us").alias("asked_us"),
-        first_seq(completed, "at_us").alias("completed_us"),
-        first_seq(completed, "duration_us").alias("taken_us"),
-        first_seq(completed, "ledger").alias("ledger"),
-        first_seq(completed, "entry").alias("entry"),
-        F.max(F.when(F.col("type") == "snapshot.timed-out", "timed out").when(F.col("type") == "snapshot.abandoned", "abandoned")).alias("ended"),
-    ).select("run", "cluster", "topic", "snapshot", "asked_us", "completed_us", "taken_us", "ledger", "entry", "ended")  # fmt: skip
+    return (
+        wanted.groupBy("run", "cluster", "topic", "snapshot")
+        .agg(
+            first_seq(F.col("type") == "snapshot.requested", "at_us").alias("asked_us"),
+            first_seq(completed, "at_us").alias("completed_us"),
+            first_seq(completed, "duration_us").alias("taken_us"),
+            first_seq(completed, "ledger").alias("ledger"),
+            first_seq(completed, "entry").alias("entry"),
+            F.max(
+                F.when(F.col("type") == "snapshot.timed-out", "timed out").when(
+                    F.col("type") == "snapshot.abandoned", "abandoned"
+                )
+            ).alias("ended"),
+        )
+        .select(
+            "run",
+            "cluster",
+            "topic",
+            "snapshot",
+            "asked_us",
+            "completed_us",
+            "taken_us",
+            "ledger",
+            "entry",
+            "ended",
+        )
+    )
 
 
 def snapshot_totals(snapshots: DataFrame, rows: DataFrame) -> DataFrame:
-    """run, cluster, asked, completed, timed_out, abandoned, taken_us (mean), evicted (by the cache rule), used."""
+    """run, cluster, asked, completed, timed_out, abandoned, taken_us (mean), evicted (by the cache rule),
+    used.
+    """
     totals = snapshots.groupBy("run", "cluster").agg(
         F.count("asked_us").alias("asked"),
         F.count("completed_us").alias("completed"),
@@ -31,64 +56,139 @@ def snapshot_totals(snapshots: DataFrame, rows: DataFrame) -> DataFrame:
         F.count_if(F.col("ended") == "abandoned").alias("abandoned"),
         F.avg("taken_us").cast("long").alias("taken_us"),
     )
-    caches = rows.filter(is_type("snapshot.evicted", "snapshot.used")).groupBy("run", "cluster").agg(
-        F.count_if((F.col("type") == "snapshot.evicted") & (F.col("reason") == "cache-rule")).alias("evicted"),
-        F.count_if(F.col("type") == "snapshot.used").alias("used"),
-    )  # fmt: skip
+    caches = (
+        rows.filter(is_type("snapshot.evicted", "snapshot.used"))
+        .groupBy("run", "cluster")
+        .agg(
+            F.count_if((F.col("type") == "snapshot.evicted") & (F.col("reason") == "cache-rule")).alias(
+                "evicted"
+            ),
+            F.count_if(F.col("type") == "snapshot.used").alias("used"),
+        )
+    )
     return totals.join(caches, ["run", "cluster"], "left").select(
-        "run", "cluster", "asked", "completed", "timed_out", "abandoned", "taken_us",
-        F.coalesce("evicted", F.lit(0)).alias("evicted"), F.coalesce("used", F.lit(0)).alias("used"),
-    )  # fmt: skip
+        "run",
+        "cluster",
+        "asked",
+        "completed",
+        "timed_out",
+        "abandoned",
+        "taken_us",
+        F.coalesce("evicted", F.lit(0)).alias("evicted"),
+        F.coalesce("used", F.lit(0)).alias("used"),
+    )
 
 
 def snapshots_before(snapshots: DataFrame, rows: DataFrame, failovers: DataFrame, most: int) -> DataFrame:
-    """The last `most` snapshots that the source asked for before each failover, with what the subscription and the target made of them."""
-    windows = failovers.select(*FAILOVER, "failover_us", "subscription", F.col("source").alias("cluster"), "target")
-    met = snapshots.join(F.broadcast(windows), ["run", "cluster"], "inner").filter(F.col("asked_us") <= F.col("failover_us"))
-    rank = F.row_number().over(Window.partitionBy(*FAILOVER, "topic").orderBy(F.col("asked_us").desc(), F.col("snapshot").desc()))
+    """The last `most` snapshots that the source asked for before each failover, with what the subscription
+    and the target made of them.
+    """
+    windows = failovers.select(
+        *FAILOVER, "failover_us", "subscription", F.col("source").alias("cluster"), "target"
+    )
+    met = snapshots.join(F.broadcast(windows), ["run", "cluster"], "inner").filter(
+        F.col("asked_us") <= F.col("failover_us")
+    )
+    rank = F.row_number().over(
+        Window.partitionBy(*FAILOVER, "topic").orderBy(F.col("asked_us").desc(), F.col("snapshot").desc())
+    )
     last = met.withColumn("rank", rank).filter(F.col("rank") <= most)
-    steps = rows.filter(is_type("snapshot.used", "snapshot.evicted", "update.position", "update.applied")).select(
-        "run", "type", "at_us", "topic", "subscription", "snapshot", "marker", "reason", F.col("cluster").alias("here"), "peer"
+    steps = rows.filter(
+        is_type("snapshot.used", "snapshot.evicted", "update.position", "update.applied")
+    ).select(
+        "run",
+        "type",
+        "at_us",
+        "topic",
+        "subscription",
+        "snapshot",
+        "marker",
+        "reason",
+        F.col("cluster").alias("here"),
+        "peer",
     )
-    used = steps.filter(F.col("type") == "snapshot.used").groupBy("run", "subscription", "topic", "snapshot").agg(F.min("at_us").alias("used_us"))
-    evicted = steps.filter((F.col("type") == "snapshot.evicted") & (F.col("reason") == "cache-rule")).groupBy("run", "subscription", "topic", "snapshot").agg(
-        F.min("at_us").alias("evicted_us")
+    used = (
+        steps.filter(F.col("type") == "snapshot.used")
+        .groupBy("run", "subscription", "topic", "snapshot")
+        .agg(F.min("at_us").alias("used_us"))
     )
-    named = steps.filter(F.col("type") == "update.position").select("run", "subscription", "topic", "snapshot", "marker", F.col("peer").alias("target"))
-    applied = steps.filter(F.col("type") == "update.applied").groupBy("run", "subscription", "topic", "marker", F.col("here").alias("target")).agg(
-        F.min("at_us").alias("applied_us")
+    evicted = (
+        steps.filter((F.col("type") == "snapshot.evicted") & (F.col("reason") == "cache-rule"))
+        .groupBy("run", "subscription", "topic", "snapshot")
+        .agg(F.min("at_us").alias("evicted_us"))
     )
-    reached = named.join(applied, ["run", "subscription", "topic", "marker", "target"], "inner").groupBy("run", "subscription", "topic", "snapshot", "target").agg(
-        F.min("applied_us").alias("applied_us")
+    named = steps.filter(F.col("type") == "update.position").select(
+        "run", "subscription", "topic", "snapshot", "marker", F.col("peer").alias("target")
+    )
+    applied = (
+        steps.filter(F.col("type") == "update.applied")
+        .groupBy("run", "subscription", "topic", "marker", F.col("here").alias("target"))
+        .agg(F.min("at_us").alias("applied_us"))
+    )
+    reached = (
+        named.join(applied, ["run", "subscription", "topic", "marker", "target"], "inner")
+        .groupBy("run", "subscription", "topic", "snapshot", "target")
+        .agg(F.min("applied_us").alias("applied_us"))
     )
     key = ["run", "subscription", "topic", "snapshot"]
-    return last.join(used, key, "left").join(evicted, key, "left").join(reached, [*key, "target"], "left").select(
-        *FAILOVER, "topic", "snapshot", "asked_us", "completed_us", "taken_us", "ledger", "entry", "ended", "used_us", "evicted_us", "applied_us"
+    return (
+        last.join(used, key, "left")
+        .join(evicted, key, "left")
+        .join(reached, [*key, "target"], "left")
+        .select(
+            *FAILOVER,
+            "topic",
+            "snapshot",
+            "asked_us",
+            "completed_us",
+            "taken_us",
+            "ledger",
+            "entry",
+            "ended",
+            "used_us",
+            "evicted_us",
+            "applied_us",
+        )
     )
 
 
 def marker_costs(rows: DataFrame) -> DataFrame:
-    """Entries and bytes by kind in each log: run, cluster, kind (marker type, or message), entries, size_bytes."""
+    """Entries and bytes by kind in each log: run, cluster, kind (marker type, or message), entries,
+    size_bytes.
+    """
     wanted = rows.filter(is_type("marker.written", "marker.stored", "message.stored"))
     kind = F.when(F.col("type") == "message.stored", "message").otherwise(F.col("reason"))
     entry = (F.col("type") != "message.stored") | F.coalesce(F.col("batch_index") == 0, F.lit(True))
-    return wanted.groupBy("run", "cluster", kind.alias("kind")).agg(
-        F.count_if(entry).alias("entries"), F.coalesce(F.sum("size_bytes"), F.lit(0)).alias("size_bytes")
-    ).select("run", "cluster", "kind", "entries", "size_bytes")  # fmt: skip
+    return (
+        wanted.groupBy("run", "cluster", kind.alias("kind"))
+        .agg(
+            F.count_if(entry).alias("entries"), F.coalesce(F.sum("size_bytes"), F.lit(0)).alias("size_bytes")
+        )
+        .select("run", "cluster", "kind", "entries", "size_bytes")
+    )
 
 
 def request_costs(rows: DataFrame) -> DataFrame:
     """Requests of acknowledgement-state sync and their bytes on the links: run, entries, size_bytes."""
-    return rows.filter(is_type("acknowledgements.sent")).groupBy("run").agg(F.count("*").alias("entries"), F.sum("size_bytes").alias("size_bytes")).select(
-        "run", "entries", "size_bytes"
+    return (
+        rows.filter(is_type("acknowledgements.sent"))
+        .groupBy("run")
+        .agg(F.count("*").alias("entries"), F.sum("size_bytes").alias("size_bytes"))
+        .select("run", "entries", "size_bytes")
     )
 
 
-def stories(rows: DataFrame, messages: DataFrame, seqs: DataFrame, near_messages: Column, near_seqs: Column) -> DataFrame:
-    """Every row of a few chosen messages (run, producer, sequence_id) and a few chosen rows (run, seq): what examples are told from.
+def stories(
+    rows: DataFrame, messages: DataFrame, seqs: DataFrame, near_messages: Column, near_seqs: Column
+) -> DataFrame:
+    """Every row of a few chosen messages (run, producer, sequence_id) and a few chosen rows (run, seq):
+    what examples are told from.
 
-    The conditions `near_…` hold for all of them and need no join, so that of a trace's file only the row groups around them are read.
+    The conditions `near_…` hold for all of them and need no join, so that of a trace's file only the row
+    groups around them are read.
     """
-    of_messages = rows.filter(near_messages).join(F.broadcast(messages), ["run", "producer", "sequence_id"], "leftsemi")
+    of_messages = rows.filter(near_messages).join(
+        F.broadcast(messages), ["run", "producer", "sequence_id"], "leftsemi"
+    )
     chosen = rows.filter(near_seqs).join(F.broadcast(seqs), ["run", "seq"], "leftsemi")
     return of_messages.unionByName(chosen).dropDuplicates(["run", "seq"]).select(*rows.columns)

@@ -1,7 +1,7 @@
 """What a report draws over time: deliveries around a failover, positions, and how far the target lags behind.
 
-Rules: time is cut into bins in Spark, so a series has at most `SAMPLES` points however long the run; a sample stands for
-the end of its bin. `clock` frames say for each run its bin's width.
+Rules: time is cut into bins in Spark, so a series has at most `SAMPLES` points however long the run; a sample
+stands for the end of its bin. `clock` frames say for each run its bin's width.
 """
 
 from __future__ import annotations
@@ -23,17 +23,26 @@ def bin_of(at_us: str = "at_us", from_us: str | None = None) -> Column:
 def delivery_bins(judged: DataFrame, zooms: DataFrame) -> DataFrame:
     """Deliveries in each failover's zoomed span: FAILOVER, cluster, bin, kind, deliveries.
 
-    `zooms`: run, of_failover, subscription, from_us, to_us, bin_us. Kind: first, duplicate, redelivery, again.
+    `zooms`: run, of_failover, subscription, from_us, to_us, bin_us. Kind: first, duplicate, redelivery,
+    again.
     """
     kind = (
         F.when(F.col("verdict").isin("first", "plain"), "first")
         .when(F.col("verdict").isin("extra", "repeated"), "again")
         .otherwise(F.col("verdict"))
     )
-    met = judged.select("run", "subscription", "cluster", "at_us", "verdict").join(F.broadcast(zooms), ["run", "subscription"], "inner")
+    met = judged.select("run", "subscription", "cluster", "at_us", "verdict").join(
+        F.broadcast(zooms), ["run", "subscription"], "inner"
+    )
     inside = met.filter((F.col("at_us") >= F.col("from_us")) & (F.col("at_us") < F.col("to_us")))
     return (
-        inside.groupBy("run", F.col("of_failover").alias("failover_seq"), "cluster", bin_of(from_us="from_us").alias("bin"), kind.alias("kind"))
+        inside.groupBy(
+            "run",
+            F.col("of_failover").alias("failover_seq"),
+            "cluster",
+            bin_of(from_us="from_us").alias("bin"),
+            kind.alias("kind"),
+        )
         .agg(F.count("*").alias("deliveries"))
         .select(*FAILOVER, "cluster", "bin", "kind", "deliveries")
     )
@@ -41,7 +50,9 @@ def delivery_bins(judged: DataFrame, zooms: DataFrame) -> DataFrame:
 
 def log_bins(rows: DataFrame, clock: DataFrame) -> DataFrame:
     """Appends: run, cluster, topic, ledger, bin, last_entry. `clock`: run, bin_us."""
-    entries = rows.filter(is_type("message.stored", "marker.written", "marker.stored")).select("run", "cluster", "topic", "ledger", "entry", "at_us")
+    entries = rows.filter(is_type("message.stored", "marker.written", "marker.stored")).select(
+        "run", "cluster", "topic", "ledger", "entry", "at_us"
+    )
     return (
         entries.join(F.broadcast(clock), "run", "inner")
         .groupBy("run", "cluster", "topic", "ledger", bin_of().alias("bin"))
@@ -51,7 +62,9 @@ def log_bins(rows: DataFrame, clock: DataFrame) -> DataFrame:
 
 
 def mark_bins(marks: DataFrame, clock: DataFrame) -> DataFrame:
-    """The mark-delete at the end of each bin in which it moved: run, cluster, topic, subscription, bin, mark."""
+    """The mark-delete at the end of each bin in which it moved: run, cluster, topic, subscription, bin,
+    mark.
+    """
     return (
         marks.join(F.broadcast(clock), "run", "inner")
         .groupBy("run", "cluster", "topic", "subscription", bin_of().alias("bin"))
@@ -61,25 +74,39 @@ def mark_bins(marks: DataFrame, clock: DataFrame) -> DataFrame:
 
 
 def coverage(rows: DataFrame, targets: DataFrame, steps: DataFrame) -> DataFrame:
-    """Messages in the target's log by when they were stored, known there and acknowledged, and covered by its mark-delete.
+    """Messages in the target's log by when they were stored, known there and acknowledged, and covered by
+    its mark-delete.
 
-    `targets`: run, of_failover, topic, subscription, cluster (the target), bin_us. `steps`: run, of_failover, topic, low, high,
-    covered_bin: the places above `low` up to `high` are first covered in that bin (the number of bins: never).
-    Gives failover_seq, stored_bin, risky_bin (stored and acknowledged; null: never), covered_bin, messages, oldest_us. What a
-    curve is drawn from has one row a combination, not a message.
+    `targets`: run, of_failover, topic, subscription, cluster (the target), bin_us. `steps`: run, of_failover,
+    topic, low, high,
+    covered_bin: the places above `low` up to `high` are first covered in that bin (the number of bins:
+    never). Gives failover_seq, stored_bin, risky_bin (stored and acknowledged; null: never), covered_bin,
+    messages, oldest_us. What a curve is drawn from has one row a combination, not a message.
     """
     of_message = ["run", "of_failover", "topic", "producer", "sequence_id"]
     wanted = rows.filter(is_type("message.stored", "message.acknowledged")).select(
-        "run", "topic", "producer", "sequence_id", "type", "at_us", F.col("cluster").alias("here"), F.col("subscription").alias("of"), place().alias("place")
+        "run",
+        "topic",
+        "producer",
+        "sequence_id",
+        "type",
+        "at_us",
+        F.col("cluster").alias("here"),
+        F.col("subscription").alias("of"),
+        place().alias("place"),
     )
     met = wanted.join(F.broadcast(targets), ["run", "topic"], "inner")
     in_target = (F.col("type") == "message.stored") & (F.col("here") == F.col("cluster"))
     mine = (F.col("type") == "message.acknowledged") & (F.col("of") == F.col("subscription"))
-    each = met.filter(in_target | mine).groupBy(*of_message).agg(
-        F.max("bin_us").alias("bin_us"),
-        F.min(F.when(in_target, F.col("at_us"))).alias("stored_us"),
-        F.min(F.when(in_target, F.col("place"))).alias("place"),
-        F.min(F.when(mine, F.col("at_us"))).alias("acknowledged_us"),
+    each = (
+        met.filter(in_target | mine)
+        .groupBy(*of_message)
+        .agg(
+            F.max("bin_us").alias("bin_us"),
+            F.min(F.when(in_target, F.col("at_us"))).alias("stored_us"),
+            F.min(F.when(in_target, F.col("place"))).alias("place"),
+            F.min(F.when(mine, F.col("at_us"))).alias("acknowledged_us"),
+        )
     )
     same = ["run", "of_failover", "topic"]
     told = each.filter(F.col("stored_us").isNotNull()).join(F.broadcast(steps), same, "inner")
@@ -87,7 +114,21 @@ def coverage(rows: DataFrame, targets: DataFrame, steps: DataFrame) -> DataFrame
     risky_us = F.when(F.col("acknowledged_us").isNotNull(), F.greatest("stored_us", "acknowledged_us"))
     return (
         told.withColumn("risky_us", risky_us)
-        .groupBy("run", "of_failover", bin_of("stored_us").alias("stored_bin"), bin_of("risky_us").alias("risky_bin"), "covered_bin")
+        .groupBy(
+            "run",
+            "of_failover",
+            bin_of("stored_us").alias("stored_bin"),
+            bin_of("risky_us").alias("risky_bin"),
+            "covered_bin",
+        )
         .agg(F.count("*").alias("messages"), F.min("stored_us").alias("oldest_us"))
-        .select("run", F.col("of_failover").alias("failover_seq"), "stored_bin", "risky_bin", "covered_bin", "messages", "oldest_us")
+        .select(
+            "run",
+            F.col("of_failover").alias("failover_seq"),
+            "stored_bin",
+            "risky_bin",
+            "covered_bin",
+            "messages",
+            "oldest_us",
+        )
     )

@@ -1,7 +1,7 @@
 """Rows of each subscription in each cluster, topic partition and client.
 
-Rules: figures are numbers of rows; `repeated` are deliveries of what the cluster had delivered before, outside the
-windows that move the subscription there.
+Rules: figures are numbers of rows; `repeated` are deliveries of what the cluster had delivered before,
+outside the windows that move the subscription there.
 """
 
 from __future__ import annotations
@@ -17,19 +17,32 @@ _WHERE = ("run", "subscription", "cluster", "topic")
 def partition_counts(rows: DataFrame, judged: DataFrame) -> DataFrame:
     """run, subscription, cluster, topic, delivered, acknowledged, repeated, expired, skipped."""
     words = ("delivered", "acknowledged", "expired", "skipped")
-    wanted = rows.filter(is_type("subscription.created", *(f"message.{word}" for word in words))).select(*_WHERE, "type")
-    counted = wanted.groupBy(*_WHERE).agg(*(F.count_if(F.col("type") == f"message.{word}").alias(word) for word in words))
+    wanted = rows.filter(is_type("subscription.created", *(f"message.{word}" for word in words))).select(
+        *_WHERE, "type"
+    )
+    counted = wanted.groupBy(*_WHERE).agg(
+        *(F.count_if(F.col("type") == f"message.{word}").alias(word) for word in words)
+    )
     repeats = judged.groupBy(*_WHERE).agg(F.count_if(F.col("verdict") == "repeated").alias("repeated"))
     return counted.join(repeats, list(_WHERE), "left").select(
-        *_WHERE, "delivered", "acknowledged", F.coalesce("repeated", F.lit(0)).alias("repeated"), "expired", "skipped"
+        *_WHERE,
+        "delivered",
+        "acknowledged",
+        F.coalesce("repeated", F.lit(0)).alias("repeated"),
+        "expired",
+        "skipped",
     )
 
 
 def consumer_counts(rows: DataFrame, explained: DataFrame, failovers: DataFrame) -> DataFrame:
-    """Each consumer at the source before the failover: delivered, acknowledged, in hand, slowest acknowledgement, came twice."""
+    """Each consumer at the source before the failover: delivered, acknowledged, in hand, slowest
+    acknowledgement, came twice.
+    """
     windows = failovers.select(*FAILOVER, "subscription", F.col("source").alias("cluster"))
     handled = rows.filter(is_type("message.delivered", "message.acknowledged"))
-    met = handled.join(F.broadcast(windows), ["run", "subscription", "cluster"], "inner").filter(F.col("seq") < F.col("failover_seq"))
+    met = handled.join(F.broadcast(windows), ["run", "subscription", "cluster"], "inner").filter(
+        F.col("seq") < F.col("failover_seq")
+    )
     is_ack = F.col("type") == "message.acknowledged"
     each = met.groupBy(*FAILOVER, "subscription", "cluster", "producer", "sequence_id", "client").agg(
         F.count_if(~is_ack).alias("deliveries"),
@@ -41,18 +54,28 @@ def consumer_counts(rows: DataFrame, explained: DataFrame, failovers: DataFrame)
     )
     twice = explained.select(*FAILOVER, "producer", "sequence_id", F.lit(1).alias("twice"))
     told = each.join(twice, [*FAILOVER, "producer", "sequence_id"], "left")
-    in_hand = F.col("delivered_seq").isNotNull() & (F.col("acknowledged_seq").isNull() | (F.col("acknowledged_seq") < F.col("delivered_seq")))
-    return told.groupBy(*FAILOVER, "cluster", "client").agg(
-        F.sum("deliveries").alias("delivered"),
-        F.sum("acks").alias("acknowledged"),
-        F.count_if(in_hand).alias("in_hand"),
-        F.max(F.col("acknowledged_us") - F.col("delivered_us")).alias("slowest_us"),
-        F.count_if((F.col("acks") > 0) & F.col("twice").isNotNull()).alias("came_twice"),
-    ).select(*FAILOVER, "cluster", "client", "delivered", "acknowledged", "in_hand", "slowest_us", "came_twice")  # fmt: skip
+    in_hand = F.col("delivered_seq").isNotNull() & (
+        F.col("acknowledged_seq").isNull() | (F.col("acknowledged_seq") < F.col("delivered_seq"))
+    )
+    return (
+        told.groupBy(*FAILOVER, "cluster", "client")
+        .agg(
+            F.sum("deliveries").alias("delivered"),
+            F.sum("acks").alias("acknowledged"),
+            F.count_if(in_hand).alias("in_hand"),
+            F.max(F.col("acknowledged_us") - F.col("delivered_us")).alias("slowest_us"),
+            F.count_if((F.col("acks") > 0) & F.col("twice").isNotNull()).alias("came_twice"),
+        )
+        .select(
+            *FAILOVER, "cluster", "client", "delivered", "acknowledged", "in_hand", "slowest_us", "came_twice"
+        )
+    )
 
 
 def worst_keys(explained: DataFrame, reordered: DataFrame, most: int) -> DataFrame:
-    """The keys (the producer where there are none) with most duplicates and reordered deliveries: at most `most` a failover."""
+    """The keys (the producer where there are none) with most duplicates and reordered deliveries: at most
+    `most` a failover.
+    """
     of_key = [*FAILOVER, "producer", "key"]
     twice = explained.groupBy(*of_key).agg(
         F.count("*").alias("duplicates"),
@@ -61,10 +84,24 @@ def worst_keys(explained: DataFrame, reordered: DataFrame, most: int) -> DataFra
     disorder = reordered.groupBy(*of_key).agg(F.count("*").alias("reordered"))
     both = twice.withColumnRenamed("key", "k").join(
         disorder.withColumnsRenamed({"run": "r", "failover_seq": "f", "producer": "p", "key": "q"}),
-        (F.col("run") == F.col("r")) & (F.col("failover_seq") == F.col("f")) & (F.col("producer") == F.col("p")) & F.col("k").eqNullSafe(F.col("q")),
+        (F.col("run") == F.col("r"))
+        & (F.col("failover_seq") == F.col("f"))
+        & (F.col("producer") == F.col("p"))
+        & F.col("k").eqNullSafe(F.col("q")),
         "left",
-    )  # fmt: skip
-    rank = F.row_number().over(Window.partitionBy(*FAILOVER).orderBy(F.col("duplicates").desc(), "producer", "k"))
-    return both.withColumn("rank", rank).filter(F.col("rank") <= most).select(
-        *FAILOVER, "producer", F.col("k").alias("key"), "duplicates", F.coalesce("reordered", F.lit(0)).alias("reordered"), "last"
+    )
+    rank = F.row_number().over(
+        Window.partitionBy(*FAILOVER).orderBy(F.col("duplicates").desc(), "producer", "k")
+    )
+    return (
+        both.withColumn("rank", rank)
+        .filter(F.col("rank") <= most)
+        .select(
+            *FAILOVER,
+            "producer",
+            F.col("k").alias("key"),
+            "duplicates",
+            F.coalesce("reordered", F.lit(0)).alias("reordered"),
+            "last",
+        )
     )

@@ -1,8 +1,10 @@
-"""A real server and a real headless Chromium for the page's tests: one of each for all of them, a fresh browser context per test.
+"""A real server and a real headless Chromium for the page's tests: one of each for all of them, a fresh
+browser context per test.
 
-Rules: what a test makes (labs, reports) stays on the server, so none may expect to be alone there; what a person's browser keeps is in its context.
-No test waits for a length of time, and none reads a page that still changes: what a press or click leads to comes over a socket and is drawn
-a frame later. A single thing is read by `expect`, which asks until it is so; several, or a picture, once the page is `at_rest()`.
+Rules: what a test makes (labs, reports) stays on the server, so none may expect to be alone there; what a
+person's browser keeps is in its context. No test waits for a length of time, and none reads a page that still
+changes: what a press or click leads to comes over a socket and is drawn a frame later. A single thing is read
+by `expect`, which asks until it is so; several, or a picture, once the page is `at_rest()`.
 """
 
 from __future__ import annotations
@@ -13,12 +15,22 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
-from script.support.browsing import ARGUMENTS, NOTES_OF_UNREST, WAIT_LIMIT_SECONDS, chromium, wait_until, wait_until_at_rest, wait_until_drawn
+
+from script.support.browsing import (
+    ARGUMENTS,
+    NOTES_OF_UNREST,
+    WAIT_LIMIT_SECONDS,
+    chromium,
+    wait_until,
+    wait_until_at_rest,
+    wait_until_drawn,
+)
 from script.support.processes import Supervisor
 from script.support.temporary_site import Site, temporary_site
 
 WIDE = {"width": 1440, "height": 900}
-expect.set_options(timeout=1000 * WAIT_LIMIT_SECONDS)  # a busy machine is no reason to fail; what is so at once is not waited for
+# a busy machine is no reason to fail; what is so at once is not waited for
+expect.set_options(timeout=1000 * WAIT_LIMIT_SECONDS)
 
 
 def fresh_context(browser: Browser, **options: Any) -> BrowserContext:
@@ -36,14 +48,20 @@ def site() -> Iterator[Site]:
 
 
 class Chromium:
-    """The browser of this folder's tests: started when first asked for and, should it have died in a test, for the next one."""
+    """The browser of this folder's tests: started when first asked for and, should it have died in a test,
+    for the next one.
+    """
 
     def __init__(self) -> None:
         self._playwright = sync_playwright().start()
         self._browser = self._launched()
 
     def _launched(self) -> Browser:
-        return self._playwright.chromium.launch(executable_path=os.environ.get("CHROMIUM") or chromium(), args=ARGUMENTS, timeout=1000 * WAIT_LIMIT_SECONDS)
+        return self._playwright.chromium.launch(
+            executable_path=os.environ.get("CHROMIUM") or chromium(),
+            args=ARGUMENTS,
+            timeout=1000 * WAIT_LIMIT_SECONDS,
+        )
 
     def browser(self) -> Browser:
         if not self._browser.is_connected():
@@ -67,18 +85,39 @@ def browser(pytestconfig: pytest.Config) -> Browser:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """The browser ends with this folder's last test: Playwright holds an event loop, beside which no other test could have one."""
+    """The browser ends with this folder's last test: Playwright holds an event loop, beside which no other
+    test could have one.
+    """
     if (nextitem is None or nextitem.path.parent != item.path.parent) and CHROMIUM in item.config.stash:
         item.config.stash[CHROMIUM].close()
         del item.config.stash[CHROMIUM]
 
 
 def note_troubles(page: Page, address: str, troubles: list[str]) -> None:
-    """Whatever goes wrong on a page is put in the list: console, exceptions, requests elsewhere, answers of 400 and more."""
-    page.on("console", lambda message: troubles.append(f"console: {message.text}") if message.type in ("error", "warning") else None)
+    """Whatever goes wrong on a page is put in the list: console, exceptions, requests elsewhere, answers
+    of 400 and more.
+    """
+    page.on(
+        "console",
+        lambda message: (
+            troubles.append(f"console: {message.text}") if message.type in ("error", "warning") else None
+        ),
+    )
     page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
-    page.on("request", lambda request: None if request.url.startswith((address, "data:", "blob:")) else troubles.append(f"another address: {request.url}"))
-    page.on("response", lambda response: troubles.append(f"{response.status}: {response.url}") if response.status >= 400 else None)
+    page.on(
+        "request",
+        lambda request: (
+            None
+            if request.url.startswith((address, "data:", "blob:"))
+            else troubles.append(f"another address: {request.url}")
+        ),
+    )
+    page.on(
+        "response",
+        lambda response: (
+            troubles.append(f"{response.status}: {response.url}") if response.status >= 400 else None
+        ),
+    )
 
 
 class Lab:
@@ -97,10 +136,14 @@ class Lab:
         return self
 
     def state(self, expression: str) -> Any:
-        return self.page.evaluate(f"() => {{ const state = globalThis.failoverLab.getState(); return {expression}; }}")
+        return self.page.evaluate(
+            f"() => {{ const state = globalThis.failoverLab.getState(); return {expression}; }}"
+        )
 
     def until(self, expression: str) -> None:
-        wait_until(self.page, f"() => {{ const state = globalThis.failoverLab.getState(); return {expression}; }}")
+        wait_until(
+            self.page, f"() => {{ const state = globalThis.failoverLab.getState(); return {expression}; }}"
+        )
 
     def seek(self, at_us: int) -> None:
         """Goes to an instant and waits until it is drawn."""
@@ -118,10 +161,20 @@ class Lab:
 def make_lab(browser: Browser, site: Site) -> Iterator[Callable[..., Lab]]:
     contexts: list[BrowserContext] = []
 
-    def make(scenario: str = "", yaml: str = "", viewport: dict[str, int] | None = None, of: Lab | None = None, **options: Any) -> Lab:
+    def make(
+        scenario: str = "",
+        yaml: str = "",
+        viewport: dict[str, int] | None = None,
+        of: Lab | None = None,
+        **options: Any,
+    ) -> Lab:
         context = fresh_context(browser, viewport=viewport or WIDE, **options)
         contexts.append(context)
-        return Lab(context.new_page(), site, of.made if of else site.open_lab(**({"yaml": yaml} if yaml else {"scenario": scenario})))
+        return Lab(
+            context.new_page(),
+            site,
+            of.made if of else site.open_lab(**({"yaml": yaml} if yaml else {"scenario": scenario})),
+        )
 
     yield make
     for context in contexts:
@@ -143,7 +196,9 @@ def open_lab(make_lab: Callable[..., Lab]) -> Iterator[Callable[..., Lab]]:
 
 @pytest.fixture
 def open_page(browser: Browser, site: Site) -> Iterator[Callable[..., Page]]:
-    """Opens a page of the site in a context of its own, and waits until it is `ready`, a function in JavaScript, and at rest; nothing may go wrong on it."""
+    """Opens a page of the site in a context of its own, and waits until it is `ready`, a function in
+    JavaScript, and at rest; nothing may go wrong on it.
+    """
     troubles: list[str] = []
     contexts: list[BrowserContext] = []
 

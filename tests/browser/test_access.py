@@ -1,4 +1,6 @@
-"""axe finds nothing serious: the lab with everything open, the gallery and the other pages, light and dark."""
+"""axe finds nothing serious: the lab with everything open, the gallery and the other pages, light and
+dark.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import expect
+
 from script.support.browsing import wait_until_at_rest
 from tests.browser.conftest import Lab, fresh_context
 
@@ -19,13 +22,25 @@ COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
 
 
 def findings(page: Any, part: str = WHOLE, only: dict[str, Any] | None = None) -> list[str]:
-    """What axe calls serious or critical on the page at rest, one line each with the element. The script comes from the wheel, into this page only."""
+    """What axe calls serious or critical on the page at rest, one line each with the element.
+
+    The script comes from the wheel, into this page only.
+    """
     wait_until_at_rest(page)
     if not page.evaluate("() => Boolean(globalThis.axe)"):
         page.evaluate(AXE_SCRIPT)
-    result = page.evaluate(f"only => axe.run({part}, {{ resultTypes: ['violations'], ...(only ? {{ runOnly: only }} : {{}}) }})", only)
+    result = page.evaluate(
+        (
+            f"only => axe.run({part}, {{ resultTypes: ['violations'], ...(only ? {{ runOnly: only }} : {{}}) "
+            f"}})"
+        ),
+        only,
+    )
     return [
-        f"{violation['impact']} {violation['id']}: {node['html'][:160]} ({(node.get('failureSummary') or '').splitlines()[-1].strip()})"
+        (
+            f"{violation['impact']} {violation['id']}: {node['html'][:160]} "
+            f"({(node.get('failureSummary') or '').splitlines()[-1].strip()})"
+        )
         for violation in result["violations"]
         if violation["impact"] in SERIOUS
         for node in violation["nodes"]
@@ -33,7 +48,9 @@ def findings(page: Any, part: str = WHOLE, only: dict[str, Any] | None = None) -
 
 
 def findings_in_both_themes(page: Any, part: str = WHOLE) -> list[str]:
-    """By every rule in the light theme, by those about colours in the dark one, which the page takes up where it stands."""
+    """By every rule in the light theme, by those about colours in the dark one, which the page takes up
+    where it stands.
+    """
     found = [f"light: {line}" for line in findings(page, part)]
     page.emulate_media(color_scheme="dark")
     found += [f"dark: {line}" for line in findings(page, part, COLOURS)]
@@ -78,7 +95,9 @@ def open_things(lab: Lab):
     page.get_by_role("menuitem", name="Any command").click()
     yield "the form of a command"
     page.keyboard.press("Escape")
-    page.evaluate("() => failoverLab.link.command({ do: 'link.cut', link: 'us-east <-> us-west' }, { apart: true })")
+    page.evaluate(
+        "() => failoverLab.link.command({ do: 'link.cut', link: 'us-east <-> us-west' }, { apart: true })"
+    )
     lab.until("state.branches.length === 2")
     page.keyboard.press("y")
     yield "the branches"
@@ -94,7 +113,9 @@ def test_the_lab_with_everything_open(lab):
 
 
 def test_a_phone(make_lab):
-    lab = make_lab("region-down", viewport={"width": 390, "height": 844}, color_scheme="light", has_touch=True).open()
+    lab = make_lab(
+        "region-down", viewport={"width": 390, "height": 844}, color_scheme="light", has_touch=True
+    ).open()
     lab.seek(5_300_000)
     assert findings_in_both_themes(lab.page) == []
 
@@ -111,14 +132,21 @@ def test_the_other_pages(browser, site, path):
 
 def test_a_planted_fault_is_found(open_page):
     page = open_page("/")
-    page.evaluate("() => { const image = document.createElement('img'); image.src = '/static/icons/failover-lab.svg'; document.querySelector('main, body').append(image); }")
+    page.evaluate(
+        "() => { const image = document.createElement('img'); image.src = "
+        "'/static/icons/failover-lab.svg'; document.querySelector('main, body').append(image); }"
+    )
     found = findings(page)
     assert any("image-alt" in line for line in found)
 
 
 def test_a_planted_fault_of_one_theme_is_found(open_page):
     page = open_page("/")
-    plant = "theme => { const sheet = new CSSStyleSheet(); sheet.replaceSync(`@media (prefers-color-scheme: ${theme}) { h1 { color: #777 !important; background: #888 !important; } }`); document.adoptedStyleSheets = [sheet]; }"
+    plant = (
+        "theme => { const sheet = new CSSStyleSheet(); sheet.replaceSync(`@media (prefers-color-scheme: "
+        "${theme}) { h1 { color: #777 !important; background: #888 !important; } }`); "
+        "document.adoptedStyleSheets = [sheet]; }"
+    )
     for theme in THEMES:
         page.evaluate(plant, theme)
         found = findings_in_both_themes(page)

@@ -1,4 +1,6 @@
-"""The panel "Your own tools", driven as a person drives it: tool and cluster chosen, instants changed, text copied by button and key."""
+"""The panel "Your own tools", driven as a person drives it: tool and cluster chosen, instants changed,
+text copied by button and key.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
+
 from script.support.browsing import wait_until
 
 AT_US = 5_100_000
@@ -20,12 +23,16 @@ NOTE_QUESTIONS = """() => {
     return plain(path, ...more);
   };
 }"""
-"""The instants at which the page asks, as itself reads the clock: when a request goes out the browser decides, and how busy the machine is."""
+"""The instants at which the page asks, as itself reads the clock: when a request goes out the browser
+decides, and how busy the machine is.
+"""
 
 
 @pytest.fixture
 def lab(make_lab):
-    opened = make_lab("region-down", permissions=["clipboard-read", "clipboard-write"]).open("?panel=your-own-tools")
+    opened = make_lab("region-down", permissions=["clipboard-read", "clipboard-write"]).open(
+        "?panel=your-own-tools"
+    )
     opened.seek(AT_US)
     yield opened
     assert opened.troubles == []
@@ -52,7 +59,9 @@ def shows(lab, at_us=AT_US):
 
 def printed(lab):
     """The lines shown at rest, margins left out."""
-    return lab.at_rest().page.eval_on_selector_all(".printout li code", "codes => codes.map((code) => code.textContent)")
+    return lab.at_rest().page.eval_on_selector_all(
+        ".printout li code", "codes => codes.map((code) => code.textContent)"
+    )
 
 
 def copied(lab, text):
@@ -62,7 +71,9 @@ def copied(lab, text):
 
 def test_the_lines_are_the_answers_own_and_the_cluster_is_where_the_consumers_are(lab):
     shows(lab)
-    expect(panel(lab).locator(".command")).to_contain_text("broker.us-west:8080 topics stats persistent://public/default/orders")
+    expect(panel(lab).locator(".command")).to_contain_text(
+        "broker.us-west:8080 topics stats persistent://public/default/orders"
+    )
     press(lab, "every line")
     expect(panel(lab).get_by_role("button", name="every line")).to_have_attribute("aria-pressed", "true")
     assert "\n".join(printed(lab)) + "\n" == answer(lab, "stats", "us-west")["text"]
@@ -88,11 +99,17 @@ def test_tool_and_cluster_are_chosen(lab):
     expect(panel(lab).locator(".printout")).to_contain_text('"markDeletePosition"')
     press(lab, "us-east")
     expect(panel(lab).locator(".command")).to_contain_text("broker.us-east:8080 topics stats-internal")
-    expect(panel(lab).get_by_role("button", name="us-east", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(panel(lab).get_by_role("button", name="us-east", exact=True)).to_have_attribute(
+        "aria-pressed", "true"
+    )
     press(lab, "metrics")
-    expect(panel(lab).locator(".printout")).to_contain_text("pulsar_replicated_subscriptions_pending_snapshots")
+    expect(panel(lab).locator(".printout")).to_contain_text(
+        "pulsar_replicated_subscriptions_pending_snapshots"
+    )
     press(lab, "every line")
-    assert "\n".join(text.strip() for text in printed(lab)) == "\n".join(line.strip() for line in answer(lab, "metrics", "us-east")["text"].splitlines())
+    assert "\n".join(text.strip() for text in printed(lab)) == "\n".join(
+        line.strip() for line in answer(lab, "metrics", "us-east")["text"].splitlines()
+    )
 
 
 def test_copied_by_button_and_by_key_whole_though_folded(lab):
@@ -144,11 +161,16 @@ def test_a_region_that_is_down_answers_nothing_and_says_so(lab):
 
 
 def test_a_viewer_sees_it_too_and_on_a_phone_nothing_is_cut_off(lab, make_lab):
-    phone = make_lab(of=lab, viewport={"width": 360, "height": 740}).open("?panel=your-own-tools", owner=False)
+    phone = make_lab(of=lab, viewport={"width": 360, "height": 740}).open(
+        "?panel=your-own-tools", owner=False
+    )
     wait_until(phone.page, "() => document.querySelectorAll('.printout li').length > 10")
     for tool in ("topics stats-internal", "metrics", "topics stats"):
         press(phone, tool)
         phone.at_rest()
         assert phone.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-        assert phone.page.evaluate("() => [...document.querySelectorAll('.printout li')].every((line) => line.scrollWidth <= line.clientWidth + 1)")
+        assert phone.page.evaluate(
+            "() => [...document.querySelectorAll('.printout li')].every((line) => line.scrollWidth <= "
+            "line.clientWidth + 1)"
+        )
     assert phone.troubles == []

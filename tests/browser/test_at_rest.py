@@ -1,4 +1,6 @@
-"""What the tests here rest on: a page counts as at rest only when all that follows from a press is done, whatever it is made of."""
+"""What the tests here rest on: a page counts as at rest only when all that follows from a press is done,
+whatever it is made of.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def drawing_processes() -> list[int]:
 
 
 def test_the_browser_outlives_its_drawing_process(open_page):
-    """Chromium ends with the sixth one that dies, unless told otherwise: a busy machine was enough for that."""
+    """Chromium ends with the sixth one that dies, unless told otherwise: a busy machine was enough for
+    that.
+    """
     page, died = open_page("/labs/"), 0
     while died < 8:
         for pid in drawing_processes():

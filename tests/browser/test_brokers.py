@@ -1,4 +1,6 @@
-"""“Brokers” as a person uses it: who is behind, who is busy, whose latency is how large, by the place in the fan-out."""
+"""“Brokers” as a person uses it: who is behind, who is busy, whose latency is how large, by the place in
+the fan-out.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ def row_of(lab, name):
 
 def test_the_figures_are_the_engines_before_and_after_the_others_move(lab):
     lab.seek(3_000_000)
-    expect(row_of(lab, "payments").locator("td").nth(5)).to_have_text("567 ms")  # order 46 is the last that payments has by then
+    # order 46 is the last that payments has by then
+    expect(row_of(lab, "payments").locator("td").nth(5)).to_have_text("567 ms")
     expect(row_of(lab, "main").locator("td").nth(2)).to_contain_text("dispatches")
     lab.seek(11_000_000)
     expect(row_of(lab, "payments").locator("td").nth(6)).to_have_text("1 ms")  # p99 of the last two seconds
@@ -34,13 +37,22 @@ def test_the_figures_are_the_engines_before_and_after_the_others_move(lab):
 def test_both_charts_are_drawn_and_said_in_words(lab):
     lab.seek(8_000_000)
     expect(panel_of(lab).locator(".js-plotly-plot")).to_have_count(2)
-    expect(panel_of(lab).locator(".curves").nth(0)).to_have_accessible_name("At worst a message left main 589 ms after it was published; the busiest stretch of a broker was 100 %. Lines: solid main, dashed left, dotted right. The table above has the figures.")
-    expect(panel_of(lab).locator(".curves").nth(1)).to_have_accessible_name("newsletter: place 1 after 540 ms, place 60 after 588 ms; newsletter-left: place 1 after 2 ms, place 30 after 31 ms; newsletter-right: place 1 after 2 ms, place 30 after 31 ms")
+    expect(panel_of(lab).locator(".curves").nth(0)).to_have_accessible_name(
+        "At worst a message left main 589 ms after it was published; the busiest stretch of a broker was "
+        "100 %. Lines: solid main, dashed left, dotted right. The table above has the figures."
+    )
+    expect(panel_of(lab).locator(".curves").nth(1)).to_have_accessible_name(
+        "newsletter: place 1 after 540 ms, place 60 after 588 ms; newsletter-left: place 1 after 2 ms, "
+        "place 30 after 31 ms; newsletter-right: place 1 after 2 ms, place 30 after 31 ms"
+    )
 
 
 def test_a_topic_is_moved_to_another_broker_from_the_form(lab):
     lab.seek(2_000_000)
-    lab.page.evaluate("() => failoverLab.link.command({ do: 'topic.unload', cluster: 'eu', topic: 'orders', broker: 'left' })")
+    lab.page.evaluate(
+        "() => failoverLab.link.command({ do: 'topic.unload', cluster: 'eu', topic: 'orders', broker: "
+        "'left' })"
+    )
     lab.seek(2_500_000)
     expect(row_of(lab, "left").locator("td").nth(0)).to_have_text("orders, orders-left")
 

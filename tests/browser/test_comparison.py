@@ -1,4 +1,6 @@
-"""Three strategies side by side, in a real browser: one clock for all columns, by pointer and key; words that say what the pictures show; the way to a lab."""
+"""Three strategies side by side, in a real browser: one clock for all columns, by pointer and key; words
+that say what the pictures show; the way to a lab.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
+
 from script.support.browsing import wait_until, wait_until_at_rest
 from tests.browser.test_access import findings
 
@@ -30,7 +33,11 @@ def opened(open_page: Callable[..., Page]) -> Callable[..., Page]:
     """Opens a comparison and waits for its columns."""
 
     def open_comparison(name: str = HOLE, query: str = "", **options: Any) -> Page:
-        return open_page(f"/compare/{name}/{query}", "() => (globalThis.failoverComparison?.getState().columns.length ?? 0) > 0", **options)
+        return open_page(
+            f"/compare/{name}/{query}",
+            "() => (globalThis.failoverComparison?.getState().columns.length ?? 0) > 0",
+            **options,
+        )
 
     return open_comparison
 
@@ -46,7 +53,10 @@ def state(page: Page, what: str) -> Any:
 
 
 def figures(page: Page) -> list[str]:
-    return [page.get_by_role("region", name=name, exact=True).locator(".figure").inner_text().replace("\n", " ") for name in COLUMNS]
+    return [
+        page.get_by_role("region", name=name, exact=True).locator(".figure").inner_text().replace("\n", " ")
+        for name in COLUMNS
+    ]
 
 
 def test_one_clock_steers_all_columns_and_they_count_up(opened):
@@ -57,22 +67,36 @@ def test_one_clock_steers_all_columns_and_they_count_up(opened):
     page.keyboard.press(" ")
     wait_until(page, "() => !globalThis.failoverComparison.getState().playing")
     seek(page, 4_020_000)
-    expect(page.get_by_role("heading", level=1)).to_have_text("If billing moved from blue to green now, 39, 29 or 10 messages would come twice.")
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "If billing moved from blue to green now, 39, 29 or 10 messages would come twice."
+    )
     assert figures(page) == ["39 would come twice", "29 would come twice", "10 would come twice"]
     seek(page, 8_000_000)
-    expect(page.get_by_role("heading", level=1)).to_have_text("Since the move to green at 5.9 s, 58, 48 or 9 messages of billing came twice.")
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "Since the move to green at 5.9 s, 58, 48 or 9 messages of billing came twice."
+    )
     assert figures(page) == ["58 came twice", "48 came twice", "9 came twice"]
 
 
 def test_the_columns_say_in_words_and_numbers_what_they_draw(opened):
     page = opened()
     seek(page, 8_000_000)
-    picture = page.get_by_role("img", name=re.compile("^Acknowledgement-state sync: .*green knew at the move of 49. Since the move 9 messages came twice"))
+    picture = page.get_by_role(
+        "img",
+        name=re.compile(
+            "^Acknowledgement-state sync: .*green knew at the move of 49. Since the move 9 messages "
+            "came twice"
+        ),
+    )
     expect(picture).to_be_visible()
     table = page.get_by_role("table")
-    expect(table.get_by_role("row", name=re.compile("^behind an unacknowledged message 0 43 0$"))).to_be_visible()
+    expect(
+        table.get_by_role("row", name=re.compile("^behind an unacknowledged message 0 43 0$"))
+    ).to_be_visible()
     expect(table.get_by_role("row", name=re.compile("^came twice 58 48 9$"))).to_be_visible()
-    expect(table.get_by_role("row", name=re.compile("^acknowledged after the last sync 0 0 9$"))).to_be_visible()
+    expect(
+        table.get_by_role("row", name=re.compile("^acknowledged after the last sync 0 0 9$"))
+    ).to_be_visible()
     seek(page, 1_000_000)
     expect(table.get_by_role("row", name=re.compile("^came twice – – –$"))).to_be_visible()
 
@@ -104,34 +128,55 @@ def test_speed_scrub_and_steps_by_key(opened):
 
 def test_it_ends_and_begins_again(opened):
     page = opened()
-    page.get_by_label("Speed").select_option(index=0)  # so slowly that nobody can come too late to see it play
+    # so slowly that nobody can come too late to see it play
+    page.get_by_label("Speed").select_option(index=0)
     seek(page, state(page, "end_us") - 100)
     page.keyboard.press(" ")
     expect(page.get_by_role("button", name="Again")).to_be_visible()
     page.get_by_role("button", name="Again").click()
-    wait_until(page, "() => globalThis.failoverComparison.getState().at_us < 3000000 && globalThis.failoverComparison.getState().playing")
+    wait_until(
+        page,
+        (
+            "() => globalThis.failoverComparison.getState().at_us < 3000000 && "
+            "globalThis.failoverComparison.getState().playing"
+        ),
+    )
 
 
 def test_a_column_opens_as_a_lab_at_the_instant_shown(opened):
     page = opened()
     seek(page, 4_000_000)
-    page.get_by_role("region", name=COLUMNS[1], exact=True).get_by_role("button", name="Open as a lab at this instant").click()
+    page.get_by_role("region", name=COLUMNS[1], exact=True).get_by_role(
+        "button", name="Open as a lab at this instant"
+    ).click()
     page.wait_for_url("**/labs/**")
-    wait_until(page, "() => globalThis.failoverLab?.getState().view && globalThis.failoverLab.getState().at_us === 4000000")
+    wait_until(
+        page,
+        (
+            "() => globalThis.failoverLab?.getState().view && globalThis.failoverLab.getState().at_us === "
+            "4000000"
+        ),
+    )
     expect(page).to_have_title(re.compile(re.escape("Snapshots (PIP-33)")))
 
 
 def test_a_run_in_which_nobody_moves_says_so(open_page):
     page = open_page("/compare/two-regions/")
-    expect(page.get_by_role("alert")).to_contain_text("Nobody moves in this run, so there is nothing to compare.")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "Nobody moves in this run, so there is nothing to compare."
+    )
 
 
 def test_a_strategy_under_which_the_move_is_refused_says_why_and_the_others_play(opened):
     page = opened("tenant-moves")
     seek(page, 11_000_000)
-    expect(page.get_by_role("region", name=COLUMNS[1], exact=True)).to_contain_text("The move did not come about under this strategy. migration.switch was refused")
+    expect(page.get_by_role("region", name=COLUMNS[1], exact=True)).to_contain_text(
+        "The move did not come about under this strategy. migration.switch was refused"
+    )
     assert figures(page)[0] == "490 came twice" and figures(page)[2] == "31 came twice"
-    expect(page.get_by_role("heading", level=1)).to_have_text("Since the move to green at 5.0 s, 490 or 31 messages of billing came twice.")
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "Since the move to green at 5.0 s, 490 or 31 messages of billing came twice."
+    )
 
 
 @pytest.mark.parametrize("look", ["light", "dark"])
@@ -141,7 +186,9 @@ def test_axe_finds_nothing_serious_and_nothing_lies_beyond_the_page(opened, look
     for at_us in (4_020_000, 8_000_000):
         seek(page, at_us)
         assert findings(page) == []
-        assert page.evaluate("() => document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        assert page.evaluate(
+            "() => document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        )
 
 
 def test_less_motion_moves_in_steps(opened):

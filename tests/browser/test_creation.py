@@ -1,10 +1,13 @@
-"""“Topics and policies” as a person uses it: who does not replicate and why, refusals that climb, both sides in tables."""
+"""“Topics and policies” as a person uses it: who does not replicate and why, refusals that climb, both
+sides in tables.
+"""
 
 from __future__ import annotations
 
 import re
 
 from playwright.sync_api import expect
+
 from script.support.browsing import wait_until
 
 PANEL = "?panel=topics"
@@ -18,11 +21,20 @@ def test_a_refusal_with_its_words_and_the_calm_metric(open_lab):
     lab = open_lab("clients-created-it-before", PANEL)
     lab.seek(12_000_000)
     panel = panel_of(lab)
-    expect(panel.get_by_role("status")).to_have_text("The only replicator does not replicate; 70 messages wait, and the delay that dashboards show is 0.")
+    expect(panel.get_by_role("status")).to_have_text(
+        "The only replicator does not replicate; 70 messages wait, and the delay that dashboards show is 0."
+    )
     one = panel.locator(".starts li")
     expect(one).to_contain_text("connected false · delay 0 s · backlog 70")
-    expect(one.locator("blockquote")).to_contain_text("the partitioned topic orders does not exist on the remote cluster eu")
-    expect(panel.locator(".curves")).to_have_attribute("aria-label", re.compile(r"us to eu, orders: 14 starts refused so far; 70 messages wait now; the delay shown is 0 s"))
+    expect(one.locator("blockquote")).to_contain_text(
+        "the partitioned topic orders does not exist on the remote cluster eu"
+    )
+    expect(panel.locator(".curves")).to_have_attribute(
+        "aria-label",
+        re.compile(
+            r"us to eu, orders: 14 starts refused so far; 70 messages wait now; the delay shown is 0 s"
+        ),
+    )
     wait_until(lab.page, "() => document.querySelectorAll('.creation .scatterlayer .trace').length === 3")
 
 
@@ -36,23 +48,32 @@ def test_both_sides_in_tables_and_what_differs_marked(open_lab):
     expect(policies.locator("tr.differs")).to_have_count(1)
     lab.seek(20_000_000)
     expect(topics.locator("tr.apart")).to_have_count(0)
-    expect(panel_of(lab).get_by_role("status")).to_have_text("The only replicator runs: it found the same topic on the other side.")
+    expect(panel_of(lab).get_by_role("status")).to_have_text(
+        "The only replicator runs: it found the same topic on the other side."
+    )
 
 
 def test_another_replicator_is_looked_at_by_keyboard(open_lab):
     lab = open_lab("compared-first", PANEL)
     lab.seek(7_000_000)
     panel = panel_of(lab)
-    parcels, orders = (panel.locator(".starts button").filter(has_text=name) for name in ("parcels", "orders"))
+    parcels, orders = (
+        panel.locator(".starts button").filter(has_text=name) for name in ("parcels", "orders")
+    )
     expect(parcels).to_have_attribute("aria-pressed", "true")
     orders.focus()
     lab.page.keyboard.press("Enter")
-    expect(panel.locator(".starts button").filter(has_text="orders")).to_have_attribute("aria-pressed", "true")
+    expect(panel.locator(".starts button").filter(has_text="orders")).to_have_attribute(
+        "aria-pressed", "true"
+    )
     expect(panel.locator(".curves")).to_have_attribute("aria-label", re.compile("us to eu, orders"))
 
 
 def test_it_follows_a_command_of_the_page(open_lab):
     lab = open_lab("drifted-partitions", PANEL)
     lab.seek(9_000_000)
-    lab.page.evaluate("() => failoverLab.link.command({do: 'topic.update-partitions', cluster: 'eu', topic: 'orders', partitions: 4})")
+    lab.page.evaluate(
+        "() => failoverLab.link.command({do: 'topic.update-partitions', cluster: 'eu', topic: 'orders', "
+        "partitions: 4})"
+    )
     expect(panel_of(lab).get_by_role("region", name="Topics by cluster").locator("tr.apart")).to_have_count(0)

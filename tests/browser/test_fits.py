@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from script.support.browsing import wait_until_at_rest
 
 SIZES = [(360, 740), (390, 844), (768, 1024), (1024, 768), (1440, 900), (1920, 1080), (2560, 1440)]
@@ -61,7 +62,8 @@ MISFITS = """() => {
   return bad;
 }"""
 
-# what the section on time says while it fetches or counts, longer than it ever is: no note may reach the buttons beside it
+# what the section on time says while it fetches or counts, longer than it ever is: no note may reach the
+# buttons beside it
 WITH_A_LONG_NOTE = f"""() => {{
   const note = document.querySelector("[data-part=time-note]");
   const words = note.textContent;
@@ -81,7 +83,10 @@ def misfits(page: Any, how: str = MISFITS) -> list[str]:
 @pytest.fixture(scope="module")
 def runs(site):
     """One lab per scenario for all sizes; each with something else that may not fit."""
-    return {name: site.open_lab(scenario=name) for name in ("region-down", "figure-4", "groups-two-readers", "groups-thousand-streams")}
+    return {
+        name: site.open_lab(scenario=name)
+        for name in ("region-down", "figure-4", "groups-two-readers", "groups-thousand-streams")
+    }
 
 
 class Of:
@@ -89,16 +94,26 @@ class Of:
         self.made = made
 
 
-LOOKS = {"": SIZES, "?theme=dark": [size for size in SIZES if size[0] < 1000], "?mode=projector": [size for size in SIZES if size[0] >= 1000]}
+LOOKS = {
+    "": SIZES,
+    "?theme=dark": [size for size in SIZES if size[0] < 1000],
+    "?mode=projector": [size for size in SIZES if size[0] >= 1000],
+}
 """Each size in two looks; nobody projects a phone."""
 
 
 INSTANTS = {"region-down": 5_850_000, "figure-4": 2_900_000, "groups-two-readers": 11_000_000}
-CASES = [*((name, look) for look in LOOKS for name in ("region-down", "figure-4")), ("groups-two-readers", "")]
+CASES = [
+    *((name, look) for look in LOOKS for name in ("region-down", "figure-4")),
+    ("groups-two-readers", ""),
+]
 
 
 OPENED_ANEW = "region-down"
-"""The lab that is opened at each size, in one page: a browser that has seen it before is half the work. The others are opened once, and their window is resized."""
+"""The lab that is opened at each size, in one page: a browser that has seen it before is half the work.
+
+The others are opened once, and their window is resized.
+"""
 
 
 @pytest.mark.parametrize(("name", "look"), CASES)
@@ -149,5 +164,8 @@ def test_a_finger_hits_what_can_be_broken(make_lab, runs, name, at_us):
 
 def test_a_planted_fault_is_found(make_lab, runs):
     lab = make_lab(of=Of(runs["figure-4"])).open()
-    lab.at_rest().page.evaluate("() => { const words = document.querySelector('.watch').cloneNode(true); words.style.marginTop = '-12px'; document.querySelector('.watch').after(words); }")
+    lab.at_rest().page.evaluate(
+        "() => { const words = document.querySelector('.watch').cloneNode(true); words.style.marginTop = "
+        "'-12px'; document.querySelector('.watch').after(words); }"
+    )
     assert any("lies over" in line for line in misfits(lab.page))

@@ -1,4 +1,6 @@
-"""“Forecast” as a person uses it: figures, curves with failovers beside them, and why no snapshot is asked for."""
+"""“Forecast” as a person uses it: figures, curves with failovers beside them, and why no snapshot is asked
+for.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
+
 from script.support.browsing import wait_until
 
 
@@ -43,8 +46,16 @@ def test_the_curve_grows_while_it_plays(lab):
     lab.until("state.at_us > 6000000")
     lab.page.evaluate("() => failoverLab.link.pause()")
     wait_until(lab.page, "() => document.querySelectorAll('.curves .scatterlayer .trace').length >= 4")
-    wait_until(lab.page, "() => [...document.querySelectorAll('.curves .scatterlayer path.js-line')].some((line) => line.getAttribute('d').length > 100)")
-    expect(panel_of(lab).locator(".curves")).to_have_attribute("aria-label", re.compile("Failovers: at 4.700 s to us-east, foretold 7, came 7"))
+    wait_until(
+        lab.page,
+        (
+            "() => [...document.querySelectorAll('.curves .scatterlayer path.js-line')].some((line) => "
+            "line.getAttribute('d').length > 100)"
+        ),
+    )
+    expect(panel_of(lab).locator(".curves")).to_have_attribute(
+        "aria-label", re.compile("Failovers: at 4.700 s to us-east, foretold 7, came 7")
+    )
 
 
 def test_why_no_snapshot_names_the_rule_the_region_and_the_way_out(lab):
@@ -59,7 +70,9 @@ def test_why_no_snapshot_names_the_rule_the_region_and_the_way_out(lab):
 
 
 def test_on_a_phone_it_is_one_column(make_lab):
-    lab = make_lab("region-down", viewport={"width": 390, "height": 844}, has_touch=True).open("?panel=forecast")
+    lab = make_lab("region-down", viewport={"width": 390, "height": 844}, has_touch=True).open(
+        "?panel=forecast"
+    )
     lab.seek(5_200_000)
     expect(panel_of(lab)).to_contain_text("Nothing stops the next snapshot")
     assert lab.at_rest().page.evaluate("() => document.documentElement.scrollWidth") <= 390

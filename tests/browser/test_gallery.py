@@ -1,4 +1,6 @@
-"""The gallery in a real browser: pictures, search, the keyboard, a guess kept before playing, the outcome told afterwards."""
+"""The gallery in a real browser: pictures, search, the keyboard, a guess kept before playing, the outcome
+told afterwards.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,11 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+
 from script.support.browsing import wait_until
 from script.support.temporary_site import Site
-from tests.browser.conftest import fresh_context
-
 from simulator import scenario_names
+from tests.browser.conftest import fresh_context
 
 
 @pytest.fixture
@@ -27,7 +29,9 @@ def open_gallery(open_page: Callable[..., Page]) -> Callable[..., Page]:
 
 def test_every_card_has_a_picture_that_is_drawn(open_gallery):
     page = open_gallery()
-    wait_until(page, "wanted => document.querySelectorAll('canvas.painted').length === wanted", len(scenario_names()))
+    wait_until(
+        page, "wanted => document.querySelectorAll('canvas.painted').length === wanted", len(scenario_names())
+    )
     drawn = page.evaluate("""() => [...document.querySelectorAll('canvas.picture')].map((canvas) => {
         const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
         return pixels.some((value, at) => at % 4 === 3 && value > 0);
@@ -89,7 +93,9 @@ def test_a_guess_then_the_outcome_only_when_it_was_played(open_gallery, site: Si
     expect(page.get_by_role("link", name=re.compile("Continue “A region goes down” at"))).to_be_visible()
     page.go_back()
     wait_until(page, "() => Boolean(globalThis.failoverLab?.getState().view)")
-    page.evaluate("() => globalThis.failoverLab.link.seek(globalThis.failoverLab.getState().welcome.until_us)")
+    page.evaluate(
+        "() => globalThis.failoverLab.link.seek(globalThis.failoverLab.getState().welcome.until_us)"
+    )
     expect(page.get_by_text("7 messages twice; you said 12.")).to_be_visible()
     page.goto(site.address)
     expect(facts).to_have_text("10 s · 3 regions · 7 twice, you said 12")

@@ -1,4 +1,6 @@
-"""The page of a group lab as a person uses it: who reads what and who believes what, a look inside, a fault by the thing with its price said first, many streams."""
+"""The page of a group lab as a person uses it: who reads what and who believes what, a look inside, a
+fault by the thing with its price said first, many streams.
+"""
 
 from __future__ import annotations
 
@@ -25,18 +27,34 @@ def test_two_readers_of_one_stream_are_told_shown_and_looked_into(open_lab):
     page = lab.page
     expect(page.get_by_role("tab", name="Handshakes")).to_have_attribute("aria-selected", "true")
     lab.seek(11_000_000)
-    expect(page.locator("[data-part=sentence]")).to_contain_text("ada and ben both read 1/1/meters/heat, and so with 1 other stream. The leader believes in ada and knows nothing of ben.")
-    expect(page.get_by_role("button", name="stream 1/1/meters/heat: the leader says ada; read by ada and ben").first).to_be_visible()
+    expect(page.locator("[data-part=sentence]")).to_contain_text(
+        "ada and ben both read 1/1/meters/heat, and so with 1 other stream. The leader believes in "
+        "ada and "
+        "knows nothing of ben."
+    )
+    expect(
+        page.get_by_role(
+            "button", name="stream 1/1/meters/heat: the leader says ada; read by ada and ben"
+        ).first
+    ).to_be_visible()
     expect(page.get_by_role("button", name="link between n1 and n2")).to_have_text("cut")
     expect(page.locator("[data-part=risk]")).to_contain_text("leader crash3131")
-    page.get_by_role("button", name="stream 1/1/meters/heat: the leader says ada; read by ada and ben").last.click()
+    page.get_by_role(
+        "button", name="stream 1/1/meters/heat: the leader says ada; read by ada and ben"
+    ).last.click()
     inside = page.locator("[data-part=inspector]")
     expect(inside).to_contain_text("Two read it at once")
     expect(inside.locator("tbody tr").first).to_have_text("committed1312 a leader crash forgets")
     page.keyboard.press("Escape")
     page.keyboard.press("t")
-    expect(page.locator("[data-part=mirror]")).to_contain_text("1/1/meters/heat: the leader believes in ada (granted); ada reads it, 25 of 25 delivered, 25 acknowledged; ben reads it")
-    expect(page.locator("[data-part=mirror]")).to_contain_text("ben at n2 is online: borrower ben/0 is connected, reads on for 1.1 s if it hears nothing; its leader does not know it.")
+    expect(page.locator("[data-part=mirror]")).to_contain_text(
+        "1/1/meters/heat: the leader believes in ada (granted); ada reads it, 25 of 25 delivered, 25 "
+        "acknowledged; ben reads it"
+    )
+    expect(page.locator("[data-part=mirror]")).to_contain_text(
+        "ben at n2 is online: borrower ben/0 is connected, reads on for 1.1 s if it hears nothing; its "
+        "leader does not know it."
+    )
     expect(page.get_by_role("button", name="Fail over…")).to_have_count(0)
     page.keyboard.press("t")
     page.get_by_role("button", name="Why twice?").click()
@@ -54,13 +72,21 @@ def test_two_readers_of_one_stream_are_told_shown_and_looked_into(open_lab):
     says = page.locator(".menu-says")
     page.get_by_role("button", name="client ben").click()
     page.get_by_role("menuitem", name="Connect it to n1 (takeover)").hover()
-    expect(says).to_contain_text("ben takes its session over at n1: the old connection closes and no leader receives a message.")
+    expect(says).to_contain_text(
+        "ben takes its session over at n1: the old connection closes and no leader receives a message."
+    )
     page.keyboard.press("Escape")
     page.get_by_role("button", name="node n1, up").click()
     for item, words in (
         ("Stop it in order", "n1's connections close without a message to leaders elsewhere"),
-        ("Evacuate and stop it", "n1's clients are disconnected in order first: leaders receive their progress."),
-        ("Cut it off from the leaders' store for 90 s", "Leaders at n1 handle nothing from their next commit on"),
+        (
+            "Evacuate and stop it",
+            "n1's clients are disconnected in order first: leaders receive their progress.",
+        ),
+        (
+            "Cut it off from the leaders' store for 90 s",
+            "Leaders at n1 handle nothing from their next commit on",
+        ),
     ):
         page.get_by_role("menuitem", name=item).hover()
         expect(says).to_contain_text(words)
@@ -82,13 +108,19 @@ def test_a_kill_says_its_price_and_leaves_a_ghost_at_the_leader(open_lab):
     lab = open_lab("groups-killed-in-a-chunk")
     page = lab.page
     lab.seek(2_500_000)
-    expect(page.locator("[data-part=sentence]")).to_contain_text("If the leader of meters crashed now, 10 messages would come again; if ben was killed, 10.")
+    expect(page.locator("[data-part=sentence]")).to_contain_text(
+        "If the leader of meters crashed now, 10 messages would come again; if ben was killed, 10."
+    )
     page.get_by_role("button", name="client ben").click()
     page.get_by_role("menuitem", name="Kill its session").hover()
-    expect(page.locator(".menu-says")).to_contain_text("At this instant: 10 messages would come again, 5 of them acknowledged.")
+    expect(page.locator(".menu-says")).to_contain_text(
+        "At this instant: 10 messages would come again, 5 of them acknowledged."
+    )
     page.get_by_role("menuitem", name="Kill its session").click()
     lab.until("state.view.sessions.ben.state === 'offline'")
-    expect(page.locator("[data-part=sentence]")).to_contain_text("Nobody reads any stream. The leader believes that it is read.")
+    expect(page.locator("[data-part=sentence]")).to_contain_text(
+        "Nobody reads any stream. The leader believes that it is read."
+    )
     page.keyboard.press("b")
     expect(page.get_by_role("menu")).to_contain_text("Crash the leader of meters")
 
@@ -106,7 +138,9 @@ def test_a_thousand_streams_fold_to_strips_and_arrows_walk_among_the_clients(ope
     lab.until("!state.playing")
     dials = lab.at_rest().page.locator(".group-handle.dial")
     expect(dials).to_have_count(200)
-    expect(page.locator(".group-handle.dial[tabindex='0']"), "one stop of the tab key for each node").to_have_count(2)
+    expect(
+        page.locator(".group-handle.dial[tabindex='0']"), "one stop of the tab key for each node"
+    ).to_have_count(2)
     dials.first.focus()
     page.keyboard.press("ArrowRight")
     expect(dials.nth(1)).to_be_focused()
@@ -122,9 +156,19 @@ def test_a_stream_that_a_late_revoke_left_unread_is_said_so(open_lab):
     lab = open_lab("groups-late-revoke")
     page = lab.page
     lab.seek(10_000_000)
-    expect(page.locator("[data-part=sentence]")).to_have_text(re.compile(r"Nobody reads \d/1/meters/heat. ada obeyed a late revoke; the leader has it as granted and asks for nothing."))
+    expect(page.locator("[data-part=sentence]")).to_have_text(
+        re.compile(
+            r"Nobody reads \d/1/meters/heat. ada obeyed a late revoke; the leader has it as "
+            r"granted and asks "
+            r"for nothing."
+        )
+    )
     page.keyboard.press("t")
-    expect(page.locator("[data-part=mirror]")).to_contain_text("Nobody reads it: its owner obeyed a late revoke.")
+    expect(page.locator("[data-part=mirror]")).to_contain_text(
+        "Nobody reads it: its owner obeyed a late revoke."
+    )
     page.keyboard.press("t")
     page.get_by_role("tab", name="Rounds").click()
-    expect(page.get_by_role("tabpanel", name="Rounds")).to_contain_text("not stable: 1 stream not read: the owner obeyed a late revoke")
+    expect(page.get_by_role("tabpanel", name="Rounds")).to_contain_text(
+        "not stable: 1 stream not read: the owner obeyed a late revoke"
+    )

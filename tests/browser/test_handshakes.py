@@ -1,4 +1,6 @@
-"""“Handshakes” as a person uses it: the tab of a group lab, messages in words and in the picture, a cone that lights everywhere, pan, zoom, a crowd."""
+"""“Handshakes” as a person uses it: the tab of a group lab, messages in words and in the picture, a cone
+that lights everywhere, pan, zoom, a crowd.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def test_a_group_lab_shows_its_handshakes_and_a_message_lights_its_cone(make_lab
     lab.at_rest()
     begins_s = float(panel.locator(".says").inner_text().split()[0])
     instants_s = [float(line.split()[0]) for line in panel.locator(".in-words li").all_inner_texts()]
-    assert instants_s and begins_s - 0.05 <= min(instants_s) and max(instants_s) <= 10.5, "the list tells of what is drawn"
+    assert instants_s and begins_s - 0.05 <= min(instants_s) and max(instants_s) <= 10.5, (
+        "the list tells of what is drawn"
+    )
     grant = panel.get_by_role("button", name="grant of").first
     expect(grant).to_contain_text("the leader at n1 to ada")
     before = picture(lab)

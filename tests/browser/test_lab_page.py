@@ -1,4 +1,6 @@
-"""What a person does on the lab page, done in a real browser: with the keyboard, with a pointer, as a second viewer, on a phone."""
+"""What a person does on the lab page, done in a real browser: with the keyboard, with a pointer, as a
+second viewer, on a phone.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,8 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from script.support.browsing import wait_until
 
+from script.support.browsing import wait_until
 
 CLICK_A_FLIGHT = """() => {
   const canvas = document.querySelector("[data-part=moving]");
@@ -23,7 +25,9 @@ CLICK_A_FLIGHT = """() => {
   }
   return false;
 }"""
-"""Goes over the canvas as a pointer would, until the page says that something in flight is there, and clicks it: in one step, since a frame in between may move it."""
+"""Goes over the canvas as a pointer would, until the page says that something in flight is there, and
+clicks it: in one step, since a frame in between may move it.
+"""
 
 
 @pytest.fixture
@@ -74,8 +78,12 @@ def test_an_instant_as_typed(lab):
 def test_the_sentence_and_the_table_say_what_the_engine_counts(lab):
     lab.seek(5_118_000)
     figures = lab.state("state.view.forecast.billing.to['us-east']")
-    expect(lab.page.locator("[data-part=sentence]")).to_contain_text(f"{figures['duplicates']} messages twice")
-    expect(lab.page.locator("[data-part=risk] tr").filter(has_text="seen twice")).to_contain_text(str(figures["duplicates"]))
+    expect(lab.page.locator("[data-part=sentence]")).to_contain_text(
+        f"{figures['duplicates']} messages twice"
+    )
+    expect(lab.page.locator("[data-part=risk] tr").filter(has_text="seen twice")).to_contain_text(
+        str(figures["duplicates"])
+    )
 
 
 def test_crash_by_clicking_the_region_then_a_refusal_in_words(lab):
@@ -109,7 +117,9 @@ def test_fail_over_by_dialog_starts_a_branch_and_the_old_one_stays(lab):
     expect(lab.page.locator("[data-part=sentence]")).to_contain_text("us-west failed. us-east has delivered")
     lab.page.get_by_role("button", name=re.compile("^Branches 2")).click()
     tree = lab.page.get_by_role("dialog", name="Branches of this run")
-    expect(tree.get_by_role("button", name=re.compile("Crash a cluster: us-west"))).to_have_attribute("aria-current", "true")
+    expect(tree.get_by_role("button", name=re.compile("Crash a cluster: us-west"))).to_have_attribute(
+        "aria-current", "true"
+    )
     tree.get_by_role("button", name=re.compile("As planned")).click()
     lab.until("state.view.branch === 0")
 
@@ -121,7 +131,9 @@ def test_inside_a_marker_as_pip_33_prints_it(lab):
     mark.focus()
     lab.page.keyboard.press("Enter")
     panel = lab.page.get_by_role("region", name="A look inside")
-    expect(panel.get_by_label("the marker as JSON")).to_contain_text("ReplicatedSubscriptionsSnapshotResponse")
+    expect(panel.get_by_label("the marker as JSON")).to_contain_text(
+        "ReplicatedSubscriptionsSnapshotResponse"
+    )
     expect(panel.get_by_label("the marker's bytes")).to_contain_text(re.compile("^0a"))
     expect(panel.locator(".travels li").nth(2)).to_be_visible()
     lab.page.keyboard.press("Escape")
@@ -134,7 +146,10 @@ def test_an_event_says_because_and_leads_to_its_instant(lab):
     event.click()
     lab.until("state.at_us < 5118000")
     expect(lab.page.locator(".because")).to_contain_text("because")
-    expect(lab.page.locator("[data-part=events] li.ahead").first, "what lies ahead on this branch stays in the list").to_be_attached()
+    expect(
+        lab.page.locator("[data-part=events] li.ahead").first,
+        "what lies ahead on this branch stays in the list",
+    ).to_be_attached()
 
 
 def test_the_event_list_shows_the_instant_also_after_a_seek_back(lab):
@@ -162,7 +177,9 @@ def test_a_second_viewer_sees_the_same_and_cannot_control(lab, make_lab):
     lab.seek(4_200_000)
     viewer.until("state.at_us === 4200000")
     assert viewer.state("state.view.seq") == lab.state("state.view.seq")
-    expect(viewer.page.locator("[data-part=sentence]")).to_have_text(lab.page.locator("[data-part=sentence]").text_content() or "")
+    expect(viewer.page.locator("[data-part=sentence]")).to_have_text(
+        lab.page.locator("[data-part=sentence]").text_content() or ""
+    )
     viewer.page.keyboard.press("Space")
     expect(viewer.page.get_by_role("alert").filter(has_text="You are watching this lab")).to_be_visible()
     assert viewer.state("state.playing") is False
@@ -174,7 +191,8 @@ def test_a_second_viewer_sees_the_same_and_cannot_control(lab, make_lab):
     viewer.until("state.at_us === 4700000")
     viewer.page.locator("select[name=mode]").select_option("planned")
     viewer.page.locator("select[name=mode]").select_option("crash")
-    expect(figures).to_have_text(then)  # a viewer cannot pause: the dialog keeps the figures of the instant that it names
+    # a viewer cannot pause: the dialog keeps the figures of the instant that it names
+    expect(figures).to_have_text(then)
     assert viewer.troubles == []
 
 
@@ -200,7 +218,10 @@ def test_a_phone_shows_all_in_one_column(make_lab):
     lab = make_lab("three-regions", viewport={"width": 390, "height": 844}, has_touch=True).open()
     lab.seek(4_250_000)
     assert lab.at_rest().page.evaluate("() => document.documentElement.scrollWidth") <= 390
-    assert lab.page.evaluate("() => [...document.querySelectorAll('.transport button')].filter((one) => one.offsetParent).every((one) => one.offsetHeight >= 40)")
+    assert lab.page.evaluate(
+        "() => [...document.querySelectorAll('.transport button')].filter((one) => "
+        "one.offsetParent).every((one) => one.offsetHeight >= 40)"
+    )
     assert lab.troubles == []
 
 
@@ -210,7 +231,9 @@ def test_reduced_motion_shows_the_servers_instants_only(make_lab):
     lab.until("state.at_us > 200000")
     lab.page.keyboard.press("Space")
     lab.until("!state.playing")
-    assert float(lab.at_rest().page.locator("[data-part=now]").input_value()) * 1e6 == pytest.approx(lab.state("state.at_us"), abs=1000)
+    assert float(lab.at_rest().page.locator("[data-part=now]").input_value()) * 1e6 == pytest.approx(
+        lab.state("state.at_us"), abs=1000
+    )
     assert lab.troubles == []
 
 
@@ -218,13 +241,17 @@ def test_a_dropped_line_is_said_and_resumed(lab):
     lab.seek(2_000_000)
     lab.page.context.set_offline(True)
     lab.page.evaluate("() => globalThis.failoverLab.dropLine()")
-    expect(lab.page.locator(".banner").filter(has_text=re.compile("line to the server is down|Connecting again"))).to_be_visible()
+    expect(
+        lab.page.locator(".banner").filter(has_text=re.compile("line to the server is down|Connecting again"))
+    ).to_be_visible()
     lab.page.context.set_offline(False)
     lab.page.keyboard.press("ArrowRight")
     expect(lab.page.locator(".lab")).to_have_attribute("data-line", "open")
     wait_until(lab.page, "() => !document.querySelector('.banner')")
     lab.seek(3_000_000)
-    lab.troubles = [line for line in lab.troubles if "ERR_INTERNET_DISCONNECTED" not in line and "WebSocket" not in line]
+    lab.troubles = [
+        line for line in lab.troubles if "ERR_INTERNET_DISCONNECTED" not in line and "WebSocket" not in line
+    ]
 
 
 def test_undo_goes_to_the_run_without_the_command(lab):
@@ -236,15 +263,21 @@ def test_undo_goes_to_the_run_without_the_command(lab):
     lab.page.keyboard.press("c")
     lab.until("state.view.clusters['us-west'].state === 'down' && state.view.branch === 1")
     lab.page.keyboard.press("z")
-    lab.until("state.view.clusters['us-west'].state === 'up' && state.view.branch === 0 && state.at_us === 5000000")
+    lab.until(
+        "state.view.clusters['us-west'].state === 'up' && state.view.branch === 0 && state.at_us === 5000000"
+    )
 
 
 def test_a_marker_in_flight_is_dropped_by_clicking_it(lab):
     lab.seek(5_020_000)
-    flight = lab.state("state.flights.find((one) => one.what === 'snapshot_request' && one.from === 'us-west')")
+    flight = lab.state(
+        "state.flights.find((one) => one.what === 'snapshot_request' && one.from === 'us-west')"
+    )
     lab.page.keyboard.press("b")
     lab.page.get_by_role("menuitem", name=f"Drop the request us-west → {flight['to']}").click()
-    dropped = f"!state.flights.some((one) => one.number === {flight['number']} && one.to === '{flight['to']}')"
+    dropped = (
+        f"!state.flights.some((one) => one.number === {flight['number']} && one.to === '{flight['to']}')"
+    )
     lab.until(f"state.view.branch === 1 && state.at_us === 5020000 && {dropped}")
     lab.at_rest()
     wait_until(lab.page, CLICK_A_FLIGHT)
@@ -254,7 +287,9 @@ def test_a_marker_in_flight_is_dropped_by_clicking_it(lab):
 def test_the_filter_of_steps_is_shown_and_follows_one_message(lab):
     lab.seek(2_000_000)
     chooser = lab.page.locator("[data-part=filter]")
-    expect(chooser.locator("option")).to_have_text(["protocol", "everything", "one message…", "subscription billing"])
+    expect(chooser.locator("option")).to_have_text(
+        ["protocol", "everything", "one message…", "subscription billing"]
+    )
     chooser.select_option("message")
     field = lab.page.get_by_label("Message to step along")
     field.fill("shop/40")
@@ -267,7 +302,9 @@ def test_the_filter_of_steps_is_shown_and_follows_one_message(lab):
 
 def test_an_event_is_gone_to_by_its_number(lab):
     lab.seek(5_000_000)
-    row = lab.page.evaluate("() => fetch(location.pathname + 'row/700.json').then((answer) => answer.json())")["row"]
+    row = lab.page.evaluate(
+        "() => fetch(location.pathname + 'row/700.json').then((answer) => answer.json())"
+    )["row"]
     lab.page.keyboard.press("g")
     lab.page.keyboard.type("#700")
     lab.page.keyboard.press("Enter")

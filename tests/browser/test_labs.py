@@ -1,4 +1,6 @@
-"""One's labs in a real browser: listed from the tokens it holds, shared by link, copied by a viewer, renamed, deleted."""
+"""One's labs in a real browser: listed from the tokens it holds, shared by link, copied by a viewer,
+renamed, deleted.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
+
 from script.support.browsing import wait_until
 
 AT_US = 5_840_000
@@ -37,7 +40,9 @@ def test_a_lab_is_listed_where_its_key_is_and_nowhere_else(lab, make_lab):
     expect(card).to_contain_text("region-down · seed 1 · at 5.840 s")
     expect(card).to_contain_text(re.compile("used (just now|.* ago), made"))
     canvas = card.locator("canvas")
-    drawn = canvas.evaluate("canvas => new Set(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data).size")
+    drawn = canvas.evaluate(
+        "canvas => new Set(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data).size"
+    )
     assert drawn > 20, "the picture is drawn"
     stranger = make_lab(of=lab)
     stranger.page.goto(f"{lab.site.address}/labs/")
@@ -97,7 +102,11 @@ def test_the_owners_link_makes_another_browser_an_owner(lab, make_lab):
     assert clipboard(lab.page) == lab.site.address + lab.made["url"]
     dialog.get_by_role("button", name="Copy", exact=True).nth(1).click()
     expect(dialog).to_contain_text("There is no way to take it back.")
-    wait_until(lab.page, "async token => (await navigator.clipboard.readText()).endsWith(`#token=${token}`)", lab.made["token"])
+    wait_until(
+        lab.page,
+        "async token => (await navigator.clipboard.readText()).endsWith(`#token=${token}`)",
+        lab.made["token"],
+    )
     link = clipboard(lab.page)
     lab.page.keyboard.press("Escape")
     other = make_lab(of=lab)
@@ -116,7 +125,14 @@ def test_a_viewer_takes_a_copy_and_stands_at_the_same_instant(lab, make_lab):
     before = viewer.state("JSON.stringify(state.view.clusters)")
     viewer.page.get_by_role("banner").get_by_role("button", name="Take a copy").click()
     viewer.page.wait_for_url(lambda url: lab.made["id"] not in url)
-    wait_until(viewer.page, "at_us => globalThis.failoverLab?.getState().view && globalThis.failoverLab.getState().at_us === at_us", AT_US)
+    wait_until(
+        viewer.page,
+        (
+            "at_us => globalThis.failoverLab?.getState().view && globalThis.failoverLab.getState().at_us === "
+            "at_us"
+        ),
+        AT_US,
+    )
     assert viewer.state("state.welcome.owner") is True
     assert viewer.state("JSON.stringify(state.view.clusters)") == before
     viewer.page.keyboard.press("ArrowRight")

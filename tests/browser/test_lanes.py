@@ -1,10 +1,13 @@
-"""The lanes in a real browser: partitions that fold, lanes that part, borders of ledgers, millions of entries by tiles."""
+"""The lanes in a real browser: partitions that fold, lanes that part, borders of ledgers, millions of
+entries by tiles.
+"""
 
 from __future__ import annotations
 
 import re
 
 from playwright.sync_api import expect
+
 from script.support.browsing import wait_until
 
 PARTITIONED = """

@@ -1,4 +1,6 @@
-"""“Layers” and “Rounds” as a person uses them: a client from inside with its state machines, what its layers told each other, the leader's clock, badge and figures."""
+"""“Layers” and “Rounds” as a person uses them: a client from inside with its state machines, what its
+layers told each other, the leader's clock, badge and figures.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +10,32 @@ STREAM = "1/1/meters/heat"
 
 
 def test_a_client_from_inside(open_lab):
-    """Of two readers of one stream: the one whom the leader has given up is connected and reads, and the leader has the other."""
+    """Of two readers of one stream: the one whom the leader has given up is connected and reads, and the
+    leader has the other.
+    """
     lab = open_lab("groups-two-readers", "?panel=layers")
     lab.seek(11_000_000)
     panel = lab.page.get_by_role("tabpanel", name="Layers")
     panel.get_by_label("client").select_option("ben")
     panel.get_by_label("stream").select_option(STREAM)
-    borrower = panel.get_by_role("img", name="Borrower ben/0: connected now. The last move: from connecting to connected.")
+    borrower = panel.get_by_role(
+        "img", name="Borrower ben/0: connected now. The last move: from connecting to connected."
+    )
     expect(borrower).to_be_visible()
-    expect(panel.get_by_role("img", name=f"{STREAM} at borrower ben/0: granted now. The last move: from absent to granted.")).to_be_visible()
-    expect(panel.get_by_role("img", name=f"{STREAM} at leader 1: granted now. The last move: from granting to granted.")).to_be_visible()
-    moves = lab.state("Object.values(state.welcome.tables.machines.borrower.moves).reduce((sum, next) => sum + Object.keys(next).length, 0)")
+    expect(
+        panel.get_by_role(
+            "img", name=f"{STREAM} at borrower ben/0: granted now. The last move: from absent to granted."
+        )
+    ).to_be_visible()
+    expect(
+        panel.get_by_role(
+            "img", name=f"{STREAM} at leader 1: granted now. The last move: from granting to granted."
+        )
+    ).to_be_visible()
+    moves = lab.state(
+        "Object.values(state.welcome.tables.machines.borrower.moves).reduce((sum, next) => sum + "
+        "Object.keys(next).length, 0)"
+    )
     expect(borrower.locator("path.move")).to_have_count(moves)
     expect(borrower.locator("rect.now")).to_have_count(1)
     leader = panel.locator("details[data-layer=leader] summary")
@@ -46,7 +63,13 @@ def test_the_clock_of_rounds_its_badge_and_the_figures(open_lab):
     figures = lab.state("state.view.groups.meters.figures")
     assert figures["two_readers_now"] == 2
     lab.at_rest()
-    shown = dict(zip(panel.locator(".figures-now dt").all_inner_texts(), panel.locator(".figures-now .value").all_inner_texts(), strict=True))
+    shown = dict(
+        zip(
+            panel.locator(".figures-now dt").all_inner_texts(),
+            panel.locator(".figures-now .value").all_inner_texts(),
+            strict=True,
+        )
+    )
     assert (shown["duplicates so far"], shown["read by two now"]) == (str(figures["duplicates"]), "2")
     tabs = [tab for tab in lab.page.get_by_role("tab").all_inner_texts() if tab]
     assert tabs[:3] == ["Handshakes", "Layers", "Rounds"] and "Time" not in tabs

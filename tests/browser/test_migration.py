@@ -1,4 +1,6 @@
-"""“Tenant's move” as a person uses it: the tab that a tenant's scenario opens with, steps, conditions, the map, and its buttons."""
+"""“Tenant's move” as a person uses it: the tab that a tenant's scenario opens with, steps, conditions, the
+map, and its buttons.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,22 @@ def test_a_tenants_scenario_opens_with_its_move_and_the_map_leads_clients_over(o
     expect(panel_of(lab).locator(".waits li")).to_have_count(9)
     expect(panel_of(lab).locator(".unmet")).to_have_count(0)
     lab.seek(5_050_000)
-    expect(panel_of(lab).locator("svg")).to_have_attribute("aria-label", "acme is in green, says the LookupService. 0 clients in blue, 0 in green, 2 on their way.")
+    expect(panel_of(lab).locator("svg")).to_have_attribute(
+        "aria-label",
+        "acme is in green, says the LookupService. 0 clients in blue, 0 in green, 2 on their way.",
+    )
     lab.seek(11_000_000)
-    expect(panel_of(lab).locator(".says").first).to_contain_text("acme is in green, and nothing of it is left in blue")
+    expect(panel_of(lab).locator(".says").first).to_contain_text(
+        "acme is in green, and nothing of it is left in blue"
+    )
 
 
 def test_a_lookup_service_that_is_down_is_drawn_with_who_asks_it_in_vain_and_what_green_was_told(open_lab):
     lab = open_lab("tenant-moves")
-    expect(panel_of(lab).locator("svg")).to_have_attribute("aria-label", "acme is in blue, says the LookupService. 0 clients in blue, 0 in green, 2 on their way.")
+    expect(panel_of(lab).locator("svg")).to_have_attribute(
+        "aria-label",
+        "acme is in blue, says the LookupService. 0 clients in blue, 0 in green, 2 on their way.",
+    )
     lab.seek(4_800_000)
     side = lab.page.get_by_role("region", name="Acknowledgements told")
     expect(side).to_contain_text("green knows 459 of 469 entries that blue has acknowledged")
@@ -35,9 +45,14 @@ def test_a_lookup_service_that_is_down_is_drawn_with_who_asks_it_in_vain_and_wha
     for command in ({"do": "lookup.stop"}, {"do": "topic.unload", "cluster": "blue", "topic": "orders"}):
         lab.page.evaluate("command => failoverLab.link.command(command)", command)
     lab.seek(5_200_000)
-    expect(panel_of(lab).locator("svg")).to_have_attribute("aria-label", "acme is in blue, and the LookupService is down. 0 clients in blue, 0 in green, 2 on their way.")
+    expect(panel_of(lab).locator("svg")).to_have_attribute(
+        "aria-label",
+        "acme is in blue, and the LookupService is down. 0 clients in blue, 0 in green, 2 on their way.",
+    )
     expect(panel_of(lab).locator("svg .name.refused")).to_have_text(["billing-1 ×2", "web ×2"])
-    expect(panel_of(lab)).to_contain_text("2 looking for their broker: billing-1 (asked in vain 2 times), web (asked in vain 2 times)")
+    expect(panel_of(lab)).to_contain_text(
+        "2 looking for their broker: billing-1 (asked in vain 2 times), web (asked in vain 2 times)"
+    )
     expect(side).to_contain_text("green knows 459 of 469")
 
 

@@ -1,4 +1,6 @@
-"""The tab strip under the logs, with a panel as a contributor would write one put in the place of the page's own list."""
+"""The tab strip under the logs, with a panel as a contributor would write one put in the place of the
+page's own list.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def lab(make_lab):
     made = make_lab("two-regions")
     script, replaced = re.subn(r"const PANELS = \[[^\]]*\];", lambda _: LIST, one_script("js/pages/lab.js"))
     assert replaced == 1
-    made.page.route("**/scripts/lab.js", lambda route: route.fulfill(body=script, content_type="text/javascript"))
+    made.page.route(
+        "**/scripts/lab.js", lambda route: route.fulfill(body=script, content_type="text/javascript")
+    )
     yield made
     assert made.troubles == []
 

@@ -1,4 +1,6 @@
-"""A report by click: asked for on a lab, its worker killed half-way, tried again, read, downloaded, and opened without a network."""
+"""A report by click: asked for on a lab, its worker killed half-way, tried again, read, downloaded, and
+opened without a network.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +15,19 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+
 from script.support.browsing import WAIT_LIMIT_SECONDS, wait_until_at_rest
 from script.support.processes import Supervisor
 from script.support.serve import worker_command
 from script.support.temporary_site import Site
-
 from tests.browser.conftest import fresh_context
 from tests.browser.test_access import THEMES, findings
 
 pytestmark = pytest.mark.slow
 MADE_WITHIN_MS = 1_200_000
-"""A minute on a free machine, which a busy one makes ten: Java starts, and the first report compiles its queries."""
+"""A minute on a free machine, which a busy one makes ten: Java starts, and the first report compiles its
+queries.
+"""
 
 
 @pytest.fixture
@@ -53,7 +57,9 @@ addEventListener("DOMContentLoaded", () => {
     if (words) { note(); new MutationObserver(note).observe(words, {childList: true, characterData: true, subtree: true}); }
 });
 """
-"""Keeps every word that the page says of its report, over its reloads: the page leaves when the report is there, whoever reads along may come too late."""
+"""Keeps every word that the page says of its report, over its reloads: the page leaves when the report is
+there, whoever reads along may come too late.
+"""
 
 
 def steps_said(page: Page) -> set[int]:
@@ -69,7 +75,9 @@ def wait_for(what: Callable[[], bool], seconds: float) -> None:
         time.sleep(0.1)
 
 
-def test_a_report_by_click_through_a_killed_worker(make_lab: Any, start_worker: Any, browser: Browser, tmp_path: Path) -> None:
+def test_a_report_by_click_through_a_killed_worker(
+    make_lab: Any, start_worker: Any, browser: Browser, tmp_path: Path
+) -> None:
     lab = make_lab("fail-over-and-back").open()
     page = lab.page
     page.add_init_script(NOTES_OF_WORDS)
@@ -130,7 +138,14 @@ def opens_without_a_network(browser: Browser, file: Path) -> None:
     troubles: list[str] = []
     page.on("console", lambda message: troubles.append(message.text))
     page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.on("request", lambda request: None if request.url.startswith((file.as_uri(), "data:", "blob:")) else troubles.append(request.url))
+    page.on(
+        "request",
+        lambda request: (
+            None
+            if request.url.startswith((file.as_uri(), "data:", "blob:"))
+            else troubles.append(request.url)
+        ),
+    )
     page.goto(file.as_uri())
     charts = page.locator("[data-chart]")
     expect(charts).to_have_count(6)
@@ -143,10 +158,14 @@ def opens_without_a_network(browser: Browser, file: Path) -> None:
 
 
 def is_for_everyone(browser: Browser, file: Path) -> None:
-    """axe finds nothing serious, light and dark, on a desk and on a phone; a phone's page is as wide as the phone."""
+    """axe finds nothing serious, light and dark, on a desk and on a phone; a phone's page is as wide as
+    the phone.
+    """
     for theme in THEMES:
         for width in (1440, 390):
-            context = fresh_context(browser, offline=True, color_scheme=theme, viewport={"width": width, "height": 900})
+            context = fresh_context(
+                browser, offline=True, color_scheme=theme, viewport={"width": width, "height": 900}
+            )
             page = context.new_page()
             page.goto(file.as_uri())
             expect(page.locator("[data-chart] svg.main-svg").first).to_be_visible()

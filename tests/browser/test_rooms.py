@@ -1,4 +1,6 @@
-"""The rooms beside the lab (gallery, my set-up, my labs, sharing) in each of their states: axe finds nothing serious, and everything fits."""
+"""The rooms beside the lab (gallery, my set-up, my labs, sharing) in each of their states: axe finds
+nothing serious, and everything fits.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
+
 from script.support.browsing import wait_until
 from tests.browser.conftest import fresh_context
 from tests.browser.test_access import findings_in_both_themes
@@ -74,14 +77,23 @@ def comparison_states(page: Any, address: str) -> Iterator[str]:
         yield f"three columns at {at_us / 1e6} s"
 
 
-ROOMS = {"set-up": set_up_states, "labs": lab_states, "gallery": gallery_states, "comparison": comparison_states}
+ROOMS = {
+    "set-up": set_up_states,
+    "labs": lab_states,
+    "gallery": gallery_states,
+    "comparison": comparison_states,
+}
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_axe_finds_nothing_serious(browser, site, room):
     context = fresh_context(browser, color_scheme="light", reduced_motion="reduce")
     page = context.new_page()
-    found = [f"{state}: {line}" for state in ROOMS[room](page, site.address) for line in findings_in_both_themes(page)]
+    found = [
+        f"{state}: {line}"
+        for state in ROOMS[room](page, site.address)
+        for line in findings_in_both_themes(page)
+    ]
     context.close()
     assert found == []
 
@@ -107,8 +119,15 @@ def test_large_type_for_a_projector_fits(browser, site, room):
     context = fresh_context(browser, viewport={"width": 1920, "height": 1080})
     page = context.new_page()
     page.goto(f"{site.address}/labs/")
-    page.evaluate("() => localStorage.setItem('failover-lab.appearance', JSON.stringify({ mode: 'projector' }))")
-    found = [f"{state}: {line}" for state in ROOMS[room](page, site.address) if state != "sharing" for line in misfits(page)]
+    page.evaluate(
+        "() => localStorage.setItem('failover-lab.appearance', JSON.stringify({ mode: 'projector' }))"
+    )
+    found = [
+        f"{state}: {line}"
+        for state in ROOMS[room](page, site.address)
+        if state != "sharing"
+        for line in misfits(page)
+    ]
     assert page.evaluate("() => document.documentElement.dataset.mode") == "projector"
     context.close()
     assert found == []

@@ -1,4 +1,6 @@
-"""Two viewers of one lab at one instant see the same in a real browser, pixel by pixel, whether it was played, opened or sought there."""
+"""Two viewers of one lab at one instant see the same in a real browser, pixel by pixel, whether it was
+played, opened or sought there.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ SHOWN = """() => {
   shown.view = lines.map(({ text, top }) => `${Math.round(top)} ${text}`);
   return { shown, present: (lines.find(({ ahead }) => !ahead)?.top ?? 0) / box.height };
 }"""
-"""What is visible: texts, places of what can be clicked, pictures as data addresses, lines of charts, rows of the event list and where they are."""
+"""What is visible: texts, places of what can be clicked, pictures as data addresses, lines of charts, rows
+of the event list and where they are.
+"""
 
 FARTHEST = """async (pictures) => {
   const pixelsOf = async (address) => {
@@ -44,17 +48,23 @@ ROUNDING = 4
 """The same strokes, drawn again, may come out so much lighter or darker where they cross."""
 
 BRANCH_AS_RUN = {"picture scrub", "picture spacetime", "picture lines", "view", "panel"}
-"""These also show how far the branch has been run: rows ahead, planned commands, time that was not run yet."""
+"""These also show how far the branch has been run: rows ahead, planned commands, time that was not run
+yet.
+"""
 
 
 def _seen(lab: Any) -> dict[str, Any]:
     seen = lab.at_rest().page.evaluate(SHOWN)
     assert seen["shown"]["sentence"] and seen["shown"]["events"]
-    assert 0 <= seen["present"] <= 0.4, "the newest row up to the instant stands in the upper third of the event list"
+    assert 0 <= seen["present"] <= 0.4, (
+        "the newest row up to the instant stands in the upper third of the event list"
+    )
     return seen
 
 
-def _differing(lab: Any, one: dict[str, Any], other: dict[str, Any], without: set[str] = frozenset()) -> list[str]:
+def _differing(
+    lab: Any, one: dict[str, Any], other: dict[str, Any], without: set[str] = frozenset()
+) -> list[str]:
     found = []
     for name in {**one["shown"], **other["shown"]}:
         pair = [seen["shown"].get(name) for seen in (one, other)]
@@ -65,7 +75,14 @@ def _differing(lab: Any, one: dict[str, Any], other: dict[str, Any], without: se
     return found
 
 
-@pytest.mark.parametrize(("scenario", "speed", "at_us", "query"), [("region-down", 20, 5_000_000, ""), ("groups-killed", 8, 8_000_000, ""), ("region-down-twice", 1000, 5_500_000, "?panel=forecast")])
+@pytest.mark.parametrize(
+    ("scenario", "speed", "at_us", "query"),
+    [
+        ("region-down", 20, 5_000_000, ""),
+        ("groups-killed", 8, 8_000_000, ""),
+        ("region-down-twice", 1000, 5_500_000, "?panel=forecast"),
+    ],
+)
 def test_played_opened_and_sought_back_show_the_same(make_lab, scenario, speed, at_us, query):
     owner = make_lab(scenario).open(query)
     owner.page.evaluate("speed => failoverLab.link.play(speed)", speed)

@@ -1,4 +1,6 @@
-"""Every built-in scenario in the page: it opens, plays, jumps past its story, and the console stays silent."""
+"""Every built-in scenario in the page: it opens, plays, jumps past its story, and the console stays
+silent.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from simulator import scenario_names
 from script.support.temporary_site import Site
+from simulator import scenario_names
 from tests.browser.conftest import Lab, fresh_context
 
 DRAWN = """() => {
@@ -24,7 +26,9 @@ DRAWN = """() => {
 
 @pytest.fixture(scope="module")
 def tabs() -> Iterator[dict[Browser, Page]]:
-    """The tab of somebody who goes through the gallery, one for each browser: who has seen labs before has half the work with the next one."""
+    """The tab of somebody who goes through the gallery, one for each browser: who has seen labs before has
+    half the work with the next one.
+    """
     met: dict[Browser, Page] = {}
     yield met
     for browser, page in met.items():

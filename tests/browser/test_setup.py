@@ -1,4 +1,6 @@
-"""My set-up, done in a real browser: the form and its YAML, problems at their fields, the answer run by run, a run as a lab, a text of one's own."""
+"""My set-up, done in a real browser: the form and its YAML, problems at their fields, the answer run by
+run, a run as a lab, a text of one's own.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+
 from script.support.browsing import wait_until, wait_until_at_rest
 from script.support.temporary_site import Site
 from tests.browser.conftest import fresh_context
@@ -37,7 +40,9 @@ def test_the_yaml_and_the_address_follow_what_is_typed(open_set_up):
     page.get_by_label("Names").fill("ams, fra, lhr")
     expect(page.get_by_label("ams and fra")).to_be_visible()
     page.get_by_label("ams and fra").fill("9ms")
-    expect(page.get_by_role("region", name="The scenario's YAML")).to_contain_text("ams <-> fra: {latency: 4500us}")
+    expect(page.get_by_role("region", name="The scenario's YAML")).to_contain_text(
+        "ams <-> fra: {latency: 4500us}"
+    )
     expect(page.get_by_label("This region goes down")).to_have_value("ams")
     expect(page).to_have_url(re.compile(r"regions=ams%2C\+fra%2C\+lhr.*rtt\.ams\.fra=9ms"))
     page.reload()
@@ -71,7 +76,11 @@ def test_the_answer_comes_run_by_run_and_each_dot_opens_its_run(open_set_up):
     page = open_set_up(QUICK)
     answered(page)
     sentence = page.locator("[data-part=sentence]")
-    expect(sentence).to_have_text(re.compile(r"If us-west goes down: \d+ twice \(\d+ to \d+\), .* not replicated \(unread\).*outage \S+ m?s"))
+    expect(sentence).to_have_text(
+        re.compile(
+            r"If us-west goes down: \d+ twice \(\d+ to \d+\), .* not replicated \(unread\).*outage \S+ m?s"
+        )
+    )
     plot = page.get_by_role("group", name="seen twice, 20 runs")
     expect(plot.locator(".dot")).to_have_count(20)
     expect(plot.locator(".dot[tabindex='0']"), "one tab stop; the arrows go on").to_have_count(1)
@@ -85,12 +94,18 @@ def test_the_answer_comes_run_by_run_and_each_dot_opens_its_run(open_set_up):
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/labs/\w+/"))
     wait_until(page, "() => globalThis.failoverLab?.getState().view?.failovers?.length === 1")
-    state = page.evaluate("() => { const { at_us, welcome } = globalThis.failoverLab.getState(); return { at_us, seed: welcome.seed, owner: welcome.owner }; }")
+    state = page.evaluate(
+        "() => { const { at_us, welcome } = globalThis.failoverLab.getState(); return { at_us, seed: "
+        "welcome.seed, owner: welcome.owner }; }"
+    )
     assert state == {"at_us": run["at_us"], "seed": last, "owner": True}
     page.evaluate("() => globalThis.failoverLab.link.seek(99999999)")
     until_us = page.evaluate("() => globalThis.failoverLab.getState().welcome.until_us")
     wait_until(page, "at_us => globalThis.failoverLab.getState().at_us >= at_us", until_us)
-    assert page.evaluate("() => globalThis.failoverLab.getState().view.failovers[0].duplicates") == run["duplicates"]
+    assert (
+        page.evaluate("() => globalThis.failoverLab.getState().view.failovers[0].duplicates")
+        == run["duplicates"]
+    )
 
 
 def test_an_answer_can_be_cancelled_and_asked_again(open_set_up):
@@ -118,7 +133,13 @@ def test_a_text_of_ones_own_with_lines_and_columns(open_set_up, tmp_path: Path):
     right = text.input_value()
     text.fill(right.replace("rate: 40/s", "rate: many"))
     page.get_by_role("button", name=re.compile(r"line 19, column \d+")).click()
-    assert page.evaluate("() => { const area = document.activeElement; return area.value.slice(area.selectionStart, area.selectionEnd); }") == "many"
+    assert (
+        page.evaluate(
+            "() => { const area = document.activeElement; return area.value.slice(area.selectionStart, "
+            "area.selectionEnd); }"
+        )
+        == "many"
+    )
     file = tmp_path / "mine.yaml"
     file.write_text(right.replace("title: ", "title: My own, ").replace('My own, "', '"My own, '))
     page.locator("[data-part=file]").set_input_files(str(file))

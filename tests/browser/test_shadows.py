@@ -1,4 +1,6 @@
-"""“Shadows” as a person uses it: the tab that a shadow scenario opens with, the drawing, the figures, the sentence; other labs have nothing to show."""
+"""“Shadows” as a person uses it: the tab that a shadow scenario opens with, the drawing, the figures, the
+sentence; other labs have nothing to show.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,11 @@
-"""The states that a reader seldom meets are shown: no line, connected again, too slow, our own mistake, before the first picture."""
+"""The states that a reader seldom meets are shown: no line, connected again, too slow, our own mistake,
+before the first picture.
+"""
 
 from __future__ import annotations
 
 from playwright.sync_api import expect
+
 from script.support.lab_rooms import MISTAKE, REMEMBER_SOCKETS, tell
 
 
@@ -11,21 +14,28 @@ def test_before_the_first_picture_the_page_says_so(make_lab):
     lab.page.route_web_socket("**/ws/labs/**", lambda socket: None)
     lab.page.goto(f"{lab.site.address}{lab.made['url']}")
     expect(lab.page.locator("[data-part=sentence]")).to_have_text("Connecting…")
-    assert lab.at_rest().page.locator(".stage:visible").bounding_box()["height"] > 300, "the picture's place is kept, so that nothing jumps"
+    assert lab.at_rest().page.locator(".stage:visible").bounding_box()["height"] > 300, (
+        "the picture's place is kept, so that nothing jumps"
+    )
     assert lab.troubles == []
 
 
 def test_a_lost_line_is_said_shown_and_mended(make_lab):
     lab = make_lab("two-regions").open()
     lab.seek(3_000_000)
-    lab.page.evaluate("() => { globalThis.Plain = WebSocket; globalThis.WebSocket = class { close() {} }; failoverLab.dropLine(); }")
+    lab.page.evaluate(
+        "() => { globalThis.Plain = WebSocket; globalThis.WebSocket = class { close() {} }; "
+        "failoverLab.dropLine(); }"
+    )
     expect(lab.page.locator(".lab")).to_have_attribute("data-line", "connecting")
     expect(lab.page.locator("[data-part=banners]")).to_contain_text("Connecting again")
     lab.page.reload()
     expect(lab.page.locator(".lab")).to_have_attribute("data-line", "open")
     lab.until("state.view !== null")
     lab.page.evaluate("() => failoverLab.dropLine()")
-    expect(lab.page.locator("[data-part=banners]")).to_contain_text("Connected again: this is the present state.")
+    expect(lab.page.locator("[data-part=banners]")).to_contain_text(
+        "Connected again: this is the present state."
+    )
     assert lab.troubles == []
 
 

@@ -1,4 +1,6 @@
-"""“Why twice?” as a person uses it: the list by cause, a message's story beat by beat, its link, on a phone, as a viewer."""
+"""“Why twice?” as a person uses it: the list by cause, a message's story beat by beat, its link, on a
+phone, as a viewer.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,8 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from script.support.browsing import wait_until
 
+from script.support.browsing import wait_until
 
 LONGEST_READ_MS = 30_000
 """No sentence is told for longer."""
@@ -26,8 +28,12 @@ def words(lab) -> str:
 
 
 def tell(lab, name: str) -> None:
-    """Choose a message, stop it from going on by itself, and go to where it begins, however far it has come meanwhile."""
-    lab.page.get_by_role("button", name=re.compile(f"^{re.escape(name)}, delivered".replace("/", "."))).click()
+    """Choose a message, stop it from going on by itself, and go to where it begins, however far it has
+    come meanwhile.
+    """
+    lab.page.get_by_role(
+        "button", name=re.compile(f"^{re.escape(name)}, delivered".replace("/", "."))
+    ).click()
     expect(lab.page.get_by_role("region", name="Story of a message")).to_be_visible()
     lab.page.get_by_role("button", name="Pause", exact=True).first.click()
     count = lab.page.locator("[data-part=story-count]")
@@ -58,15 +64,25 @@ def test_a_story_steps_by_key_and_the_lab_goes_along(lab):
     for _ in range(beats - 1):
         before = words(lab)
         lab.page.keyboard.press("]")
-        wait_until(lab.page, "before => document.querySelector('[data-part=story-words]').textContent !== before", before)
+        wait_until(
+            lab.page,
+            "before => document.querySelector('[data-part=story-words]').textContent !== before",
+            before,
+        )
         lab.until(f"Math.abs(state.at_us - {told_us(lab)}) < 1000")
         seen.append((words(lab), lab.state("state.at_us")))
     instants = [at_us for _, at_us in seen]
     assert instants == sorted(instants) and len({text for text, _ in seen}) == beats
     expect(lab.page.locator("[data-part=lit]")).to_be_visible()  # its entries are ringed in the lanes
-    assert "publishes shop/53" in " ".join(text for text, _ in seen) and seen[-1][0].endswith("a second time, although it was done.")
+    assert "publishes shop/53" in " ".join(text for text, _ in seen) and seen[-1][0].endswith(
+        "a second time, although it was done."
+    )
     lab.page.keyboard.press("[")
-    wait_until(lab.page, "before => document.querySelector('[data-part=story-words]').textContent !== before", seen[-1][0])
+    wait_until(
+        lab.page,
+        "before => document.querySelector('[data-part=story-words]').textContent !== before",
+        seen[-1][0],
+    )
     assert words(lab) == seen[-2][0]
 
 
@@ -146,7 +162,9 @@ def test_several_failovers_can_be_chosen(make_lab):
 
 
 def test_on_a_phone_the_story_keeps_the_logs_in_view(make_lab):
-    lab = make_lab("region-down", viewport={"width": 390, "height": 844}, has_touch=True).open("?panel=why-twice")
+    lab = make_lab("region-down", viewport={"width": 390, "height": 844}, has_touch=True).open(
+        "?panel=why-twice"
+    )
     lab.seek(10_000_000)
     tell(lab, "shop/53")
     for _ in range(10):
@@ -155,11 +173,23 @@ def test_on_a_phone_the_story_keeps_the_logs_in_view(make_lab):
     lab.at_rest()
     assert lab.page.evaluate("() => document.documentElement.scrollWidth") <= 390
     assert lab.page.evaluate("() => document.scrollingElement.scrollTop") == 0
-    assert lab.page.evaluate("() => [...document.querySelectorAll('.story-bar .steps button, .story-bar .tools button')].every((one) => one.offsetHeight >= 40)")
+    assert lab.page.evaluate(
+        "() => [...document.querySelectorAll('.story-bar .steps button, .story-bar .tools "
+        "button')].every((one) => one.offsetHeight >= 40)"
+    )
     assert lab.troubles == []
 
 
-@pytest.mark.parametrize("name", ["ack-hole-delayed-message", "slow-consumer-spread", "crash-returns-stranded", "unsafe-partial-snapshot", "update-in-flight"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ack-hole-delayed-message",
+        "slow-consumer-spread",
+        "crash-returns-stranded",
+        "unsafe-partial-snapshot",
+        "update-in-flight",
+    ],
+)
 def test_every_step_of_every_kind_of_story_can_be_gone_to(make_lab, name):
     lab = make_lab(name).open("?panel=why-twice")
     lab.seek(lab.state("state.welcome.until_us"))

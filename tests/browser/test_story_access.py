@@ -1,4 +1,6 @@
-"""axe finds nothing serious in stories, changed runs and forecasts of a failover that happened, light and dark, wide and narrow."""
+"""axe finds nothing serious in stories, changed runs and forecasts of a failover that happened, light and
+dark, wide and narrow.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +8,22 @@ import re
 
 import pytest
 from playwright.sync_api import expect
+
 from tests.browser.test_access import findings, findings_in_both_themes
 
 PART = "{ include: [['.panel:not([hidden])'], ['.story-bar'], ['.asks']] }"
 """The panel that is shown and the story at the foot; the rest of the page has its own test."""
 
 
-@pytest.mark.parametrize(("viewport", "judged"), [({"width": 1440, "height": 900}, findings_in_both_themes), ({"width": 390, "height": 844}, findings)], ids=["wide", "phone"])
+@pytest.mark.parametrize(
+    ("viewport", "judged"),
+    [({"width": 1440, "height": 900}, findings_in_both_themes), ({"width": 390, "height": 844}, findings)],
+    ids=["wide", "phone"],
+)
 def test_after_a_failover_with_a_story_told(make_lab, viewport, judged):
-    lab = make_lab("region-down-twice", viewport=viewport, color_scheme="light", reduced_motion="reduce").open("?panel=why-twice")
+    lab = make_lab(
+        "region-down-twice", viewport=viewport, color_scheme="light", reduced_motion="reduce"
+    ).open("?panel=why-twice")
     lab.seek(20_000_000)
     panel = lab.page.get_by_role("tabpanel")
     panel.get_by_role("button", name=re.compile("^shop.15.,")).first.click()

@@ -1,10 +1,11 @@
-"""The space-time diagram and the causal cone in a real browser: a click lights the cone everywhere, time pans and magnifies, a long run is counted."""
+"""The space-time diagram and the causal cone in a real browser: a click lights the cone everywhere, time
+pans and magnifies, a long run is counted.
+"""
 
 from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
-
 
 LONG = """
 format: 1
@@ -37,7 +38,9 @@ def lab(make_lab):
 
 def pixels(lab, part: str) -> str:
     """What a canvas shows at rest, as an address of data."""
-    return lab.at_rest().page.evaluate("part => document.querySelector(`[data-part=${part}]`).toDataURL()", part)
+    return lab.at_rest().page.evaluate(
+        "part => document.querySelector(`[data-part=${part}]`).toDataURL()", part
+    )
 
 
 def test_a_marker_lights_its_cone_in_lanes_list_and_diagram_and_esc_puts_it_out(lab):

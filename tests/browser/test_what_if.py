@@ -1,9 +1,12 @@
-"""“What would have helped” as a person uses it: the table fills by itself, says what helps most, and opens a run of one's own."""
+"""“What would have helped” as a person uses it: the table fills by itself, says what helps most, and opens
+a run of one's own.
+"""
 
 from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
+
 from script.support.browsing import wait_until
 
 
@@ -60,7 +63,9 @@ def test_where_nobody_moves_it_says_so(make_lab):
 
 
 def test_on_a_phone_the_table_scrolls_and_the_page_does_not(make_lab):
-    lab = make_lab("region-down", viewport={"width": 390, "height": 844}, has_touch=True).open("?panel=what-if")
+    lab = make_lab("region-down", viewport={"width": 390, "height": 844}, has_touch=True).open(
+        "?panel=what-if"
+    )
     expect(row(lab, "as it was")).to_be_visible()
     assert lab.at_rest().page.evaluate("() => document.documentElement.scrollWidth") <= 390
     assert lab.troubles == []
@@ -70,7 +75,22 @@ def test_a_group_is_compared_by_its_own_figures(make_lab):
     lab = make_lab("groups-two-readers").open("?panel=what-if")
     panel = panel_of(lab)
     expect(panel).to_contain_text("What helps most: no link cut or slowed. 31 fewer twice")
-    expect(row(lab, "sessions that ping every 2 s")).to_contain_text("20 fewer twice, without a reader 3.79 s longer")
-    expect(panel.get_by_role("columnheader")).to_contain_text(["changed", "deliveries twice", "redelivered", "lost", "lost, quality 0", "not read by the end", "without a reader", "two readers", "difference", "as a lab"])
+    expect(row(lab, "sessions that ping every 2 s")).to_contain_text(
+        "20 fewer twice, without a reader 3.79 s longer"
+    )
+    expect(panel.get_by_role("columnheader")).to_contain_text(
+        [
+            "changed",
+            "deliveries twice",
+            "redelivered",
+            "lost",
+            "lost, quality 0",
+            "not read by the end",
+            "without a reader",
+            "two readers",
+            "difference",
+            "as a lab",
+        ]
+    )
     expect(panel.get_by_role("link", name="three strategies")).to_be_hidden()
     assert lab.troubles == []

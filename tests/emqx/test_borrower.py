@@ -1,10 +1,23 @@
-"""Every cell of the borrower's table (fact sheet, section 4), and its timers: one input and now in, effects out."""
+"""Every cell of the borrower's table (fact sheet, section 4), and its timers: one input and now in,
+effects out.
+"""
 
 import pytest
 
 from simulator.emqx import borrower as machine
 from simulator.emqx.borrower import Arm, Borrower, Ended, Faults, Forget, Lease, Release, Send, Timers
-from simulator.emqx.protocol import BORROWER_MOVES, CONNECTED, CONNECTING, GONE, GRANTED, LEASE_MOVES, REVOKING, UNSUBSCRIBING, Message, Progress
+from simulator.emqx.protocol import (
+    BORROWER_MOVES,
+    CONNECTED,
+    CONNECTING,
+    GONE,
+    GRANTED,
+    LEASE_MOVES,
+    REVOKING,
+    UNSUBSCRIBING,
+    Message,
+    Progress,
+)
 
 MS = 1000
 SPANS = Timers(1000 * MS, 4000 * MS, 4000 * MS, 1000 * MS)
@@ -38,7 +51,8 @@ PING_ARMED = Arm("ping", NOW + 4000 * MS)
 HELD = (("x", GRANTED, 7, False), ("y", REVOKING, 9, True))
 RESET = [Release("x")]
 
-# (input, state, streams held) -> (effects, state after); Ended is compared by what follows: "again", "stop" or None
+# (input, state, streams held) -> (effects, state after); Ended is compared by what follows: "again", "stop"
+# or None
 CELLS = [
     (say("leader-connect-response"), CONNECTING, (), [PING_ARMED], CONNECTED, None),
     (say("leader-connect-response"), CONNECTED, (), [], CONNECTED, None),
@@ -58,7 +72,14 @@ CELLS = [
     (say("revoke", "x"), UNSUBSCRIBING, HELD, [], UNSUBSCRIBING, None),
     (say("revoked", "x"), CONNECTING, (), [], GONE, "again"),
     (say("revoked", "y"), CONNECTED, HELD, [Forget("y"), Send("revoke-finished", "y")], CONNECTED, None),
-    (say("revoked", "x"), CONNECTED, HELD, [Release("x"), Forget("x"), Send("revoke-finished", "x")], CONNECTED, None),
+    (
+        say("revoked", "x"),
+        CONNECTED,
+        HELD,
+        [Release("x"), Forget("x"), Send("revoke-finished", "x")],
+        CONNECTED,
+        None,
+    ),
     (say("revoked", "z"), CONNECTED, HELD, [Send("revoke-finished", "z")], CONNECTED, None),
     (say("revoked", "x"), UNSUBSCRIBING, HELD, [], UNSUBSCRIBING, None),
     (say("ping-response"), CONNECTING, (), [PING_ARMED], CONNECTING, None),
@@ -70,14 +91,20 @@ CELLS = [
 ]
 
 
-@pytest.mark.parametrize("message, state, streams, effects, after, end", CELLS, ids=lambda value: getattr(value, "kind", None) or str(value)[:24])
+@pytest.mark.parametrize(
+    "message, state, streams, effects, after, end",
+    CELLS,
+    ids=lambda value: getattr(value, "kind", None) or str(value)[:24],
+)
 def test_a_message_in_a_state(message, state, streams, effects, after, end):
     one = made(state, streams)
     found = one.receive(NOW, message)
     ended = [effect for effect in found if isinstance(effect, Ended)]
     assert [effect for effect in found if not isinstance(effect, Ended)] == effects
     assert one.state == after
-    assert [(effect.again, effect.crash) for effect in ended] == ({"again": [(True, False)], "stop": [(False, False)]}.get(end, []))
+    assert [(effect.again, effect.crash) for effect in ended] == (
+        {"again": [(True, False)], "stop": [(False, False)]}.get(end, [])
+    )
     assert after == state or after in BORROWER_MOVES[state]
 
 
@@ -93,7 +120,11 @@ def test_a_reset_while_unsubscribing_brings_the_subscription_back_only_as_shippe
     for cause in ("invalidate", "ping-timeout"):
         one = made(UNSUBSCRIBING, HELD, reset_resubscribes=shipped)
         one.timers["ping-timeout"] = NOW
-        found = one.receive(NOW, say("invalidate")) if cause == "invalidate" else one.expire(NOW, "ping-timeout", NOW)
+        found = (
+            one.receive(NOW, say("invalidate"))
+            if cause == "invalidate"
+            else one.expire(NOW, "ping-timeout", NOW)
+        )
         assert found[-1].again is shipped
 
 
@@ -101,7 +132,13 @@ TIMERS = [
     ("find-leader", CONNECTING, (), [Send("leader-wanted"), Arm("find-leader", NOW + 1000 * MS)], CONNECTING),
     ("ping", CONNECTED, HELD, [Send("ping"), Arm("ping-timeout", NOW + 4000 * MS)], CONNECTED),
     ("ping", UNSUBSCRIBING, HELD, [Send("ping"), Arm("ping-timeout", NOW + 4000 * MS)], UNSUBSCRIBING),
-    ("unsubscribe", UNSUBSCRIBING, HELD, [Send("disconnect", None, (Progress("x", 7, False), Progress("y", 9, True)))], GONE),
+    (
+        "unsubscribe",
+        UNSUBSCRIBING,
+        HELD,
+        [Send("disconnect", None, (Progress("x", 7, False), Progress("y", 9, True)))],
+        GONE,
+    ),
     ("ping-timeout", CONNECTED, HELD, RESET, GONE),
     ("ping-timeout", UNSUBSCRIBING, HELD, RESET, GONE),
 ]
@@ -121,7 +158,10 @@ def test_an_expiry_that_is_not_waited_for_is_nothing():
 
 
 def test_on_creation_it_asks_and_waits_a_second():
-    assert Borrower(WHO, "g", SPANS).start(NOW) == [Send("leader-wanted"), Arm("find-leader", NOW + 1000 * MS)]
+    assert Borrower(WHO, "g", SPANS).start(NOW) == [
+        Send("leader-wanted"),
+        Arm("find-leader", NOW + 1000 * MS),
+    ]
 
 
 def test_the_sessions_progress():
@@ -131,12 +171,18 @@ def test_the_sessions_progress():
     assert one.report(told) == [progress("x", 8)] and one.streams["x"].position == 8
     one = made(UNSUBSCRIBING, HELD)
     assert one.report(told) == [] and one.state == UNSUBSCRIBING
-    assert one.report([Progress("x", 9, True)])[0] == Send("disconnect", None, (Progress("x", 9, True), Progress("y", 9, True))) and one.state == GONE
+    assert (
+        one.report([Progress("x", 9, True)])[0]
+        == Send("disconnect", None, (Progress("x", 9, True), Progress("y", 9, True)))
+        and one.state == GONE
+    )
 
 
 def test_the_sessions_unsubscribe():
     one = made(CONNECTING)
-    assert [type(effect) for effect in one.unsubscribe(NOW)] == [Ended] and one.state == GONE, "nothing is sent"
+    assert [type(effect) for effect in one.unsubscribe(NOW)] == [Ended] and one.state == GONE, (
+        "nothing is sent"
+    )
     one = made(CONNECTED)
     assert one.unsubscribe(NOW)[0] == Send("disconnect") and one.state == GONE, "no stream at all: at once"
     one = made(CONNECTED, HELD[1:])
@@ -150,12 +196,14 @@ def test_the_sessions_disconnect():
     assert [type(effect) for effect in made(CONNECTING).disconnect([])] == [Ended]
     for state in (CONNECTED, UNSUBSCRIBING):
         one = made(state, HELD)
-        assert one.disconnect([Progress("x", 6, True)])[0] == Send("disconnect", None, (Progress("x", 6, True), Progress("y", 9, True)))
+        assert one.disconnect([Progress("x", 6, True)])[0] == Send(
+            "disconnect", None, (Progress("x", 6, True), Progress("y", 9, True))
+        )
 
 
 def test_no_state_of_a_borrower_or_lease_comes_back():
     for moves, start in ((BORROWER_MOVES, CONNECTING), (LEASE_MOVES, GRANTED)):
-        seen, todo = set(), [after for after in moves[start]]
+        seen, todo = set(), list(moves[start])
         while todo:
             state = todo.pop()
             assert state != start
@@ -171,17 +219,23 @@ def about(kind, epoch, position=None):
     return say(kind, "s", position)._replace(epoch=epoch)
 
 
-@pytest.mark.parametrize("epoch, effects, lease", [(4, [Release("s"), progress("s", 5)], REVOKING), (3, [], GRANTED)])
+@pytest.mark.parametrize(
+    "epoch, effects, lease", [(4, [Release("s"), progress("s", 5)], REVOKING), (3, [], GRANTED)]
+)
 def test_a_revoke_of_an_earlier_grant_is_ignored_only_with_an_epoch(epoch, effects, lease):
     for taken in (True, False):
         one = made(CONNECTED, stale_revoke_taken=taken)
         one.receive(NOW, about("grant", 4, 5))
         found = one.receive(NOW, about("revoke", epoch))
-        assert (found, one.streams["s"].state) == (([Release("s"), progress("s", 5)], REVOKING) if taken else (effects, lease))
+        assert (found, one.streams["s"].state) == (
+            ([Release("s"), progress("s", 5)], REVOKING) if taken else (effects, lease)
+        )
 
 
 def test_a_grant_of_what_is_being_given_back_is_a_new_lease_only_with_an_epoch():
-    """Its leader dropped the borrower and knows it again by a late leader-wanted; by the code the grant leaves the stream unread."""
+    """Its leader dropped the borrower and knows it again by a late leader-wanted; by the code the grant
+    leaves the stream unread.
+    """
     for taken in (True, False):
         one = made(CONNECTED, stale_revoke_taken=taken)
         one.receive(NOW, about("grant", 1, 5))

@@ -1,4 +1,6 @@
-"""The checks of durable shared subscriptions: each passes where the rules hold, and each is broken by a mutation of the rule that it names."""
+"""The checks of durable shared subscriptions: each passes where the rules hold, and each is broken by a
+mutation of the rule that it names.
+"""
 
 import pytest
 
@@ -41,14 +43,22 @@ def test_tables_are_the_protocols_own():
     def states(moves):
         return {state: tuple(after) for state, after in moves.items()}
 
-    assert checks.ASSIGNMENT == states(protocol.ASSIGNMENT_MOVES)
-    assert checks.LEASE == states(protocol.LEASE_MOVES)
-    assert {state: after for state, after in checks.BORROWER.items() if state} == states(protocol.BORROWER_MOVES)
+    assert states(protocol.ASSIGNMENT_MOVES) == checks.ASSIGNMENT
+    assert states(protocol.LEASE_MOVES) == checks.LEASE
+    assert {state: after for state, after in checks.BORROWER.items() if state} == states(
+        protocol.BORROWER_MOVES
+    )
 
 
 def test_a_lease_that_is_never_given_back(monkeypatch):
     note = Agent._note_lease
-    monkeypatch.setattr(Agent, "_note_lease", lambda self, borrower, stream, position, state, cause: cause if state == "absent" else note(self, borrower, stream, position, state, cause))
+    monkeypatch.setattr(
+        Agent,
+        "_note_lease",
+        lambda self, borrower, stream, position, state, cause: (
+            cause if state == "absent" else note(self, borrower, stream, position, state, cause)
+        ),
+    )
     assert checks.LegalMoves.claim in claims_broken()
 
 
@@ -61,8 +71,14 @@ def test_a_leader_that_grants_what_is_owned(monkeypatch):
         return effects
 
     monkeypatch.setattr(leader.Leader, "_assign", assign)
-    monkeypatch.setattr(leader, "ASSIGNMENT_MOVES", {state: tuple(protocol.ASSIGNMENT_MOVES) for state in protocol.ASSIGNMENT_MOVES})
-    monkeypatch.setattr(leader.Leader, "_free", lambda self, name: leader.Assigned(name, self.streams[name].owner, "free", 0))
+    monkeypatch.setattr(
+        leader,
+        "ASSIGNMENT_MOVES",
+        {state: tuple(protocol.ASSIGNMENT_MOVES) for state in protocol.ASSIGNMENT_MOVES},
+    )
+    monkeypatch.setattr(
+        leader.Leader, "_free", lambda self, name: leader.Assigned(name, self.streams[name].owner, "free", 0)
+    )
     assert checks.OneOwner.claim in claims_broken(APART)
 
 
@@ -72,7 +88,9 @@ def test_a_position_told_inside_a_chunk(monkeypatch):
     def fetch_and_tell(self, reading):
         fetch(self, reading)
         if reading is not None and reading.blocked and reading.borrower is not None:
-            self.agent.report(reading.borrower, [Progress(reading.stream, reading.end, False)], reading.chunk_seq)
+            self.agent.report(
+                reading.borrower, [Progress(reading.stream, reading.end, False)], reading.chunk_seq
+            )
 
     monkeypatch.setattr(Session, "_fetch", fetch_and_tell)
     assert checks.PersistedAcknowledged.claim in claims_broken()
@@ -94,10 +112,13 @@ def test_a_message_that_is_passed_over(monkeypatch):
 JOINED = APART.replace(", stop: 7s", "")
 """Somebody joins and stays."""
 
-UNHEARD = JOINED + """commands:
+UNHEARD = (
+    JOINED
+    + """commands:
   - {at: 3s, do: protocol.lose, type: grant, session: b}
   - {at: 3s, do: protocol.lose, type: revoke-finished, session: a}
 """
+)
 """The first stream that b is given it never hears of, and that a gave one back is lost too."""
 
 LEADERLESS = JOINED + "commands: [{at: 5s, do: leader.crash, group: g}]"
@@ -108,11 +129,16 @@ def test_a_group_settles_where_nothing_is_mutated(body):
     assert claims_broken(body, until="80s") == set()
 
 
-@pytest.mark.parametrize("body", [
-    JOINED.replace("settings: {", "settings: {leader_borrower_timeout: 2s, "),
-    JOINED.replace("leader_heartbeat_interval: 1s", "leader_heartbeat_interval: 20s, leader_claim_ttl: 8s"),
-    JOINED + "commands: [{at: 5s, do: link.slow, link: n <-> m, latency: 1500ms}]",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "body",
+    [
+        JOINED.replace("settings: {", "settings: {leader_borrower_timeout: 2s, "),
+        JOINED.replace(
+            "leader_heartbeat_interval: 1s", "leader_heartbeat_interval: 20s, leader_claim_ttl: 8s"
+        ),
+        JOINED + "commands: [{at: 5s, do: link.slow, link: n <-> m, latency: 1500ms}]",
+    ],
+)
 def test_nothing_is_claimed_where_pings_claims_or_answers_cannot_be_in_time(body):
     assert claims_broken(body, until="80s") == set()
 
@@ -129,11 +155,18 @@ def test_a_leader_that_says_nothing_twice(monkeypatch):
 
 def test_a_dead_leaders_claim_that_is_believed_for_too_long(monkeypatch):
     setting = Emqx.setting
-    monkeypatch.setattr(Emqx, "setting", lambda system, name: 120_000_000 if name == "leader_claim_ttl" else setting(system, name))
+    monkeypatch.setattr(
+        Emqx,
+        "setting",
+        lambda system, name: 120_000_000 if name == "leader_claim_ttl" else setting(system, name),
+    )
     assert claims_broken(LEADERLESS, until="80s") == {checks.Settled.claim}
 
 
-LATE = BODY.replace("start: 3500ms, stop: 7s", "start: 2500ms, stop: 6s") + "commands: [{at: 2800ms, do: protocol.delay, type: revoke, by: 4500ms}]"
+LATE = (
+    BODY.replace("start: 3500ms, stop: 7s", "start: 2500ms, stop: 6s")
+    + "commands: [{at: 2800ms, do: protocol.delay, type: revoke, by: 4500ms}]"
+)
 """The stream goes to b and comes back; then the revoke by which a gave it up arrives once more."""
 
 
@@ -141,20 +174,36 @@ def test_a_stream_that_a_late_revoke_left_unread_is_excepted_as_shipped():
     world = open_world(LATE, until="80s")
     world.run()
     assert world.violations == [] and world.view()["groups"]["g"]["stability"]["starved"] == 1
-    (unread,) = [one for one in world.view()["groups"]["g"]["leaders"]["1"]["streams"].values() if "starved" in one]
+    (unread,) = [
+        one for one in world.view()["groups"]["g"]["leaders"]["1"]["streams"].values() if "starved" in one
+    ]
     assert unread["state"] == "granted" and unread["owner"] == "a/0"
 
 
 def test_it_is_not_excepted_where_a_revoke_carries_an_epoch(monkeypatch):
     assert claims_broken("options: {revokeCarriesEpoch: true}\n" + LATE, until="80s") == set()
-    monkeypatch.setattr(Borrower, "_revoke", lambda self, message, revoke=Borrower._revoke: revoke(self, message._replace(epoch=self.streams[message.stream].epoch)))
-    assert claims_broken("options: {revokeCarriesEpoch: true}\n" + LATE, until="80s") == {checks.Settled.claim}
+    monkeypatch.setattr(
+        Borrower,
+        "_revoke",
+        lambda self, message, revoke=Borrower._revoke: revoke(
+            self, message._replace(epoch=self.streams[message.stream].epoch)
+        ),
+    )
+    assert claims_broken("options: {revokeCarriesEpoch: true}\n" + LATE, until="80s") == {
+        checks.Settled.claim
+    }
 
 
 def test_a_revoke_that_no_round_decided(monkeypatch):
-    """The leader asks a stream back and does not note it: what its owner then leaves unread is no late revoke."""
+    """The leader asks a stream back and does not note it: what its owner then leaves unread is no late
+    revoke.
+    """
+
     def revoke(self, who, count):
-        return [leader.Tell(who, protocol.REVOKE, name, (), self.streams[name].epoch) for name in self._some(list(self.owned[who]), count)]
+        return [
+            leader.Tell(who, protocol.REVOKE, name, (), self.streams[name].epoch)
+            for name in self._some(list(self.owned[who]), count)
+        ]
 
     monkeypatch.setattr(leader.Leader, "_revoke", revoke)
     assert claims_broken(JOINED, until="80s") == {checks.Settled.claim}
@@ -163,7 +212,9 @@ def test_a_revoke_that_no_round_decided(monkeypatch):
 def test_private_streams_do_not_keep_a_group_from_being_judged(monkeypatch):
     """Nobody reports a chunk of a private subscription, so it is no chunk that a client holds."""
     monkeypatch.setattr(leader.Leader, "_revoke", lambda self, who, count: [])
-    own = JOINED.replace('subscriptions: ["$share/g/t/#"]', 'subscriptions: ["$share/g/t/#", own/x]').replace("publishers: {", "publishers: {own: {topic: own/x, every: 500ms}, ")
+    own = JOINED.replace('subscriptions: ["$share/g/t/#"]', 'subscriptions: ["$share/g/t/#", own/x]').replace(
+        "publishers: {", "publishers: {own: {topic: own/x, every: 500ms}, "
+    )
     assert claims_broken(own, until="80s") == {checks.Settled.claim}
 
 

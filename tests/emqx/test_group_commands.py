@@ -1,4 +1,6 @@
-"""Every command of durable shared subscriptions: accepted with its effect, refused with code, what is wrong and what would be right."""
+"""Every command of durable shared subscriptions: accepted with its effect, refused with code, what is
+wrong and what would be right.
+"""
 
 import json
 
@@ -45,39 +47,137 @@ def later(us, event, **equal):
 KILL = {"do": "session.kill", "session": "a"}
 # command -> (before, arguments, effect), (before, arguments, code of the refusal)
 CASES = {
-    "session.connect": (([KILL], {"session": "a"}, later(0, "session.connected", client="a", reason="resumed")), ([{"do": "node.crash", "node": "n2"}], {"session": "a", "node": "n2"}, "node-down")),
-    "session.disconnect": (([], {"session": "a"}, later(0, "session.disconnected", client="a", reason="closed")), ([], {"session": "idle"}, "not-connected")),
-    "session.kill": (([], {"session": "a"}, later(0, "session.disconnected", client="a", reason="killed")), ([], {"session": "idle"}, "not-connected")),
-    "session.subscribe": (([], {"session": "b", "topic": "own/#"}, later(0, "session.subscribed", client="b")), ([], {"session": "memory", "topic": SHARE}, "not-durable")),
-    "session.unsubscribe": (([], {"session": "b", "topic": SHARE}, later(SECOND, "borrower.changed", client="b", reason="gone")), ([], {"session": "b", "topic": "t"}, "not-subscribed")),
-    "session.pause-acks": (([], {"session": "a"}, lambda world: world.view()["sessions"]["a"]["acks_paused"]), ([{"do": "session.pause-acks", "session": "a"}], {"session": "a"}, "already-paused")),
-    "session.resume-acks": (([{"do": "session.pause-acks", "session": "a"}], {"session": "a"}, lambda world: not world.view()["sessions"]["a"]["acks_paused"]), ([], {"session": "a"}, "not-paused")),
-    "leader.crash": (([], {"group": "g"}, later(0, "leader.ended", reason="crashed")), ([], {"group": "later"}, "unknown-name")),
-    "leader.stop": (([], {"group": "g"}, later(9 * SECOND, "leader.elected", reason="first")), ([{"do": "leader.crash", "group": "g"}], {"group": "g"}, "no-leader")),
-    "group.declare": (([], {"group": "later", "startTime": "1s"}, later(0, "group.declared", subscription="later", duration_us=SECOND)), ([], {"group": "g"}, "already-declared")),
-    "group.destroy": (([], {"group": "g"}, later(12 * SECOND, "election.failed", detail="the group is not declared")), ([], {"group": "none"}, "unknown-name")),
-    "node.crash": (([], {"node": "n2"}, later(0, "session.disconnected", client="b", reason="node-crash")), ([{"do": "node.crash", "node": "n1"}], {"node": "n1"}, "not-up")),
-    "node.stop": (([], {"node": "n2"}, later(0, "session.disconnected", client="b", reason="node-stop")), ([{"do": "node.stop", "node": "n1"}], {"node": "n1"}, "not-up")),
-    "config.update": (([], {"setting": "leader_borrower_timeout", "value": "9s"}, later(0, "config.updated", reason="leader_borrower_timeout", duration_us=9 * SECOND)),
-                      ([], {"setting": "leader_borrower_timeout", "value": "5s"}, "no-change")),
-    "node.restart": (([{"do": "node.crash", "node": "n2"}], {"node": "n2"}, later(0, "node.restarted")), ([], {"node": "n1"}, "not-down")),
-    "link.cut": (([], {"link": "n1 <-> n2"}, later(5 * SECOND, "protocol.lost", detail="link-cut")), ([{"do": "link.cut", "link": "n1 <-> n2"}], {"link": "n1 -> n2"}, "already-cut")),
-    "link.heal": (([{"do": "link.cut", "link": "n1 -> n2"}], {"link": "n1 -> n2"}, later(0, "link.healed")), ([], {"link": "n1 -> n2"}, "not-broken")),
-    "link.slow": (([], {"link": "n1 -> n2", "latency": "1s"}, later(0, "link.slowed", duration_us=SECOND)), ([], {"link": "n1 -> n9", "latency": "1s"}, "unknown-name")),
-    "storage.close-generation": (([], {}, later(SECOND, "stream.opened", ledger=2)), ([], {"x": 1}, "unknown-argument")),
-    "storage.add-shards": (([], {"count": 2}, later(SECOND, "stream.opened", count=5)), ([], {"count": 254}, "too-many")),
-    "store.fail": (([], {"for": "5s"}, later(0, "store.failed", duration_us=5 * SECOND)), ([], {"for": "0s"}, "bad-value")),
-    "protocol.lose": (([], {"type": "ping", "session": "b"}, later(5 * SECOND, "protocol.lost", detail="command", client="b")), ([], {"type": "hello"}, "bad-value")),
-    "protocol.delay": (([], {"type": "ping", "by": "1s"}, later(5 * SECOND, "protocol.delayed", duration_us=SECOND)), ([], {"type": "ping"}, "missing-argument")),
-    "protocol.duplicate": (([], {"type": "ping"}, later(5 * SECOND, "protocol.duplicated")), ([], {"type": "ping", "session": "x"}, "unknown-name")),
-    "publisher.publish": (([], {"publisher": "q", "count": 3}, later(0, "message.published", producer="q", sequence_id=2)), ([], {"publisher": "x"}, "unknown-name")),
-    "publisher.pause": (([], {"publisher": "p"}, later(0, "client.changed", client="p", reason="paused")), ([], {"publisher": "q"}, "already-paused")),
-    "publisher.resume": (([], {"publisher": "q"}, later(0, "client.changed", client="q", reason="running")), ([], {"publisher": "p"}, "not-paused")),
-}  # fmt: skip
+    "session.connect": (
+        ([KILL], {"session": "a"}, later(0, "session.connected", client="a", reason="resumed")),
+        ([{"do": "node.crash", "node": "n2"}], {"session": "a", "node": "n2"}, "node-down"),
+    ),
+    "session.disconnect": (
+        ([], {"session": "a"}, later(0, "session.disconnected", client="a", reason="closed")),
+        ([], {"session": "idle"}, "not-connected"),
+    ),
+    "session.kill": (
+        ([], {"session": "a"}, later(0, "session.disconnected", client="a", reason="killed")),
+        ([], {"session": "idle"}, "not-connected"),
+    ),
+    "session.subscribe": (
+        ([], {"session": "b", "topic": "own/#"}, later(0, "session.subscribed", client="b")),
+        ([], {"session": "memory", "topic": SHARE}, "not-durable"),
+    ),
+    "session.unsubscribe": (
+        ([], {"session": "b", "topic": SHARE}, later(SECOND, "borrower.changed", client="b", reason="gone")),
+        ([], {"session": "b", "topic": "t"}, "not-subscribed"),
+    ),
+    "session.pause-acks": (
+        ([], {"session": "a"}, lambda world: world.view()["sessions"]["a"]["acks_paused"]),
+        ([{"do": "session.pause-acks", "session": "a"}], {"session": "a"}, "already-paused"),
+    ),
+    "session.resume-acks": (
+        (
+            [{"do": "session.pause-acks", "session": "a"}],
+            {"session": "a"},
+            lambda world: not world.view()["sessions"]["a"]["acks_paused"],
+        ),
+        ([], {"session": "a"}, "not-paused"),
+    ),
+    "leader.crash": (
+        ([], {"group": "g"}, later(0, "leader.ended", reason="crashed")),
+        ([], {"group": "later"}, "unknown-name"),
+    ),
+    "leader.stop": (
+        ([], {"group": "g"}, later(9 * SECOND, "leader.elected", reason="first")),
+        ([{"do": "leader.crash", "group": "g"}], {"group": "g"}, "no-leader"),
+    ),
+    "group.declare": (
+        (
+            [],
+            {"group": "later", "startTime": "1s"},
+            later(0, "group.declared", subscription="later", duration_us=SECOND),
+        ),
+        ([], {"group": "g"}, "already-declared"),
+    ),
+    "group.destroy": (
+        ([], {"group": "g"}, later(12 * SECOND, "election.failed", detail="the group is not declared")),
+        ([], {"group": "none"}, "unknown-name"),
+    ),
+    "node.crash": (
+        ([], {"node": "n2"}, later(0, "session.disconnected", client="b", reason="node-crash")),
+        ([{"do": "node.crash", "node": "n1"}], {"node": "n1"}, "not-up"),
+    ),
+    "node.stop": (
+        ([], {"node": "n2"}, later(0, "session.disconnected", client="b", reason="node-stop")),
+        ([{"do": "node.stop", "node": "n1"}], {"node": "n1"}, "not-up"),
+    ),
+    "config.update": (
+        (
+            [],
+            {"setting": "leader_borrower_timeout", "value": "9s"},
+            later(0, "config.updated", reason="leader_borrower_timeout", duration_us=9 * SECOND),
+        ),
+        ([], {"setting": "leader_borrower_timeout", "value": "5s"}, "no-change"),
+    ),
+    "node.restart": (
+        ([{"do": "node.crash", "node": "n2"}], {"node": "n2"}, later(0, "node.restarted")),
+        ([], {"node": "n1"}, "not-down"),
+    ),
+    "link.cut": (
+        ([], {"link": "n1 <-> n2"}, later(5 * SECOND, "protocol.lost", detail="link-cut")),
+        ([{"do": "link.cut", "link": "n1 <-> n2"}], {"link": "n1 -> n2"}, "already-cut"),
+    ),
+    "link.heal": (
+        ([{"do": "link.cut", "link": "n1 -> n2"}], {"link": "n1 -> n2"}, later(0, "link.healed")),
+        ([], {"link": "n1 -> n2"}, "not-broken"),
+    ),
+    "link.slow": (
+        ([], {"link": "n1 -> n2", "latency": "1s"}, later(0, "link.slowed", duration_us=SECOND)),
+        ([], {"link": "n1 -> n9", "latency": "1s"}, "unknown-name"),
+    ),
+    "storage.close-generation": (
+        ([], {}, later(SECOND, "stream.opened", ledger=2)),
+        ([], {"x": 1}, "unknown-argument"),
+    ),
+    "storage.add-shards": (
+        ([], {"count": 2}, later(SECOND, "stream.opened", count=5)),
+        ([], {"count": 254}, "too-many"),
+    ),
+    "store.fail": (
+        ([], {"for": "5s"}, later(0, "store.failed", duration_us=5 * SECOND)),
+        ([], {"for": "0s"}, "bad-value"),
+    ),
+    "protocol.lose": (
+        (
+            [],
+            {"type": "ping", "session": "b"},
+            later(5 * SECOND, "protocol.lost", detail="command", client="b"),
+        ),
+        ([], {"type": "hello"}, "bad-value"),
+    ),
+    "protocol.delay": (
+        ([], {"type": "ping", "by": "1s"}, later(5 * SECOND, "protocol.delayed", duration_us=SECOND)),
+        ([], {"type": "ping"}, "missing-argument"),
+    ),
+    "protocol.duplicate": (
+        ([], {"type": "ping"}, later(5 * SECOND, "protocol.duplicated")),
+        ([], {"type": "ping", "session": "x"}, "unknown-name"),
+    ),
+    "publisher.publish": (
+        ([], {"publisher": "q", "count": 3}, later(0, "message.published", producer="q", sequence_id=2)),
+        ([], {"publisher": "x"}, "unknown-name"),
+    ),
+    "publisher.pause": (
+        ([], {"publisher": "p"}, later(0, "client.changed", client="p", reason="paused")),
+        ([], {"publisher": "q"}, "already-paused"),
+    ),
+    "publisher.resume": (
+        ([], {"publisher": "q"}, later(0, "client.changed", client="q", reason="running")),
+        ([], {"publisher": "p"}, "not-paused"),
+    ),
+}
 
 
 def test_every_command_of_the_protocol_has_a_case():
-    assert sorted(CASES) == sorted(name for name, command in COMMANDS.items() if command.protocol in ("", "emqx"))
+    assert sorted(CASES) == sorted(
+        name for name, command in COMMANDS.items() if command.protocol in ("", "emqx")
+    )
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -112,17 +212,24 @@ def test_messages_are_named_alike():
 def test_in_the_community_edition_a_share_has_no_effect():
     world = open_world("options: {emqxEdition: community}\n" + BODY)
     world.run()
-    assert rows(world, "session.subscribed", client="a") and rows(world, "message.delivered", subscription="g") == [] and rows(world, "protocol.sent") == []
+    assert (
+        rows(world, "session.subscribed", client="a")
+        and rows(world, "message.delivered", subscription="g") == []
+        and rows(world, "protocol.sent") == []
+    )
 
 
-@pytest.mark.parametrize("broken, words", [
-    ("$shared/g/t/#", 'write "$share/g/t/#"'),
-    ("$share/g", "$share/GROUP/FILTER"),
-    ("$share/g+/t", "without / + #"),
-    ("$queue", "$queue/FILTER"),
-    ("t/#/x", "alone at the end"),
-    ("t/a+", "a whole level"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "broken, words",
+    [
+        ("$shared/g/t/#", 'write "$share/g/t/#"'),
+        ("$share/g", "$share/GROUP/FILTER"),
+        ("$share/g+/t", "without / + #"),
+        ("$queue", "$queue/FILTER"),
+        ("t/#/x", "alone at the end"),
+        ("t/a+", "a whole level"),
+    ],
+)
 def test_a_filter_that_is_none_is_told_what_would_be_right(broken, words):
     with pytest.raises(ScenarioError) as caught:
         open_world(BODY.replace('["$share/g/t/#", own/x]', f'["{broken}"]'))
@@ -147,11 +254,26 @@ def test_canonical_text_is_the_same_scenario():
     assert again == world.scenario
 
 
-@pytest.mark.parametrize("text, remarked", [("$queue/g/t/#", True), ("$queue/t/#", False), ("$queue/t", False), ("$queue/other/x", False), ("$share/g/t/#", False)])
+@pytest.mark.parametrize(
+    "text, remarked",
+    [
+        ("$queue/g/t/#", True),
+        ("$queue/t/#", False),
+        ("$queue/t", False),
+        ("$queue/other/x", False),
+        ("$share/g/t/#", False),
+    ],
+)
 def test_a_queue_with_a_group_is_remarked_on_where_no_topic_matches_it(text, remarked):
     """The proposal writes $queue/GROUP/FILTER; to the broker that is the filter GROUP/FILTER."""
     body = BODY.replace('["$share/g/t/#", own/x]', f'["{text}"]')
     said = remarks(open_world(body).scenario)
-    assert len(said) == remarked and all("sessions.a.subscriptions" in one and 'write "$queue/t/#"' in one for one in said)
-    given = remarks(open_world(BODY + f'commands: [{{at: 1s, do: session.subscribe, session: b, topic: "{text}"}}]\n').scenario)
+    assert len(said) == remarked and all(
+        "sessions.a.subscriptions" in one and 'write "$queue/t/#"' in one for one in said
+    )
+    given = remarks(
+        open_world(
+            BODY + f'commands: [{{at: 1s, do: session.subscribe, session: b, topic: "{text}"}}]\n'
+        ).scenario
+    )
     assert len(given) == remarked and all("commands[0].topic" in one for one in given)

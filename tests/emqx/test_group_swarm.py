@@ -1,7 +1,9 @@
-"""Random schedules of durable shared subscriptions: safety under any faults; then faults stop and all comes right within the bound.
+"""Random schedules of durable shared subscriptions: safety under any faults; then faults stop and all
+comes right within the bound.
 
-Safety is what the checks claim, that causes are found for every duplicate, and that nothing is lost. Liveness: 45 s after the last fault, with clients that
-acknowledge and every session connected, each stream has one owner that reads it, nothing waits, and the streams are balanced to within one.
+Safety is what the checks claim, that causes are found for every duplicate, and that nothing is lost.
+Liveness: 45 s after the last fault, with clients that acknowledge and every session connected, each stream
+has one owner that reads it, nothing waits, and the streams are balanced to within one.
 """
 
 from __future__ import annotations
@@ -12,45 +14,97 @@ from hypothesis import strategies as st
 from simulator import World
 from simulator.emqx.protocol import MESSAGES
 from simulator.scenarios.command_table_emqx import LIVE_SETTINGS
-from tests.examples import examples
 from tests.emqx.group_runs import SECOND, open_world
+from tests.examples import examples
 
 FAULTS_UNTIL_MS, BOUND_US = 20_000, 45 * SECOND
 SHIPPED = {
-    "lateProgress": "last-write-wins", "resetWhileUnsubscribing": "resubscribes", "reassignmentTimers": "multiply",
-    "endOfStream": "kills-leader", "replayedGeneration": "forgotten", "secondConnectResponse": "crashes",
-    "secondRevokeFinished": "ignored", "revokeCarriesEpoch": "true",
-}  # fmt: skip
+    "lateProgress": "last-write-wins",
+    "resetWhileUnsubscribing": "resubscribes",
+    "reassignmentTimers": "multiply",
+    "endOfStream": "kills-leader",
+    "replayedGeneration": "forgotten",
+    "secondConnectResponse": "crashes",
+    "secondRevokeFinished": "ignored",
+    "revokeCarriesEpoch": "true",
+}
 SHARE = '"$share/g/t/#"'
 SESSIONS, NODES = ("a", "b", "c"), ("n1", "n2")
 
 session = st.sampled_from(SESSIONS)
 commands = st.one_of(
-    st.builds("session.{}, session: {}".format, st.sampled_from(("kill", "disconnect", "connect", "pause-acks", "resume-acks")), session),
+    st.builds(
+        "session.{}, session: {}".format,
+        st.sampled_from(("kill", "disconnect", "connect", "pause-acks", "resume-acks")),
+        session,
+    ),
     st.builds("session.connect, session: {}, clean: true".format, session),
     st.builds("session.connect, session: {}, node: {}".format, session, st.sampled_from(NODES)),
-    st.builds("node.stop, node: {}, evacuate: {}".format, st.sampled_from(NODES), st.sampled_from(("true", "false"))),
+    st.builds(
+        "node.stop, node: {}, evacuate: {}".format, st.sampled_from(NODES), st.sampled_from(("true", "false"))
+    ),
     st.builds("store.fail, for: {}s, node: {}".format, st.integers(1, 15), st.sampled_from(NODES)),
-    st.builds("config.update, setting: {}, value: {}ms".format, st.sampled_from(LIVE_SETTINGS), st.integers(300, 4_000)),
-    st.sampled_from(("group.destroy, group: g", "group.declare, group: g", "group.declare, group: g, startTime: 0s", "group.declare, group: g, startTime: 6s")),
-    st.builds("session.{}, session: {}, topic: {}".format, st.sampled_from(("subscribe", "unsubscribe")), session, st.just(SHARE)),
-    st.sampled_from(("leader.crash, group: g", "leader.stop, group: g", "storage.close-generation", "storage.add-shards, count: 1", "store.fail, for: 3s")),
+    st.builds(
+        "config.update, setting: {}, value: {}ms".format,
+        st.sampled_from(LIVE_SETTINGS),
+        st.integers(300, 4_000),
+    ),
+    st.sampled_from(
+        (
+            "group.destroy, group: g",
+            "group.declare, group: g",
+            "group.declare, group: g, startTime: 0s",
+            "group.declare, group: g, startTime: 6s",
+        )
+    ),
+    st.builds(
+        "session.{}, session: {}, topic: {}".format,
+        st.sampled_from(("subscribe", "unsubscribe")),
+        session,
+        st.just(SHARE),
+    ),
+    st.sampled_from(
+        (
+            "leader.crash, group: g",
+            "leader.stop, group: g",
+            "storage.close-generation",
+            "storage.add-shards, count: 1",
+            "store.fail, for: 3s",
+        )
+    ),
     st.builds("node.{}, node: {}".format, st.sampled_from(("crash", "restart")), st.sampled_from(NODES)),
     st.builds("link.{}, link: n1 <-> n2".format, st.sampled_from(("cut", "heal"))),
     st.builds("protocol.lose, type: {}".format, st.sampled_from(MESSAGES)),
     st.builds("protocol.delay, type: {}, by: {}ms".format, st.sampled_from(MESSAGES), st.integers(1, 12_000)),
-    st.builds("protocol.duplicate, type: {}, by: {}ms".format, st.sampled_from(MESSAGES), st.integers(0, 3_000)),
+    st.builds(
+        "protocol.duplicate, type: {}, by: {}ms".format, st.sampled_from(MESSAGES), st.integers(0, 3_000)
+    ),
 )
 planned = st.lists(st.tuples(st.integers(100, FAULTS_UNTIL_MS), commands), max_size=14)
-link = st.sampled_from(("", ", loss: 10%", ", duplication: 20%", ", reordering: 30%", ", loss: 5%, duplication: 5%, reordering: 10%"))
+link = st.sampled_from(
+    (
+        "",
+        ", loss: 10%",
+        ", duplication: 20%",
+        ", reordering: 30%",
+        ", loss: 5%, duplication: 5%, reordering: 10%",
+    )
+)
 NO_FAULTS: dict[str, str] = {}
 
 
 def world_of(schedule, seed, link, batch, processing, options=NO_FAULTS, shards=3) -> World:
     lines = "".join(f"  - {{at: {at}ms, do: {words}}}\n" for at, words in sorted(schedule))
-    sessions = "".join(f"  {name}: {{node: {NODES[place % 2]}, start: {place * 900}ms, processing: {processing}, reconnect: 2s, subscriptions: [{SHARE}, own/x]}}\n" for place, name in enumerate(SESSIONS))
+    sessions = "".join(
+        (
+            f"  {name}: {{node: {NODES[place % 2]}, start: {place * 900}ms, processing: {processing}, "
+            f"reconnect: 2s, subscriptions: [{SHARE}, own/x]}}\n"
+        )
+        for place, name in enumerate(SESSIONS)
+    )
     told = ", ".join(f"{name}: {value}" for name, value in options.items())
-    return open_world(f"""
+    return open_world(
+        f"""
 settings: {{n_shards: {shards}, batch_size: {batch}}}
 options: {{{told}}}
 nodes: {{n1: {{}}, n2: {{}}}}
@@ -59,7 +113,10 @@ groups: {{g: {{filter: "t/#"}}}}
 publishers: {{p: {{topic: t, start: 300ms, every: 110ms, stop: 25s}}, light: {{topic: t/light, qos: 0, every: 300ms, clients: 1, stop: 25s}}, own: {{topic: own/x, every: 500ms, stop: 25s}}}}
 sessions:
 {sessions}{"commands:" if lines else ""}
-{lines}""", until="2m", seed=seed)  # fmt: skip
+{lines}""",
+        until="2m",
+        seed=seed,
+    )
 
 
 def safe(world: World) -> dict:
@@ -68,16 +125,36 @@ def safe(world: World) -> dict:
     counted = summary["groups"]["g"]
     assert summary["violations"] == [] and counted["lost"] == 0
     live = world.view()["groups"]["g"]["figures"]
-    assert {name: counted[name] for name in live if name in counted} == {name: live[name] for name in live if name in counted}
+    assert {name: counted[name] for name in live if name in counted} == {
+        name: live[name] for name in live if name in counted
+    }
     assert sum(counted["by_cause"].values()) == counted["duplicates"]
-    assert counted["delivered"] - counted["duplicates"] - counted["redeliveries"] + counted["waiting"] + counted["lost_qos0"] == counted["published"]
+    assert (
+        counted["delivered"]
+        - counted["duplicates"]
+        - counted["redeliveries"]
+        + counted["waiting"]
+        + counted["lost_qos0"]
+        == counted["published"]
+    )
     return counted
 
 
 @examples(15, suppress_health_check=[HealthCheck.too_slow])
-@given(planned, st.integers(0, 1000), link, st.sampled_from((1, 3, 100)), st.sampled_from(("0s", "20ms")), st.sets(st.sampled_from(sorted(SHIPPED))))
-def test_under_any_faults_nothing_is_lost_and_every_duplicate_has_its_cause(schedule, seed, link, batch, processing, shipped):
-    world = world_of(schedule, seed, link, batch, processing, {name: SHIPPED[name] for name in sorted(shipped)})
+@given(
+    planned,
+    st.integers(0, 1000),
+    link,
+    st.sampled_from((1, 3, 100)),
+    st.sampled_from(("0s", "20ms")),
+    st.sets(st.sampled_from(sorted(SHIPPED))),
+)
+def test_under_any_faults_nothing_is_lost_and_every_duplicate_has_its_cause(
+    schedule, seed, link, batch, processing, shipped
+):
+    world = world_of(
+        schedule, seed, link, batch, processing, {name: SHIPPED[name] for name in sorted(shipped)}
+    )
     world.run(60 * SECOND)
     safe(world)
 
@@ -85,7 +162,9 @@ def test_under_any_faults_nothing_is_lost_and_every_duplicate_has_its_cause(sche
 @examples(8, suppress_health_check=[HealthCheck.too_slow])
 @given(planned, st.integers(0, 1000), st.sampled_from((1, 3, 100)))
 def test_when_faults_stop_all_comes_right_within_45_s(schedule, seed, batch):
-    """The links are sound; the claim of a leader that died may hold for 30 s, a borrower's deadlines for eight more. Without an epoch a late revoke would leave its stream unread."""
+    """The links are sound; the claim of a leader that died may hold for 30 s, a borrower's deadlines for
+    eight more. Without an epoch a late revoke would leave its stream unread.
+    """
     world = world_of(schedule, seed, "", batch, "0s", {"revokeCarriesEpoch": "true"})
     world.run(FAULTS_UNTIL_MS * 1000)
     view = world.view()
@@ -107,11 +186,17 @@ def test_when_faults_stop_all_comes_right_within_45_s(schedule, seed, batch):
     view = world.view()
     assert view["groups"]["g"]["stability"]["stable"]
     (leader,) = view["groups"]["g"]["leaders"].values()
-    dealt = {name: one for name, one in leader["streams"].items() if one is not None}  # the others are read to their end
+    # the others are read to their end
+    dealt = {name: one for name, one in leader["streams"].items() if one is not None}
     assert {one["state"] for one in dealt.values()} <= {"granted"}
     shares = [one["streams"] for one in leader["borrowers"].values()]
     assert len(shares) == len(SESSIONS) and max(shares) - min(shares) <= 1
-    read = [name for name, one in view["groups"]["g"]["streams"].items() for reader in one["readers"].values() if reader["lease"] == "granted"]
+    read = [
+        name
+        for name, one in view["groups"]["g"]["streams"].items()
+        for reader in one["readers"].values()
+        if reader["lease"] == "granted"
+    ]
     assert sorted(read) == sorted(dealt)
     for later_us in range(SECOND, 15 * SECOND, 2 * SECOND + 1):  # past a commit, pings and rounds
         world.run(FAULTS_UNTIL_MS * 1000 + BOUND_US + later_us)

@@ -1,4 +1,6 @@
-"""The view of a group lab: four cursors of each stream, what leader and borrower believe, and a forecast of what a crash repeats that the run then bears out."""
+"""The view of a group lab: four cursors of each stream, what leader and borrower believe, and a forecast
+of what a crash repeats that the run then bears out.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def test_what_a_crash_now_would_repeat_is_what_it_repeats(processing, at_ms):
     foretold = world.view()["groups"]["g"]["repeats"]
     assert foretold["leader"]["again"] > 0 and sorted(foretold["sessions"]) == ["a", "b", "c"]
     crashes = [({"do": "leader.crash", "group": "g"}, foretold["leader"]["again"])]
-    crashes += [({"do": "session.kill", "session": name}, foretold["sessions"][name]["again"]) for name in "abc"]
+    crashes += [
+        ({"do": "session.kill", "session": name}, foretold["sessions"][name]["again"]) for name in "abc"
+    ]
     for command, again in crashes:
         other = world.fork()
         assert other.apply(command).ok
@@ -56,7 +60,13 @@ def test_the_cursors_stand_in_order_and_a_reader_shows_its_chunk():
                 assert one["readers"] == {}
                 continue
             for reader in one["readers"].values():
-                assert one["committed"] <= believed["position"] <= reader["acknowledged"] <= reader["delivered"] <= shown["streams"][name]["length"]
+                assert (
+                    one["committed"]
+                    <= believed["position"]
+                    <= reader["acknowledged"]
+                    <= reader["delivered"]
+                    <= shown["streams"][name]["length"]
+                )
                 if reader["chunk"] is not None:
                     seen_chunks += 1
                     first, last = reader["chunk"]
@@ -77,10 +87,15 @@ def test_two_readers_of_one_stream_are_seen_from_both_sides():
     (leader,) = shown["leaders"].values()
     doubled = [name for name, one in shown["streams"].items() if len(one["readers"]) == 2]
     assert len(doubled) == 2 and {leader["streams"][name]["owner"] for name in doubled} == {"ada/0"}
-    assert list(leader["borrowers"]) == ["ada/0"] and view["sessions"]["ben"]["borrowers"]["ben/0"]["state"] == "connected"
+    assert (
+        list(leader["borrowers"]) == ["ada/0"]
+        and view["sessions"]["ben"]["borrowers"]["ben/0"]["state"] == "connected"
+    )
     world.run(12_200_000)  # his ping was not answered: another incarnation of ben looks for a leader
     assert all(len(one["readers"]) == 1 for one in world.view()["groups"]["meters"]["streams"].values())
-    assert [(name, one["state"]) for name, one in world.view()["sessions"]["ben"]["borrowers"].items()] == [("ben/1", "connecting")]
+    assert [(name, one["state"]) for name, one in world.view()["sessions"]["ben"]["borrowers"].items()] == [
+        ("ben/1", "connecting")
+    ]
 
 
 def test_a_dead_leaders_claim_is_shown_until_somebody_else_has_it():
@@ -88,8 +103,14 @@ def test_a_dead_leaders_claim_is_shown_until_somebody_else_has_it():
     crashed_us = next(command.at_us for command in world.scenario.commands if command.do == "leader.crash")
     world.run(crashed_us + 1)
     shown = world.view()["groups"]["meters"]
-    assert shown["leaders"] == {} and shown["claim"]["leader"] == 1 and shown["claim"]["until_us"] > crashed_us
+    assert (
+        shown["leaders"] == {} and shown["claim"]["leader"] == 1 and shown["claim"]["until_us"] > crashed_us
+    )
     assert shown["repeats"] == {"leader": None, "sessions": {}}
     world.run(shown["claim"]["until_us"] + 2 * SECOND)
     shown = world.view()["groups"]["meters"]
-    assert list(shown["leaders"]) == ["2"] and shown["leaders"]["2"]["rounds"]["count"] >= 1 and shown["leaders"]["2"]["balanced"]
+    assert (
+        list(shown["leaders"]) == ["2"]
+        and shown["leaders"]["2"]["rounds"]["count"] >= 1
+        and shown["leaders"]["2"]["balanced"]
+    )

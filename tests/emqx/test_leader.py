@@ -1,9 +1,30 @@
-"""Every cell of the leader's table (fact sheet, section 5), its rounds (section 6) and its ranks (section 7)."""
+"""Every cell of the leader's table (fact sheet, section 5), its rounds (section 6) and its ranks (section
+7).
+"""
 
 import pytest
 
-from simulator.emqx.leader import Assigned, Died, Dropped, Joined, Leader, LeaderFaults, RoundAsked, Saved, Tell
-from simulator.emqx.protocol import END, FREE, GRANTING, LEADER_GRANTED, LEADER_REVOKING, REVOKED_STATE, Message, Progress
+from simulator.emqx.leader import (
+    Assigned,
+    Died,
+    Dropped,
+    Joined,
+    Leader,
+    LeaderFaults,
+    RoundAsked,
+    Saved,
+    Tell,
+)
+from simulator.emqx.protocol import (
+    END,
+    FREE,
+    GRANTING,
+    LEADER_GRANTED,
+    LEADER_REVOKING,
+    REVOKED_STATE,
+    Message,
+    Progress,
+)
 from simulator.emqx.ranks import Rank, RankProgress
 
 F, OTHER = ("f", 0, 0), ("o", 0, 0)
@@ -36,7 +57,10 @@ def invalidated(effects):
     return any(isinstance(effect, Dropped) for effect in effects) and effects[-1] == Tell(F, "invalidate")
 
 
-@pytest.mark.parametrize("state, after", [(GRANTING, LEADER_GRANTED), (LEADER_GRANTED, LEADER_GRANTED), (LEADER_REVOKING, LEADER_REVOKING)])
+@pytest.mark.parametrize(
+    "state, after",
+    [(GRANTING, LEADER_GRANTED), (LEADER_GRANTED, LEADER_GRANTED), (LEADER_REVOKING, LEADER_REVOKING)],
+)
 def test_progress_that_goes_on(state, after):
     one = leader(state, F)
     assert Saved("s", F, 5, 8) in one.receive(NOW, told("update-progress", 8))
@@ -90,7 +114,9 @@ def test_as_shipped_the_end_of_a_stream_kills_the_leader_before_it_is_saved():
     assert isinstance(death, Died) and state_of(one)[2] == 5
 
 
-@pytest.mark.parametrize("state, owner", [(FREE, None), *((state, F) for state in OWNED[:3]), *((state, OTHER) for state in OWNED)])
+@pytest.mark.parametrize(
+    "state, owner", [(FREE, None), *((state, F) for state in OWNED[:3]), *((state, OTHER) for state in OWNED)]
+)
 def test_revoke_finished_out_of_turn_invalidates(state, owner):
     one = leader(state, owner)
     assert invalidated(one.receive(NOW, told("revoke-finished"))) and F not in one.borrowers
@@ -98,11 +124,20 @@ def test_revoke_finished_out_of_turn_invalidates(state, owner):
 
 @pytest.mark.parametrize("state, owner", [(FREE, None), *((state, OTHER) for state in OWNED)])
 def test_a_second_revoke_finished_changes_nothing_when_repaired(state, owner):
-    """Of a stream that is its own and not revoked the borrower is still invalidated: it gave back what the leader has as granted."""
+    """Of a stream that is its own and not revoked the borrower is still invalidated: it gave back what the
+    leader has as granted.
+    """
     repaired = LeaderFaults(second_revoke_finished_invalidates=False)
     one = leader(state, owner, faults=repaired)
-    assert one.receive(NOW, told("revoke-finished")) == [] and F in one.borrowers and state_of(one) == (state, owner, 5)
-    assert all(invalidated(leader(state, F, faults=repaired).receive(NOW, told("revoke-finished"))) for state in OWNED[:3])
+    assert (
+        one.receive(NOW, told("revoke-finished")) == []
+        and F in one.borrowers
+        and state_of(one) == (state, owner, 5)
+    )
+    assert all(
+        invalidated(leader(state, F, faults=repaired).receive(NOW, told("revoke-finished")))
+        for state in OWNED[:3]
+    )
 
 
 def test_a_grant_and_its_revokes_have_one_epoch_and_the_next_grant_another():
@@ -110,7 +145,10 @@ def test_a_grant_and_its_revokes_have_one_epoch_and_the_next_grant_another():
     (revoke,) = [effect for effect in one.round(listed(2), lambda name: 0) if isinstance(effect, Tell)]
     (again,) = one.periodical(NOW)
     assert again == revoke and revoke.epoch == one.streams[revoke.stream].epoch
-    one.receive(NOW, Message("update-progress", "g", ("b0", 0, 0), 0, revoke.stream, (Progress(revoke.stream, 0, True),)))
+    one.receive(
+        NOW,
+        Message("update-progress", "g", ("b0", 0, 0), 0, revoke.stream, (Progress(revoke.stream, 0, True),)),
+    )
     one.receive(NOW, Message("revoke-finished", "g", ("b0", 0, 0), 0, revoke.stream))
     (grant,) = [effect for effect in one.round(listed(2), lambda name: 0) if isinstance(effect, Tell)]
     assert grant.kind == "grant" and grant.epoch > revoke.epoch
@@ -125,7 +163,12 @@ def test_revoke_finished_frees_without_a_round():
 def test_disconnect_that_lists_the_stream(state):
     one = leader(state, F)
     effects = one.receive(NOW, told("disconnect", 9, True))
-    assert effects == [Saved("s", F, 5, 9), Assigned("s", F, FREE, 9), Dropped(F, "disconnected"), RoundAsked(False)]
+    assert effects == [
+        Saved("s", F, 5, 9),
+        Assigned("s", F, FREE, 9),
+        Dropped(F, "disconnected"),
+        RoundAsked(False),
+    ]
     assert state_of(one) == (FREE, None, 9) and F not in one.borrowers
 
 
@@ -133,7 +176,9 @@ def test_disconnect_that_lists_the_stream(state):
 def test_disconnect_that_does_not_list_it(state):
     one = leader(state, F)
     effects = one.receive(NOW, told("disconnect"))
-    assert Assigned("s", F, FREE, 5) in effects and not any(isinstance(effect, RoundAsked) for effect in effects)
+    assert Assigned("s", F, FREE, 5) in effects and not any(
+        isinstance(effect, RoundAsked) for effect in effects
+    )
 
 
 @pytest.mark.parametrize("owner", [None, OTHER])
@@ -148,7 +193,9 @@ def test_ping_is_answered_and_extends_the_deadline():
     assert one.receive(NOW, told("ping")) == [Tell(F, "ping-response")] and one.borrowers[F] == NOW + TIMEOUT
 
 
-@pytest.mark.parametrize("kind, position", [("ping", None), ("update-progress", 8), ("revoke-finished", None)])
+@pytest.mark.parametrize(
+    "kind, position", [("ping", None), ("update-progress", 8), ("revoke-finished", None)]
+)
 def test_who_is_unknown_or_expired_is_invalidated(kind, position):
     one = leader(LEADER_GRANTED, F)
     assert invalidated(one.receive(NOW + TIMEOUT, told(kind, position))) and state_of(one) == (FREE, None, 5)
@@ -169,9 +216,19 @@ def test_disconnect_of_the_expired_counts_and_of_the_unknown_does_nothing():
 def test_connect_registers_and_grants_what_is_free_instead_of_an_answer():
     one = Leader(1, "g", {"s": (Rank(0, 1), 5)}, RankProgress(), TIMEOUT, lambda count: 0)
     effects = one.receive(NOW, told("leader-wanted"))
-    assert effects[0] == Joined(F) and effects[-1] == Tell(F, "grant", "s", (Progress("s", 5, False),), 1) and len(effects) == 3
-    assert one.receive(NOW, told("leader-wanted", who=OTHER)) == [Joined(OTHER), Tell(OTHER, "leader-connect-response")]
-    assert one.receive(NOW + 1, told("leader-wanted")) == [Tell(F, "leader-connect-response")] and one.borrowers[F] == NOW + TIMEOUT, "not renewed"
+    assert (
+        effects[0] == Joined(F)
+        and effects[-1] == Tell(F, "grant", "s", (Progress("s", 5, False),), 1)
+        and len(effects) == 3
+    )
+    assert one.receive(NOW, told("leader-wanted", who=OTHER)) == [
+        Joined(OTHER),
+        Tell(OTHER, "leader-connect-response"),
+    ]
+    assert (
+        one.receive(NOW + 1, told("leader-wanted")) == [Tell(F, "leader-connect-response")]
+        and one.borrowers[F] == NOW + TIMEOUT
+    ), "not renewed"
 
 
 @pytest.mark.parametrize("rewinds, kept", [(False, 5), (True, 3)])
@@ -181,7 +238,9 @@ def test_an_older_progress_rewinds_only_as_shipped(rewinds, kept):
     assert state_of(one)[2] == kept
 
 
-@pytest.mark.parametrize("state, kind", [(GRANTING, "grant"), (LEADER_REVOKING, "revoke"), (REVOKED_STATE, "revoked")])
+@pytest.mark.parametrize(
+    "state, kind", [(GRANTING, "grant"), (LEADER_REVOKING, "revoke"), (REVOKED_STATE, "revoked")]
+)
 def test_what_waits_for_an_answer_is_said_again(state, kind):
     one = leader(state, F)
     assert [effect.kind for effect in one.periodical(NOW)] == [kind]
@@ -191,7 +250,11 @@ def test_what_waits_for_an_answer_is_said_again(state, kind):
 def test_who_does_not_ping_is_dropped():
     one = leader(LEADER_GRANTED, F)
     one.borrowers[OTHER] += 1
-    assert one.periodical(NOW + TIMEOUT) == [Dropped(F, "expired"), Assigned("s", F, FREE, 5), Tell(F, "invalidate")]
+    assert one.periodical(NOW + TIMEOUT) == [
+        Dropped(F, "expired"),
+        Assigned("s", F, FREE, 5),
+        Tell(F, "invalidate"),
+    ]
 
 
 # --- rounds
@@ -213,7 +276,10 @@ def settled(streams, borrowers):
     return one
 
 
-@pytest.mark.parametrize("streams, borrowers, targets", [(7, 3, [3, 2, 2]), (6, 3, [2, 2, 2]), (2, 5, [1, 1, 0, 0, 0]), (0, 2, [0, 0])])
+@pytest.mark.parametrize(
+    "streams, borrowers, targets",
+    [(7, 3, [3, 2, 2]), (6, 3, [2, 2, 2]), (2, 5, [1, 1, 0, 0, 0]), (0, 2, [0, 0])],
+)
 def test_targets_differ_by_one_and_the_rest_goes_to_the_lowest(streams, borrowers, targets):
     assert list(settled(streams, borrowers).targets().values()) == targets
 
@@ -221,21 +287,29 @@ def test_targets_differ_by_one_and_the_rest_goes_to_the_lowest(streams, borrower
 def test_a_round_revokes_what_is_too_much_and_skips_who_is_not_stable():
     one = settled(7, 3)
     effects = one.round(listed(7), lambda name: 0)
-    assert sorted(effect.kind for effect in effects if isinstance(effect, Tell)) == ["revoke"] * 4, "nothing is free yet"
+    assert sorted(effect.kind for effect in effects if isinstance(effect, Tell)) == ["revoke"] * 4, (
+        "nothing is free yet"
+    )
     assert one.round(listed(7), lambda name: 0) == [], "b0 is not stable, and nothing is free"
     for name in [name for name, stream in one.streams.items() if stream.state == LEADER_REVOKING]:
         one.receive(NOW, Message("update-progress", "g", ("b0", 0, 0), 0, name, (Progress(name, 4, True),)))
         one.receive(NOW, Message("revoke-finished", "g", ("b0", 0, 0), 0, name))
     grants = [effect for effect in one.round(listed(7), lambda name: 0) if isinstance(effect, Tell)]
-    assert [effect.borrower[0] for effect in grants] == ["b1", "b1", "b2", "b2"] and {effect.progress[0].position for effect in grants} == {4}
+    assert [effect.borrower[0] for effect in grants] == ["b1", "b1", "b2", "b2"] and {
+        effect.progress[0].position for effect in grants
+    } == {4}
 
 
 def test_rounds_after_a_disconnect_multiply_only_as_shipped():
     for shipped, asked in ((False, [RoundAsked(False)]), (True, [RoundAsked(True)] * 2)):
-        one = Leader(1, "g", {}, RankProgress(), TIMEOUT, lambda count: 0, LeaderFaults(rounds_multiply=shipped))
+        one = Leader(
+            1, "g", {}, RankProgress(), TIMEOUT, lambda count: 0, LeaderFaults(rounds_multiply=shipped)
+        )
         one.round(listed(2), lambda name: 0)
         one.receive(NOW, Message("leader-wanted", "g", F))
-        effects = one.receive(NOW, Message("disconnect", "g", F, 0, None, (Progress("s0", 0, True), Progress("s1", 0, True))))
+        effects = one.receive(
+            NOW, Message("disconnect", "g", F, 0, None, (Progress("s0", 0, True), Progress("s1", 0, True)))
+        )
         assert [effect for effect in effects if isinstance(effect, RoundAsked)] == asked
 
 
@@ -256,7 +330,9 @@ def test_a_generation_is_passed_when_all_of_it_is_read_but_never_the_last_known(
     ranks.set_replayed("b", Rank(0, 1))
     assert ranks.passed == {0: 0} and ranks.unread(first) == []
     assert ranks.unread(first + second) == ["c"] and ranks.passed == {0: 1}
-    assert ranks.unread([("late", Rank(0, 1)), *second]) == ["c"], "a stream that appears in a passed generation is never read"
+    assert ranks.unread([("late", Rank(0, 1)), *second]) == ["c"], (
+        "a stream that appears in a passed generation is never read"
+    )
 
 
 def test_later_generations_are_not_held_back():

@@ -1,4 +1,6 @@
-"""The fact sheet's timers (section 3) and what comes of each message that is lost, doubled or late (section 8), as runs."""
+"""The fact sheet's timers (section 3) and what comes of each message that is lost, doubled or late
+(section 8), as runs.
+"""
 
 import pytest
 
@@ -15,9 +17,13 @@ sessions:
   a: {{node: n, subscriptions: [{SHARE}]}}
   b: {{node: n, start: 4500ms, subscriptions: [{SHARE}]}}
 """
-"""Two streams, found and granted to a at 2 s. b comes at 4.5 s: one is revoked in the round of 5 s and granted to b in that of 6 s."""
+"""Two streams, found and granted to a at 2 s. b comes at 4.5 s: one is revoked in the round of 5 s and
+granted to b in that of 6 s.
+"""
 
-APART = TWO.replace("nodes: {n: {}}", "nodes: {m: {}, n: {}}\nlinks: {default: {latency: 300ms}}").replace("b: {node: n", "b: {node: m")
+APART = TWO.replace("nodes: {n: {}}", "nodes: {m: {}, n: {}}\nlinks: {default: {latency: 300ms}}").replace(
+    "b: {node: n", "b: {node: m"
+)
 
 
 def sent(world, kind, **equal):
@@ -25,7 +31,9 @@ def sent(world, kind, **equal):
 
 
 def gone(world, client):
-    return [(row["at_us"], row["detail"]) for row in rows(world, "borrower.changed", client=client, reason="gone")]
+    return [
+        (row["at_us"], row["detail"]) for row in rows(world, "borrower.changed", client=client, reason="gone")
+    ]
 
 
 def with_commands(body, *commands):
@@ -36,7 +44,10 @@ def with_commands(body, *commands):
 
 
 def alone(more="", body=""):
-    return f"settings: {{n_shards: 1{more}}}\nnodes: {{n: {{}}}}\ngroups: {{g: {{filter: \"t/#\"}}}}\npublishers: {{p: {{topic: t, start: 100ms, every: 100ms, stop: 15s}}}}\n{body}"
+    return (
+        f"settings: {{n_shards: 1{more}}}\nnodes: {{n: {{}}}}\ngroups: {{g: {{filter: "
+        f'"t/#"}}}}\npublishers: {{p: {{topic: t, start: 100ms, every: 100ms, stop: 15s}}}}\n{body}'
+    )
 
 
 ONE = f"sessions: {{a: {{node: n, subscriptions: [{SHARE}]}}}}\n"
@@ -83,19 +94,65 @@ def taken_over(world):
 
 
 TIMERS = [
-    ("session_find_leader_timeout", SECOND, "400ms", 400 * MS, ONE.replace("node: n,", "node: n, start: 100ms,"), ("at: 0s, do: protocol.lose, type: leader-wanted",), asked_again),
+    (
+        "session_find_leader_timeout",
+        SECOND,
+        "400ms",
+        400 * MS,
+        ONE.replace("node: n,", "node: n, start: 100ms,"),
+        ("at: 0s, do: protocol.lose, type: leader-wanted",),
+        asked_again,
+    ),
     ("session_ping_leader_interval", 4 * SECOND, "3s", 3 * SECOND, ONE, (), pings_apart),
-    ("session_ping_leader_timeout", 4 * SECOND, "2s", 2 * SECOND, ONE, ("at: 1s, do: protocol.lose, type: ping-response",), reset_after_ping),
-    ("session_unsubscribe_timeout", SECOND, "1500ms", 1500 * MS, ONE,
-     ("at: 2s, do: session.pause-acks, session: a", f"at: 3s, do: session.unsubscribe, session: a, topic: {SHARE}"), left_after),
+    (
+        "session_ping_leader_timeout",
+        4 * SECOND,
+        "2s",
+        2 * SECOND,
+        ONE,
+        ("at: 1s, do: protocol.lose, type: ping-response",),
+        reset_after_ping,
+    ),
+    (
+        "session_unsubscribe_timeout",
+        SECOND,
+        "1500ms",
+        1500 * MS,
+        ONE,
+        (
+            "at: 2s, do: session.pause-acks, session: a",
+            f"at: 3s, do: session.unsubscribe, session: a, topic: {SHARE}",
+        ),
+        left_after,
+    ),
     ("leader_renew_streams_interval", SECOND, "700ms", 700 * MS, ONE, (), found_after),
-    ("leader_periodical_actions_interval", SECOND, "300ms", 300 * MS, ONE, ("at: 500ms, do: protocol.lose, type: grant",) * 2, granted_again),
-    ("leader_borrower_timeout", 5 * SECOND, "7s", 7 * SECOND, ONE, ("at: 4500ms, do: session.kill, session: a",), dropped_after),
+    (
+        "leader_periodical_actions_interval",
+        SECOND,
+        "300ms",
+        300 * MS,
+        ONE,
+        ("at: 500ms, do: protocol.lose, type: grant",) * 2,
+        granted_again,
+    ),
+    (
+        "leader_borrower_timeout",
+        5 * SECOND,
+        "7s",
+        7 * SECOND,
+        ONE,
+        ("at: 4500ms, do: session.kill, session: a",),
+        dropped_after,
+    ),
     ("leader_heartbeat_interval", 10 * SECOND, "3s", 3 * SECOND, ONE, (), committed),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize("name, default_us, changed, changed_us, sessions, commands, seen", TIMERS, ids=lambda value: value if isinstance(value, str) and "_" in value and " " not in value else "")
+@pytest.mark.parametrize(
+    "name, default_us, changed, changed_us, sessions, commands, seen",
+    TIMERS,
+    ids=lambda value: value if isinstance(value, str) and "_" in value and " " not in value else "",
+)
 def test_a_timer_at_its_default_and_changed(name, default_us, changed, changed_us, sessions, commands, seen):
     for more, expected in (("", default_us), (f", {name}: {changed}", changed_us)):
         world = run(with_commands(alone(more, sessions), *commands) if commands else alone(more, sessions))
@@ -105,27 +162,45 @@ def test_a_timer_at_its_default_and_changed(name, default_us, changed, changed_u
 def test_a_claim_lives_thirty_seconds():
     body = with_commands(alone("", ONE), "at: 2s, do: leader.crash, group: g")
     assert taken_over(run(body, until="40s")) == 30 * SECOND
-    assert taken_over(run(body.replace("n_shards: 1", "n_shards: 1, leader_claim_ttl: 12s"), until="40s")) == 12 * SECOND
+    assert (
+        taken_over(run(body.replace("n_shards: 1", "n_shards: 1, leader_claim_ttl: 12s"), until="40s"))
+        == 12 * SECOND
+    )
 
 
 # --- lost
 
 
 def test_a_lost_grant_is_said_again_within_a_second_and_nothing_is_passed_over():
-    world = run(with_commands(TWO, "at: 1500ms, do: protocol.lose, type: grant", "at: 1500ms, do: protocol.lose, type: grant"))
+    world = run(
+        with_commands(
+            TWO, "at: 1500ms, do: protocol.lose, type: grant", "at: 1500ms, do: protocol.lose, type: grant"
+        )
+    )
     assert sent(world, "grant")[:4] == [2 * SECOND] * 2 + [tick_after(world, 2 * SECOND)] * 2
     assert group(world, "g")["duplicates"] == group(world, "g")["lost"] == 0
 
 
 def test_a_lost_first_progress_is_repeated_because_the_grant_is():
-    """The borrower confirms each grant at once, and the session reports all that it reads after a lease: four for two streams, all lost."""
+    """The borrower confirms each grant at once, and the session reports all that it reads after a lease:
+    four for two streams, all lost.
+    """
     more = [f"at: {at}, do: session.{do}-acks, session: a" for at, do in (("1s", "pause"), ("4s", "resume"))]
-    world = run(with_commands(TWO, *more, *["at: 1500ms, do: protocol.lose, type: update-progress, session: a"] * 4))
-    assert sent(world, "grant", client="a")[2] == tick_after(world, 2 * SECOND) and group(world, "g")["delivered"] == group(world, "g")["published"]
-    assert len(rows(world, "lease.changed", client="a", reason="granted")) == 2, "the repeated grant leases nothing anew"
+    world = run(
+        with_commands(TWO, *more, *["at: 1500ms, do: protocol.lose, type: update-progress, session: a"] * 4)
+    )
+    assert (
+        sent(world, "grant", client="a")[2] == tick_after(world, 2 * SECOND)
+        and group(world, "g")["delivered"] == group(world, "g")["published"]
+    )
+    assert len(rows(world, "lease.changed", client="a", reason="granted")) == 2, (
+        "the repeated grant leases nothing anew"
+    )
 
 
-@pytest.mark.parametrize("lost, again", [("revoke", "revoke"), ("revoked", "revoked"), ("revoke-finished", "revoked")])
+@pytest.mark.parametrize(
+    "lost, again", [("revoke", "revoke"), ("revoked", "revoked"), ("revoke-finished", "revoked")]
+)
 def test_what_a_hand_over_loses_is_said_again_within_a_second(lost, again):
     world = run(with_commands(TWO, f"at: 4900ms, do: protocol.lose, type: {lost}"))
     assert sent(world, again)[:2] == [5 * SECOND, tick_after(world, 5 * SECOND)]
@@ -134,10 +209,19 @@ def test_what_a_hand_over_loses_is_said_again_within_a_second(lost, again):
 
 
 def test_a_lost_last_progress_comes_again_with_the_repeated_revoke():
-    """The borrower answers a revoke with its progress at once, not yet finished, and the session's last word follows: both lost."""
+    """The borrower answers a revoke with its progress at once, not yet finished, and the session's last
+    word follows: both lost.
+    """
     world = run(with_commands(TWO, *["at: 4950ms, do: protocol.lose, type: update-progress, session: a"] * 3))
-    answers = [row for row in rows(world, "protocol.sent", reason="revoke") if row["at_us"] == tick_after(world, 5 * SECOND)]
-    assert answers and rows(world, "lease.changed", client="b", reason="granted")[0]["at_us"] in (6 * SECOND, 7 * SECOND)
+    answers = [
+        row
+        for row in rows(world, "protocol.sent", reason="revoke")
+        if row["at_us"] == tick_after(world, 5 * SECOND)
+    ]
+    assert answers and rows(world, "lease.changed", client="b", reason="granted")[0]["at_us"] in (
+        6 * SECOND,
+        7 * SECOND,
+    )
     assert group(world, "g")["duplicates"] == 0
 
 
@@ -148,25 +232,53 @@ def test_one_lost_ping_or_answer_resets_the_borrower_four_seconds_later(lost):
 
 
 def test_a_lost_invalidate_is_made_good_by_the_next_ping():
-    world = run(with_commands(TWO, "at: 3s, do: protocol.lose, type: ping, session: a", "at: 3s, do: protocol.lose, type: invalidate, session: a",
-                              "at: 3s, do: session.pause-acks, session: a"))  # fmt: skip
+    world = run(
+        with_commands(
+            TWO,
+            "at: 3s, do: protocol.lose, type: ping, session: a",
+            "at: 3s, do: protocol.lose, type: invalidate, session: a",
+            "at: 3s, do: session.pause-acks, session: a",
+        )
+    )
     assert gone(world, "a")[0] == (8 * SECOND, "no answer to its ping")
-    world = run(with_commands(TWO, "at: 3s, do: protocol.lose, type: ping, session: a", "at: 3s, do: protocol.lose, type: invalidate, session: a"))
-    assert gone(world, "a")[0][0] < 6 * SECOND, "its next report, of what it owns no more, gets it invalidated"
+    world = run(
+        with_commands(
+            TWO,
+            "at: 3s, do: protocol.lose, type: ping, session: a",
+            "at: 3s, do: protocol.lose, type: invalidate, session: a",
+        )
+    )
+    assert gone(world, "a")[0][0] < 6 * SECOND, (
+        "its next report, of what it owns no more, gets it invalidated"
+    )
 
 
 # --- doubled
 
 
-@pytest.mark.parametrize("kind, by", [("revoke", "0s"), *((kind, by) for kind in ("grant", "ping", "ping-response", "leader-connect-response", "leader-wanted") for by in ("0s", "20ms"))])
+@pytest.mark.parametrize(
+    "kind, by",
+    [
+        ("revoke", "0s"),
+        *(
+            (kind, by)
+            for kind in ("grant", "ping", "ping-response", "leader-connect-response", "leader-wanted")
+            for by in ("0s", "20ms")
+        ),
+    ],
+)
 def test_a_doubled_message_that_does_no_harm(kind, by):
     world = run(with_commands(TWO, f"at: 3900ms, do: protocol.duplicate, type: {kind}, by: {by}"))
     counted = group(world, "g")
-    assert gone(world, "a") == gone(world, "b") == [] and counted["duplicates"] == counted["redeliveries"] == 0
+    assert (
+        gone(world, "a") == gone(world, "b") == [] and counted["duplicates"] == counted["redeliveries"] == 0
+    )
 
 
 def test_a_doubled_revoked_gets_a_healthy_borrower_invalidated():
-    """It answers twice, and the second answer finds no owner: all its streams are free, though it did nothing wrong."""
+    """It answers twice, and the second answer finds no owner: all its streams are free, though it did
+    nothing wrong.
+    """
     world = run(with_commands(TWO, "at: 4900ms, do: protocol.duplicate, type: revoked, by: 20ms"))
     assert gone(world, "a") == [(5020 * MS, "invalidated by the leader")]
     dropped = rows(world, "borrower.dropped", client="a")[0]
@@ -187,15 +299,27 @@ sessions:
   b: {{node: n, start: 4500ms, subscriptions: [{SHARE}]}}
 """
     world = run(body)
-    assert ("invalidated by the leader") in [why for _at, why in gone(world, "a")] and group(world, "g")["lost"] == 0
+    assert ("invalidated by the leader") in [why for _at, why in gone(world, "a")] and group(world, "g")[
+        "lost"
+    ] == 0
 
 
 @pytest.mark.parametrize("latency_ms", [50, 150, 300])
 def test_how_often_that_happens_grows_with_the_latency_and_does_not_jump(latency_ms):
-    """A look at deadlines falls between `revoked` and its answer with a chance of the round trip in a second. With one phase for rounds and looks it was never, or always."""
-    body = APART.replace("latency: 300ms", f"latency: {latency_ms}ms").replace("a: {node: n", "a: {node: m, start: 100ms").replace("sessions:", f"sessions:\n  lead: {{node: n, subscriptions: [{SHARE}], stop: 1500ms}}")
+    """A look at deadlines falls between `revoked` and its answer with a chance of the round trip in a second.
+
+    With one phase for rounds and looks it was never, or always.
+    """
+    body = (
+        APART.replace("latency: 300ms", f"latency: {latency_ms}ms")
+        .replace("a: {node: n", "a: {node: m, start: 100ms")
+        .replace("sessions:", f"sessions:\n  lead: {{node: n, subscriptions: [{SHARE}], stop: 1500ms}}")
+    )
     runs = 60
-    hits = sum(any(why == "invalidated by the leader" for _at, why in gone(run(body, until="8s", seed=seed), "a")) for seed in range(runs))
+    hits = sum(
+        any(why == "invalidated by the leader" for _at, why in gone(run(body, until="8s", seed=seed), "a"))
+        for seed in range(runs)
+    )
     expected = runs * 2 * latency_ms // 1000
     assert expected // 3 <= hits <= 2 * expected and 0 < hits < runs
 
@@ -204,10 +328,16 @@ def test_how_often_that_happens_grows_with_the_latency_and_does_not_jump(latency
 
 
 def test_a_grant_that_comes_after_the_stream_was_taken_back_is_a_lease_without_owner():
-    """The borrower is dropped and connects anew; the grant of the old one is for nobody. One that is delayed within its life reads what another owns."""
+    """The borrower is dropped and connects anew; the grant of the old one is for nobody.
+
+    One that is delayed within its life reads what another owns.
+    """
     world = run(with_commands(TWO, "at: 5500ms, do: protocol.delay, type: grant, session: b, by: 3s"))
     counted = group(world, "g")
-    assert counted["lost"] == 0 and counted["delivered"] - counted["duplicates"] - counted["redeliveries"] == counted["published"]
+    assert (
+        counted["lost"] == 0
+        and counted["delivered"] - counted["duplicates"] - counted["redeliveries"] == counted["published"]
+    )
 
 
 def test_messages_of_one_node_keep_their_order_and_those_between_nodes_need_not():
@@ -218,17 +348,29 @@ def test_messages_of_one_node_keep_their_order_and_those_between_nodes_need_not(
         return [row["count"] for row in rows(world, "protocol.arrived")]
 
     assert order(TWO) == [], "nothing travels"
-    late = APART.replace("latency: 300ms", "latency: 5ms, reordering: 40%").replace("every: 100ms", "every: 3ms").replace("stop: 18s", "stop: 8s")
+    late = (
+        APART.replace("latency: 300ms", "latency: 5ms, reordering: 40%")
+        .replace("every: 100ms", "every: 3ms")
+        .replace("stop: 18s", "stop: 8s")
+    )
     arrived = order(late)
     assert arrived and arrived != sorted(arrived)
 
 
 def test_a_chosen_message_is_lost_and_no_other():
     """The third report of one stream: neither the two before it nor what is said of the other."""
-    world = run(with_commands(TWO, "at: 8s, do: protocol.lose, type: update-progress, stream: 1/1/t, skip: 2"))
-    told = [row["count"] for row in rows(world, "protocol.sent", reason="update-progress", topic="1/1/t") if row["at_us"] > 8 * SECOND]
+    world = run(
+        with_commands(TWO, "at: 8s, do: protocol.lose, type: update-progress, stream: 1/1/t, skip: 2")
+    )
+    told = [
+        row["count"]
+        for row in rows(world, "protocol.sent", reason="update-progress", topic="1/1/t")
+        if row["at_us"] > 8 * SECOND
+    ]
     (lost,) = rows(world, "protocol.lost")
-    assert (lost["count"], lost["topic"], lost["detail"]) == (told[2], "1/1/t", "command") and group(world, "g")["duplicates"] == 0
+    assert (lost["count"], lost["topic"], lost["detail"]) == (told[2], "1/1/t", "command") and group(
+        world, "g"
+    )["duplicates"] == 0
 
 
 def test_loss_duplication_and_reordering_are_options_of_a_link():

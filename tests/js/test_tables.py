@@ -1,4 +1,5 @@
-"""The page's own tables say what the simulator's say: words for every event, a form for every command, shapes of frames.
+"""The page's own tables say what the simulator's say: words for every event, a form for every command,
+shapes of frames.
 
 Each test asks Node for the page's table and holds it against the Python one, so that neither can drift alone.
 """
@@ -24,25 +25,44 @@ PAGE = Path(__file__).resolve().parents[2] / "static" / "js"
 
 def of_the_page(module: str, expression: str) -> Any:
     node = shutil.which("node")
-    assert node, "Node 18 or newer is needed for the tests of the page's modules. Debian: apt-get install nodejs."
-    script = f"import * as page from {json.dumps((PAGE / module).as_uri())}; console.log(JSON.stringify({expression}));"
-    answer = subprocess.run([node, "--input-type=module", "-e", script], capture_output=True, text=True, timeout=60, check=False)
+    assert node, (
+        "Node 18 or newer is needed for the tests of the page's modules. Debian: apt-get install nodejs."
+    )
+    script = (
+        f"import * as page from {json.dumps((PAGE / module).as_uri())}; "
+        f"console.log(JSON.stringify({expression}));"
+    )
+    answer = subprocess.run(
+        [node, "--input-type=module", "-e", script], capture_output=True, text=True, timeout=60, check=False
+    )
     assert answer.returncode == 0, answer.stderr
     return json.loads(answer.stdout)
 
 
 def test_the_page_holds_the_same_rows_for_longer_as_frames_bring():
-    of_page = of_the_page("model/kept.js", "Object.fromEntries(Object.entries(page.KEPT).map(([name, { types, most }]) => [name, [[...types], most]]))")
+    of_page = of_the_page(
+        "model/kept.js",
+        (
+            "Object.fromEntries(Object.entries(page.KEPT).map(([name, { types, most }]) => [name, "
+            "[[...types], "
+            "most]]))"
+        ),
+    )
     assert of_page == {name: [list(types), most] for name, (types, most) in KEPT.items()}
     assert of_the_page("model/rows.js", "page.ROWS_KEPT") == SNAPSHOT_ROWS
 
 
 def test_the_page_takes_landmarks_from_frames_as_the_server_gives_them():
-    assert set(of_the_page("model/landmarks.js", "[...page.LANDMARK_TYPES]")) == {*LANDMARKS, *ENDED_SNAPSHOTS}
+    assert set(of_the_page("model/landmarks.js", "[...page.LANDMARK_TYPES]")) == {
+        *LANDMARKS,
+        *ENDED_SNAPSHOTS,
+    }
 
 
 def test_every_event_has_a_line_in_words():
-    assert set(of_the_page("model/row_words.js", "Object.keys(page.ROW_WORDS)")) == {event.name for event in EVENT_TYPES}
+    assert set(of_the_page("model/row_words.js", "Object.keys(page.ROW_WORDS)")) == {
+        event.name for event in EVENT_TYPES
+    }
 
 
 def test_the_words_use_only_fields_that_the_event_has():
@@ -50,10 +70,23 @@ def test_the_words_use_only_fields_that_the_event_has():
     names = {"integer": 7, "name": "word"}
     from simulator.trace.registry import COLUMNS
 
-    rows = [{"type": event.name, "seq": 1, "at_us": 5, **{field: names[COLUMNS[field][0]] for field in event.fields}} for event in EVENT_TYPES]
+    rows = [
+        {
+            "type": event.name,
+            "seq": 1,
+            "at_us": 5,
+            **{field: names[COLUMNS[field][0]] for field in event.fields},
+        }
+        for event in EVENT_TYPES
+    ]
     next(row for row in rows if row["type"] == "command.applied")["detail"] = "{}"  # the arguments, as JSON
-    said = of_the_page("model/row_words.js", f"{json.dumps(rows)}.map((row) => [row.type, JSON.stringify(page.wordsOfRow(row))])")
-    holes = [(name, words) for name, words in said if "undefined" in words or "NaN" in words or "null" in words]
+    said = of_the_page(
+        "model/row_words.js",
+        f"{json.dumps(rows)}.map((row) => [row.type, JSON.stringify(page.wordsOfRow(row))])",
+    )
+    holes = [
+        (name, words) for name, words in said if "undefined" in words or "NaN" in words or "null" in words
+    ]
     assert holes == []
 
 
@@ -61,7 +94,14 @@ def test_every_command_has_a_form_with_its_arguments():
     forms = of_the_page("model/commands.js", "page.COMMANDS")
     assert set(forms) == set(COMMANDS)
     for name, command in COMMANDS.items():
-        ours = {argument["name"]: (argument["kind"], bool(argument.get("required")), tuple(argument.get("choices", ()))) for argument in forms[name]["arguments"]}
+        ours = {
+            argument["name"]: (
+                argument["kind"],
+                bool(argument.get("required")),
+                tuple(argument.get("choices", ())),
+            )
+            for argument in forms[name]["arguments"]
+        }
         theirs = {key.name: (key.kind, key.required, tuple(key.choices)) for key in command.arguments}
         assert ours == theirs, name
 
@@ -71,14 +111,16 @@ def test_every_command_says_beforehand_what_will_happen():
 
 
 def test_marker_types_and_wire_version_agree():
-    assert of_the_page("render/glyphs.js", "page.MARKER_WORDS") == {str(100 + number): word for word, number in MARKER_TYPES.items()}
+    assert of_the_page("render/glyphs.js", "page.MARKER_WORDS") == {
+        str(100 + number): word for word, number in MARKER_TYPES.items()
+    }
     assert of_the_page("wire/decode.js", "page.WIRE_VERSION") == WIRE_VERSION
 
 
 def test_every_speed_of_the_slider_is_taken_by_the_server():
     speeds = of_the_page("transport/speeds.js", "page.SPEEDS")
     assert speeds == sorted(speeds)
-    assert SLOWEST <= speeds[0] and speeds[-1] <= FASTEST
+    assert speeds[0] >= SLOWEST and speeds[-1] <= FASTEST
 
 
 def test_what_the_page_sends_is_what_the_server_takes():
@@ -99,7 +141,16 @@ def test_what_the_page_sends_is_what_the_server_takes():
 
 
 def test_page_and_report_give_a_cluster_the_same_hue():
-    cases = [["a", "b"], ["blue", "green"], ["amber", "blue"], ["eu", "green"], ["green-1", "green-2"], ["east", "us-blue", "us-green", "west", "yellow"]]
-    assert of_the_page("render/theme.js", f"{json.dumps(cases)}.map(page.huesOf)") == [hues_of(names) for names in cases]
+    cases = [
+        ["a", "b"],
+        ["blue", "green"],
+        ["amber", "blue"],
+        ["eu", "green"],
+        ["green-1", "green-2"],
+        ["east", "us-blue", "us-green", "west", "yellow"],
+    ]
+    assert of_the_page("render/theme.js", f"{json.dumps(cases)}.map(page.huesOf)") == [
+        hues_of(names) for names in cases
+    ]
     assert hues_of(["blue", "green"])[:2] == [0, 2]  # blue is blue, green is green
     assert all(sorted(hues_of(names)) == [0, 1, 2, 3] for names in cases)

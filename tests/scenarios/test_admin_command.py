@@ -19,7 +19,11 @@ def printed(scenario, tool, **options):
 def test_the_command_prints_the_answers_text(tool):
     world = World.open("region-down")
     world.seek(at_us=5_100_000)
-    assert printed("region-down", tool, cluster="us-west", at="5100ms") == (0, world.admin(tool, "us-west")["text"], "")
+    assert printed("region-down", tool, cluster="us-west", at="5100ms") == (
+        0,
+        world.admin(tool, "us-west")["text"],
+        "",
+    )
 
 
 def test_as_a_script_sees_it():
@@ -39,16 +43,21 @@ def test_notes_stand_under_the_fields_that_they_are_about():
 
 
 def test_seed_sets_and_the_end_of_the_run():
-    code, text, _err = printed("two-regions", "stats", cluster="us-west", seed=7, sets=["producers.shop.count=3"])
+    code, text, _err = printed(
+        "two-regions", "stats", cluster="us-west", seed=7, sets=["producers.shop.count=3"]
+    )
     assert code == 0 and json.loads(text)["msgOutCounter"] == 3
 
 
-@pytest.mark.parametrize(("options", "words"), [
-    ({"cluster": "mars"}, "Clusters are eu-central, us-east, us-west"),
-    ({"cluster": "us-west", "topic": "bills"}, "Topics there are orders"),
-    ({"cluster": "us-west", "at": "soon"}, "--at"),
-    ({"cluster": "us-west", "at": "8s"}, "us-west is down"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"cluster": "mars"}, "Clusters are eu-central, us-east, us-west"),
+        ({"cluster": "us-west", "topic": "bills"}, "Topics there are orders"),
+        ({"cluster": "us-west", "at": "soon"}, "--at"),
+        ({"cluster": "us-west", "at": "8s"}, "us-west is down"),
+    ],
+)
 def test_what_cannot_be_printed_is_said_and_is_2(options, words):
     code, text, err = printed("region-down", "stats", **options)
     assert (code, text) == (2, "") and words in err

@@ -1,4 +1,5 @@
-"""Every number in the texts of a built-in scenario is bound to a value of its file or a figure of its run (`caption_numbers`): a wrong one fails here.
+"""Every number in the texts of a built-in scenario is bound to a value of its file or a figure of its run
+(`caption_numbers`): a wrong one fails here.
 
 Digits count, and number words from three on; "one" and "two" are words of ordinary sentences too often.
 """
@@ -17,16 +18,34 @@ from simulator.scenarios import builtin_text
 from tests.scenarios.caption_numbers import CAPTIONS, NAME
 
 WORDS = {
-    "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "twenty": 20, "thirty": 30,
-    "sixty": 60, "hundred": 100, "thousand": 1000,
-}  # fmt: skip
-NUMBER = re.compile(rf"\d+:\d+|\d[\d,]*(?:\.\d+)*(?:\s?(?:ms|us|s|m)\b)?|\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE)
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+    "twenty": 20,
+    "thirty": 30,
+    "sixty": 60,
+    "hundred": 100,
+    "thousand": 1000,
+}
+NUMBER = re.compile(
+    rf"\d+:\d+|\d[\d,]*(?:\.\d+)*(?:\s?(?:ms|us|s|m)\b)?|\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE
+)
 UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000, "m": 60_000_000}
 
 
 def numbers(name: str) -> set[str]:
     scenario = load_scenario(name)
-    return {found.rstrip(",").lower() for found in NUMBER.findall(f"{scenario.title}\n{scenario.about}\n{scenario.watch}")}
+    return {
+        found.rstrip(",").lower()
+        for found in NUMBER.findall(f"{scenario.title}\n{scenario.about}\n{scenario.watch}")
+    }
 
 
 def parsed(number: Any) -> Any:
@@ -40,7 +59,9 @@ def parsed(number: Any) -> Any:
     return int(text.replace(",", "")) if re.fullmatch(r"[\d,]+", text) else text
 
 
-INSTANT = re.compile(r"\b(?:at|after|before|until|from|to|since|by|of) \d+(?:\.\d+)? ?(?:s|ms)\b", re.IGNORECASE)
+INSTANT = re.compile(
+    r"\b(?:at|after|before|until|from|to|since|by|of) \d+(?:\.\d+)? ?(?:s|ms)\b", re.IGNORECASE
+)
 """An instant in a text: a span has no such word before it."""
 DATED = re.compile(r"(?:After|At|Before|Between|From) ")
 """How a sentence begins that says when it holds: `watch` is on the page from 0.000 s on."""
@@ -48,7 +69,11 @@ DATED = re.compile(r"(?:After|At|Before|Between|From) ")
 
 def undated(text: str) -> list[str]:
     """Sentences that name an instant and do not begin with it."""
-    return [one for one in re.split(r"(?<=[.?!])\s+", text.strip()) if INSTANT.search(one) and not DATED.match(one)]
+    return [
+        one
+        for one in re.split(r"(?<=[.?!])\s+", text.strip())
+        if INSTANT.search(one) and not DATED.match(one)
+    ]
 
 
 class Run:
@@ -113,7 +138,9 @@ def found_at(run: Run, source: Any) -> Any:
 
 @pytest.mark.parametrize("name", scenario_names())
 def test_every_number_of_a_scenarios_texts_is_bound(name: str):
-    assert numbers(name) == set(CAPTIONS.get(name, {})), "tests/scenarios/caption_numbers.py says of each what it is"
+    assert numbers(name) == set(CAPTIONS.get(name, {})), (
+        "tests/scenarios/caption_numbers.py says of each what it is"
+    )
 
 
 @pytest.mark.parametrize("name", sorted(CAPTIONS))
@@ -122,7 +149,9 @@ def test_every_number_of_a_scenarios_texts_is_that_of_its_run(name: str):
     for number, source in CAPTIONS[name].items():
         if source != NAME:
             found = found_at(run, source)
-            assert parsed(number) == found or (isinstance(found, set) and number in found), f"{number} is {found}: {source}"
+            assert parsed(number) == found or (isinstance(found, set) and number in found), (
+                f"{number} is {found}: {source}"
+            )
 
 
 @pytest.mark.parametrize("name", scenario_names())

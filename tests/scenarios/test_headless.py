@@ -17,9 +17,19 @@ from simulator.trace.files import read_trace
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "scenario-example.yaml"
 SUMMARY_KEYS = {
-    "scenario", "seed", "engine_version", "trace_sha256", "simulated_us", "events", "clusters", "subscriptions", "snapshots",
-    "failovers", "commands", "violations",
-}  # fmt: skip
+    "scenario",
+    "seed",
+    "engine_version",
+    "trace_sha256",
+    "simulated_us",
+    "events",
+    "clusters",
+    "subscriptions",
+    "snapshots",
+    "failovers",
+    "commands",
+    "violations",
+}
 
 
 def simulate(scenario, **options):
@@ -39,11 +49,21 @@ def test_json_is_the_contracts_object_and_nothing_else():
 def test_messages_that_nobody_is_planned_to_publish_are_remarked_on():
     code, _, err = simulate("figure-4", sets=["producers.shop.count=6"])
     assert code == 0 and err.splitlines() == [
-        f"figure-4: consumers.{consumer}.hold.messages: shop/{number} does not come; shop is planned to publish 6 messages, shop/0 to shop/5"
-        for consumer in ("billing-1", "billing-2") for number in (7, 8)
+        (
+            f"figure-4: consumers.{consumer}.hold.messages: shop/{number} does not come; shop is planned "
+            f"to publish 6 messages, shop/0 to shop/5"
+        )
+        for consumer in ("billing-1", "billing-2")
+        for number in (7, 8)
     ]
     assert simulate("figure-4", sets=["producers.shop.count=6"], as_json=True)[2] == ""
-    assert simulate("figure-4", sets=["producers.shop.count=6", "commands=[{at: 1s, do: producer.publish, producer: shop}]"])[2] == ""
+    assert (
+        simulate(
+            "figure-4",
+            sets=["producers.shop.count=6", "commands=[{at: 1s, do: producer.publish, producer: shop}]"],
+        )[2]
+        == ""
+    )
 
 
 def test_the_readable_summary_says_what_happened():
@@ -55,12 +75,18 @@ def test_the_readable_summary_says_what_happened():
 
 def test_messages_that_were_not_replicated_are_told_apart_by_whether_they_were_processed():
     _, out, _ = simulate("crash-returns-stranded")
-    assert "4 duplicates, 0 lost, 4 messages not replicated (already processed), 3 messages not replicated (unread)" in out and "stranded," not in out
+    assert (
+        "4 duplicates, 0 lost, 4 messages not replicated (already processed), 3 messages not replicated "
+        "(unread)"
+    ) in out and "stranded," not in out
 
 
 def test_broken_expectations_are_told_but_are_no_violation(tmp_path):
     path = tmp_path / "mine.yaml"
-    path.write_text(EXAMPLE.read_text(encoding="utf-8").replace("failovers[0].lost: 0", "failovers[0].lost: 5"), encoding="utf-8")
+    path.write_text(
+        EXAMPLE.read_text(encoding="utf-8").replace("failovers[0].lost: 0", "failovers[0].lost: 5"),
+        encoding="utf-8",
+    )
     code, out, _ = simulate(path)
     assert code == 0
     assert "NOT AS EXPECTED: failovers[0].lost: expected 5, saw 0" in out
@@ -77,24 +103,29 @@ def test_the_documented_example_comes_out_as_it_says():
 
 
 def test_seed_until_and_sets_reach_the_run():
-    code, out, _ = simulate("two-regions", seed=99, until="3s", sets=["producers.shop.every=500ms"], as_json=True)
+    code, out, _ = simulate(
+        "two-regions", seed=99, until="3s", sets=["producers.shop.every=500ms"], as_json=True
+    )
     summary = json.loads(out)
     assert code == 0
     assert summary["seed"] == 99 and summary["simulated_us"] == 3_000_000
     assert summary["clusters"]["us-west"]["topics"]["orders"]["messages"] == 6  # 0.05 s, 0.55 s … 2.55 s
 
 
-@pytest.mark.parametrize(("scenario", "options", "words"), [
-    ("two-region", {}, "did you mean two-regions?"),
-    ("missing.yaml", {}, "cannot be read"),
-    ("two-regions", {"seed": -1}, "seed"),
-    ("two-regions", {"until": "soon"}, "--until: \"soon\" is not a duration"),
-    ("two-regions", {"until": "0s"}, "--until: 0s is too small"),
-    ("two-regions", {"sets": ["nonsense"]}, "has no ="),
-    ("two-regions", {"sets": ["clusters.us-east.setting.x=1"]}, "did you mean settings?"),
-    ("two-regions", {"trace_path": "trace.csv"}, ".parquet or .jsonl"),
-    (".", {}, "is a folder"),
-])
+@pytest.mark.parametrize(
+    ("scenario", "options", "words"),
+    [
+        ("two-region", {}, "did you mean two-regions?"),
+        ("missing.yaml", {}, "cannot be read"),
+        ("two-regions", {"seed": -1}, "seed"),
+        ("two-regions", {"until": "soon"}, '--until: "soon" is not a duration'),
+        ("two-regions", {"until": "0s"}, "--until: 0s is too small"),
+        ("two-regions", {"sets": ["nonsense"]}, "has no ="),
+        ("two-regions", {"sets": ["clusters.us-east.setting.x=1"]}, "did you mean settings?"),
+        ("two-regions", {"trace_path": "trace.csv"}, ".parquet or .jsonl"),
+        (".", {}, "is a folder"),
+    ],
+)
 def test_bad_input_is_2_and_nothing_runs(scenario, options, words):
     code, out, err = simulate(scenario, **options)
     assert code == 2 and out == ""
@@ -104,7 +135,12 @@ def test_bad_input_is_2_and_nothing_runs(scenario, options, words):
 def test_every_problem_of_the_options_is_told_at_once():
     code, out, err = simulate("two-regions", until="5", sets=["foo"], strategy="hope", trace_path="x.csv")
     assert (code, out) == (2, "")
-    assert [line.partition(":")[0] for line in err.splitlines()] == ["--until", "--set foo", "--strategy hope", "--trace x.csv"]
+    assert [line.partition(":")[0] for line in err.splitlines()] == [
+        "--until",
+        "--set foo",
+        "--strategy hope",
+        "--trace x.csv",
+    ]
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
@@ -122,7 +158,9 @@ def test_the_trace_file_is_the_run(tmp_path, suffix):
 
 
 def test_a_file_that_cannot_be_written_is_2(tmp_path):
-    code, out, err = simulate("figure-4", trace_path=str(tmp_path / "no-such-folder" / "run.jsonl"), as_json=True)
+    code, out, err = simulate(
+        "figure-4", trace_path=str(tmp_path / "no-such-folder" / "run.jsonl"), as_json=True
+    )
     assert code == 2 and "cannot be written" in err
     assert json.loads(out)["scenario"] == "figure-4", "the run is not thrown away with the file"
 
@@ -134,7 +172,10 @@ def test_a_refused_command_is_told_with_its_code_and_what_would_be_right():
     _, out, _ = simulate("region-down", sets=sets, as_json=True)
     [told] = [one for one in json.loads(out)["commands"] if not one["ok"]]
     assert (told["code"], told["hint"]) == ("source-down", "use mode crash")
-    assert line == f"Refused at 5.700 s: subscription.fail-over: {told['error']}; {told['hint']} ({told['code']})"
+    assert (
+        line
+        == f"Refused at 5.700 s: subscription.fail-over: {told['error']}; {told['hint']} ({told['code']})"
+    )
 
 
 def test_a_violated_check_is_1(monkeypatch):
@@ -179,12 +220,31 @@ def test_scenarios_are_listed_both_ways():
 
 
 def manage(*arguments):
-    return subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
 
 
 def test_the_commands_print_json_on_standard_output_only(tmp_path):
     trace = tmp_path / "run.parquet"
-    done = manage("simulate", "figure-4", "--json", "--seed", "5", "--until", "2s", "--set", "producers.shop.count=3", "--trace", str(trace))
+    done = manage(
+        "simulate",
+        "figure-4",
+        "--json",
+        "--seed",
+        "5",
+        "--until",
+        "2s",
+        "--set",
+        "producers.shop.count=3",
+        "--trace",
+        str(trace),
+    )
     assert (done.returncode, done.stderr) == (0, "")
     summary = json.loads(done.stdout)
     assert summary["seed"] == 5 and summary["clusters"]["cluster-a"]["topics"]["orders"]["messages"] == 3
@@ -194,13 +254,16 @@ def test_the_commands_print_json_on_standard_output_only(tmp_path):
     assert len(json.loads(listed.stdout)) == len(scenario_names())
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (["simulate"], "NAME_OR_FILE"),
-    (["simulate", "nothing-like-it"], "no built-in scenario"),
-    (["simulate", "figure-4", "--seed", "x"], "--seed"),
-    (["simulate", "figure-4", "--trace", "no-such-folder/run.jsonl"], "there is no folder"),
-    (["simulate", "figure-4", "--trace", "."], "is a folder"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["simulate"], "NAME_OR_FILE"),
+        (["simulate", "nothing-like-it"], "no built-in scenario"),
+        (["simulate", "figure-4", "--seed", "x"], "--seed"),
+        (["simulate", "figure-4", "--trace", "no-such-folder/run.jsonl"], "there is no folder"),
+        (["simulate", "figure-4", "--trace", "."], "is a folder"),
+    ],
+)
 def test_the_command_exits_with_2_on_bad_input(arguments, words):
     done = manage(*arguments)
     assert done.returncode == 2
@@ -233,4 +296,7 @@ def test_no_room_for_the_answer_is_no_bug_of_ours(monkeypatch, capsys, command, 
         with contextlib.suppress(OSError):
             full.close()
     assert caught.value.code == 2
-    assert capsys.readouterr().err == "standard output cannot be written: No space left on device; make room, or send it elsewhere\n"
+    assert (
+        capsys.readouterr().err
+        == "standard output cannot be written: No space left on device; make room, or send it elsewhere\n"
+    )

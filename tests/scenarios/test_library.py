@@ -1,6 +1,7 @@
 """The built-in scenarios: each is well-formed, and each comes out as its `expect` block says and why.
 
-The expectations are derived in comments beside them, so a broken one names either a bug of the engine or of the reasoning.
+The expectations are derived in comments beside them, so a broken one names either a bug of the engine or of
+the reasoning.
 """
 
 from __future__ import annotations
@@ -15,28 +16,95 @@ from simulator.scenarios import broken_expectations, builtin_text, parse_overrid
 from simulator.scenarios.shape import FAMILIES
 
 ASKED_FOR = (
-    "two-regions", "three-regions", "local-subscription-latest", "local-subscription-earliest", "unsafe-partial-snapshot", "figure-4",
-    "figure-5-and-8", "periodic-snapshots", "ack-hole-delayed-message", "backlog-blocks-snapshots", "one-way-replication", "region-down",
-    "region-down-twice", "consumer-drains-backlog", "slow-consumer-oldest-first", "slow-consumer-spread", "issue-10054", "issue-20767",
-    "enabled-on-backlog", "fail-over-and-back", "crash-returns-stranded", "failover-before-first-update", "update-in-flight",
-    "producers-everywhere", "overhead",
+    "two-regions",
+    "three-regions",
+    "local-subscription-latest",
+    "local-subscription-earliest",
+    "unsafe-partial-snapshot",
+    "figure-4",
+    "figure-5-and-8",
+    "periodic-snapshots",
+    "ack-hole-delayed-message",
+    "backlog-blocks-snapshots",
+    "one-way-replication",
+    "region-down",
+    "region-down-twice",
+    "consumer-drains-backlog",
+    "slow-consumer-oldest-first",
+    "slow-consumer-spread",
+    "issue-10054",
+    "issue-20767",
+    "enabled-on-backlog",
+    "fail-over-and-back",
+    "crash-returns-stranded",
+    "failover-before-first-update",
+    "update-in-flight",
+    "producers-everywhere",
+    "overhead",
     # tenant migration
-    "tenant-moves", "tenant-link-fails", "tenant-switched-too-early", "tenant-rolls-back", "tenant-blue-green", "tenant-noisy-neighbour",
-    "strategies-delayed-message", "strategies-backlog", "strategies-between-snapshots",
+    "tenant-moves",
+    "tenant-link-fails",
+    "tenant-switched-too-early",
+    "tenant-rolls-back",
+    "tenant-blue-green",
+    "tenant-noisy-neighbour",
+    "strategies-delayed-message",
+    "strategies-backlog",
+    "strategies-between-snapshots",
     # topic creation
-    "clients-created-it-before", "clients-created-it-proposed", "clients-created-it", "drifted-partitions", "drifted-partitions-before",
-    "retry-without-end", "new-schema-before", "new-schema", "schema-refused", "created-apart", "compared-first",
+    "clients-created-it-before",
+    "clients-created-it-proposed",
+    "clients-created-it",
+    "drifted-partitions",
+    "drifted-partitions-before",
+    "retry-without-end",
+    "new-schema-before",
+    "new-schema",
+    "schema-refused",
+    "created-apart",
+    "compared-first",
     # durable shared subscriptions
-    "groups-join", "groups-leave", "groups-killed", "groups-killed-in-a-chunk", "groups-leader-crash-early", "groups-leader-crash-late", "groups-two-readers",
-    "groups-split-heals", "groups-quick-resubscribe", "groups-generation-ends", "groups-end-of-stream-as-shipped", "groups-more-borrowers", "groups-replay",
-    "groups-late-progress", "groups-late-progress-as-shipped", "groups-second-answer", "groups-second-answer-as-shipped", "groups-reset-while-leaving",
-    "groups-reset-while-leaving-as-shipped", "groups-rounds", "groups-rounds-as-shipped", "groups-late-revoke", "groups-thousand-streams",
-    "groups-takeover", "groups-node-stop", "groups-two-leaders", "groups-timers-changed",
+    "groups-join",
+    "groups-leave",
+    "groups-killed",
+    "groups-killed-in-a-chunk",
+    "groups-leader-crash-early",
+    "groups-leader-crash-late",
+    "groups-two-readers",
+    "groups-split-heals",
+    "groups-quick-resubscribe",
+    "groups-generation-ends",
+    "groups-end-of-stream-as-shipped",
+    "groups-more-borrowers",
+    "groups-replay",
+    "groups-late-progress",
+    "groups-late-progress-as-shipped",
+    "groups-second-answer",
+    "groups-second-answer-as-shipped",
+    "groups-reset-while-leaving",
+    "groups-reset-while-leaving-as-shipped",
+    "groups-rounds",
+    "groups-rounds-as-shipped",
+    "groups-late-revoke",
+    "groups-thousand-streams",
+    "groups-takeover",
+    "groups-node-stop",
+    "groups-two-leaders",
+    "groups-timers-changed",
     # shadow topics
-    "shadow-two-audiences", "shadow-cached", "shadow-loaded-late", "shadow-explicit-lac", "shadow-refresh", "shadow-source-unload",
-    "shadow-rollover", "shadow-retention-loss", "shadow-not-writable", "shadow-offloaded",
-    "starved-subscription", "broadcast",
-)  # fmt: skip
+    "shadow-two-audiences",
+    "shadow-cached",
+    "shadow-loaded-late",
+    "shadow-explicit-lac",
+    "shadow-refresh",
+    "shadow-source-unload",
+    "shadow-rollover",
+    "shadow-retention-loss",
+    "shadow-not-writable",
+    "shadow-offloaded",
+    "starved-subscription",
+    "broadcast",
+)
 LARGEST_EVENTS = 100_000
 """A built-in scenario is run by many tests: none may be longer than a second or two."""
 
@@ -75,11 +143,16 @@ def test_scenario_is_well_formed(name):
     assert scenario.title and scenario.about and scenario.watch
     assert scenario.expect.get("violations") == [] and len(scenario.expect) >= 4
     refused = [number for number, command in enumerate(summary_of(name)["commands"]) if not command["ok"]]
-    assert [number for number in refused if f"commands[{number}].code" not in scenario.expect] == [], "a refusal is part of the story, or a mistake"
+    assert [number for number in refused if f"commands[{number}].code" not in scenario.expect] == [], (
+        "a refusal is part of the story, or a mistake"
+    )
     assert summary_of(name)["events"] <= LARGEST_EVENTS
 
 
-@pytest.mark.parametrize("name, strategy", [(name, strategy) for name in scenario_names() for strategy in load_scenario(name).compare])
+@pytest.mark.parametrize(
+    "name, strategy",
+    [(name, strategy) for name in scenario_names() for strategy in load_scenario(name).compare],
+)
 def test_each_strategy_comes_out_as_expected(name, strategy):
     scenario = under(load_scenario(name), strategy_named(strategy))
     world = World.from_scenario(scenario)
@@ -117,7 +190,12 @@ def test_the_two_round_snapshot_does_not_lose_what_the_partial_one_loses():
 def test_a_shorter_period_costs_fewer_duplicates():
     assert failover_of("periodic-snapshots")["duplicates"] == 19
     # The snapshot of 3 s covers shop/0 to shop/29: shop/30 to shop/38 come twice.
-    assert failover_of("periodic-snapshots", "settings.replicatedSubscriptionsSnapshotFrequencyMillis=1000")["duplicates"] == 9
+    assert (
+        failover_of("periodic-snapshots", "settings.replicatedSubscriptionsSnapshotFrequencyMillis=1000")[
+            "duplicates"
+        ]
+        == 9
+    )
 
 
 def test_without_the_delayed_message_there_is_no_hole():

@@ -26,11 +26,15 @@ def plain(text: str):
 
 
 def test_the_page_is_current():
-    assert (DOCS / "scenarios.md").read_text(encoding="utf-8") == scenarios_document(), "python -m simulator.scenarios.document > docs/scenarios.md"
+    assert (DOCS / "scenarios.md").read_text(encoding="utf-8") == scenarios_document(), (
+        "python -m simulator.scenarios.document > docs/scenarios.md"
+    )
 
 
 def test_the_schema_is_current_and_a_valid_schema():
-    assert (DOCS / "scenario.schema.json").read_text(encoding="utf-8") == schema_text(), "python -m simulator.scenarios.json_schema > docs/scenario.schema.json"
+    assert (DOCS / "scenario.schema.json").read_text(encoding="utf-8") == schema_text(), (
+        "python -m simulator.scenarios.json_schema > docs/scenario.schema.json"
+    )
     jsonschema.Draft202012Validator.check_schema(json.loads(schema_text()))
 
 
@@ -51,26 +55,32 @@ def test_the_schema_accepts_the_example():
     assert [error.message for error in VALIDATOR.iter_errors(plain(EXAMPLE))] == []
 
 
-@pytest.mark.parametrize(("old", "new"), [
-    ("until: 20s", "until: 20"),
-    ("seed: 42", "seed: -1"),
-    ("title: One", "titel: One"),
-    ("name: fail-over-under-load", "name: Fail Over"),
-    ("snapshotCacheRule: spread", "snapshotCacheRule: newest"),
-    ("replicatedSubscriptionsSnapshotFrequencyMillis: 1000", "replicatedSubscriptionsSnapshotFrequencyMillis: often"),
-    ("default: {latency: 40ms}", "default: {latncy: 40ms}"),
-    ("us-west -> us-east: {", "us-west => us-east: {"),
-    ("sigma: 0.3", "sigma: wide"),
-    ("distribution: lognormal, median: 40ms, sigma: 0.3", "distribution: lognormal, median: 40ms"),
-    ("rate: 5/s", "rate: 5"),
-    ("type: Shared", "type: Sharde"),
-    ("share: 1%", "share: 0.01"),
-    ("messages: [web/5, web/7]", "messages: [web-5]"),
-    ("do: link.slow", "do: link.slwo"),
-    ("latency: 300ms}", "latency: 300ms, by: 3s}"),
-    ("mode: crash", "mode: crashed"),
-    ("cluster: us-west}\nexpect", "cluster: us-west, force: true}\nexpect"),
-])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("until: 20s", "until: 20"),
+        ("seed: 42", "seed: -1"),
+        ("title: One", "titel: One"),
+        ("name: fail-over-under-load", "name: Fail Over"),
+        ("snapshotCacheRule: spread", "snapshotCacheRule: newest"),
+        (
+            "replicatedSubscriptionsSnapshotFrequencyMillis: 1000",
+            "replicatedSubscriptionsSnapshotFrequencyMillis: often",
+        ),
+        ("default: {latency: 40ms}", "default: {latncy: 40ms}"),
+        ("us-west -> us-east: {", "us-west => us-east: {"),
+        ("sigma: 0.3", "sigma: wide"),
+        ("distribution: lognormal, median: 40ms, sigma: 0.3", "distribution: lognormal, median: 40ms"),
+        ("rate: 5/s", "rate: 5"),
+        ("type: Shared", "type: Sharde"),
+        ("share: 1%", "share: 0.01"),
+        ("messages: [web/5, web/7]", "messages: [web-5]"),
+        ("do: link.slow", "do: link.slwo"),
+        ("latency: 300ms}", "latency: 300ms, by: 3s}"),
+        ("mode: crash", "mode: crashed"),
+        ("cluster: us-west}\nexpect", "cluster: us-west, force: true}\nexpect"),
+    ],
+)
 def test_what_the_schema_refuses_the_loader_refuses_too(old, new):
     assert old in EXAMPLE
     text = EXAMPLE.replace(old, new)

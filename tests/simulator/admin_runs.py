@@ -1,4 +1,6 @@
-"""Small runs for tests of what pulsar-admin prints: two clusters, ten messages a second, one subscription; answers as trees and notes."""
+"""Small runs for tests of what pulsar-admin prints: two clusters, ten messages a second, one subscription;
+answers as trees and notes.
+"""
 
 import json
 
@@ -8,7 +10,9 @@ links: {default: {latency: 20ms}}
 topics: {t: {clusters: [a, b]}}
 """
 FEED = "producers: {p: {topic: t, cluster: a, start: 50ms, every: 100ms, size: 1KB}}\n"
-BILLING = "subscriptions: {s: {topic: t, type: %s, replicateSubscriptionState: %s, initialPosition: Earliest}}\n"
+BILLING = (
+    "subscriptions: {s: {topic: t, type: %s, replicateSubscriptionState: %s, initialPosition: Earliest}}\n"
+)
 READS = "consumers: {c: {cluster: a, subscription: s, acknowledgmentGroupTime: 0s%s}}\n"
 
 

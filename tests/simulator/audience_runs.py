@@ -1,4 +1,6 @@
-"""One scenario told twice: with audiences, and with every member written out for the ordinary engine; and what both must agree on."""
+"""One scenario told twice: with audiences, and with every member written out for the ordinary engine; and
+what both must agree on.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ from simulator.trace.registry import CODE, EVENT_TYPES, NAME_COLUMNS, NULL
 from simulator.trace.trace import Trace
 
 HEAD = "format: 1\nname: audience-test\ntitle: Audience test\nfamily: replicated-subscriptions\nuntil: 10s\n"
-COMPARED = ("message.published", "message.stored", "message.receipted", "message.dispatched", "message.delivered", "message.acknowledged", "message.registered")
+COMPARED = (
+    "message.published",
+    "message.stored",
+    "message.receipted",
+    "message.dispatched",
+    "message.delivered",
+    "message.acknowledged",
+    "message.registered",
+)
 _MEMBER = re.compile(r"(.+)-m(\d+)(-c)?")
 
 
@@ -23,7 +33,9 @@ def ran(text: str, **more) -> World:
 
 
 def told(body: str, audiences: dict[str, dict], written_out: bool) -> str:
-    """The scenario with its audiences, or with a subscription and a consumer for each member, whose names sort as members are numbered."""
+    """The scenario with its audiences, or with a subscription and a consumer for each member, whose names
+    sort as members are numbered.
+    """
     if not written_out:
         entries = [f"  {name}: {{cluster: a, {_keys(spec)}}}" for name, spec in audiences.items()]
         return body + "\n".join(["audiences:", *entries]) + "\n"
@@ -34,7 +46,10 @@ def told(body: str, audiences: dict[str, dict], written_out: bool) -> str:
         for member in range(spec["subscriptions"]):
             one = f"{name}-m{member:03d}"
             subscriptions.append(f"  {one}: {{{_keys(rest)}}}")
-            consumers.append(f"  {one}-c: {{subscription: {one}, cluster: a, acknowledgmentGroupTime: 0s{''.join(f', {key}: {value}' for key, value in when.items())}}}")
+            consumers.append(
+                f"  {one}-c: {{subscription: {one}, cluster: a, acknowledgmentGroupTime: "
+                f"0s{''.join(f', {key}: {value}' for key, value in when.items())}}}"
+            )
     return _added(_added(body, "subscriptions", subscriptions), "consumers", consumers)
 
 
@@ -45,19 +60,29 @@ def _keys(spec: dict) -> str:
 def _added(body: str, section: str, lines: list[str]) -> str:
     """The lines in a section, which the body may have begun."""
     head = f"{section}:\n"
-    return body.replace(head, head + "\n".join(lines) + "\n") if head in body else body + head + "\n".join(lines) + "\n"
+    return (
+        body.replace(head, head + "\n".join(lines) + "\n")
+        if head in body
+        else body + head + "\n".join(lines) + "\n"
+    )
 
 
 def messages_of(world: World) -> Trace:
-    """The rows about messages as a trace of their own: members named alike, ledgers numbered in order (cursors take numbers, too), causes renumbered."""
+    """The rows about messages as a trace of their own: members named alike, ledgers numbered in order
+    (cursors take numbers, too), causes renumbered.
+    """
     columns = world.trace.columns(0, world.seq)
     kept = np.flatnonzero(np.isin(columns["type"], [CODE[name] for name in COMPARED])).tolist()
-    ledgers = {ledger: number for number, ledger in enumerate(sorted({int(columns["ledger"][seq]) for seq in kept} - {NULL}))}
+    ledgers = {
+        ledger: number
+        for number, ledger in enumerate(sorted({int(columns["ledger"][seq]) for seq in kept} - {NULL}))
+    }
     trace, number_of = Trace(), {NULL: NULL}
     for seq in kept:
         event = EVENT_TYPES[int(columns["type"][seq])]
         fields = [_alike_field(world, trace, ledgers, name, int(columns[name][seq])) for name in event.fields]
-        cause = number_of.get(int(columns["cause_seq"][seq]), -1)  # -1: a row that is not compared, such as a connection
+        # -1: a row that is not compared, such as a connection
+        cause = number_of.get(int(columns["cause_seq"][seq]), -1)
         number_of[seq] = len(trace)
         if "evidence_seq" in event.fields:
             fields[event.fields.index("evidence_seq")] = number_of[int(columns["evidence_seq"][seq])]
@@ -72,7 +97,11 @@ def _alike_field(world: World, trace: Trace, ledgers: dict[int, int], name: str,
         return ledgers[value]
     if name in NAME_COLUMNS:
         word = world.trace.names[value]
-        return trace.intern(_alike(word).rpartition("/")[0] if name == "subscription" and _MEMBER.fullmatch(word) else _alike(word))
+        return trace.intern(
+            _alike(word).rpartition("/")[0]
+            if name == "subscription" and _MEMBER.fullmatch(word)
+            else _alike(word)
+        )
     return value
 
 
@@ -86,7 +115,9 @@ def _alike(name: str) -> str:
 
 
 def agree(body: str, audiences: dict[str, dict]) -> World:
-    """Run both tellings and assert that every row about a message is the same; gives the run with audiences."""
+    """Run both tellings and assert that every row about a message is the same; gives the run with
+    audiences.
+    """
     columns, plain = (ran(told(body, audiences, written_out)) for written_out in (False, True))
     ours, theirs = messages_of(columns), messages_of(plain)
     if ours.digest() != theirs.digest():  # say where

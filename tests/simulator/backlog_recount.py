@@ -1,6 +1,8 @@
-"""A second counting of backlogs, in plain Python from the rows alone: logs as lists of positions, acknowledgements as sets.
+"""A second counting of backlogs, in plain Python from the rows alone: logs as lists of positions,
+acknowledgements as sets.
 
-It shares nothing with the cursors' bitmaps nor with `simulator.admin`, so agreement of the two means something.
+It shares nothing with the cursors' bitmaps nor with `simulator.admin`, so agreement of the two means
+something.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ Position = tuple[int, int]
 
 
 class PlainSubscription:
-    """A subscription in one cluster's topic, as its rows say; `kept` is what its last write would bring back."""
+    """A subscription in one cluster's topic, as its rows say; `kept` is what its last write would bring
+    back.
+    """
 
     def __init__(self, mark: Position) -> None:
         self.mark = mark
@@ -24,15 +28,22 @@ class PlainSubscription:
         self.kept = (set(self.acked), {position: set(some) for position, some in self.partly.items()})
 
     def fall_back(self) -> None:
-        self.acked, self.partly = set(self.kept[0]), {position: set(some) for position, some in self.kept[1].items()}
+        self.acked, self.partly = (
+            set(self.kept[0]),
+            {position: set(some) for position, some in self.kept[1].items()},
+        )
 
 
 class BacklogRecount:
-    """Feed rows in order; then ask `backlog` and `markers` by (cluster, topic, subscription). Audiences have no cursors in the rows."""
+    """Feed rows in order; then ask `backlog` and `markers` by (cluster, topic, subscription).
+
+    Audiences have no cursors in the rows.
+    """
 
     def __init__(self, audiences: Iterable[str] = ()) -> None:
         self.audiences = set(audiences)
-        self.sizes: dict[tuple[str, str], dict[Position, int]] = {}  # messages of each entry, 0 for a marker, in log order
+        # messages of each entry, 0 for a marker, in log order
+        self.sizes: dict[tuple[str, str], dict[Position, int]] = {}
         self.subscriptions: dict[tuple[str, str, str], PlainSubscription] = {}
 
     def read(self, rows: list[dict[str, Any]]) -> BacklogRecount:
@@ -70,7 +81,9 @@ class BacklogRecount:
         return self.subscriptions[(row["cluster"], row["topic"], row["subscription"])]
 
     def _subscription_created(self, row: dict[str, Any]) -> None:
-        self.subscriptions[(row["cluster"], row["topic"], row["subscription"])] = PlainSubscription(_position(row))
+        self.subscriptions[(row["cluster"], row["topic"], row["subscription"])] = PlainSubscription(
+            _position(row)
+        )
 
     def _subscription_deleted(self, row: dict[str, Any]) -> None:
         self.subscriptions.pop((row["cluster"], row["topic"], row["subscription"]), None)

@@ -1,4 +1,6 @@
-"""What the checks say of a run that is over: read in one piece and, where asked for, in pieces of so many rows by checks that are copied between, which must say the same."""
+"""What the checks say of a run that is over: read in one piece and, where asked for, in pieces of so many
+rows by checks that are copied between, which must say the same.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Cases of the commands about tenants' migrations for `test_engine_commands.py`: accepted with an effect, refused with a code.
+"""Cases of the commands about tenants' migrations for `test_engine_commands.py`: accepted with an effect,
+refused with a code.
 
 The world stands at 1.01 s; `mine` is a topic of the tenant acme, which is in cluster a, without clients.
 """
@@ -28,37 +29,57 @@ def later(check, ms):
 
 MIGRATION_CASES = {
     "migration.start": (
-        ([], MIGRATE, later(lambda w: migration(w)["at"] == "switch" and "mine" in w.view()["clusters"]["b"]["topics"], 1500)),
-        ([], {**MIGRATE, "to": "a"}, "same-cluster")),
+        (
+            [],
+            MIGRATE,
+            later(
+                lambda w: migration(w)["at"] == "switch" and "mine" in w.view()["clusters"]["b"]["topics"],
+                1500,
+            ),
+        ),
+        ([], {**MIGRATE, "to": "a"}, "same-cluster"),
+    ),
     "migration.pause": (
-        ([START], ACME, later(lambda w: migration(w)["state"] == "paused" and migration(w)["at"] == "metadata", 1500)),
-        ([], ACME, "no-migration")),
+        (
+            [START],
+            ACME,
+            later(lambda w: migration(w)["state"] == "paused" and migration(w)["at"] == "metadata", 1500),
+        ),
+        ([], ACME, "no-migration"),
+    ),
     "migration.resume": (
-        ([START, {"do": "migration.pause", **ACME}], ACME, later(lambda w: migration(w)["at"] == "switch", 1500)),
-        ([START], ACME, "wrong-state")),
+        (
+            [START, {"do": "migration.pause", **ACME}],
+            ACME,
+            later(lambda w: migration(w)["at"] == "switch", 1500),
+        ),
+        ([START], ACME, "wrong-state"),
+    ),
     "migration.advance": (
         ([], None, None),  # see test_migration.py: it takes time to come to where it may be given
-        ([START], ACME, "wrong-state")),
-    "migration.switch": (
-        ([], None, None),
-        ([START], {**ACME, "force": True}, "nothing-there")),
-    "migration.clean-up": (
-        ([], None, None),
-        ([START], ACME, "wrong-state")),
+        ([START], ACME, "wrong-state"),
+    ),
+    "migration.switch": (([], None, None), ([START], {**ACME, "force": True}, "nothing-there")),
+    "migration.clean-up": (([], None, None), ([START], ACME, "wrong-state")),
     "migration.roll-back": (
         ([START], ACME, later(lambda w: migration(w)["state"] == "rolled-back", 500)),
-        ([START, {"do": "migration.roll-back", **ACME}], ACME, "ended")),
+        ([START, {"do": "migration.roll-back", **ACME}], ACME, "ended"),
+    ),
     "lookup.stop": (
         ([], {}, lambda w: not w.view()["lookup"]["up"]),
-        ([{"do": "lookup.stop"}], {}, "not-up")),
-    "lookup.start": (
-        ([{"do": "lookup.stop"}], {}, lambda w: w.view()["lookup"]["up"]),
-        ([], {}, "not-down")),
+        ([{"do": "lookup.stop"}], {}, "not-up"),
+    ),
+    "lookup.start": (([{"do": "lookup.stop"}], {}, lambda w: w.view()["lookup"]["up"]), ([], {}, "not-down")),
     "cluster.migrate": (
         ([], {"cluster": "a", "to": "b"}, lambda w: rows(w, "cluster.migration-marked")[0]["count"] == 1),
-        ([], {"cluster": "a"}, "400")),
+        ([], {"cluster": "a"}, "400"),
+    ),
     "namespace.migrate": (
-        ([{"do": "cluster.migrate", "cluster": "a", "to": "b", "migrated": False}], {"cluster": "a", "namespace": "acme/shop"},
-         lambda w: rows(w, "cluster.migration-marked")[-1]["detail"] == "acme/shop"),
-        ([], {"cluster": "a", "namespace": "acme/shop"}, "400")),
-}  # fmt: skip
+        (
+            [{"do": "cluster.migrate", "cluster": "a", "to": "b", "migrated": False}],
+            {"cluster": "a", "namespace": "acme/shop"},
+            lambda w: rows(w, "cluster.migration-marked")[-1]["detail"] == "acme/shop",
+        ),
+        ([], {"cluster": "a", "namespace": "acme/shop"}, "400"),
+    ),
+}

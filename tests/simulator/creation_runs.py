@@ -1,4 +1,6 @@
-"""Two clusters r1 and r2, 10 ms apart, with a namespace of their own: what tests of topic creation begin with."""
+"""Two clusters r1 and r2, 10 ms apart, with a namespace of their own: what tests of topic creation begin
+with.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +8,37 @@ from tests.simulator.engine_runs import open_world
 
 NAMESPACE = "shop/orders"
 V1 = "{type: AVRO, definition: {type: record, name: Order, fields: [{name: id, type: long}]}}"
-V2 = "{type: AVRO, definition: {type: record, name: Order, fields: [{name: id, type: long}, {name: note, type: string, default: ''}]}}"
+V2 = (
+    "{type: AVRO, definition: {type: record, name: Order, fields: [{name: id, type: long}, {name: note, "
+    "type: string, default: ''}]}}"
+)
 V3 = "{type: AVRO, definition: {type: record, name: Order, fields: [{name: number, type: long}]}}"
 SCHEMAS = f"schemas: {{v1: {V1}, v2: {V2}, v3: {V3}, text: {{type: STRING}}, flag: {{type: BOOLEAN}}}}\n"
 
 
-def body(exists="{r1: 0, r2: 0}", policies="", overrides="", settings="", options="", clients="", more="", clusters="r1: {}, r2: {}", topic_more="", replicated=True, schemas=""):
+def body(
+    exists="{r1: 0, r2: 0}",
+    policies="",
+    overrides="",
+    settings="",
+    options="",
+    clients="",
+    more="",
+    clusters="r1: {}, r2: {}",
+    topic_more="",
+    replicated=True,
+    schemas="",
+):
     """One topic t of shop/orders; `replicated`: r1 replicates to r2, r2 to nobody."""
     names = [name.split(":")[0].strip() for name in clusters.replace("{}", "").split(",")]
     one_way = "replicationClusters: [r1, r2], " if replicated else ""
     there = f"r2: {{replicationClusters: [r2], {overrides}}}" if replicated else f"r2: {{{overrides}}}"
     return (
-        f"clusters: {{{clusters}}}\nlinks: {{default: {{latency: 10ms}}}}\nsettings: {{{settings}}}\noptions: {{{options}}}\n"
+        f"clusters: {{{clusters}}}\nlinks: {{default: {{latency: 10ms}}}}\nsettings: "
+        f"{{{settings}}}\noptions: {{{options}}}\n"
         f"namespaces: {{{NAMESPACE}: {{{one_way}{policies} overrides: {{{there}}}}}}}\n{schemas}"
-        f"topics: {{t: {{clusters: [{', '.join(names)}], namespace: {NAMESPACE}, exists: {exists}{topic_more}}}}}\n{clients}\n{more}"
+        f"topics: {{t: {{clusters: [{', '.join(names)}], namespace: {NAMESPACE}, exists: "
+        f"{exists}{topic_more}}}}}\n{clients}\n{more}"
     )
 
 

@@ -1,4 +1,6 @@
-"""Short scenarios for tests of the engine: a text without its head becomes a world; rows of the trace are picked by their fields."""
+"""Short scenarios for tests of the engine: a text without its head becomes a world; rows of the trace are
+picked by their fields.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,13 @@ HEAD = "format: 1\nname: engine-test\ntitle: Engine test\n"
 MS, SECOND = 1_000, 1_000_000
 
 
-def open_world(body: str, until: str = "10s", seed: int = 1, family: str = "replicated-subscriptions", **more) -> World:
+def open_world(
+    body: str, until: str = "10s", seed: int = 1, family: str = "replicated-subscriptions", **more
+) -> World:
     """A world at instant 0."""
-    return World.from_scenario(load_scenario_text(f"{HEAD}family: {family}\nuntil: {until}\nseed: {seed}\n{body}"), **more)
+    return World.from_scenario(
+        load_scenario_text(f"{HEAD}family: {family}\nuntil: {until}\nseed: {seed}\n{body}"), **more
+    )
 
 
 def run(body: str, until: str = "10s", seed: int = 1, **more) -> World:

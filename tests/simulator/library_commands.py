@@ -1,7 +1,8 @@
-"""Random commands for any scenario, drawn from the table of commands: each argument by its kind, among the scenario's own names.
+"""Random commands for any scenario, drawn from the table of commands: each argument by its kind, among the
+scenario's own names.
 
-Rules: a pure function of the generator that is passed in. A command may be refused by the run; a kind that the scenario has no
-name for gives no command.
+Rules: a pure function of the generator that is passed in. A command may be refused by the run; a kind that
+the scenario has no name for gives no command.
 """
 
 from __future__ import annotations
@@ -18,16 +19,35 @@ DURATIONS = ("1ms", "20ms", "150ms", "300ms", "1s", "4s")
 OPTIONAL_PERCENT = 40
 """How often an argument that may be left out is given."""
 SETTINGS = {
-    "replicatedSubscriptionsSnapshotFrequencyMillis": (200, 1000), "replicatedSubscriptionsSnapshotTimeoutSeconds": (1,), "enableReplicatedSubscriptions": (True, False),
-    "replicatedSubscriptionsSnapshotMaxCachedPerSubscription": (3,), "replicationStartAt": ("latest", "earliest"), "replicationProducerQueueSize": (5,),
-    "brokerDeduplicationEnabled": (True, False), "managedLedgerMaxEntriesPerLedger": (7, 50000), "managedLedgerMinLedgerRolloverTimeMinutes": (0,),
-    "managedLedgerDefaultMarkDeleteRateLimit": (0, 1), "retentionCheckIntervalInSeconds": (1,), "defaultRetentionTimeInMinutes": (-1, 0),
-    "defaultRetentionSizeInMB": (-1, 0), "ttlDurationDefaultInSeconds": (0, 1, 3), "maxUnackedMessagesPerConsumer": (2, 0), "maxUnackedMessagesPerSubscription": (3, 0),
-    "dispatcherMaxRoundRobinBatchSize": (1,), "activeConsumerFailoverDelayTimeMillis": (0, 1000), "delayedDeliveryEnabled": (True, False),
-    "allowAutoTopicCreation": (True, False), "allowAutoTopicCreationType": ("partitioned", "non-partitioned"), "defaultNumPartitions": (1, 3),
-    "createTopicToRemoteClusterForReplication": (True, False), "isAllowAutoUpdateSchemaEnabled": (True, False), "topicLevelPoliciesEnabled": (True, False),
-    "clusterMigrationCheckDurationSeconds": (1, 0), "clusterMigrationAutoResourceCreation": (True, False), "managedLedgerOffloadDriver": ("none", "aws-s3"),
-}  # fmt: skip
+    "replicatedSubscriptionsSnapshotFrequencyMillis": (200, 1000),
+    "replicatedSubscriptionsSnapshotTimeoutSeconds": (1,),
+    "enableReplicatedSubscriptions": (True, False),
+    "replicatedSubscriptionsSnapshotMaxCachedPerSubscription": (3,),
+    "replicationStartAt": ("latest", "earliest"),
+    "replicationProducerQueueSize": (5,),
+    "brokerDeduplicationEnabled": (True, False),
+    "managedLedgerMaxEntriesPerLedger": (7, 50000),
+    "managedLedgerMinLedgerRolloverTimeMinutes": (0,),
+    "managedLedgerDefaultMarkDeleteRateLimit": (0, 1),
+    "retentionCheckIntervalInSeconds": (1,),
+    "defaultRetentionTimeInMinutes": (-1, 0),
+    "defaultRetentionSizeInMB": (-1, 0),
+    "ttlDurationDefaultInSeconds": (0, 1, 3),
+    "maxUnackedMessagesPerConsumer": (2, 0),
+    "maxUnackedMessagesPerSubscription": (3, 0),
+    "dispatcherMaxRoundRobinBatchSize": (1,),
+    "activeConsumerFailoverDelayTimeMillis": (0, 1000),
+    "delayedDeliveryEnabled": (True, False),
+    "allowAutoTopicCreation": (True, False),
+    "allowAutoTopicCreationType": ("partitioned", "non-partitioned"),
+    "defaultNumPartitions": (1, 3),
+    "createTopicToRemoteClusterForReplication": (True, False),
+    "isAllowAutoUpdateSchemaEnabled": (True, False),
+    "topicLevelPoliciesEnabled": (True, False),
+    "clusterMigrationCheckDurationSeconds": (1, 0),
+    "clusterMigrationAutoResourceCreation": (True, False),
+    "managedLedgerOffloadDriver": ("none", "aws-s3"),
+}
 
 
 class NoneHere(Exception):
@@ -78,10 +98,15 @@ def _value(scenario: Scenario, key: Key, chance: Random) -> Any:
         names = _names(scenario, "clusters" if key.kind == "names" else "topics")
         return chance.sample(names, chance.randint(1, len(names)))
     if key.kind == "link":
-        source, target = chance.sample(_names(scenario, "nodes" if scenario.nodes else "clusters", least=2), 2)
+        source, target = chance.sample(
+            _names(scenario, "nodes" if scenario.nodes else "clusters", least=2), 2
+        )
         return f"{source} {chance.choice(('->', '<->'))} {target}"
     if key.kind == "messages":
-        return [f"{chance.choice(_names(scenario, 'producers'))}/{chance.randrange(200)}" for _ in range(chance.randint(1, 4))]
+        return [
+            f"{chance.choice(_names(scenario, 'producers'))}/{chance.randrange(200)}"
+            for _ in range(chance.randint(1, 4))
+        ]
     if key.kind in _PLAIN:
         return chance.choice(_PLAIN[key.kind])
     return chance.choice(_names(scenario, _SECTIONS.get(key.kind, key.kind), key.name))
@@ -89,16 +114,31 @@ def _value(scenario: Scenario, key: Key, chance: Random) -> Any:
 
 _PLAIN = {"share": ("10%", "50%"), "distribution": ("1ms", "80ms", "2s"), "position": ("earliest", "latest")}
 _SECTIONS = {
-    "cluster": "clusters", "producer": "producers", "consumer": "consumers", "subscription": "subscriptions", "topic": "topics", "address": "topics", "broker": "brokers",
-    "tenant": "tenants", "role": "roles", "schema": "schemas", "node": "nodes", "session": "sessions", "publisher": "publishers",
-}  # fmt: skip
+    "cluster": "clusters",
+    "producer": "producers",
+    "consumer": "consumers",
+    "subscription": "subscriptions",
+    "topic": "topics",
+    "address": "topics",
+    "broker": "brokers",
+    "tenant": "tenants",
+    "role": "roles",
+    "schema": "schemas",
+    "node": "nodes",
+    "session": "sessions",
+    "publisher": "publishers",
+}
 
 
 def _names(scenario: Scenario, section: str, key: str = "", least: int = 1) -> list[str]:
     if section == "client":
         names = [*scenario.producers, *scenario.consumers]
     elif section == "topic-or-partition":
-        names = [part for name, topic in scenario.topics.items() for part in (name, *(f"{name}-partition-{number}" for number in range(topic.partitions)))]
+        names = [
+            part
+            for name, topic in scenario.topics.items()
+            for part in (name, *(f"{name}-partition-{number}" for number in range(topic.partitions)))
+        ]
     elif section == "namespace":
         names = [*scenario.namespaces, *(topic.namespace for topic in scenario.topics.values())]
     elif section == "subscription-filter":

@@ -5,12 +5,19 @@ from tests.simulator.engine_runs import MS, do, open_world, rows
 ONE = "clusters: {a: {}}\ntopics: {t: {clusters: [a]}}\n"
 
 
-def body(type_="Shared", producer="start: 10ms, every: 10ms, count: 10", consumers=("c1: {processing: 1ms}",), settings="", subscription="initialPosition: Earliest"):
+def body(
+    type_="Shared",
+    producer="start: 10ms, every: 10ms, count: 10",
+    consumers=("c1: {processing: 1ms}",),
+    settings="",
+    subscription="initialPosition: Earliest",
+):
     """One cluster, one topic, one subscription; `consumers` are written without subscription and cluster."""
     lines = [entry.replace("{", "{subscription: s, cluster: a, ", 1) for entry in consumers]
     return (
         f"{ONE}settings: {{{settings}}}\nproducers: {{p: {{topic: t, cluster: a, {producer}}}}}\n"
-        f"subscriptions: {{s: {{topic: t, type: {type_}, {subscription}}}}}\nconsumers:\n" + "".join(f"  {line}\n" for line in lines)
+        f"subscriptions: {{s: {{topic: t, type: {type_}, {subscription}}}}}\nconsumers:\n"
+        + "".join(f"  {line}\n" for line in lines)
     )
 
 

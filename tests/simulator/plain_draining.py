@@ -1,6 +1,8 @@
-"""When the backlog of a failover is drained, in plain Python, row by row: one step of `plain_recount`, and as far from numpy as that.
+"""When the backlog of a failover is drained, in plain Python, row by row: one step of `plain_recount`, and
+as far from numpy as that.
 
-A cursor is a mark-delete and a set of places acknowledged above it. A window waits for the copies that the target's log held when it opened.
+A cursor is a mark-delete and a set of places acknowledged above it. A window waits for the copies that the
+target's log held when it opened.
 """
 
 from __future__ import annotations
@@ -78,7 +80,11 @@ class PlainDraining:
         log.messages.append((row["producer"], row["sequence_id"]))
 
     def _ledger_trimmed(self, row):
-        self._remove(row["cluster"], row["topic"], self._log(row).between((row["ledger"], -1), (row["ledger"], 1 << 60)))
+        self._remove(
+            row["cluster"],
+            row["topic"],
+            self._log(row).between((row["ledger"], -1), (row["ledger"], 1 << 60)),
+        )
 
     def _cluster_lost(self, row):
         for cluster, topic in [key for key in self.logs if key[0] == row["cluster"]]:
@@ -104,16 +110,22 @@ class PlainDraining:
         self._look(row, changed)
 
     def _look(self, row, numbers: list[int] | None) -> None:
-        """What windows into this cluster still wait for, where the cursor changed for these copies (None: for any)."""
+        """What windows into this cluster still wait for, where the cursor changed for these copies (None:
+        for any).
+        """
         cursor, log, topic = self._cursor(row), self._log(row), row["topic"]
         for window in self.windows:
             if window.over or (window.subscription, window.target) != (row["subscription"], row["cluster"]):
                 continue
             if numbers is None:
                 window.waiting = {one for one in window.waiting if one[0] != topic}
-                window.waiting |= {one for one in window.held if one[0] == topic and not self._covered(cursor, log, one[1])}
+                window.waiting |= {
+                    one for one in window.held if one[0] == topic and not self._covered(cursor, log, one[1])
+                }
             else:
-                window.waiting -= {(topic, number) for number in numbers if self._covered(cursor, log, number)}
+                window.waiting -= {
+                    (topic, number) for number in numbers if self._covered(cursor, log, number)
+                }
             window.settle(row["at_us"])
 
     def _message_registered(self, row):
@@ -168,8 +180,14 @@ class PlainDraining:
         base = self.base_topic_of[row["subscription"]]
         for (cluster, topic), log in self.logs.items():
             if cluster == row["peer"] and (topic == base or topic.startswith(base + "-partition-")):
-                window.held |= {(topic, number) for number in range(len(log.places)) if (cluster, topic, number) not in self.gone}
+                window.held |= {
+                    (topic, number)
+                    for number in range(len(log.places))
+                    if (cluster, topic, number) not in self.gone
+                }
                 cursor = self.cursors.get((row["subscription"], cluster, topic), PlainMarks())
-                window.waiting |= {one for one in window.held if one[0] == topic and not self._covered(cursor, log, one[1])}
+                window.waiting |= {
+                    one for one in window.held if one[0] == topic and not self._covered(cursor, log, one[1])
+                }
         window.settle(row["at_us"])
         self.windows.append(window)

@@ -1,7 +1,8 @@
-"""A second counting, in plain Python, row by row: slow, without numpy, and as close to the definitions' words as can be.
+"""A second counting, in plain Python, row by row: slow, without numpy, and as close to the definitions'
+words as can be.
 
-It shares nothing with `simulator.counting` but the trace, so agreement of the two means something. Causes of duplicates
-are left to `test_counting_causes`; every other number of a failover is here.
+It shares nothing with `simulator.counting` but the trace, so agreement of the two means something. Causes of
+duplicates are left to `test_counting_causes`; every other number of a failover is here.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class PlainRecount:
         self.cursors: dict[tuple[str, str, str], PlainCursor] = {}
         self.keys: dict[Message, int | None] = {}
         self.receipted: set[Message] = set()
-        self.seen: dict[str, dict[str, dict[Message, int]]] = {}  # subscription -> kind -> message -> first seq
+        # subscription -> kind -> message -> first seq
+        self.seen: dict[str, dict[str, dict[Message, int]]] = {}
         self.acks: dict[str, list[Message]] = {}  # subscription -> ids, least recent first
         self.ack_at_us: dict[tuple[str, Message], int] = {}
         self.replicators: dict[tuple[str, str, str], tuple[int, int]] = {}
@@ -97,8 +99,15 @@ class PlainRecount:
 
     def _message_stored(self, row):
         copies = self.copies.setdefault((row["cluster"], row["topic"]), [])
-        copies.append({"number": len(copies), "message": (row["producer"], row["sequence_id"]), "place": (row["ledger"], row["entry"]),
-                       "native": "peer" not in row, "removed": None})  # fmt: skip
+        copies.append(
+            {
+                "number": len(copies),
+                "message": (row["producer"], row["sequence_id"]),
+                "place": (row["ledger"], row["entry"]),
+                "native": "peer" not in row,
+                "removed": None,
+            }
+        )
         for (_, cluster, topic), cursor in self.cursors.items():
             if (cluster, topic) == (row["cluster"], row["topic"]):
                 self._pass(cursor, [copies[-1]], row["seq"])
@@ -216,7 +225,9 @@ class PlainRecount:
 
     def topics(self, subscription: str) -> list[str]:
         base = self.scenario.subscriptions[subscription].topic
-        return sorted({topic for _, topic in self.copies if topic == base or topic.startswith(base + "-partition-")})
+        return sorted(
+            {topic for _, topic in self.copies if topic == base or topic.startswith(base + "-partition-")}
+        )
 
     def _failover_started(self, row):
         for window in self.windows:
@@ -226,9 +237,13 @@ class PlainRecount:
         window.down_us = self.down_since.get(row["cluster"], row["at_us"])
         acknowledged = self._first(row, "acknowledged")
         for topic in self.topics(row["subscription"]):
-            source, target = (self.copies.get((cluster, topic), []) for cluster in (row["cluster"], row["peer"]))
+            source, target = (
+                self.copies.get((cluster, topic), []) for cluster in (row["cluster"], row["peer"])
+            )
             there = {copy["message"] for copy in target}
-            stranded = {copy["message"] for copy in source if copy["removed"] is None or "with_cluster" in copy} - there
+            stranded = {
+                copy["message"] for copy in source if copy["removed"] is None or "with_cluster" in copy
+            } - there
             window.stranded |= stranded & self.receipted
             window.held |= {copy["message"] for copy in target if copy["removed"] is None}
         window.unprocessed = len(window.stranded - set(acknowledged))
@@ -240,7 +255,12 @@ class PlainRecount:
         kinds = {kind: self._first(row, kind) for kind in ("acknowledged", "expired", "skipped", "delivered")}
         settled: dict[Message, int] = {}
         tally = {"expired": 0, "skipped": 0}
-        by_cause = {"subscription_began_after": 0, "cursor_moved_past": 0, "never_replicated": 0, "removed": 0}
+        by_cause = {
+            "subscription_began_after": 0,
+            "cursor_moved_past": 0,
+            "never_replicated": 0,
+            "removed": 0,
+        }
         for topic in self.topics(subscription):
             cursor = self.cursors.get((subscription, target, topic), PlainCursor())
             going = self._going(target, topic, cursor)
@@ -263,17 +283,28 @@ class PlainRecount:
                     by_cause[cause] += 1
         window.closed = True
         window.result = {
-            **window.numbers, **tally, "lost": len(window.lost), "lost_recovered": 0, "lost_by_cause": by_cause,
-            "stranded": len(window.stranded), "stranded_unprocessed": window.unprocessed,
-            "dedup_window_messages": window.remembered, "dedup_window_us": window.span_us,
-            "caught_up_us": self._caught_up(window, kinds, settled), "mode": row["reason"],
-        }  # fmt: skip
+            **window.numbers,
+            **tally,
+            "lost": len(window.lost),
+            "lost_recovered": 0,
+            "lost_by_cause": by_cause,
+            "stranded": len(window.stranded),
+            "stranded_unprocessed": window.unprocessed,
+            "dedup_window_messages": window.remembered,
+            "dedup_window_us": window.span_us,
+            "caught_up_us": self._caught_up(window, kinds, settled),
+            "mode": row["reason"],
+        }
         first = min(window.first_delivered.values(), key=lambda delivered: delivered["seq"], default=None)
         window.result["first_delivery_us"] = first["at_us"] if first else None
         window.result["outage_us"] = first["at_us"] - window.down_us if first else None
 
-    def _going(self, target: str, topic: str, cursor: PlainCursor) -> dict[Message, tuple[int | None, str | None]]:
-        """Each message in the target's log: since when it cannot be delivered and why, (None, None) while it can."""
+    def _going(
+        self, target: str, topic: str, cursor: PlainCursor
+    ) -> dict[Message, tuple[int | None, str | None]]:
+        """Each message in the target's log: since when it cannot be delivered and why, (None, None) while
+        it can.
+        """
         going: dict[Message, tuple[int | None, str | None]] = {}
         for copy in self.copies.get((target, topic), []):
             passed, removed = cursor.passed.get(copy["number"]), copy["removed"]
@@ -282,14 +313,19 @@ class PlainRecount:
             elif passed is None or (removed is not None and removed <= passed):
                 gone = (removed, "removed")
             else:
-                gone = (passed, "subscription_began_after" if passed in cursor.opened_seqs else "cursor_moved_past")
+                gone = (
+                    passed,
+                    "subscription_began_after" if passed in cursor.opened_seqs else "cursor_moved_past",
+                )
             before = going.get(copy["message"])
             if before is None or (before[0] is not None and (gone[0] is None or gone[0] > before[0])):
                 going[copy["message"]] = gone
         return going
 
     def _owed(self, subscription: str, topic: str) -> set[Message]:
-        everything = {copy["message"] for (_, name), copies in self.copies.items() if name == topic for copy in copies}
+        everything = {
+            copy["message"] for (_, name), copies in self.copies.items() if name == topic for copy in copies
+        }
         owed: set[Message] = set()
         for (name, cluster, of), cursor in self.cursors.items():
             if name == subscription and of == topic and cursor.opened:
@@ -303,16 +339,31 @@ class PlainRecount:
         """Whether a replication cursor still has a message that the target never stored."""
         for (cluster, name), copies in self.copies.items():
             began = self.replicators.get((cluster, target, topic))
-            if name != topic or began is None or {cluster, target} & self.lost_clusters or (cluster, target, message) in self.given_up:
+            if (
+                name != topic
+                or began is None
+                or {cluster, target} & self.lost_clusters
+                or (cluster, target, message) in self.given_up
+            ):
                 continue
-            if any(copy["message"] == message and copy["native"] and copy["place"] > began and copy["removed"] is None for copy in copies):
+            if any(
+                copy["message"] == message
+                and copy["native"]
+                and copy["place"] > began
+                and copy["removed"] is None
+                for copy in copies
+            ):
                 return True
         return False
 
     def _caught_up(self, window: PlainWindow, kinds, settled: dict[Message, int]) -> int | None:
         latest = window.row["seq"]
         for message in window.held:
-            seqs = [kinds[kind][message] for kind in ("acknowledged", "expired", "skipped") if message in kinds[kind]]
+            seqs = [
+                kinds[kind][message]
+                for kind in ("acknowledged", "expired", "skipped")
+                if message in kinds[kind]
+            ]
             seqs += [settled[message]] if message in settled else []
             if not seqs:
                 return None
@@ -324,7 +375,12 @@ class PlainRecount:
             if not window.closed:
                 self._close(window)
             window.result["drained_us"] = draining.drained_us
-            target = {copy["message"] for (cluster, _), copies in self.copies.items() if cluster == window.row["peer"] for copy in copies}
+            target = {
+                copy["message"]
+                for (cluster, _), copies in self.copies.items()
+                if cluster == window.row["peer"]
+                for copy in copies
+            }
             window.result["stranded_returned"] = len(window.stranded & target)
         return [window.result for window in self.windows]
 

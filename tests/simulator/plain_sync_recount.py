@@ -1,4 +1,5 @@
-"""What acknowledgement-state sync said, recounted in plain Python from the trace's rows alone: sets, one row after the other.
+"""What acknowledgement-state sync said, recounted in plain Python from the trace's rows alone: sets, one
+row after the other.
 
 It shares nothing with the engine, `simulator.counting` and Spark but the trace, so agreement means something.
 """
@@ -51,7 +52,9 @@ class PlainSync:
         return self.cursors.setdefault((row["cluster"], row["topic"], row["subscription"]), PlainCursor())
 
     def _message_stored(self, row):
-        self.copies.setdefault((row["cluster"], row["topic"]), []).append((row["producer"], row["sequence_id"], (row["ledger"], row["entry"])))
+        self.copies.setdefault((row["cluster"], row["topic"]), []).append(
+            (row["producer"], row["sequence_id"], (row["ledger"], row["entry"]))
+        )
 
     def _subscription_created(self, row):
         self._cursor(row).open((row["ledger"], row["entry"]))
@@ -78,7 +81,8 @@ class PlainSync:
     def _cursor_recovered(self, row):
         cursor, mark = self._cursor(row), (row["ledger"], row["entry"])
         places = {copy[2] for copy in cursor.kept} | cursor.kept_markers
-        kept = sorted(place for place in places if place > mark)[: row["count"]]  # a broker that persists fewer keeps the least positions
+        # a broker that persists fewer keeps the least positions
+        kept = sorted(place for place in places if place > mark)[: row["count"]]
         cursor.taken, cursor.mark = {copy for copy in cursor.kept if copy[2] <= mark or copy[2] in kept}, mark
         cursor.markers = {place for place in cursor.kept_markers if place in kept}
 
@@ -90,7 +94,9 @@ class PlainSync:
 
 
 def sync_causes(trace: Any, failovers: list[Any]) -> list[dict[str, int]]:
-    """By failover, of its duplicates that the counting gave to sync, how many each of the two causes has by this account."""
+    """By failover, of its duplicates that the counting gave to sync, how many each of the two causes has
+    by this account.
+    """
     rows = list(trace.rows())
     down: dict[str, int] = {}
     found = []
@@ -100,9 +106,13 @@ def sync_causes(trace: Any, failovers: list[Any]) -> list[dict[str, int]]:
         for one in failover.duplicates_list:
             if one.cause in counted:
                 acked = rows[one.acknowledged_seq]
-                told = _told_by(rows, min(failover.opened_seq, down.get(one.acknowledged_in, failover.opened_seq)))
+                told = _told_by(
+                    rows, min(failover.opened_seq, down.get(one.acknowledged_in, failover.opened_seq))
+                )
                 copy = (one.producer, one.sequence_id, (acked["ledger"], acked["entry"]))
-                said = copy in told.said(one.acknowledged_in, failover.target, acked["topic"], failover.subscription)
+                said = copy in told.said(
+                    one.acknowledged_in, failover.target, acked["topic"], failover.subscription
+                )
                 counted["sync_in_flight" if said else "after_last_sync"] += 1
         found.append(counted)
     return found

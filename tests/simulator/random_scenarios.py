@@ -1,4 +1,5 @@
-"""Random but valid scenarios as text: two or three regions, a few seconds, faults, failovers and people's mistakes.
+"""Random but valid scenarios as text: two or three regions, a few seconds, faults, failovers and people's
+mistakes.
 
 Rules: a pure function of the seed, so a failing test names everything needed to see it again.
 """
@@ -16,7 +17,9 @@ def random_scenario(seed: int) -> str:
     clusters = "abc"[: chance.choice((2, 3))]
     parts = [_head(chance, clusters), _producers(chance, clusters), _clients(chance), "commands:"]
     commands = sorted(_command(chance, clusters) for _ in range(chance.randint(2, 9)))
-    return "\n".join(parts + [f"  - {{at: {at}ms, {rest}}}" for at, rest in commands] + _brokers(chance)) + "\n"
+    return (
+        "\n".join(parts + [f"  - {{at: {at}ms, {rest}}}" for at, rest in commands] + _brokers(chance)) + "\n"
+    )
 
 
 def _head(chance: Random, clusters: str) -> str:
@@ -42,11 +45,24 @@ def _head(chance: Random, clusters: str) -> str:
         "unsafePartialSnapshotAfter": pick(("0s", "0s", "500ms")),
     }
     names = ", ".join(clusters)
-    lines = ["format: 1", "name: random", "title: Random", "family: tenant-migration", f"seed: {chance.randrange(1000)}", "until: 12s", "settings:"]
+    lines = [
+        "format: 1",
+        "name: random",
+        "title: Random",
+        "family: tenant-migration",
+        f"seed: {chance.randrange(1000)}",
+        "until: 12s",
+        "settings:",
+    ]
     lines += [f"  {name}: {value}" for name, value in settings.items()]
     lines += ["options:", *(f"  {name}: {value}" for name, value in options.items())]
     lines += ["clusters: {" + ", ".join(f"{name}: {{}}" for name in clusters) + "}"]
-    lines += [f"links: {{default: {{latency: {pick(('40ms', '{distribution: lognormal, median: 40ms, sigma: 0.3}'))}}}}}"]
+    lines += [
+        (
+            f"links: {{default: {{latency: "
+            f"{pick(('40ms', '{distribution: lognormal, median: 40ms, sigma: 0.3}'))}}}}}"
+        )
+    ]
     return "\n".join([*lines, "topics:", f"  orders: {{clusters: [{names}], partitions: {pick((0, 0, 2))}}}"])
 
 
@@ -54,8 +70,14 @@ def _brokers(chance: Random) -> list[str]:
     """Limits in cluster a, in every third scenario."""
     if chance.randrange(3):
         return []
-    limits = f"dispatchTime: {chance.choice((0, 300, 4000))}us, connectTime: {chance.choice((0, 30))}ms, bandwidth: {chance.choice(('300KB/s', '1GB/s'))}"
-    return ["brokers:", *(f"  broker-{number}: {{cluster: a, {limits}}}" for number in range(chance.choice((1, 2))))]
+    limits = (
+        f"dispatchTime: {chance.choice((0, 300, 4000))}us, connectTime: {chance.choice((0, 30))}ms, "
+        f"bandwidth: {chance.choice(('300KB/s', '1GB/s'))}"
+    )
+    return [
+        "brokers:",
+        *(f"  broker-{number}: {{cluster: a, {limits}}}" for number in range(chance.choice((1, 2)))),
+    ]
 
 
 def _producers(chance: Random, clusters: str) -> str:
@@ -63,7 +85,10 @@ def _producers(chance: Random, clusters: str) -> str:
     lines = ["producers:"]
     for number, cluster in enumerate(chance.sample(clusters, chance.randint(1, len(clusters)))):
         extra = pick((", keys: 3", "")) + (pick((", replicateTo: [b]", "", "", "")) if cluster != "b" else "")
-        lines.append(f"  p{number}: {{topic: orders, cluster: {cluster}, every: {pick((7, 20, 50))}ms, stop: {pick((5, 8, 12))}s, batch: {pick((1, 1, 3))}{extra}}}")
+        lines.append(
+            f"  p{number}: {{topic: orders, cluster: {cluster}, every: {pick((7, 20, 50))}ms, stop: "
+            f"{pick((5, 8, 12))}s, batch: {pick((1, 1, 3))}{extra}}}"
+        )
     return "\n".join(lines)
 
 
@@ -72,16 +97,27 @@ def _clients(chance: Random) -> str:
     type_ = pick(_TYPES)
     replicated, position = pick(("true", "true", "true", "false")), pick(("Earliest", "Latest"))
     sync = pick(("none", "none", "periodic"))
-    billing = f"topic: orders, type: {type_}, replicateSubscriptionState: {replicated}, initialPosition: {position}, acknowledgementSync: {sync}"
+    billing = (
+        f"topic: orders, type: {type_}, replicateSubscriptionState: {replicated}, initialPosition: "
+        f"{position}, acknowledgementSync: {sync}"
+    )
     lines = ["subscriptions:", f"  billing: {{{billing}}}", "consumers:"]
     for number in range(1 if type_ == "Exclusive" else chance.randint(1, 2)):
-        acknowledge = pick(("individual", "individual", "cumulative")) if type_ in ("Exclusive", "Failover") else "individual"
+        acknowledge = (
+            pick(("individual", "individual", "cumulative"))
+            if type_ in ("Exclusive", "Failover")
+            else "individual"
+        )
         extra = ""
         if acknowledge == "individual":
-            extra += pick(("", ", hold: {share: 5%, for: 2s}")) + pick(("", ", negativeAcknowledge: {share: 3%}, negativeAckRedeliveryDelay: 500ms"))
+            extra += pick(("", ", hold: {share: 5%, for: 2s}")) + pick(
+                ("", ", negativeAcknowledge: {share: 3%}, negativeAckRedeliveryDelay: 500ms")
+            )
         lines.append(
-            f"  c{number}: {{subscription: billing, cluster: a, start: {pick(('0s', '1s'))}, receiverQueueSize: {pick((1, 10, 1000))}, "
-            f"processing: {pick((0, 2, 20))}ms, acknowledge: {acknowledge}, acknowledgmentGroupTime: {pick((0, 100))}ms{extra}}}"
+            f"  c{number}: {{subscription: billing, cluster: a, start: {pick(('0s', '1s'))}, "
+            f"receiverQueueSize: {pick((1, 10, 1000))}, "
+            f"processing: {pick((0, 2, 20))}ms, acknowledge: {acknowledge}, acknowledgmentGroupTime: "
+            f"{pick((0, 100))}ms{extra}}}"
         )
     return "\n".join(lines)
 
@@ -90,14 +126,33 @@ def _command(chance: Random, clusters: str) -> tuple[int, str]:
     pick = chance.choice
     one, other = chance.sample(clusters, 2)
     ours = f"subscription: billing, cluster: {one}"
-    fail_over = f"subscription.fail-over, subscription: billing, from: {one}, to: {other}, mode: {pick(('crash', 'planned', 'drained'))}, producers: {pick(('true', 'false'))}"
-    do = pick((
-        f"cluster.crash, cluster: {one}", f"cluster.crash, cluster: {one}", f"cluster.restart, cluster: {one}", f"cluster.restart, cluster: {other}",
-        fail_over, fail_over, fail_over, fail_over, f"cluster.lose, cluster: {one}",
-        f"link.cut, link: {one} -> {other}", f"link.heal, link: {one} -> {other}", f"link.slow, link: {one} -> {other}, latency: 400ms",
-        f"topic.unload, topic: orders, cluster: {one}", f"subscription.reset, {ours}, position: {pick(('earliest', 'latest'))}",
-        f"subscription.clear, {ours}", f"subscription.skip, {ours}, count: 10", f"subscription.replicate, {ours}, enabled: {pick(('true', 'false'))}",
-        f"subscription.delete, {ours}", f"replication.remove-cluster, topic: orders, cluster: {one}",
-        f"replication.add-cluster, topic: orders, cluster: {one}", "client.kill, client: c0",
-    ))  # fmt: skip
+    fail_over = (
+        f"subscription.fail-over, subscription: billing, from: {one}, to: {other}, mode: "
+        f"{pick(('crash', 'planned', 'drained'))}, producers: {pick(('true', 'false'))}"
+    )
+    do = pick(
+        (
+            f"cluster.crash, cluster: {one}",
+            f"cluster.crash, cluster: {one}",
+            f"cluster.restart, cluster: {one}",
+            f"cluster.restart, cluster: {other}",
+            fail_over,
+            fail_over,
+            fail_over,
+            fail_over,
+            f"cluster.lose, cluster: {one}",
+            f"link.cut, link: {one} -> {other}",
+            f"link.heal, link: {one} -> {other}",
+            f"link.slow, link: {one} -> {other}, latency: 400ms",
+            f"topic.unload, topic: orders, cluster: {one}",
+            f"subscription.reset, {ours}, position: {pick(('earliest', 'latest'))}",
+            f"subscription.clear, {ours}",
+            f"subscription.skip, {ours}, count: 10",
+            f"subscription.replicate, {ours}, enabled: {pick(('true', 'false'))}",
+            f"subscription.delete, {ours}",
+            f"replication.remove-cluster, topic: orders, cluster: {one}",
+            f"replication.add-cluster, topic: orders, cluster: {one}",
+            "client.kill, client: c0",
+        )
+    )
     return chance.randrange(500, 11500), f"do: {do}"

@@ -1,7 +1,9 @@
-"""Acknowledgement-state sync under random holes, batches, ledger borders, crashes, cuts, resets and moves to and fro.
+"""Acknowledgement-state sync under random holes, batches, ledger borders, crashes, cuts, resets and moves
+to and fro.
 
-What is claimed: what a peer had said, and no person took back, is never dispatched; nothing is filtered that nobody dealt with;
-no check is broken and every duplicate has a cause; and the causes are those of an account in plain sets.
+What is claimed: what a peer had said, and no person took back, is never dispatched; nothing is filtered that
+nobody dealt with; no check is broken and every duplicate has a cause; and the causes are those of an account
+in plain sets.
 """
 
 from __future__ import annotations
@@ -28,38 +30,67 @@ def commands(draw: Any) -> list[str]:
     """Faults and people, in no order."""
     found = []
     for cluster, at, span in draw(st.lists(st.tuples(clusters, instants, st.integers(50, 1500)), max_size=2)):
-        found += [f"{{at: {at}ms, do: cluster.crash, cluster: {cluster}}}", f"{{at: {at + span}ms, do: cluster.restart, cluster: {cluster}}}"]
+        found += [
+            f"{{at: {at}ms, do: cluster.crash, cluster: {cluster}}}",
+            f"{{at: {at + span}ms, do: cluster.restart, cluster: {cluster}}}",
+        ]
     for link, at, span in draw(st.lists(st.tuples(links, instants, st.integers(50, 1500)), max_size=2)):
-        found += [f"{{at: {at}ms, do: link.cut, link: {link}}}", f"{{at: {at + span}ms, do: link.heal, link: {link}}}"]
+        found += [
+            f"{{at: {at}ms, do: link.cut, link: {link}}}",
+            f"{{at: {at + span}ms, do: link.heal, link: {link}}}",
+        ]
     for cluster, at in draw(st.lists(st.tuples(clusters, instants), max_size=1)):
-        found.append(f"{{at: {at}ms, do: subscription.reset, subscription: s, cluster: {cluster}, position: earliest}}")
+        found.append(
+            f"{{at: {at}ms, do: subscription.reset, subscription: s, cluster: {cluster}, position: earliest}}"
+        )
     for cluster, at in draw(st.lists(st.tuples(clusters, instants), max_size=1)):
         found.append(f"{{at: {at}ms, do: topic.unload, topic: t, cluster: {cluster}}}")
     moves = sorted(draw(st.lists(instants, min_size=1, max_size=3, unique=True)))
     for number, at in enumerate(moves):
         there, mode = ("a, to: b", "b, to: a")[number % 2], draw(st.sampled_from(("crash", "planned")))
-        found.append(f"{{at: {at}ms, do: subscription.fail-over, subscription: s, from: {there}, mode: {mode}}}")
+        found.append(
+            f"{{at: {at}ms, do: subscription.fail-over, subscription: s, from: {there}, mode: {mode}}}"
+        )
     return found
 
 
 @st.composite
 def scenarios(draw: Any) -> str:
-    """Two clusters, producers in both, one subscription that synchronises. Receivers without a queue, where a client may have none: dispatched is delivered."""
-    pick = lambda *values: draw(st.sampled_from(values))
+    """Two clusters, producers in both, one subscription that synchronises.
+
+    Receivers without a queue, where a client may have none: dispatched is delivered.
+    """
+
+    def pick(*values):
+        return draw(st.sampled_from(values))
+
     held = draw(st.lists(st.integers(0, 150), max_size=6, unique=True))
     batch, partitions, other_batch = pick(1, 1, 4), pick(0, 0, 2), pick(1, 3)
     queue = 0 if partitions == 0 and batch == other_batch == 1 else 1
-    hold = f"hold: {{messages: [{', '.join(f'p/{number}' for number in held)}], for: {pick('300ms', '1h')}}}" if held else f"hold: {{share: {pick(1, 20)}%, for: 1h}}"
+    hold = (
+        f"hold: {{messages: [{', '.join(f'p/{number}' for number in held)}], for: {pick('300ms', '1h')}}}"
+        if held
+        else f"hold: {{share: {pick(1, 20)}%, for: 1h}}"
+    )
     return (
         f"clusters: {{a: {{}}, b: {{}}}}\nlinks: {{default: {{latency: {pick('5ms', '40ms', '700ms')}}}}}\n"
-        f"settings: {{managedLedgerMaxEntriesPerLedger: {pick(3, 20, 50000)}, managedLedgerMinLedgerRolloverTimeMinutes: 0, acknowledgmentAtBatchIndexLevelEnabled: {pick('true', 'false')},"
-        f" defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1, managedLedgerDefaultMarkDeleteRateLimit: {pick(0, 1)}}}\n"
+        f"settings: {{managedLedgerMaxEntriesPerLedger: {pick(3, 20, 50000)}, "
+        f"managedLedgerMinLedgerRolloverTimeMinutes: 0, acknowledgmentAtBatchIndexLevelEnabled: "
+        f"{pick('true', 'false')},"
+        f" defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1, "
+        f"managedLedgerDefaultMarkDeleteRateLimit: {pick(0, 1)}}}\n"
         f"topics: {{t: {{clusters: [a, b], partitions: {partitions}}}}}\n"
-        f"producers:\n  p: {{topic: t, cluster: a, start: 10ms, every: 20ms, count: 160, keys: 5, batch: {batch}}}\n"
-        f"  q: {{topic: t, cluster: b, start: 15ms, every: {pick(30, 90)}ms, count: 50, keys: 5, batch: {other_batch}}}\n"
-        f"subscriptions: {{s: {{topic: t, type: Shared, initialPosition: {pick('Earliest', 'Earliest', 'Latest')}, acknowledgementSync: periodic, ackSyncPeriod: {pick(50, 300, 1000)}ms,"
+        f"producers:\n  p: {{topic: t, cluster: a, start: 10ms, every: 20ms, count: 160, keys: 5, "
+        f"batch: {batch}}}\n"
+        f"  q: {{topic: t, cluster: b, start: 15ms, every: {pick(30, 90)}ms, count: 50, keys: 5, "
+        f"batch: {other_batch}}}\n"
+        f"subscriptions: {{s: {{topic: t, type: Shared, initialPosition: "
+        f"{pick('Earliest', 'Earliest', 'Latest')}, acknowledgementSync: periodic, ackSyncPeriod: "
+        f"{pick(50, 300, 1000)}ms,"
         f" replicateSubscriptionState: {pick('false', 'false', 'true')}}}}}\n"
-        f"consumers:\n  c1: {{subscription: s, cluster: a, receiverQueueSize: {queue}, processing: 3ms, {hold}}}\n  c2: {{subscription: s, cluster: a, receiverQueueSize: {queue}, processing: 5ms}}\n"
+        f"consumers:\n  c1: {{subscription: s, cluster: a, receiverQueueSize: {queue}, processing: "
+        f"3ms, {hold}}}\n  c2: {{subscription: s, cluster: a, receiverQueueSize: {queue}, processing: "
+        f"5ms}}\n"
         "commands:\n" + "".join(f"  - {command}\n" for command in draw(commands()))
     )
 
@@ -70,7 +101,8 @@ class Holder:
     def __init__(self) -> None:
         self.sync = PlainSync()
         self.on_the_wire: dict[int, tuple[int, set]] = {}
-        self.held: dict[tuple[str, str], tuple[int, set]] = {}  # (cluster, topic) -> the cursor's history, (producer, sequence id)
+        # (cluster, topic) -> the cursor's history, (producer, sequence id)
+        self.held: dict[tuple[str, str], tuple[int, set]] = {}
 
     def feed(self, row: dict[str, Any]) -> None:
         self.sync.feed(row)
@@ -81,7 +113,10 @@ class Holder:
         elif row["type"] == "acknowledgements.applied":
             history, said = self.on_the_wire[row["evidence_seq"]]
             before = self.held.get((row["cluster"], row["topic"]), (history, set()))
-            self.held[row["cluster"], row["topic"]] = history, said | before[1] if before[0] == history else said
+            self.held[row["cluster"], row["topic"]] = (
+                history,
+                said | before[1] if before[0] == history else said,
+            )
         elif row["type"] == "subscription.deleted":
             self.held.pop((row["cluster"], row["topic"]), None)
 
@@ -97,15 +132,20 @@ def test_what_was_said_does_not_come_and_nothing_else_is_passed_over(text: str) 
     _only_what_was_dealt_with_is_filtered(world, text)
     counted = world.counted().failovers
     plain = sync_causes(world.trace, counted)
-    assert [{name: found.by_cause[name] for name in theirs} for found, theirs in zip(counted, plain, strict=True)] == plain, text
+    assert [
+        {name: found.by_cause[name] for name in theirs} for found, theirs in zip(counted, plain, strict=True)
+    ] == plain, text
 
 
 def _nothing_said_is_delivered(world: World, text: str) -> None:
     holder = Holder()
     rows = world.trace.rows()
-    resent = _published_twice(rows)  # a producer's repeat is another entry with another position, and may be news
-    in_hand: dict[str, tuple[tuple[str, int, int], set]] = {}  # client -> the entry it takes messages from, and what was held when it could be sent
-    ready: dict[tuple[str, ...], tuple[int, set]] = {}  # client or entry at a partition -> since when, and what was held then
+    # a producer's repeat is another entry with another position, and may be news
+    resent = _published_twice(rows)
+    # client -> the entry it takes messages from, and what was held when it could be sent
+    in_hand: dict[str, tuple[tuple[str, int, int], set]] = {}
+    # client or entry at a partition -> since when, and what was held then
+    ready: dict[tuple[str, ...], tuple[int, set]] = {}
 
     def now(row: dict[str, Any]) -> tuple[int, set]:
         return row["seq"], holder.held.get((row["cluster"], row["topic"]), (0, set()))[1]
@@ -118,8 +158,17 @@ def _nothing_said_is_delivered(world: World, text: str) -> None:
         elif row["type"] == "message.delivered":
             entry = (row["topic"], row["ledger"], row["entry"])
             if in_hand.get(row["client"], (None,))[0] != entry:
-                # With a queue the next is sent while the application works on one: when both the entry and the client were there.
-                sent = max(ready[row["client"], row["topic"]], ready[row["cluster"], *entry], key=lambda one: one[0]) if "receiverQueueSize: 1" in text else now(row)
+                # With a queue the next is sent while the application works on one: when both the entry and
+                # the client were there.
+                sent = (
+                    max(
+                        ready[row["client"], row["topic"]],
+                        ready[row["cluster"], *entry],
+                        key=lambda one: one[0],
+                    )
+                    if "receiverQueueSize: 1" in text
+                    else now(row)
+                )
                 in_hand[row["client"]] = entry, sent[1]
             ready[row["client"], row["topic"]] = now(row)
             message = (row["producer"], row["sequence_id"])
@@ -146,9 +195,18 @@ def _only_what_was_dealt_with_is_filtered(world: World, text: str) -> None:
         elif row["type"] == "subscription.created":
             began[row["cluster"], row["topic"]] = (row["ledger"], row["entry"])
         elif row["type"] == "message.stored":
-            copies.setdefault((row["cluster"], row["topic"], row["producer"], row["sequence_id"]), (row["ledger"], row["entry"]))
+            copies.setdefault(
+                (row["cluster"], row["topic"], row["producer"], row["sequence_id"]),
+                (row["ledger"], row["entry"]),
+            )
         elif row["type"] == "message.filtered":
-            # What came before a subscription began counts as acknowledged there, on either side: the peer hears so, and says it back after a reset.
-            stored = {side: copies.get((side, row["topic"], row["producer"], row["sequence_id"])) for side in (row["peer"], row["cluster"])}
-            before_it_began = any(at is not None and at <= began[side, row["topic"]] for side, at in stored.items())
+            # What came before a subscription began counts as acknowledged there, on either side: the peer
+            # hears so, and says it back after a reset.
+            stored = {
+                side: copies.get((side, row["topic"], row["producer"], row["sequence_id"]))
+                for side in (row["peer"], row["cluster"])
+            }
+            before_it_began = any(
+                at is not None and at <= began[side, row["topic"]] for side, at in stored.items()
+            )
             assert (row["producer"], row["sequence_id"]) in done or before_it_began, (row, text)

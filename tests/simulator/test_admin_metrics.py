@@ -1,4 +1,6 @@
-"""The metrics endpoints, for situations made by hand: snapshots counted, timed out, left on the gauge; the text format."""
+"""The metrics endpoints, for situations made by hand: snapshots counted, timed out, left on the gauge; the
+text format.
+"""
 
 from tests.simulator.admin_runs import BILLING, FEED, READS, body, note
 from tests.simulator.engine_runs import MS, SECOND, do, open_world, rows, run
@@ -6,28 +8,50 @@ from tests.simulator.engine_runs import MS, SECOND, do, open_world, rows, run
 
 def metric(world, name, cluster="a"):
     """The value of the first sample that begins with this name."""
-    return next(line.rsplit(" ", 1)[1] for line in world.admin("metrics", cluster)["text"].splitlines() if line.startswith(name))
+    return next(
+        line.rsplit(" ", 1)[1]
+        for line in world.admin("metrics", cluster)["text"].splitlines()
+        if line.startswith(name)
+    )
 
 
 def test_snapshots_in_prometheus_and_open_telemetry():
     world = run(body(), until="5500ms")
     done = rows(world, "snapshot.completed", cluster="a")
     asked = rows(world, "snapshot.requested", cluster="a", count=1)
-    assert len(done) >= 4 and metric(world, "pulsar_replicated_subscriptions_snapshot_ms_count") == f"{len(done)}.0"
-    assert metric(world, "pulsar_replicated_subscriptions_snapshot_ms_sum") == f"{sum(row['duration_us'] for row in done) // 1000}.0"
+    assert (
+        len(done) >= 4
+        and metric(world, "pulsar_replicated_subscriptions_snapshot_ms_count") == f"{len(done)}.0"
+    )
+    assert (
+        metric(world, "pulsar_replicated_subscriptions_snapshot_ms_sum")
+        == f"{sum(row['duration_us'] for row in done) // 1000}.0"
+    )
     assert metric(world, "pulsar_replicated_subscriptions_pending_snapshots") == f"{len(asked) - len(done)}.0"
-    assert metric(world, "pulsar_broker_replication_subscription_snapshot_operation_count_total") == f"{len(asked)}.0"
+    assert (
+        metric(world, "pulsar_broker_replication_subscription_snapshot_operation_count_total")
+        == f"{len(asked)}.0"
+    )
     text = world.admin("metrics", "a")["text"]
-    assert f'_result="success",le="5.0"}} {len(done)}\n' in text and '_result="success",le="0.0"} 0\n' in text and '_result="timeout"' not in text
+    assert (
+        f'_result="success",le="5.0"}} {len(done)}\n' in text
+        and '_result="success",le="0.0"} 0\n' in text
+        and '_result="timeout"' not in text
+    )
 
 
 def test_timeouts_count_and_a_controller_that_closes_leaves_the_gauge_too_high():
-    one_way = """
+    one_way = (
+        """
 clusters: {a: {}, b: {}}
 links: {default: {latency: 20ms}}
 topics: {t: {clusters: [a, b], replication: [a -> b]}}
 settings: {replicatedSubscriptionsSnapshotTimeoutSeconds: 2}
-""" + FEED + BILLING % ("Shared", "true") + READS % ""
+"""
+        + FEED
+        + BILLING % ("Shared", "true")
+        + READS % ""
+    )
     world = open_world(one_way, until="20s")
     world.run(5 * SECOND)
     # Asked at 1 s; swept at the first tick with start + 2,000 ms < now: 4 s, when the next is asked for.
@@ -36,9 +60,13 @@ settings: {replicatedSubscriptionsSnapshotTimeoutSeconds: 2}
     assert '_result="timeout",le="5.0"} 1\n' in world.admin("metrics", "a")["text"]
     do(world, "topic.unload", cluster="a", topic="t")
     world.run(5_500 * MS)
-    pending = sum(len(found["pending"]) for found in [world.view()["clusters"]["a"]["topics"]["t"]["controller"]])
+    pending = sum(
+        len(found["pending"]) for found in [world.view()["clusters"]["a"]["topics"]["t"]["controller"]]
+    )
     assert metric(world, "pulsar_replicated_subscriptions_pending_snapshots") == f"{pending + 1}.0"
-    assert "1 of these was given up when a controller closed" in note(world, "metrics", "pulsar_replicated_subscriptions_pending_snapshots{")
+    assert "1 of these was given up when a controller closed" in note(
+        world, "metrics", "pulsar_replicated_subscriptions_pending_snapshots{"
+    )
 
 
 def test_metrics_begin_anew_with_the_brokers():
@@ -55,6 +83,15 @@ def test_metrics_begin_anew_with_the_brokers():
 
 def test_metrics_in_the_text_format():
     text = run(body(), until="2s").admin("metrics", "a")["text"]
-    assert '# TYPE pulsar_replicated_subscriptions_pending_snapshots gauge\npulsar_replicated_subscriptions_pending_snapshots{cluster="a"} ' in text
-    assert 'pulsar_subscription_back_log{cluster="a",namespace="public/default",topic="persistent://public/default/t",subscription="s"} 0\n' in text
-    assert 'pulsar_replication_connected_count{cluster="a",namespace="public/default",topic="persistent://public/default/t",remote_cluster="b"} 1\n' in text
+    assert (
+        "# TYPE pulsar_replicated_subscriptions_pending_snapshots "
+        'gauge\npulsar_replicated_subscriptions_pending_snapshots{cluster="a"} '
+    ) in text
+    assert (
+        'pulsar_subscription_back_log{cluster="a",namespace="public/default",topic="persistent://public/default/t",subscription="s"} '
+        "0\n"
+    ) in text
+    assert (
+        'pulsar_replication_connected_count{cluster="a",namespace="public/default",topic="persistent://public/default/t",remote_cluster="b"} '
+        "1\n"
+    ) in text

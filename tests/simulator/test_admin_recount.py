@@ -1,10 +1,12 @@
-"""pulsar-admin's backlogs against a second counting from the rows, over random runs with every kind of command, at any instant."""
+"""pulsar-admin's backlogs against a second counting from the rows, over random runs with every kind of
+command, at any instant.
+"""
 
 import json
 import re
 
-from hypothesis import strategies as st
 from hypothesis import given
+from hypothesis import strategies as st
 
 from simulator import World
 from tests.simulator.backlog_recount import BacklogRecount
@@ -34,13 +36,24 @@ def test_backlogs_and_their_markers_are_what_the_rows_say(scenario, instants):
             notes = [words for _line, words in answer["notes"]]
             stats = json.loads(answer["text"])
             for name, subscription in stats["subscriptions"].items():
-                waiting, markers = recount.waiting(cluster, topic, name), recount.markers(cluster, topic, name)
+                waiting, markers = (
+                    recount.waiting(cluster, topic, name),
+                    recount.markers(cluster, topic, name),
+                )
                 assert subscription["msgBacklog"] == len(waiting), (at_us, cluster, topic, name)
-                kinds = [tuple(int(figure.replace(",", "")) for figure in KINDS.match(words).groups()) for words in notes if KINDS.match(words)]
+                kinds = [
+                    tuple(int(figure.replace(",", "")) for figure in KINDS.match(words).groups())
+                    for words in notes
+                    if KINDS.match(words)
+                ]
                 assert (len(waiting) - markers, markers) in kinds
             internal = json.loads(world.admin("stats-internal", cluster, topic)["text"])
             for cursor in internal["cursors"].values():
                 assert cursor["messagesConsumedCounter"] <= internal["entriesAddedCounter"]
             for peer, replicator in stats["replication"].items():
                 cursor = internal["cursors"][f"pulsar.repl.{peer}"]
-                assert internal["entriesAddedCounter"] - cursor["messagesConsumedCounter"] == replicator["replicationBacklog"] >= 0
+                assert (
+                    internal["entriesAddedCounter"] - cursor["messagesConsumedCounter"]
+                    == replicator["replicationBacklog"]
+                    >= 0
+                )

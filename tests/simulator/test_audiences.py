@@ -1,4 +1,6 @@
-"""Audiences: rows equal to the ordinary engine's, message by message; instants by hand; one digest however the run is cut."""
+"""Audiences: rows equal to the ordinary engine's, message by message; instants by hand; one digest however
+the run is cut.
+"""
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -10,7 +12,9 @@ from tests.simulator.audience_runs import HEAD, agree, ran, told
 from tests.simulator.checked import violations_of
 from tests.simulator.engine_runs import MS, SECOND, at_ms, do, rows
 
-TOPIC = "clusters: {a: {settings: {managedLedgerDefaultMarkDeleteRateLimit: 0}}}\ntopics: {t: {clusters: [a]}}\n"
+TOPIC = (
+    "clusters: {a: {settings: {managedLedgerDefaultMarkDeleteRateLimit: 0}}}\ntopics: {t: {clusters: [a]}}\n"
+)
 BROKER = "brokers: {x: {cluster: a, dispatchTime: 1ms, connectTime: 3ms}}\n"
 PRODUCER = "producers: {p: {topic: t, cluster: a, start: 500ms, every: 20ms, count: 40, size: 1KB}}\n"
 READERS = {"readers": {"topic": "t", "subscriptions": 30}}
@@ -25,9 +29,15 @@ def test_a_fan_out_is_the_ordinary_engines_row_by_row():
     assert world.summary()["audiences"]["readers"]["delivered"] == 30 * 40
 
 
-@pytest.mark.parametrize("broker", [
-    "dispatchTime: 145us, bandwidth: 2MB/s", "bandwidth: 1MB/s, connectTime: 1ms", "dispatchTime: 900us, connectTime: 60ms", "connectTime: 0s, dispatchTime: 333us",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "broker",
+    [
+        "dispatchTime: 145us, bandwidth: 2MB/s",
+        "bandwidth: 1MB/s, connectTime: 1ms",
+        "dispatchTime: 900us, connectTime: 60ms",
+        "connectTime: 0s, dispatchTime: 333us",
+    ],
+)
 def test_whatever_the_limits(broker):
     agree(TOPIC + f"brokers: {{x: {{cluster: a, {broker}}}}}\n" + PRODUCER, READERS)
 
@@ -37,12 +47,24 @@ def test_batches_are_dispatched_whole():
 
 
 def test_who_connects_late_and_begins_at_the_earliest_catches_up():
-    agree(TOPIC + BROKER + PRODUCER.replace("count: 40", "count: 40, batch: 2"), {"readers": {"topic": "t", "subscriptions": 20, "initialPosition": "Earliest", "start": "900ms"}})
+    agree(
+        TOPIC + BROKER + PRODUCER.replace("count: 40", "count: 40, batch: 2"),
+        {"readers": {"topic": "t", "subscriptions": 20, "initialPosition": "Earliest", "start": "900ms"}},
+    )
 
 
 def test_two_audiences_and_plain_subscriptions_on_one_broker_in_order_of_names():
-    plain = "subscriptions:\n  first: {topic: t}\n  middle: {topic: t}\nconsumers:\n  first-c: {subscription: first, cluster: a, acknowledgmentGroupTime: 0s}\n  middle-c: {subscription: middle, cluster: a}\n"
-    agree(TOPIC + BROKER + PRODUCER + plain, {"early": {"topic": "t", "subscriptions": 7}, "readers": {"topic": "t", "subscriptions": 9, "start": "520ms"}})
+    plain = (
+        "subscriptions:\n  first: {topic: t}\n  middle: {topic: t}\nconsumers:\n  first-c: {subscription: "
+        "first, cluster: a, acknowledgmentGroupTime: 0s}\n  middle-c: {subscription: middle, cluster: a}\n"
+    )
+    agree(
+        TOPIC + BROKER + PRODUCER + plain,
+        {
+            "early": {"topic": "t", "subscriptions": 7},
+            "readers": {"topic": "t", "subscriptions": 9, "start": "520ms"},
+        },
+    )
 
 
 TWO = """
@@ -60,11 +82,19 @@ def test_two_brokers_side_by_side():
     agree(TWO, BOTH)
 
 
-@pytest.mark.parametrize("command", [
-    "{at: 700ms, do: topic.unload, cluster: a, topic: t, broker: y}", "{at: 712345us, do: topic.unload, cluster: a, topic: u}",
-    "{at: 650ms, do: cluster.crash, cluster: a}, {at: 900ms, do: cluster.restart, cluster: a}",
-    "{at: 700ms, do: producer.publish, producer: p, count: 5}, {at: 701ms, do: topic.unload, cluster: a, topic: t}",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "command",
+    [
+        "{at: 700ms, do: topic.unload, cluster: a, topic: t, broker: y}",
+        "{at: 712345us, do: topic.unload, cluster: a, topic: u}",
+        "{at: 650ms, do: cluster.crash, cluster: a}, {at: 900ms, do: cluster.restart, cluster: a}",
+        (
+            "{at: 700ms, do: producer.publish, producer: p, count: 5}, {at: 701ms, do: topic.unload, "
+            "cluster: "
+            "a, topic: t}"
+        ),
+    ],
+)
 def test_unloads_moves_and_crashes(command):
     world = agree(TWO + f"commands: [{command}]\n", BOTH)
     summary = world.summary()
@@ -80,19 +110,32 @@ brokers: {x: {cluster: a, dispatchTime: 1ms, topics: [t]}, y: {cluster: a, dispa
 producers: {p: {topic: t, cluster: a, start: 500ms, every: 20ms, count: 40}}
 """
 SPLIT = {
-    "source": {"topic": "t", "subscriptions": 3}, "left": {"topic": "t-left", "subscriptions": 12},
+    "source": {"topic": "t", "subscriptions": 3},
+    "left": {"topic": "t-left", "subscriptions": 12},
     "right": {"topic": "t-right", "subscriptions": 14, "initialPosition": "Earliest", "start": "950ms"},
-}  # fmt: skip
+}
 
 
-@pytest.mark.parametrize("command", ["", "{at: 700ms, do: topic.unload, cluster: a, topic: t-left}", "{at: 700ms, do: topic.unload, cluster: a, topic: t}"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        "{at: 700ms, do: topic.unload, cluster: a, topic: t-left}",
+        "{at: 700ms, do: topic.unload, cluster: a, topic: t}",
+    ],
+)
 def test_shadow_topics_have_audiences_too(command):
     world = agree(SHADOWS + f"commands: [{command}]\n", SPLIT)
     summary = world.summary()
     left = summary["audiences"]["left"]
     assert summary["violations"] == [] and left["delivered"] - left["repeated"] == 12 * 40
-    assert (left["repeated"] > 0) is ("t-left" in command)  # loaded anew a shadow knows nothing of the open ledger
-    assert {name: one["brokers"] for name, one in summary["audiences"].items()} == {"source": ["x"], "left": ["y"], "right": ["z"]}
+    # loaded anew a shadow knows nothing of the open ledger
+    assert (left["repeated"] > 0) is ("t-left" in command)
+    assert {name: one["brokers"] for name, one in summary["audiences"].items()} == {
+        "source": ["x"],
+        "left": ["y"],
+        "right": ["z"],
+    }
 
 
 def test_reads_of_a_shadow_are_counted_as_for_plain_subscriptions():
@@ -101,10 +144,23 @@ def test_reads_of_a_shadow_are_counted_as_for_plain_subscriptions():
 
 
 def test_what_the_source_deletes_is_lost_to_those_who_are_away():
-    """Ledgers of five: at 1,000 ms the left one is unloaded; back at 1,600 ms its members have lost what the source let go."""
-    small = "managedLedgerMaxEntriesPerLedger: 5, managedLedgerMinLedgerRolloverTimeMinutes: 0, retentionCheckIntervalInSeconds: 1"
-    text = SHADOWS.replace("managedLedgerDefaultMarkDeleteRateLimit: 0", small).replace("connectTime: 2ms, ", "connectTime: 90ms, ")
-    world = ran(told(text + "commands: [{at: 1010ms, do: topic.unload, cluster: a, topic: t-left}]\n", {"left": {"topic": "t-left", "subscriptions": 5}}, written_out=False))
+    """Ledgers of five: at 1,000 ms the left one is unloaded; back at 1,600 ms its members have lost what
+    the source let go.
+    """
+    small = (
+        "managedLedgerMaxEntriesPerLedger: 5, managedLedgerMinLedgerRolloverTimeMinutes: 0, "
+        "retentionCheckIntervalInSeconds: 1"
+    )
+    text = SHADOWS.replace("managedLedgerDefaultMarkDeleteRateLimit: 0", small).replace(
+        "connectTime: 2ms, ", "connectTime: 90ms, "
+    )
+    world = ran(
+        told(
+            text + "commands: [{at: 1010ms, do: topic.unload, cluster: a, topic: t-left}]\n",
+            {"left": {"topic": "t-left", "subscriptions": 5}},
+            written_out=False,
+        )
+    )
     found = world.summary()
     assert found["audiences"]["left"]["lost_to_retention"] > 0 and found["violations"] == []
     left = found["audiences"]["left"]
@@ -112,20 +168,50 @@ def test_what_the_source_deletes_is_lost_to_those_who_are_away():
 
 
 EVENTS = st.one_of(
-    st.tuples(st.just("do: topic.unload, cluster: a"), st.sampled_from([f", topic: {topic}{broker}" for topic in "tu" for broker in ("", ", broker: x", ", broker: y")])),
-    st.tuples(st.just("do: topic.crash, cluster: a"), st.sampled_from([f", topic: {topic}, downtime: {downtime}ms" for topic in "tu" for downtime in (0, 10, 90, 250, 900)])),
-    st.tuples(st.just("do: cluster.crash, cluster: a"), st.sampled_from([1, 30, 150, 700])),  # and how long it is down, ms
+    st.tuples(
+        st.just("do: topic.unload, cluster: a"),
+        st.sampled_from(
+            [f", topic: {topic}{broker}" for topic in "tu" for broker in ("", ", broker: x", ", broker: y")]
+        ),
+    ),
+    st.tuples(
+        st.just("do: topic.crash, cluster: a"),
+        st.sampled_from(
+            [
+                f", topic: {topic}, downtime: {downtime}ms"
+                for topic in "tu"
+                for downtime in (0, 10, 90, 250, 900)
+            ]
+        ),
+    ),
+    # and how long it is down, ms
+    st.tuples(st.just("do: cluster.crash, cluster: a"), st.sampled_from([1, 30, 150, 700])),
 )
 
 
 @st.composite
 def broadcasts(draw):
     """A body with two topics at two brokers, things that happen to them, and an audience of each."""
-    x = f"dispatchTime: {draw(st.integers(1, 3000))}us, connectTime: {draw(st.integers(0, 20))}ms" + draw(st.sampled_from(["", ", bandwidth: 1MB/s"]))
-    small = f"managedLedgerMaxEntriesPerLedger: {draw(st.sampled_from([5, 50000]))}, managedLedgerMinLedgerRolloverTimeMinutes: 0"
-    body = f"clusters: {{a: {{settings: {{managedLedgerDefaultMarkDeleteRateLimit: 0, {small}}}}}}}\ntopics: {{t: {{clusters: [a]}}, u: {{clusters: [a]}}}}\n"
-    body += f"brokers: {{x: {{cluster: a, {x}}}, y: {{cluster: a, dispatchTime: 1ms, connectTime: {draw(st.sampled_from([0, 0, 5]))}ms}}}}\nproducers:\n" + "".join(
-        f"  {name}: {{topic: {topic}, cluster: a, start: {draw(st.integers(100, 600))}ms, every: {draw(st.integers(3, 60))}ms, count: {draw(st.integers(1, 25))}, batch: {draw(st.sampled_from([1, 1, 3]))}}}\n"
+    x = f"dispatchTime: {draw(st.integers(1, 3000))}us, connectTime: {draw(st.integers(0, 20))}ms" + draw(
+        st.sampled_from(["", ", bandwidth: 1MB/s"])
+    )
+    small = (
+        f"managedLedgerMaxEntriesPerLedger: {draw(st.sampled_from([5, 50000]))}, "
+        f"managedLedgerMinLedgerRolloverTimeMinutes: 0"
+    )
+    body = (
+        f"clusters: {{a: {{settings: {{managedLedgerDefaultMarkDeleteRateLimit: 0, {small}}}}}}}\ntopics: "
+        f"{{t: {{clusters: [a]}}, u: {{clusters: [a]}}}}\n"
+    )
+    body += (
+        f"brokers: {{x: {{cluster: a, {x}}}, y: {{cluster: a, dispatchTime: 1ms, connectTime: "
+        f"{draw(st.sampled_from([0, 0, 5]))}ms}}}}\nproducers:\n"
+    ) + "".join(
+        (
+            f"  {name}: {{topic: {topic}, cluster: a, start: {draw(st.integers(100, 600))}ms, every: "
+            f"{draw(st.integers(3, 60))}ms, count: {draw(st.integers(1, 25))}, batch: "
+            f"{draw(st.sampled_from([1, 1, 3]))}}}\n"
+        )
         for name, topic in (("p", "t"), ("q", "u"))
     )
     at_ms, commands = 601, []
@@ -135,15 +221,26 @@ def broadcasts(draw):
         if not isinstance(more, str):
             at_ms += more
             commands.append(f"  - {{at: {at_ms}137us, do: cluster.restart, cluster: a}}\n")
-    keys = {"start": st.integers(0, 900).map("{}ms".format), "stop": st.integers(901, 1900).map("{}ms".format)}
-    one = st.fixed_dictionaries({"subscriptions": st.integers(1, 12), "initialPosition": st.sampled_from(["Latest", "Earliest"])}, optional=keys)
-    return body + ("commands:\n" + "".join(commands) if commands else ""), {"readers": {"topic": "t", **draw(one)}, "viewers": {"topic": "u", **draw(one)}}
+    keys = {
+        "start": st.integers(0, 900).map("{}ms".format),
+        "stop": st.integers(901, 1900).map("{}ms".format),
+    }
+    one = st.fixed_dictionaries(
+        {"subscriptions": st.integers(1, 12), "initialPosition": st.sampled_from(["Latest", "Earliest"])},
+        optional=keys,
+    )
+    return body + ("commands:\n" + "".join(commands) if commands else ""), {
+        "readers": {"topic": "t", **draw(one)},
+        "viewers": {"topic": "u", **draw(one)},
+    }
 
 
 @examples(15, suppress_health_check=[HealthCheck.too_slow])
 @given(broadcasts())
 def test_small_broadcasts_of_any_shape(broadcast):
-    """Sizes, limits, instants, unloads and crashes at random: the same rows as the ordinary engine's, and nothing broken."""
+    """Sizes, limits, instants, unloads and crashes at random: the same rows as the ordinary engine's, and
+    nothing broken.
+    """
     assert violations_of(agree(*broadcast)) == []
 
 
@@ -151,30 +248,71 @@ def test_small_broadcasts_of_any_shape(broadcast):
 
 
 def test_latency_against_place_and_time_to_connect():
-    world = ran(TOPIC + "brokers: {x: {cluster: a, dispatchTime: 145us, connectTime: 30ms}}\nproducers: {p: {topic: t, cluster: a, at: [4s], size: 1KiB}}\n" + "audiences: {readers: {topic: t, cluster: a, subscriptions: 100}}\n")
+    world = ran(
+        TOPIC
+        + (
+            "brokers: {x: {cluster: a, dispatchTime: 145us, connectTime: 30ms}}\nproducers: {p: {topic: t, "
+            "cluster: a, at: [4s], size: 1KiB}}\n"
+        )
+        + "audiences: {readers: {topic: t, cluster: a, subscriptions: 100}}\n"
+    )
     found = world.summary()["audiences"]["readers"]
     assert found["connect_us"] == 100 * 30 * MS
     # Place k gets it after k x 145 us: mean 50.5 x 145 rounded down, p50 the 50th, p99 the 99th.
-    assert found["latency"] == {"delivered": 100, "mean_us": 7322, "p50_us": 7250, "p99_us": 14_355, "max_us": 14_500}
-    assert world.broker_load()["audiences"]["readers/t"]["latency_by_place"][:3] == [[0, 145], [1, 290], [2, 435]]
+    assert found["latency"] == {
+        "delivered": 100,
+        "mean_us": 7322,
+        "p50_us": 7250,
+        "p99_us": 14_355,
+        "max_us": 14_500,
+    }
+    assert world.broker_load()["audiences"]["readers/t"]["latency_by_place"][:3] == [
+        [0, 145],
+        [1, 290],
+        [2, 435],
+    ]
     assert found["backlog"] == 0 and found["connected"] == 100
     figures = world.summary()["brokers"]["x"]
-    assert (figures["dispatches"], figures["bytes_out"], figures["busy_us"], figures["bytes_out_per_s_max"]) == (100, 102_400, 14_500, 102_400)
+    assert (
+        figures["dispatches"],
+        figures["bytes_out"],
+        figures["busy_us"],
+        figures["bytes_out_per_s_max"],
+    ) == (100, 102_400, 14_500, 102_400)
 
 
 def test_a_member_is_a_subscription_of_its_own_with_its_own_name():
-    world = ran(TOPIC + BROKER + "producers: {p: {topic: t, cluster: a, at: [1s]}}\n" + "audiences: {readers: {topic: t, cluster: a, subscriptions: 3}}\n")
+    world = ran(
+        TOPIC
+        + BROKER
+        + "producers: {p: {topic: t, cluster: a, at: [1s]}}\n"
+        + "audiences: {readers: {topic: t, cluster: a, subscriptions: 3}}\n"
+    )
     found = rows(world, "message.delivered")
-    assert [(row["subscription"], row["client"]) for row in found] == [("readers", "readers-1"), ("readers", "readers-2"), ("readers", "readers-3")]
+    assert [(row["subscription"], row["client"]) for row in found] == [
+        ("readers", "readers-1"),
+        ("readers", "readers-2"),
+        ("readers", "readers-3"),
+    ]
     assert "readers" not in world.summary()["subscriptions"] and "readers" not in world.summary()["latency"]
     assert world.trace.row(found[0]["cause_seq"])["type"] == "message.dispatched"
     assert world.trace.row(found[0]["evidence_seq"])["type"] == "message.stored"
 
 
 def test_an_audience_that_stops_leaves_the_broker_to_others():
-    body = TOPIC + BROKER + "producers: {p: {topic: t, cluster: a, start: 1s, every: 50ms, count: 40}}\nsubscriptions: {z: {topic: t}}\nconsumers: {z-c: {subscription: z, cluster: a}}\n"
+    body = (
+        TOPIC
+        + BROKER
+        + (
+            "producers: {p: {topic: t, cluster: a, start: 1s, every: 50ms, count: 40}}\nsubscriptions: {z: "
+            "{topic: t}}\nconsumers: {z-c: {subscription: z, cluster: a}}\n"
+        )
+    )
     world = ran(body + "audiences: {readers: {topic: t, cluster: a, subscriptions: 40, stop: 2s}}\n")
-    waited = {row["sequence_id"]: row["at_us"] - (SECOND + row["sequence_id"] * 50 * MS) for row in rows(world, "message.delivered", subscription="z")}
+    waited = {
+        row["sequence_id"]: row["at_us"] - (SECOND + row["sequence_id"] * 50 * MS)
+        for row in rows(world, "message.delivered", subscription="z")
+    }
     assert [waited[number] for number in (0, 19, 20, 39)] == [41 * MS, 41 * MS, MS, MS]
     assert len(rows(world, "consumer.disconnected", subscription="readers", reason="closed")) == 40
     do_stop = rows(world, "message.delivered", subscription="readers")
@@ -182,8 +320,15 @@ def test_an_audience_that_stops_leaves_the_broker_to_others():
 
 
 def test_trimming_waits_for_the_slowest_member():
-    settings_ = "clusters: {a: {settings: {managedLedgerMaxEntriesPerLedger: 5, managedLedgerMinLedgerRolloverTimeMinutes: 0, retentionCheckIntervalInSeconds: 1}}}\ntopics: {t: {clusters: [a]}}\n"
-    body = settings_ + "brokers: {x: {cluster: a, dispatchTime: 20ms}}\nproducers: {p: {topic: t, cluster: a, start: 100ms, every: 10ms, count: 20}}\n"
+    settings_ = (
+        "clusters: {a: {settings: {managedLedgerMaxEntriesPerLedger: 5, "
+        "managedLedgerMinLedgerRolloverTimeMinutes: 0, retentionCheckIntervalInSeconds: 1}}}\ntopics: {t: "
+        "{clusters: [a]}}\n"
+    )
+    body = settings_ + (
+        "brokers: {x: {cluster: a, dispatchTime: 20ms}}\nproducers: {p: {topic: t, cluster: a, start: "
+        "100ms, every: 10ms, count: 20}}\n"
+    )
     world = ran(body + "audiences: {readers: {topic: t, cluster: a, subscriptions: 10}}\n")
     last = {row["sequence_id"]: row["seq"] for row in rows(world, "message.delivered")}
     removed = rows(world, "message.removed")
@@ -195,7 +340,10 @@ def test_trimming_waits_for_the_slowest_member():
 
 
 def busy():
-    commands = "commands: [{at: 700ms, do: topic.unload, cluster: a, topic: t, broker: y}, {at: 1200ms, do: cluster.crash, cluster: a}, {at: 1500ms, do: cluster.restart, cluster: a}]\n"
+    commands = (
+        "commands: [{at: 700ms, do: topic.unload, cluster: a, topic: t, broker: y}, {at: 1200ms, do: "
+        "cluster.crash, cluster: a}, {at: 1500ms, do: cluster.restart, cluster: a}]\n"
+    )
     return load_scenario_text(HEAD + told(TWO + commands, BOTH, written_out=False))
 
 
@@ -258,18 +406,64 @@ def test_a_command_in_the_past_of_a_broadcast_begins_a_branch():
 # --- what is refused
 
 
-@pytest.mark.parametrize("text, path, what", [
-    ("audiences: {readers: {topic: t, cluster: b, subscriptions: 3}}", "audiences.readers.cluster", "topic t is not in b"),
-    ("audiences: {readers: {topic: u, cluster: a, subscriptions: 3}}", "audiences.readers.topic", 'there is no topic "u"'),
-    ("audiences: {readers: {topic: t, cluster: a, subscriptions: 0}}", "audiences.readers.subscriptions", "0 is too small"),
-    ("audiences: {readers: {topic: t, cluster: a, subscriptions: 200001}}", "audiences.readers.subscriptions", "200001 is too large"),
-    ("audiences: {readers: {topic: t, cluster: a, subscriptions: 3, start: 2s, stop: 1s}}", "audiences.readers.stop", "is before start"),
-    ("audiences: {readers: {topic: t, cluster: a, subscriptions: 3}}\nsubscriptions: {readers: {topic: t}}", "subscriptions.readers", "is the name of audience readers, or of a member of it"),
-    ("audiences: {p: {topic: t, cluster: a, subscriptions: 3}}\nproducers: {p-2: {topic: t, cluster: a}}", "producers.p-2", "is the name of audience p, or of a member of it"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, path, what",
+    [
+        (
+            "audiences: {readers: {topic: t, cluster: b, subscriptions: 3}}",
+            "audiences.readers.cluster",
+            "topic t is not in b",
+        ),
+        (
+            "audiences: {readers: {topic: u, cluster: a, subscriptions: 3}}",
+            "audiences.readers.topic",
+            'there is no topic "u"',
+        ),
+        (
+            "audiences: {readers: {topic: t, cluster: a, subscriptions: 0}}",
+            "audiences.readers.subscriptions",
+            "0 is too small",
+        ),
+        (
+            "audiences: {readers: {topic: t, cluster: a, subscriptions: 200001}}",
+            "audiences.readers.subscriptions",
+            "200001 is too large",
+        ),
+        (
+            "audiences: {readers: {topic: t, cluster: a, subscriptions: 3, start: 2s, stop: 1s}}",
+            "audiences.readers.stop",
+            "is before start",
+        ),
+        (
+            (
+                "audiences: {readers: {topic: t, cluster: a, subscriptions: 3}}\nsubscriptions: "
+                "{readers: {topic: "
+                "t}}"
+            ),
+            "subscriptions.readers",
+            "is the name of audience readers, or of a member of it",
+        ),
+        (
+            (
+                "audiences: {p: {topic: t, cluster: a, subscriptions: 3}}\nproducers: {p-2: {topic: t, "
+                "cluster: a}}"
+            ),
+            "producers.p-2",
+            "is the name of audience p, or of a member of it",
+        ),
+    ],
+)
 def test_an_audience_that_makes_no_sense_is_told(text, path, what):
     with pytest.raises(ScenarioError) as caught:
-        load_scenario_text(HEAD + "clusters: {a: {}, b: {}}\ntopics: {t: {clusters: [a]}}\nbrokers: {x: {cluster: a}, y: {cluster: b}}\n" + text + "\n")
+        load_scenario_text(
+            HEAD
+            + (
+                "clusters: {a: {}, b: {}}\ntopics: {t: {clusters: [a]}}\nbrokers: {x: {cluster: a}, y: "
+                "{cluster: b}}\n"
+            )
+            + text
+            + "\n"
+        )
     assert (path, what) in [(problem.path, problem.what) for problem in caught.value.problems]
 
 
@@ -280,13 +474,22 @@ def test_an_audience_needs_a_declared_broker():
 
 def test_commands_do_not_reach_into_an_audience():
     world = ran(TOPIC + BROKER + "audiences: {readers: {topic: t, cluster: a, subscriptions: 3}}\n")
-    for command in ({"do": "subscription.clear", "subscription": "readers", "cluster": "a"}, {"do": "client.kill", "client": "readers-1"}):
+    for command in (
+        {"do": "subscription.clear", "subscription": "readers", "cluster": "a"},
+        {"do": "client.kill", "client": "readers-1"},
+    ):
         answer = world.apply(command)
         assert (answer.ok, answer.code) == (False, "unknown-name") and answer.hint
 
 
 def test_instants_are_microseconds_of_the_clock():
-    world = ran(TOPIC + "brokers: {x: {cluster: a, dispatchTime: 145us}}\nproducers: {p: {topic: t, cluster: a, at: [1s]}}\naudiences: {readers: {topic: t, cluster: a, subscriptions: 2}}\n")
+    world = ran(
+        TOPIC
+        + (
+            "brokers: {x: {cluster: a, dispatchTime: 145us}}\nproducers: {p: {topic: t, cluster: a, at: "
+            "[1s]}}\naudiences: {readers: {topic: t, cluster: a, subscriptions: 2}}\n"
+        )
+    )
     assert at_ms(rows(world, "message.delivered")) == [1000.145, 1000.29]
 
 
@@ -294,24 +497,46 @@ def test_instants_are_microseconds_of_the_clock():
 
 
 def test_new_partitions_have_the_audience_too():
-    body = "clusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 2}}\nbrokers: {x: {cluster: a, dispatchTime: 100us, connectTime: 1ms}}\nproducers: {p: {topic: t, cluster: a, start: 100ms, every: 10ms, count: 200}}\n"
-    text = body + "audiences: {readers: {topic: t, cluster: a, subscriptions: 4}}\ncommands: [{at: 1s, do: topic.grow, topic: t, partitions: 3}]\n"
+    body = (
+        "clusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 2}}\nbrokers: {x: {cluster: a, "
+        "dispatchTime: 100us, connectTime: 1ms}}\nproducers: {p: {topic: t, cluster: a, start: 100ms, "
+        "every: 10ms, count: 200}}\n"
+    )
+    text = body + (
+        "audiences: {readers: {topic: t, cluster: a, subscriptions: 4}}\ncommands: [{at: 1s, do: "
+        "topic.grow, topic: t, partitions: 3}]\n"
+    )
     world = ran(text)
     found = world.summary()
-    assert sorted({row["topic"] for row in rows(world, "consumer.connected")}) == [f"t-partition-{number}" for number in range(3)]
-    assert found["audiences"]["readers"]["delivered"] > 4 * 190 and found["audiences"]["readers"]["backlog"] == 0  # Latest: the first few of the new one
+    assert sorted({row["topic"] for row in rows(world, "consumer.connected")}) == [
+        f"t-partition-{number}" for number in range(3)
+    ]
+    # Latest: the first few of the new one
+    assert (
+        found["audiences"]["readers"]["delivered"] > 4 * 190 and found["audiences"]["readers"]["backlog"] == 0
+    )
     assert found["violations"] == []
 
 
 def test_a_topic_that_was_deleted_and_is_there_again_is_read_anew():
     body = TOPIC + BROKER + PRODUCER.replace("count: 40", "count: 10")
-    commands = "commands: [{at: 790ms, do: topic.delete, cluster: a, topic: t}, {at: 795ms, do: producer.stop, producer: p}, {at: 800ms, do: topic.delete, cluster: a, topic: t, force: true}, {at: 1s, do: topic.create, cluster: a, topic: t}]\n"
+    commands = (
+        "commands: [{at: 790ms, do: topic.delete, cluster: a, topic: t}, {at: 795ms, do: producer.stop, "
+        "producer: p}, {at: 800ms, do: topic.delete, cluster: a, topic: t, force: true}, {at: 1s, do: "
+        "topic.create, cluster: a, topic: t}]\n"
+    )
     world = ran(body + "audiences: {readers: {topic: t, cluster: a, subscriptions: 5}}\n" + commands)
     found = world.summary()
     refused = found["commands"][0]
-    assert (refused["code"], [command["ok"] for command in found["commands"]]) == ("412", [False, True, True, True])
+    assert (refused["code"], [command["ok"] for command in found["commands"]]) == (
+        "412",
+        [False, True, True, True],
+    )
     assert "5 consumers" in refused["error"]
     assert found["brokers"]["x"]["topics"] == ["t"] and found["audiences"]["readers"]["connected"] == 5
     assert len(rows(world, "consumer.connected", client="readers-5")) == 2 and found["violations"] == []
     world.seek(at_us=900 * MS)
-    assert world.summary()["brokers"]["x"]["topics"] == [] and world.summary()["audiences"]["readers"]["brokers"] == []
+    assert (
+        world.summary()["brokers"]["x"]["topics"] == []
+        and world.summary()["audiences"]["readers"]["brokers"] == []
+    )

@@ -1,20 +1,43 @@
-"""Pulsar's blue-green migration (PIP-188, fact sheet E2): as a strategy of a tenant's migration, and by its flags alone."""
+"""Pulsar's blue-green migration (PIP-188, fact sheet E2): as a strategy of a tenant's migration, and by
+its flags alone.
+"""
 
 from tests.simulator.engine_runs import MS, at_ms, open_world, rows
 from tests.simulator.test_migration import BASE, CLEAN_UP, everything_arrived, migration, refused, run
 
-GREEN = ["at: 1s, do: migration.start, tenant: acme, to: green, strategy: blue-green", "at: 2900ms, do: migration.switch, tenant: acme", CLEAN_UP]
+GREEN = [
+    "at: 1s, do: migration.start, tenant: acme, to: green, strategy: blue-green",
+    "at: 2900ms, do: migration.switch, tenant: acme",
+    CLEAN_UP,
+]
 CHECKED = BASE.replace("for: 20s", "for: 4s") + "settings: {clusterMigrationCheckDurationSeconds: 1}\n"
 
 
 def test_blue_green_drains_blue_and_nothing_comes_twice_or_out_of_order():
     world = run(*GREEN, base=CHECKED)
-    assert [one["state"] for one in migration(world)["steps"]] == ["done", "skipped", "skipped", "done", "done"]
+    assert [one["state"] for one in migration(world)["steps"]] == [
+        "done",
+        "skipped",
+        "skipped",
+        "done",
+        "done",
+    ]
     assert rows(world, "message.replicated") == [], "nothing is copied"
-    # Checked at every second: at 3 s the producer is redirected; web/50 is held until 4.601 s, when its ack drains the subscription.
-    assert [(row["client"], row["at_us"] // MS) for row in rows(world, "client.redirected")] == [("web", 3000), ("billing-1", 4601), ("billing-1", 4703)]
+    # Checked at every second: at 3 s the producer is redirected; web/50 is held until 4.601 s, when its ack
+    # drains the subscription.
+    assert [(row["client"], row["at_us"] // MS) for row in rows(world, "client.redirected")] == [
+        ("web", 3000),
+        ("billing-1", 4601),
+        ("billing-1", 4703),
+    ]
     failover = world.summary()["failovers"][0]
-    assert (failover["mode"], failover["at_us"], failover["duplicates"], failover["lost"], failover["reordered"]) == ("blue-green", 4_601_000, 0, 0, 0)
+    assert (
+        failover["mode"],
+        failover["at_us"],
+        failover["duplicates"],
+        failover["lost"],
+        failover["reordered"],
+    ) == ("blue-green", 4_601_000, 0, 0, 0)
     assert world.summary()["lookup"] == {"acme": "green"} and "orders" not in world.topics["blue"]
     everything_arrived(world)
 
@@ -29,23 +52,36 @@ def test_the_cluster_that_was_drained_is_no_failover_target():
 
 def test_blue_green_has_no_way_back():
     world = run(*GREEN[:2], "at: 3500ms, do: migration.roll-back, tenant: acme", base=CHECKED, until="4s")
-    assert refused(world) == [("migration.roll-back", "no-way-back")] and "terminated" in world.summary()["commands"][-1]["error"]
+    assert (
+        refused(world) == [("migration.roll-back", "no-way-back")]
+        and "terminated" in world.summary()["commands"][-1]["error"]
+    )
 
 
 def test_a_period_of_nought_never_looks():
     world = run(*GREEN[:2], base=BASE, until="6s")
-    assert refused(world) == [("migration.switch", "not-ready")] and "0 is off" in world.summary()["commands"][-1]["error"]
+    assert (
+        refused(world) == [("migration.switch", "not-ready")]
+        and "0 is off" in world.summary()["commands"][-1]["error"]
+    )
 
 
 def blue_green(settings="clusterMigrationCheckDurationSeconds: 1", clusters="[blue]", commands=()):
     """One topic, not of any tenant in the map: its clients stand in blue by the scenario."""
     body = (
-        f"settings: {{{settings}}}\nclusters: {{blue: {{}}, green: {{}}, red: {{}}}}\ntopics: {{t: {{clusters: {clusters}, namespace: acme/shop}}}}\n"
+        f"settings: {{{settings}}}\nclusters: {{blue: {{}}, green: {{}}, red: {{}}}}\ntopics: {{t: "
+        f"{{clusters: {clusters}, namespace: acme/shop}}}}\n"
         "producers: {p: {topic: t, cluster: blue, every: 10ms, stop: 6s}}\n"
-        "subscriptions:\n  s: {topic: t, type: Shared, initialPosition: Earliest}\n  slow: {topic: t, type: Shared, initialPosition: Earliest}\n"
-        "consumers:\n  c: {subscription: s, cluster: blue, processing: 1ms}\n  d: {subscription: slow, cluster: blue, processing: 15ms}\n"
+        "subscriptions:\n  s: {topic: t, type: Shared, initialPosition: Earliest}\n  slow: {topic: t, "
+        "type: Shared, initialPosition: Earliest}\n"
+        "consumers:\n  c: {subscription: s, cluster: blue, processing: 1ms}\n  d: {subscription: slow, "
+        "cluster: blue, processing: 15ms}\n"
     )
-    return open_world(body + "commands:\n" + "".join(f"  - {{{one}}}\n" for one in commands), until="12s", family="tenant-migration")
+    return open_world(
+        body + "commands:\n" + "".join(f"  - {{{one}}}\n" for one in commands),
+        until="12s",
+        family="tenant-migration",
+    )
 
 
 MARK = "at: 1900ms, do: cluster.migrate, cluster: blue, to: green"
@@ -53,8 +89,13 @@ AUTO = "clusterMigrationCheckDurationSeconds: 1, clusterMigrationAutoResourceCre
 
 
 def test_snapshots_end_with_the_topic_and_no_marker_is_written_any_more():
-    """With replication to red: asked once a second before and after, as a broker does, and stored only before."""
-    world = blue_green(clusters="[blue, red]", commands=[MARK, "at: 1s, do: subscription.replicate, subscription: s, cluster: blue, enabled: true"])
+    """With replication to red: asked once a second before and after, as a broker does, and stored only
+    before.
+    """
+    world = blue_green(
+        clusters="[blue, red]",
+        commands=[MARK, "at: 1s, do: subscription.replicate, subscription: s, cluster: blue, enabled: true"],
+    )
     world.run()
     (ended,) = [row["at_us"] // MS for row in rows(world, "topic.terminated", cluster="blue")]
     assert {at for at in at_ms(rows(world, "marker.written", cluster="blue")) if at > ended} == set()
@@ -66,45 +107,85 @@ def test_with_auto_creation_the_check_makes_topic_and_subscriptions_at_earliest_
     world = blue_green(AUTO, commands=[MARK])
     world.run()
     made = rows(world, "subscription.created", cluster="green")
-    assert [(row["subscription"], row["entry"], row["reason"]) for row in made] == [("s", -1, "migration"), ("slow", -1, "migration")]
-    sent_on = {row["client"]: row["at_us"] // MS for row in reversed(rows(world, "client.redirected", cluster="blue"))}
-    # Checked every second. p/0 to p/200 are in blue at 2 s, when p is redirected. s works on the last one until 2.001 s, slow (15 ms each)
+    assert [(row["subscription"], row["entry"], row["reason"]) for row in made] == [
+        ("s", -1, "migration"),
+        ("slow", -1, "migration"),
+    ]
+    sent_on = {
+        row["client"]: row["at_us"] // MS
+        for row in reversed(rows(world, "client.redirected", cluster="blue"))
+    }
+    # Checked every second. p/0 to p/200 are in blue at 2 s, when p is redirected. s works on the last one
+    # until 2.001 s, slow (15 ms each)
     # until 3.015 s; both tell so with their next group of 100 ms, and that ack sends them on.
     assert sent_on == {"p": 2000, "c": 2100, "d": 3100}
-    assert [row["subscription"] for row in rows(world, "subscription.deleted", cluster="blue")] == ["s", "slow"]
-    assert len(rows(world, "message.delivered", subscription="slow")) == 600 == len(rows(world, "message.delivered", subscription="s"))
+    assert [row["subscription"] for row in rows(world, "subscription.deleted", cluster="blue")] == [
+        "s",
+        "slow",
+    ]
+    assert (
+        len(rows(world, "message.delivered", subscription="slow"))
+        == 600
+        == len(rows(world, "message.delivered", subscription="s"))
+    )
 
 
 def test_with_a_replication_backlog_the_topic_is_terminated_and_nobody_redirected_yet():
-    world = blue_green(AUTO, clusters="[blue, red]", commands=["at: 1500ms, do: link.cut, link: blue -> red", MARK, "at: 5s, do: link.heal, link: blue -> red"])
+    world = blue_green(
+        AUTO,
+        clusters="[blue, red]",
+        commands=[
+            "at: 1500ms, do: link.cut, link: blue -> red",
+            MARK,
+            "at: 5s, do: link.heal, link: blue -> red",
+        ],
+    )
     world.run(4500 * MS)
-    assert at_ms(rows(world, "topic.terminated")) == [2000] and rows(world, "topic.migrated") == [] == rows(world, "client.redirected")
+    assert at_ms(rows(world, "topic.terminated")) == [2000] and rows(world, "topic.migrated") == [] == rows(
+        world, "client.redirected"
+    )
     assert world.view()["producers"]["p"]["pending"] > 200, "what it publishes meanwhile waits"
     world.run()
-    assert rows(world, "topic.migrated") and [row["peer"] for row in rows(world, "replicator.removed", cluster="blue")] == ["red"]
+    assert rows(world, "topic.migrated") and [
+        row["peer"] for row in rows(world, "replicator.removed", cluster="blue")
+    ] == ["red"]
     assert len(rows(world, "message.delivered", subscription="s")) == 600
 
 
 def test_marked_without_an_address_is_400_and_unmarked_nothing_happens():
-    world = blue_green(commands=["at: 1s, do: cluster.migrate, cluster: blue", "at: 1s, do: namespace.migrate, cluster: blue, namespace: acme/shop",
-                                 "at: 1s, do: namespace.migrate, cluster: blue, namespace: acme/none", "at: 1900ms, do: cluster.migrate, cluster: blue, to: green, migrated: false"])  # fmt: skip
+    world = blue_green(
+        commands=[
+            "at: 1s, do: cluster.migrate, cluster: blue",
+            "at: 1s, do: namespace.migrate, cluster: blue, namespace: acme/shop",
+            "at: 1s, do: namespace.migrate, cluster: blue, namespace: acme/none",
+            ("at: 1900ms, do: cluster.migrate, cluster: blue, to: green, migrated: false"),
+        ]
+    )
     world.run()
     assert [one["code"] for one in world.summary()["commands"]] == ["400", "400", "404", "204"]
     assert rows(world, "topic.terminated") == [], "an address alone moves nobody"
 
 
 def test_partitions_that_green_does_not_have_wait_until_somebody_creates_their_topic():
-    """A client that is sent on asks for its partition by name: without the topic it is denied (PIP-414), and nothing is lost meanwhile."""
+    """A client that is sent on asks for its partition by name: without the topic it is denied (PIP-414),
+    and nothing is lost meanwhile.
+    """
     body = (
-        "settings: {clusterMigrationCheckDurationSeconds: 1}\nclusters: {blue: {}, green: {}}\ntopics: {t: {clusters: [blue, green], namespace: acme/shop, exists: {blue: 2}, replication: []}}\n"
-        "producers: {p: {topic: t, cluster: blue, every: 100ms, stop: 4s}}\nsubscriptions: {s: {topic: t, type: Shared, initialPosition: Earliest}}\nconsumers: {c: {subscription: s, cluster: blue}}\n"
-        "commands: [{at: 1500ms, do: cluster.migrate, cluster: blue, to: green}, {at: 6s, do: topic.create, cluster: green, topic: t, partitions: 2}]\n"
+        "settings: {clusterMigrationCheckDurationSeconds: 1}\nclusters: {blue: {}, green: {}}\ntopics: "
+        "{t: {clusters: [blue, green], namespace: acme/shop, exists: {blue: 2}, replication: []}}\n"
+        "producers: {p: {topic: t, cluster: blue, every: 100ms, stop: 4s}}\nsubscriptions: {s: {topic: "
+        "t, type: Shared, initialPosition: Earliest}}\nconsumers: {c: {subscription: s, cluster: "
+        "blue}}\n"
+        "commands: [{at: 1500ms, do: cluster.migrate, cluster: blue, to: green}, {at: 6s, do: "
+        "topic.create, cluster: green, topic: t, partitions: 2}]\n"
     )
     world = open_world(body, until="12s", family="tenant-migration")
     world.run()
     assert [(row["cluster"], row["reason"]) for row in rows(world, "topic.created")] == [("green", "command")]
     stored = rows(world, "message.stored", producer="p")
-    assert {row["cluster"] for row in stored if row["at_us"] < 2_000_000} == {"blue"} and min(row["at_us"] for row in stored if row["cluster"] == "green") >= 6_000_000
+    assert {row["cluster"] for row in stored if row["at_us"] < 2_000_000} == {"blue"} and min(
+        row["at_us"] for row in stored if row["cluster"] == "green"
+    ) >= 6_000_000
     delivered = [row["sequence_id"] for row in rows(world, "message.delivered", client="c")]
     assert sorted(delivered) == list(range(40)) and world.summary()["violations"] == []
 

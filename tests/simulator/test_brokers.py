@@ -1,6 +1,7 @@
 """Brokers with limits: one dispatch at a time, bandwidth, connecting in turn, and what frees a broker.
 
-Every instant below is derived by hand: a dispatch takes the longer of `dispatchTime` and its bytes at `bandwidth`.
+Every instant below is derived by hand: a dispatch takes the longer of `dispatchTime` and its bytes at
+`bandwidth`.
 """
 
 import pytest
@@ -29,21 +30,32 @@ def figures(world, broker="x"):
 
 
 def test_one_dispatch_after_another():
-    world = run(ONE + "brokers: {x: {cluster: a, dispatchTime: 10ms}}\n" + PRODUCER + subscribers("s1", "s2", "s3"))
+    world = run(
+        ONE + "brokers: {x: {cluster: a, dispatchTime: 10ms}}\n" + PRODUCER + subscribers("s1", "s2", "s3")
+    )
     assert at_ms(rows(world, "message.delivered")) == [110, 120, 130]
     assert at_ms(rows(world, "message.dispatched")) == [110, 120, 130]
     assert [row["duration_us"] for row in rows(world, "message.dispatched")] == [10 * MS] * 3
     assert rows(world, "message.delivered")[0]["cause_seq"] == rows(world, "message.dispatched")[0]["seq"]
-    assert world.summary()["latency"]["s3"]["a"] == {"delivered": 1, "mean_us": 30 * MS, "p50_us": 30 * MS, "p99_us": 30 * MS, "max_us": 30 * MS}
+    assert world.summary()["latency"]["s3"]["a"] == {
+        "delivered": 1,
+        "mean_us": 30 * MS,
+        "p50_us": 30 * MS,
+        "p99_us": 30 * MS,
+        "max_us": 30 * MS,
+    }
 
 
-@pytest.mark.parametrize("limits, instants", [
-    ("bandwidth: 100KB/s", [110, 120]),                          # 1 KB at 100 KB/s: 10 ms
-    ("bandwidth: 100KB/s, dispatchTime: 4ms", [110, 120]),       # the longer one
-    ("bandwidth: 100KB/s, dispatchTime: 25ms", [125, 150]),
-    ("bandwidth: 3KB/s", [433.334, 766.668]),                    # 333,333.3 us, rounded up each time
-    ("connectTime: 5ms", [100, 100]),                            # neither: at once
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "limits, instants",
+    [
+        ("bandwidth: 100KB/s", [110, 120]),  # 1 KB at 100 KB/s: 10 ms
+        ("bandwidth: 100KB/s, dispatchTime: 4ms", [110, 120]),  # the longer one
+        ("bandwidth: 100KB/s, dispatchTime: 25ms", [125, 150]),
+        ("bandwidth: 3KB/s", [433.334, 766.668]),  # 333,333.3 us, rounded up each time
+        ("connectTime: 5ms", [100, 100]),  # neither: at once
+    ],
+)
 def test_the_longer_of_service_time_and_bandwidth(limits, instants):
     world = run(ONE + f"brokers: {{x: {{cluster: a, {limits}}}}}\n" + PRODUCER + subscribers("s1", "s2"))
     assert at_ms(rows(world, "message.delivered")) == instants
@@ -57,13 +69,19 @@ def test_without_brokers_nothing_is_written_about_them():
 
 
 def test_a_batch_is_one_dispatch():
-    text = ONE + "brokers: {x: {cluster: a, dispatchTime: 10ms, bandwidth: 100KB/s}}\n" + subscribers("s1", "s2")
-    world = run(text + "producers: {p: {topic: t, cluster: a, at: [100ms, 100ms, 100ms], size: 1KB, batch: 3}}\n")
+    text = (
+        ONE + "brokers: {x: {cluster: a, dispatchTime: 10ms, bandwidth: 100KB/s}}\n" + subscribers("s1", "s2")
+    )
+    world = run(
+        text + "producers: {p: {topic: t, cluster: a, at: [100ms, 100ms, 100ms], size: 1KB, batch: 3}}\n"
+    )
     assert at_ms(rows(world, "message.delivered", subscription="s1")) == [130] * 3  # 3 KB at 100 KB/s
     found = rows(world, "message.dispatched", subscription="s2")
     assert [(row["at_us"], row["batch_index"], row["size_bytes"], row["duration_us"]) for row in found] == [
-        (160 * MS, 0, 3000, 30 * MS), (160 * MS, 1, 0, 0), (160 * MS, 2, 0, 0),
-    ]  # fmt: skip
+        (160 * MS, 0, 3000, 30 * MS),
+        (160 * MS, 1, 0, 0),
+        (160 * MS, 2, 0, 0),
+    ]
 
 
 TWO_TENANTS = """
@@ -83,20 +101,30 @@ consumers:
 def quiet_latency(brokers, commands=""):
     world = run(TWO_TENANTS + f"brokers: {{{brokers}}}\ncommands: [{commands}]\n")
     published = {row["sequence_id"]: row["at_us"] for row in rows(world, "message.published", producer="q")}
-    return [(row["at_us"] - published[row["sequence_id"]]) // MS for row in rows(world, "message.delivered", subscription="s")]
+    return [
+        (row["at_us"] - published[row["sequence_id"]]) // MS
+        for row in rows(world, "message.delivered", subscription="s")
+    ]
 
 
 def test_one_tenant_slows_the_other_on_a_shared_broker():
-    """The loud topic hands over two dispatches of 8 ms every 10 ms: the queue grows by 6 ms each time. At 105 ms, 205 ms…
-    it has brought 16 n ms since 100 ms (n = 1, 11, 21…), and the quiet ones before 8 ms each."""
-    waits = [100 + 16 * n + 8 * before - (105 + 100 * before) + 8 for before, n in enumerate(range(1, 101, 10))]
+    """The loud topic hands over two dispatches of 8 ms every 10 ms: the queue grows by 6 ms each time.
+
+    At 105 ms, 205 ms… it has brought 16 n ms since 100 ms (n = 1, 11, 21…), and the quiet ones before 8 ms
+    each.
+    """
+    waits = [
+        100 + 16 * n + 8 * before - (105 + 100 * before) + 8 for before, n in enumerate(range(1, 101, 10))
+    ]
     assert quiet_latency("x: {cluster: a, dispatchTime: 8ms}") == waits
     assert quiet_latency("x: {cluster: a, dispatchTime: 8ms}, y: {cluster: a, dispatchTime: 8ms}") == [8] * 10
 
 
 def test_moving_the_loud_topic_frees_the_quiet_one():
-    """At 500 ms what waits for the loud topic's consumers goes with it; its backlog is served at the other broker. The quiet
-    message of 405 ms, which would have left at 628 ms, leaves at 508 ms, the next one right after it, the others at once."""
+    """At 500 ms what waits for the loud topic's consumers goes with it; its backlog is served at the other
+    broker. The quiet message of 405 ms, which would have left at 628 ms, leaves at 508 ms, the next one
+    right after it, the others at once.
+    """
     both = "x: {cluster: a, dispatchTime: 8ms, topics: [loud, quiet]}, y: {cluster: a, dispatchTime: 8ms}"
     latency = quiet_latency(both, "{at: 500ms, do: topic.unload, cluster: a, topic: loud, broker: y}")
     assert latency[3:] == [103, 11, *[8] * 5]
@@ -110,22 +138,45 @@ brokers: {z: {cluster: a}, y: {cluster: a, topics: [t3, parts-partition-1]}, oth
 """
     world = open_world(body)
     found = {name: one["topics"] for name, one in world.summary()["brokers"].items()}
-    # In order: parts-partition-0 to z (y declares two), 1 to y, 2 to z; t1 to y (two and two), t2 to z, t3 to y, t4: three each, y by name.
-    assert found == {"y": ["parts-partition-1", "t1", "t3", "t4"], "z": ["parts-partition-0", "parts-partition-2", "t2"], "other": ["t1"]}
-    assert {(row["cluster"], row["topic"], row["broker"]) for row in rows(world, "topic.assigned")} >= {("a", "t3", "y"), ("b", "t1", "other")}
+    # In order: parts-partition-0 to z (y declares two), 1 to y, 2 to z; t1 to y (two and two), t2 to z, t3 to
+    # y, t4: three each, y by name.
+    assert found == {
+        "y": ["parts-partition-1", "t1", "t3", "t4"],
+        "z": ["parts-partition-0", "parts-partition-2", "t2"],
+        "other": ["t1"],
+    }
+    assert {(row["cluster"], row["topic"], row["broker"]) for row in rows(world, "topic.assigned")} >= {
+        ("a", "t3", "y"),
+        ("b", "t1", "other"),
+    }
 
 
 def test_without_a_declaration_topics_go_round_by_name():
     names = [f"t{number}" for number in range(6)]
     topics = ", ".join(f"{name}: {{clusters: [a]}}" for name in names)
-    world = open_world(f"clusters: {{a: {{}}}}\ntopics: {{{topics}}}\nbrokers: {{x: {{cluster: a}}, y: {{cluster: a}}, z: {{cluster: a}}}}\n")
-    assert [one["topics"] for one in world.summary()["brokers"].values()] == [["t0", "t3"], ["t1", "t4"], ["t2", "t5"]]
+    world = open_world(
+        f"clusters: {{a: {{}}}}\ntopics: {{{topics}}}\nbrokers: {{x: {{cluster: a}}, y: {{cluster: "
+        f"a}}, z: "
+        f"{{cluster: a}}}}\n"
+    )
+    assert [one["topics"] for one in world.summary()["brokers"].values()] == [
+        ["t0", "t3"],
+        ["t1", "t4"],
+        ["t2", "t5"],
+    ]
 
 
 def test_a_killed_client_frees_the_broker():
-    """Three messages for each of two clients, 10 ms each: those of the first are served first, one is on its way at 115 ms."""
-    text = ONE + "brokers: {x: {cluster: a, dispatchTime: 10ms}}\nproducers: {p: {topic: t, cluster: a, at: [50ms, 50ms, 50ms]}}\n"
-    text += subscribers("s1", "s2", start="100ms").replace("{topic: t}", "{topic: t, initialPosition: Earliest}")
+    """Three messages for each of two clients, 10 ms each: those of the first are served first, one is on
+    its way at 115 ms.
+    """
+    text = ONE + (
+        "brokers: {x: {cluster: a, dispatchTime: 10ms}}\nproducers: {p: {topic: t, cluster: a, at: [50ms, "
+        "50ms, 50ms]}}\n"
+    )
+    text += subscribers("s1", "s2", start="100ms").replace(
+        "{topic: t}", "{topic: t, initialPosition: Earliest}"
+    )
     assert at_ms(rows(run(text), "message.delivered", client="s2-1")) == [140, 150, 160]
     world = run(text + "commands: [{at: 115ms, do: client.kill, client: s1-1}]\n")
     assert numbers(rows(world, "message.delivered", client="s1-1")) == [0]
@@ -133,26 +184,39 @@ def test_a_killed_client_frees_the_broker():
 
 
 def test_what_has_not_left_the_broker_is_not_delivered():
-    """At 125 ms two of five have left; a crash then loses the other three, and they come again after the restart."""
-    text = ONE + "brokers: {x: {cluster: a, dispatchTime: 10ms}}\nproducers: {p: {topic: t, cluster: a, at: [100ms, 100ms, 100ms, 100ms, 100ms]}}\n"
+    """At 125 ms two of five have left; a crash then loses the other three, and they come again after the
+    restart.
+    """
+    text = ONE + (
+        "brokers: {x: {cluster: a, dispatchTime: 10ms}}\nproducers: {p: {topic: t, cluster: a, at: [100ms, "
+        "100ms, 100ms, 100ms, 100ms]}}\n"
+    )
     world = open_world(text + subscribers("s"))
     world.run(125 * MS)
-    assert (figures(world)["queued"], figures(world)["dispatches"], figures(world)["bytes_out"]) == (3, 2, 2000)
+    assert (figures(world)["queued"], figures(world)["dispatches"], figures(world)["bytes_out"]) == (
+        3,
+        2,
+        2000,
+    )
     do(world, "cluster.crash", cluster="a")
     assert figures(world)["queued"] == figures(world)["queued_us"] == 0
     do(world, "cluster.restart", cluster="a")
     world.run()
-    assert numbers(rows(world, "message.delivered")) == [0, 1, 0, 1, 2, 3, 4]  # acks of 0 and 1 died with the client
+    # acks of 0 and 1 died with the client
+    assert numbers(rows(world, "message.delivered")) == [0, 1, 0, 1, 2, 3, 4]
     assert world.violations == []
 
 
 def test_clients_are_connected_one_after_another():
-    world = open_world(ONE + "brokers: {x: {cluster: a, connectTime: 30ms}}\n" + subscribers("s1", "s2", "s3"))
+    world = open_world(
+        ONE + "brokers: {x: {cluster: a, connectTime: 30ms}}\n" + subscribers("s1", "s2", "s3")
+    )
     world.run(1000 * MS)
     assert at_ms(rows(world, "consumer.connected")) == [30, 60, 90]
     do(world, "topic.unload", cluster="a", topic="t")
     world.run(2000 * MS)
-    assert at_ms(rows(world, "consumer.connected"))[3:] == [1130, 1160, 1190]  # 100 ms of backoff, then in turn again
+    # 100 ms of backoff, then in turn again
+    assert at_ms(rows(world, "consumer.connected"))[3:] == [1130, 1160, 1190]
 
 
 def test_a_topic_that_is_unloaded_while_clients_wait_takes_them_later():
@@ -160,11 +224,14 @@ def test_a_topic_that_is_unloaded_while_clients_wait_takes_them_later():
     world.run(40 * MS)
     do(world, "topic.unload", cluster="a", topic="t")
     world.run()
-    assert at_ms(rows(world, "consumer.connected")) == [30, 170, 200]  # both hear of it at once, and try again at 140 ms
+    # both hear of it at once, and try again at 140 ms
+    assert at_ms(rows(world, "consumer.connected")) == [30, 170, 200]
 
 
 def test_who_waits_when_a_region_goes_down_holds_nobody_up_when_it_is_back():
-    world = open_world(ONE + "brokers: {x: {cluster: a, connectTime: 300ms}}\n" + subscribers("s1", "s2", "s3"))
+    world = open_world(
+        ONE + "brokers: {x: {cluster: a, connectTime: 300ms}}\n" + subscribers("s1", "s2", "s3")
+    )
     world.run(100 * MS)
     do(world, "cluster.crash", cluster="a")
     world.run(200 * MS)
@@ -174,13 +241,18 @@ def test_who_waits_when_a_region_goes_down_holds_nobody_up_when_it_is_back():
 
 
 def test_who_closes_while_it_waits_leaves_its_turn_unused_and_the_queue_shorter():
-    world = open_world(ONE + "brokers: {x: {cluster: a, connectTime: 30ms}}\n" + subscribers("s1", "s2", "s3"))
+    world = open_world(
+        ONE + "brokers: {x: {cluster: a, connectTime: 30ms}}\n" + subscribers("s1", "s2", "s3")
+    )
     world.run(10 * MS)
     do(world, "client.kill", client="s1-1")
     do(world, "client.kill", client="s3-1")
     do(world, "consumer.start", consumer="s3-1")
     world.run(1000 * MS)
-    assert [(row["client"], row["at_us"] // MS) for row in rows(world, "consumer.connected")] == [("s2-1", 60), ("s3-1", 90)]
+    assert [(row["client"], row["at_us"] // MS) for row in rows(world, "consumer.connected")] == [
+        ("s2-1", 60),
+        ("s3-1", 90),
+    ]
 
 
 def test_a_client_that_dies_while_it_waits_is_not_connected():
@@ -195,9 +267,13 @@ def test_a_client_that_dies_while_it_waits_is_not_connected():
 @pytest.mark.parametrize("queue", [1, 3, 1000])
 def test_every_message_comes_once_whatever_the_subscription(type_, queue):
     text = (
-        ONE + "brokers: {x: {cluster: a, dispatchTime: 3ms, connectTime: 7ms}}\nproducers: {p: {topic: t, cluster: a, every: 2ms, start: 100ms, count: 200, keys: 7}}\n"
+        ONE + "brokers: {x: {cluster: a, dispatchTime: 3ms, connectTime: 7ms}}\nproducers: {p: {topic: t, "
+        "cluster: a, every: 2ms, start: 100ms, count: 200, keys: 7}}\n"
         f"subscriptions: {{s: {{topic: t, type: {type_}, initialPosition: Earliest}}}}\nconsumers:\n"
-        + "".join(f"  c{number}: {{subscription: s, cluster: a, receiverQueueSize: {queue}, processing: 1ms}}\n" for number in range(1 if type_ == "Exclusive" else 3))
+        + "".join(
+            f"  c{number}: {{subscription: s, cluster: a, receiverQueueSize: {queue}, processing: 1ms}}\n"
+            for number in range(1 if type_ == "Exclusive" else 3)
+        )
     )
     world = run(text)
     assert sorted(numbers(rows(world, "message.delivered"))) == list(range(200))
@@ -210,10 +286,18 @@ def test_every_message_comes_once_whatever_the_subscription(type_, queue):
 
 def busy_text():
     return (
-        HEAD + "family: replicated-subscriptions\nuntil: 3s\n" + TWO_TENANTS.replace("count: 100", "count: 100, batch: 3")
-        + "brokers: {x: {cluster: a, dispatchTime: 4ms, bandwidth: 500KB/s, connectTime: 2ms, topics: [loud, quiet]}, y: {cluster: a, dispatchTime: 1ms}}\n"
-        + "commands: [{at: 400ms, do: topic.unload, cluster: a, topic: loud, broker: y}, {at: 700ms, do: cluster.crash, cluster: a}, {at: 900ms, do: cluster.restart, cluster: a}]\n"
-    )  # fmt: skip
+        HEAD
+        + "family: replicated-subscriptions\nuntil: 3s\n"
+        + TWO_TENANTS.replace("count: 100", "count: 100, batch: 3")
+        + (
+            "brokers: {x: {cluster: a, dispatchTime: 4ms, bandwidth: 500KB/s, connectTime: 2ms, topics: "
+            "[loud, quiet]}, y: {cluster: a, dispatchTime: 1ms}}\n"
+        )
+        + (
+            "commands: [{at: 400ms, do: topic.unload, cluster: a, topic: loud, broker: y}, {at: 700ms, do: "
+            "cluster.crash, cluster: a}, {at: 900ms, do: cluster.restart, cluster: a}]\n"
+        )
+    )
 
 
 def test_one_digest_however_it_is_cut_and_sought():
@@ -239,26 +323,40 @@ def problems_of(text):
     return [(problem.path, problem.what) for problem in caught.value.problems]
 
 
-@pytest.mark.parametrize("brokers, path, what", [
-    ("x: {}", "brokers.x.cluster", "is missing"),
-    ("x: {cluster: c}", "brokers.x.cluster", 'there is no cluster "c"'),
-    ("x: {cluster: b, topics: [t]}", "brokers.x.topics[0]", "topic t is not in b"),
-    ("x: {cluster: a, topics: [u]}", "brokers.x.topics[0]", 'there is no topic "u"'),
-    ("x: {cluster: a, topics: [t-partition-0]}", "brokers.x.topics[0]", "t has no partitions"),
-    ("x: {cluster: a, topics: [t]}, y: {cluster: a, topics: [t]}", "brokers.y.topics[0]", "t is x's in a"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "brokers, path, what",
+    [
+        ("x: {}", "brokers.x.cluster", "is missing"),
+        ("x: {cluster: c}", "brokers.x.cluster", 'there is no cluster "c"'),
+        ("x: {cluster: b, topics: [t]}", "brokers.x.topics[0]", "topic t is not in b"),
+        ("x: {cluster: a, topics: [u]}", "brokers.x.topics[0]", 'there is no topic "u"'),
+        ("x: {cluster: a, topics: [t-partition-0]}", "brokers.x.topics[0]", "t has no partitions"),
+        (
+            "x: {cluster: a, topics: [t]}, y: {cluster: a, topics: [t]}",
+            "brokers.y.topics[0]",
+            "t is x's in a",
+        ),
+    ],
+)
 def test_a_broker_that_makes_no_sense_is_told(brokers, path, what):
-    assert (path, what) in problems_of(f"clusters: {{a: {{}}, b: {{}}}}\ntopics: {{t: {{clusters: [a]}}}}\nbrokers: {{{brokers}}}\n")
+    assert (path, what) in problems_of(
+        f"clusters: {{a: {{}}, b: {{}}}}\ntopics: {{t: {{clusters: [a]}}}}\nbrokers: {{{brokers}}}\n"
+    )
 
 
 def test_a_topic_moves_to_a_broker_of_its_cluster_only():
-    body = "clusters: {a: {}, b: {}}\ntopics: {t: {clusters: [a, b]}}\nbrokers: {x: {cluster: a}, y: {cluster: b}}\n"
+    body = (
+        "clusters: {a: {}, b: {}}\ntopics: {t: {clusters: [a, b]}}\nbrokers: {x: {cluster: a}, y: "
+        "{cluster: b}}\n"
+    )
     world = open_world(body)
     answer = world.apply({"do": "topic.unload", "cluster": "a", "topic": "t", "broker": "y"})
     assert (answer.ok, answer.code, answer.hint) == (False, "no-broker", "the only one is x")
     answer = world.apply({"do": "topic.unload", "cluster": "a", "topic": "t", "broker": "w"})
     assert (answer.ok, answer.code) == (False, "unknown-name")
-    assert ("commands[0].broker", "y is not in a") in problems_of(body + "commands: [{at: 0s, do: topic.unload, cluster: a, topic: t, broker: y}]\n")
+    assert ("commands[0].broker", "y is not in a") in problems_of(
+        body + "commands: [{at: 0s, do: topic.unload, cluster: a, topic: t, broker: y}]\n"
+    )
 
 
 # --- what the page asks
@@ -272,9 +370,16 @@ def test_the_load_adds_up_to_what_the_brokers_did():
     for name, one in load["brokers"].items():
         assert one["dispatches"] == figures[name]["dispatches"] > 0
         assert sum(one["bytes_per_s"]) * span_s == pytest.approx(one["bytes_out"], rel=1e-3)
-        assert sum(one["busy"]) / 1e6 * load["span_us"] <= one["busy_us"]  # a span is busy all the time at most
-    assert sum(reader["so_far"]["delivered"] for reader in load["readers"]) == len(rows(world, "message.dispatched"))
-    assert [(reader["name"], reader["topic"], reader["broker"]) for reader in load["readers"]] == [("l1", "loud", "y"), ("l2", "loud", "y"), ("s", "quiet", "x")]
+        # a span is busy all the time at most
+        assert sum(one["busy"]) / 1e6 * load["span_us"] <= one["busy_us"]
+    assert sum(reader["so_far"]["delivered"] for reader in load["readers"]) == len(
+        rows(world, "message.dispatched")
+    )
+    assert [(reader["name"], reader["topic"], reader["broker"]) for reader in load["readers"]] == [
+        ("l1", "loud", "y"),
+        ("l2", "loud", "y"),
+        ("s", "quiet", "x"),
+    ]
     assert world.digest() == world.trace.digest(world.seq)
 
 

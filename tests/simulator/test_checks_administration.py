@@ -1,4 +1,6 @@
-"""Claims about lists, creation and deletion of topics: rules of the admin service and of connecting clients, broken one at a time."""
+"""Claims about lists, creation and deletion of topics: rules of the admin service and of connecting
+clients, broken one at a time.
+"""
 
 import pytest
 
@@ -13,15 +15,29 @@ from simulator.pulsar.creation.remote_admin import RemoteAdmin
 from simulator.scenarios.commands import CommandError
 from tests.simulator.checked import broken_claims
 
-LISTS, CREATED, DELETED, AUTOMATIC = (check.claim for check in (ListsAgreed, CreatedWhereItMay, DeletedUnused, AutoCreated))
+LISTS, CREATED, DELETED, AUTOMATIC = (
+    check.claim for check in (ListsAgreed, CreatedWhereItMay, DeletedUnused, AutoCreated)
+)
 
-HEAD = "format: 1\nname: mutation\ntitle: Mutation\nfamily: topic-creation\nuntil: 1s\nlinks: {default: {latency: 10ms}}\n"
+HEAD = (
+    "format: 1\nname: mutation\ntitle: Mutation\nfamily: topic-creation\nuntil: 1s\nlinks: {default: "
+    "{latency: 10ms}}\n"
+)
 
 
-def written(commands, namespaces="shop/orders: {}", topics="t: {clusters: [a, b, c], namespace: shop/orders, exists: {a: 2, b: 2, c: 2}}", clusters="a: {}, b: {}, c: {}", more=""):
+def written(
+    commands,
+    namespaces="shop/orders: {}",
+    topics="t: {clusters: [a, b, c], namespace: shop/orders, exists: {a: 2, b: 2, c: 2}}",
+    clusters="a: {}, b: {}, c: {}",
+    more="",
+):
     """Three clusters, one topic t in a namespace of its own; a command every 100 ms."""
     given = ", ".join(f"{{at: {100 * number}ms, {command}}}" for number, command in enumerate(commands, 1))
-    return f"{HEAD}clusters: {{{clusters}}}\nnamespaces: {{{namespaces}}}\ntopics: {{{topics}}}\ncommands: [{given}]\n{more}"
+    return (
+        f"{HEAD}clusters: {{{clusters}}}\nnamespaces: {{{namespaces}}}\ntopics: {{{topics}}}\ncommands: "
+        f"[{given}]\n{more}"
+    )
 
 
 def given(text):
@@ -39,20 +55,47 @@ UNEQUAL = "t: {clusters: [a, b, c], namespace: shop/orders, exists: {a: 2, b: %s
 LISTS_REFUSED = {
     "partition-count": written([f"{SET}: [a, b]"], topics=UNEQUAL % 3),
     "plain": written([f"{SET}: [a, b]"], topics=UNEQUAL % 0),
-    "change-events": written([f"{SET}: [a, b]"], "shop/orders: {changeEventsPartitions: 1, overrides: {b: {changeEventsPartitions: 2}}}"),
-    "auto-creation-type": written([f"{SET}: [a, b]"], "shop/orders: {overrides: {b: {allowAutoTopicCreationType: partitioned}}}"),
-    "auto-creation-set": written(["do: setting.change, cluster: b, setting: defaultNumPartitions, value: 4", f"{SET}: [a, b]"]),
-    "override": written(["do: namespace.set-auto-topic-creation, cluster: b, namespace: shop/orders, allowAutoTopicCreationType: partitioned, defaultNumPartitions: 4", f"{SET}: [a, b]"]),
-    "allow-switch": written([f"{SET}: [a, b], compareTopicPartitions: false"], "shop/orders: {overrides: {b: {allowAutoTopicCreation: false}}}", more="options: {replicationTopicCreation: proposal}"),
-    "namespace": written([f"{SET}: [a, b]"], "shop/orders: {clusters: [a, c]}", "t: {clusters: [a, b, c], namespace: shop/orders, exists: {a: 2}}"),
-    "not-allowed": written([f"{SET}: [a, b], compareTopicPartitions: false"], "shop/orders: {allowedClusters: [a, c]}"),
+    "change-events": written(
+        [f"{SET}: [a, b]"],
+        "shop/orders: {changeEventsPartitions: 1, overrides: {b: {changeEventsPartitions: 2}}}",
+    ),
+    "auto-creation-type": written(
+        [f"{SET}: [a, b]"], "shop/orders: {overrides: {b: {allowAutoTopicCreationType: partitioned}}}"
+    ),
+    "auto-creation-set": written(
+        ["do: setting.change, cluster: b, setting: defaultNumPartitions, value: 4", f"{SET}: [a, b]"]
+    ),
+    "override": written(
+        [
+            (
+                "do: namespace.set-auto-topic-creation, cluster: b, namespace: shop/orders, "
+                "allowAutoTopicCreationType: partitioned, defaultNumPartitions: 4"
+            ),
+            f"{SET}: [a, b]",
+        ]
+    ),
+    "allow-switch": written(
+        [f"{SET}: [a, b], compareTopicPartitions: false"],
+        "shop/orders: {overrides: {b: {allowAutoTopicCreation: false}}}",
+        more="options: {replicationTopicCreation: proposal}",
+    ),
+    "namespace": written(
+        [f"{SET}: [a, b]"],
+        "shop/orders: {clusters: [a, c]}",
+        "t: {clusters: [a, b, c], namespace: shop/orders, exists: {a: 2}}",
+    ),
+    "not-allowed": written(
+        [f"{SET}: [a, b], compareTopicPartitions: false"], "shop/orders: {allowedClusters: [a, c]}"
+    ),
     "peers": written([f"{SET}: [a, b, c]"], clusters="a: {}, b: {peerClusters: [c]}, c: {}"),
     "cut": written(["do: link.cut, link: a -> b", f"{SET}: [a, b]"]),
     "crashed": written(["do: cluster.crash, cluster: b", f"{SET}: [a, b]"]),
     "topic-partition-count": written([f"{SET_TOPIC}: [a, b]"], topics=UNEQUAL % 3),
     "topic-peers": written([f"{SET_TOPIC}: [a, b, c]"], clusters="a: {}, b: {peerClusters: [c]}, c: {}"),
     "topic-global-alone": written([f"{SET_TOPIC}: [a, b], global: true"]),
-    "topic-global-elsewhere": written([f"{SET_TOPIC}: [a, c], global: true"], "shop/orders: {replicationClusters: [a, b]}"),
+    "topic-global-elsewhere": written(
+        [f"{SET_TOPIC}: [a, c], global: true"], "shop/orders: {replicationClusters: [a, b]}"
+    ),
     "topic-without-itself": written([f"{SET_TOPIC}: [b, c]"]),
     "topic-cut": written(["do: link.cut, link: a -> b", f"{SET_TOPIC}: [a, b]"]),
 }
@@ -70,11 +113,25 @@ def test_a_list_that_is_not_checked(text, monkeypatch):
 LISTS_ACCEPTED = {
     "equal": written([f"{SET}: [a, b]", f"{SET}: [a, b, c]", f"{SET_TOPIC}: [a, b]"]),
     "not-asked": written([f"{SET}: [a, b], compareTopicPartitions: false"], topics=UNEQUAL % 3),
-    "left-out-there": written([f"{SET}: [a, b]"], "shop/orders: {overrides: {b: {replicationClusters: [c]}}}", "t: {clusters: [a, b, c], namespace: shop/orders, exists: {a: 2}}"),
-    "switch-not-compared": written([f"{SET}: [a, b]"], "shop/orders: {overrides: {b: {allowAutoTopicCreation: false}}}"),
-    "before": written([f"{SET}: [a, b]"], topics=UNEQUAL % 3, more="options: {replicationTopicCreation: before}"),
-    "no-orders": written([f"{SET_TOPIC}: [a, b]"], topics=UNEQUAL % 3, more="settings: {createTopicToRemoteClusterForReplication: false}"),
-    "created": written([f"{SET_TOPIC}: [a, b]"], topics="t: {clusters: [a, b, c], namespace: shop/orders, exists: {a: 2}}"),
+    "left-out-there": written(
+        [f"{SET}: [a, b]"],
+        "shop/orders: {overrides: {b: {replicationClusters: [c]}}}",
+        "t: {clusters: [a, b, c], namespace: shop/orders, exists: {a: 2}}",
+    ),
+    "switch-not-compared": written(
+        [f"{SET}: [a, b]"], "shop/orders: {overrides: {b: {allowAutoTopicCreation: false}}}"
+    ),
+    "before": written(
+        [f"{SET}: [a, b]"], topics=UNEQUAL % 3, more="options: {replicationTopicCreation: before}"
+    ),
+    "no-orders": written(
+        [f"{SET_TOPIC}: [a, b]"],
+        topics=UNEQUAL % 3,
+        more="settings: {createTopicToRemoteClusterForReplication: false}",
+    ),
+    "created": written(
+        [f"{SET_TOPIC}: [a, b]"], topics="t: {clusters: [a, b, c], namespace: shop/orders, exists: {a: 2}}"
+    ),
 }
 
 
@@ -114,17 +171,41 @@ def test_a_namespace_that_nobody_asks_for(monkeypatch):
 def test_a_copied_request_that_does_not_look(monkeypatch):
     text = written([CREATE], ONE_WAY, HERE.replace("exists: {}", "exists: {b: 2}"))
     assert broken_claims(text) == set()
-    monkeypatch.setattr(RemoteAdmin, "create", lambda self, request: catalogue.create(self.runtime.clusters[request[1]], request[2], request[3], "copied-request", request[4], request[0]))
+    monkeypatch.setattr(
+        RemoteAdmin,
+        "create",
+        lambda self, request: catalogue.create(
+            self.runtime.clusters[request[1]],
+            request[2],
+            request[3],
+            "copied-request",
+            request[4],
+            request[0],
+        ),
+    )
     assert broken_claims(text) == {CREATED}
 
 
 def test_a_copied_request_with_another_count(monkeypatch):
     send = RemoteAdmin.send
-    monkeypatch.setattr(RemoteAdmin, "send", lambda self, method, source, target, base, what, cause: send(self, method, source, target, base, what + 1, cause))
+    monkeypatch.setattr(
+        RemoteAdmin,
+        "send",
+        lambda self, method, source, target, base, what, cause: send(
+            self, method, source, target, base, what + 1, cause
+        ),
+    )
     assert CREATED in broken_claims(written([CREATE], ONE_WAY, HERE))
 
 
-@pytest.mark.parametrize("more", ["settings: {createTopicToRemoteClusterForReplication: false}", "options: {replicationTopicCreation: proposal}"], ids=["switched-off", "proposal"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        "settings: {createTopicToRemoteClusterForReplication: false}",
+        "options: {replicationTopicCreation: proposal}",
+    ],
+    ids=["switched-off", "proposal"],
+)
 def test_requests_that_are_copied_all_the_same(more, monkeypatch):
     text = written([CREATE], ONE_WAY, HERE, more=more)
     assert broken_claims(text) == set()
@@ -133,9 +214,24 @@ def test_requests_that_are_copied_all_the_same(more, monkeypatch):
 
 
 def test_partitions_that_are_taken_away(monkeypatch):
-    text = written(["do: topic.update-partitions, cluster: a, topic: t, partitions: 3"], ONE_WAY, "t: {clusters: [a, b, c], namespace: shop/orders, exists: {a: 2, b: 4}}")
+    text = written(
+        ["do: topic.update-partitions, cluster: a, topic: t, partitions: 3"],
+        ONE_WAY,
+        "t: {clusters: [a, b, c], namespace: shop/orders, exists: {a: 2, b: 4}}",
+    )
     assert broken_claims(text) == set()
-    monkeypatch.setattr(RemoteAdmin, "grow", lambda self, request: catalogue.grow(self.runtime.clusters[request[1]], request[2], request[3], "copied-request", request[4], request[0]))
+    monkeypatch.setattr(
+        RemoteAdmin,
+        "grow",
+        lambda self, request: catalogue.grow(
+            self.runtime.clusters[request[1]],
+            request[2],
+            request[3],
+            "copied-request",
+            request[4],
+            request[0],
+        ),
+    )
     assert broken_claims(text) == {CREATED}
 
 
@@ -155,17 +251,25 @@ USED = {
 def test_a_topic_that_is_deleted_while_it_is_used(text, monkeypatch):
     assert given(text) == [False] and broken_claims(text) == set()
     delete = topic_shapes.delete
-    monkeypatch.setitem(system._HANDLERS, "topic.delete", lambda runtime, arguments, begin: delete(runtime, {**arguments, "force": True}, begin))
+    monkeypatch.setitem(
+        system._HANDLERS,
+        "topic.delete",
+        lambda runtime, arguments, begin: delete(runtime, {**arguments, "force": True}, begin),
+    )
     assert given(text) == [True] and DELETED in broken_claims(text)
 
 
-@pytest.mark.parametrize("text", [
-    written([f"{DELETE}: a, force: true"], more=READER),
-    written(["do: consumer.stop, consumer: one", f"{DELETE}: a"], more=READER),
-    written([f"{SET}: [a]", f"{DELETE}: b"], ONE_WAY),
-    written(["do: cluster.crash, cluster: a", f"{DELETE}: b"], ONE_WAY),
-    written([f"{DELETE}: a"], more="producers: {web: {topic: t, cluster: a, every: 50ms, stop: 60ms}}"),
-], ids=["forced", "stopped", "off-the-list", "crashed", "producer-at-its-end"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        written([f"{DELETE}: a, force: true"], more=READER),
+        written(["do: consumer.stop, consumer: one", f"{DELETE}: a"], more=READER),
+        written([f"{SET}: [a]", f"{DELETE}: b"], ONE_WAY),
+        written(["do: cluster.crash, cluster: a", f"{DELETE}: b"], ONE_WAY),
+        written([f"{DELETE}: a"], more="producers: {web: {topic: t, cluster: a, every: 50ms, stop: 60ms}}"),
+    ],
+    ids=["forced", "stopped", "off-the-list", "crashed", "producer-at-its-end"],
+)
 def test_a_topic_that_nobody_uses_is_deleted(text):
     assert given(text)[-1] is True and broken_claims(text) == set()
 
@@ -174,17 +278,39 @@ def test_a_topic_that_nobody_uses_is_deleted(text):
 
 CLIENTS = "producers: {web: {topic: t, cluster: a, every: 50ms}}"
 FORBIDDEN = written([], "shop/orders: {allowAutoTopicCreation: false}", HERE, more=CLIENTS)
-OVERRIDDEN = written([], "shop/orders: {allowAutoTopicCreationType: partitioned, defaultNumPartitions: 3}", HERE, more=CLIENTS)
-ADOPTED = written([], "shop/orders: {replicationClusters: [a, b, c]}", HERE.replace("exists: {}", "exists: {b: 2, c: 4}"), more=CLIENTS)
+OVERRIDDEN = written(
+    [], "shop/orders: {allowAutoTopicCreationType: partitioned, defaultNumPartitions: 3}", HERE, more=CLIENTS
+)
+ADOPTED = written(
+    [],
+    "shop/orders: {replicationClusters: [a, b, c]}",
+    HERE.replace("exists: {}", "exists: {b: 2, c: 4}"),
+    more=CLIENTS,
+)
 OFF_THE_LIST = written([], "shop/orders: {replicationClusters: [b, c]}", HERE, more=CLIENTS)
 
 
-@pytest.mark.parametrize("text", [
-    FORBIDDEN, OVERRIDDEN, ADOPTED, OFF_THE_LIST,
-    ADOPTED.replace("commands: []", "commands: [{at: 0ms, do: link.cut, link: a -> b}]").replace("every: 50ms", "every: 50ms, start: 20ms"),
-    ADOPTED + "\noptions: {replicationTopicCreation: proposal}",
-    OVERRIDDEN.replace("commands: []", "commands: [{at: 1ms, do: namespace.remove-auto-topic-creation, cluster: a, namespace: shop/orders}]").replace("every: 50ms", "every: 50ms, start: 20ms"),
-], ids=["forbidden", "overridden", "adopted", "off-the-list", "first-cut", "proposal", "removed"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        FORBIDDEN,
+        OVERRIDDEN,
+        ADOPTED,
+        OFF_THE_LIST,
+        ADOPTED.replace("commands: []", "commands: [{at: 0ms, do: link.cut, link: a -> b}]").replace(
+            "every: 50ms", "every: 50ms, start: 20ms"
+        ),
+        ADOPTED + "\noptions: {replicationTopicCreation: proposal}",
+        OVERRIDDEN.replace(
+            "commands: []",
+            (
+                "commands: [{at: 1ms, do: namespace.remove-auto-topic-creation, cluster: a, namespace: "
+                "shop/orders}]"
+            ),
+        ).replace("every: 50ms", "every: 50ms, start: 20ms"),
+    ],
+    ids=["forbidden", "overridden", "adopted", "off-the-list", "first-cut", "proposal", "removed"],
+)
 def test_creation_by_clients_breaks_nothing(text):
     assert broken_claims(text) == set()
 
@@ -201,7 +327,9 @@ def test_a_broker_that_refuses_what_policies_let(monkeypatch):
 
 
 def test_a_broker_that_overlooks_the_namespace(monkeypatch):
-    monkeypatch.setattr(policies, "in_force", lambda cluster, found, policy, setting: cluster.setting(setting))
+    monkeypatch.setattr(
+        policies, "in_force", lambda cluster, found, policy, setting: cluster.setting(setting)
+    )
     assert broken_claims(OVERRIDDEN) == {AUTOMATIC}
     assert AUTOMATIC in broken_claims(FORBIDDEN)
 
@@ -226,8 +354,9 @@ def test_a_broker_that_asks_no_remote_or_the_last_one_first(monkeypatch):
 def test_what_is_broken_does_not_depend_on_how_the_trace_is_cut(monkeypatch):
     monkeypatch.setattr(set_clusters, "validate", lambda *given: None)
     monkeypatch.setattr(auto_creation, "_remote_shape", lambda *given: (None, None))
-    assert broken_claims(written([f"{SET}: [a, b]", f"{SET}: [a, b, c]"], "shop/orders: {}", UNEQUAL % 3, more=CLIENTS), 1, 7)
-
+    assert broken_claims(
+        written([f"{SET}: [a, b]", f"{SET}: [a, b, c]"], "shop/orders: {}", UNEQUAL % 3, more=CLIENTS), 1, 7
+    )
 
 
 def test_a_shadow_has_its_sources_partitions():

@@ -37,7 +37,11 @@ def test_without_a_mutation_nothing_breaks():
 
 def test_an_entry_that_is_handed_to_nobody(monkeypatch):
     fan_out = Broker.fan_out
-    monkeypatch.setattr(Broker, "fan_out", lambda self, run, asked_us=None: None if run.entries == (7,) else fan_out(self, run, asked_us))
+    monkeypatch.setattr(
+        Broker,
+        "fan_out",
+        lambda self, run, asked_us=None: None if run.entries == (7,) else fan_out(self, run, asked_us),
+    )
     assert broken_claims() == {SERVED}
 
 

@@ -6,11 +6,19 @@ from simulator.checks import CLAIMS, Checks
 from tests.simulator.written_trace import scenario
 
 FAILOVER = {
-    "subscription": "billing", "from": "a", "to": "b", "at_us": 7,
-    "duplicates": 3, "by_cause": {"ack_hole": 1, "after_newest_snapshot": 2, "resent_copy": 0},
-    "lost": 2, "lost_by_cause": {"removed": 2}, "lost_recovered": 1,
-    "stranded": 4, "stranded_unprocessed": 3, "stranded_returned": 4,
-}  # fmt: skip
+    "subscription": "billing",
+    "from": "a",
+    "to": "b",
+    "at_us": 7,
+    "duplicates": 3,
+    "by_cause": {"ack_hole": 1, "after_newest_snapshot": 2, "resent_copy": 0},
+    "lost": 2,
+    "lost_by_cause": {"removed": 2},
+    "lost_recovered": 1,
+    "stranded": 4,
+    "stranded_unprocessed": 3,
+    "stranded_returned": 4,
+}
 
 
 def violations(**changes):
@@ -24,7 +32,10 @@ def test_figures_that_add_up_hold():
 def test_causes_that_do_not_add_up_are_broken():
     (broken,) = violations(duplicates=4)
     assert (broken.claim, broken.at_us) == (CLAIMS[-1], 7)
-    assert broken.reason == "failover 1 (billing, a -> b) has 4 duplicates, but by_cause holds ack_hole 1, after_newest_snapshot 2"
+    assert broken.reason == (
+        "failover 1 (billing, a -> b) has 4 duplicates, but by_cause holds ack_hole 1, "
+        "after_newest_snapshot 2"
+    )
 
 
 def test_causes_of_nothing_are_broken():

@@ -1,4 +1,6 @@
-"""The claims "same shape" and "schema first": a run that keeps them, and rules of the protocol broken on purpose that they name."""
+"""The claims "same shape" and "schema first": a run that keeps them, and rules of the protocol broken on
+purpose that they name.
+"""
 
 from simulator.checks.same_shape import SameShape
 from simulator.checks.schema_first import SchemaFirst
@@ -28,11 +30,22 @@ commands:
 
 def test_without_a_mutation_creation_breaks_nothing():
     assert broken_claims(CREATION) == set()
-    assert broken_claims(CREATION.replace("settings: {allow", "options: {replicationTopicCreation: before}\nsettings: {allow")) == set()
+    assert (
+        broken_claims(
+            CREATION.replace(
+                "settings: {allow", "options: {replicationTopicCreation: before}\nsettings: {allow"
+            )
+        )
+        == set()
+    )
 
 
 def test_a_replicator_that_does_not_ask(monkeypatch):
-    monkeypatch.setattr(replicator_start, "judge_by_admin", lambda sides: Verdict(START if sides.remote_has_name else CREATE, sides.local or 0))
+    monkeypatch.setattr(
+        replicator_start,
+        "judge_by_admin",
+        lambda sides: Verdict(START if sides.remote_has_name else CREATE, sides.local or 0),
+    )
     assert broken_claims(CREATION) == {SAME_SHAPE}
 
 
@@ -40,7 +53,13 @@ def test_a_replicator_that_creates_by_the_remotes_policy(monkeypatch):
     create = catalogue.create
 
     def by_policy(cluster, base, partitions, reason, *more):
-        return create(cluster, base, auto_creation.auto_partitions(cluster, base) if reason == "replicator" else partitions, reason, *more)
+        return create(
+            cluster,
+            base,
+            auto_creation.auto_partitions(cluster, base) if reason == "replicator" else partitions,
+            reason,
+            *more,
+        )
 
     monkeypatch.setattr(catalogue, "create", by_policy)
     assert SAME_SHAPE in broken_claims(CREATION)
@@ -49,7 +68,9 @@ def test_a_replicator_that_creates_by_the_remotes_policy(monkeypatch):
 def test_before_pip_433_a_replicator_that_needs_no_topic(monkeypatch):
     monkeypatch.setattr(replicator_start, "judge_by_producer", lambda *given: Verdict(START))
     monkeypatch.setattr(replication_order, "store_at_peer", lambda *given: None)
-    assert SAME_SHAPE in broken_claims(CREATION.replace("settings: {allow", "options: {replicationTopicCreation: before}\nsettings: {allow"))
+    assert SAME_SHAPE in broken_claims(
+        CREATION.replace("settings: {allow", "options: {replicationTopicCreation: before}\nsettings: {allow")
+    )
 
 
 def test_a_replicator_that_passes_over_a_refused_schema(monkeypatch):

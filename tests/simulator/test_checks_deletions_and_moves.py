@@ -1,4 +1,6 @@
-"""The claims about permissions, deletions, lookups, acknowledgement states and what a migration makes: each rule broken on purpose is noticed."""
+"""The claims about permissions, deletions, lookups, acknowledgement states and what a migration makes:
+each rule broken on purpose is noticed.
+"""
 
 import pytest
 
@@ -23,14 +25,24 @@ from simulator.pulsar.subscription import Subscription
 from simulator.pulsar.topic import Topic
 from simulator.trace.registry import NULL
 from tests.simulator import test_checks_mutations
-from tests.simulator.checked import broken_claims_in_pieces as broken_claims, claims_broken_in
+from tests.simulator.checked import broken_claims_in_pieces as broken_claims
+from tests.simulator.checked import claims_broken_in
 from tests.simulator.test_blue_green import AUTO, CHECKED, GREEN, MARK, blue_green
 from tests.simulator.test_checks_migrations import broken_claims as migrate
 from tests.simulator.test_checks_mutations import SYNC
 from tests.simulator.test_migration import BACK, BASE, CLEAN_UP, PARTS, START, SWITCH
 
 PERMITTED, UNUSED, TERMINATED, ANSWERED, AS_SENT, WHOLE, LEFT_EMPTY = (
-    check.claim for check in (Permitted, DeletedUnused, Terminated, AnsweredWhenAble, StateAsSent, BroughtWhole, LeftEmpty)
+    check.claim
+    for check in (
+        Permitted,
+        DeletedUnused,
+        Terminated,
+        AnsweredWhenAble,
+        StateAsSent,
+        BroughtWhole,
+        LeftEmpty,
+    )
 )
 
 ROLES = """
@@ -90,13 +102,23 @@ def test_nobody_may(monkeypatch, module):
 
 def test_a_permission_on_the_source_that_counts_for_its_shadow(monkeypatch):
     honest = authorisation.refusal
-    allow(monkeypatch, consumer, says=lambda scenario, role, action, topic: honest(scenario, role, action, scenario.topics[topic].shadow_of or topic))
+    allow(
+        monkeypatch,
+        consumer,
+        says=lambda scenario, role, action, topic: honest(
+            scenario, role, action, scenario.topics[topic].shadow_of or topic
+        ),
+    )
     assert broken_claims(ROLES) == {PERMITTED}
 
 
 def test_produce_that_brings_the_list(monkeypatch):
     honest = authorisation.refusal
-    allow(monkeypatch, shadow_commands, says=lambda scenario, role, _action, topic: honest(scenario, role, authorisation.PRODUCE, topic))
+    allow(
+        monkeypatch,
+        shadow_commands,
+        says=lambda scenario, role, _action, topic: honest(scenario, role, authorisation.PRODUCE, topic),
+    )
     assert broken_claims(ROLES) == {PERMITTED}
 
 
@@ -134,7 +156,19 @@ def commanded(text):
 
 
 def test_deletions_of_what_nobody_uses_and_forced_ones_break_nothing():
-    assert [code for _command, code in commanded(USED)] == ["422", "422", "412", "412", "204", None, "204", None, "204", "204", "204"]
+    assert [code for _command, code in commanded(USED)] == [
+        "422",
+        "422",
+        "412",
+        "412",
+        "204",
+        None,
+        "204",
+        None,
+        "204",
+        "204",
+        "204",
+    ]
     assert broken_claims(USED) == set()
 
 
@@ -143,14 +177,22 @@ def test_a_deletion_that_does_not_ask_who_uses_it(monkeypatch, topic):
     force(monkeypatch)
     others = "".join(line for line in USED.splitlines(keepends=True) if "do: " not in line)
     kind = "shadow" if topic == "dark" else "topic"
-    assert UNUSED in broken_claims(f"{others}  - {{at: 1s, do: {kind}.delete, cluster: eu, topic: {topic}}}\n")
+    assert UNUSED in broken_claims(
+        f"{others}  - {{at: 1s, do: {kind}.delete, cluster: eu, topic: {topic}}}\n"
+    )
 
 
 def force(monkeypatch):
     """Deletions that act as if they were forced, and say what they were told."""
     for command in ("topic.delete", "shadow.delete"):
         honest = system._HANDLERS[command]
-        monkeypatch.setitem(system._HANDLERS, command, lambda runtime, arguments, begin, honest=honest: honest(runtime, {**arguments, "force": True}, begin))
+        monkeypatch.setitem(
+            system._HANDLERS,
+            command,
+            lambda runtime, arguments, begin, honest=honest: honest(
+                runtime, {**arguments, "force": True}, begin
+            ),
+        )
 
 
 ENDED = """
@@ -187,15 +229,26 @@ def test_a_topic_that_takes_messages_after_its_end(monkeypatch):
 
 # --- lookups
 
-DOWN = ["at: 4900ms, do: lookup.stop", "at: 5s, do: topic.unload, cluster: blue, topic: orders", "at: 6s, do: lookup.start"]
+DOWN = [
+    "at: 4900ms, do: lookup.stop",
+    "at: 5s, do: topic.unload, cluster: blue, topic: orders",
+    "at: 6s, do: lookup.start",
+]
 
 
 def test_lookups_and_moves_break_nothing():
-    for commands, base in (([*DOWN], BASE), ([START, SWITCH, CLEAN_UP], PARTS), (GREEN, CHECKED), ([START, SWITCH, BACK], BASE)):
+    for commands, base in (
+        ([*DOWN], BASE),
+        ([START, SWITCH, CLEAN_UP], PARTS),
+        (GREEN, CHECKED),
+        ([START, SWITCH, BACK], BASE),
+    ):
         assert migrate(*commands, base=base) == set()
 
 
-@pytest.mark.parametrize("commands", [DOWN, ["at: 4900ms, do: cluster.crash, cluster: blue"]], ids=["service", "cluster"])
+@pytest.mark.parametrize(
+    "commands", [DOWN, ["at: 4900ms, do: cluster.crash, cluster: blue"]], ids=["service", "cluster"]
+)
 def test_a_service_that_answers_whatever_is_down(monkeypatch, commands):
     monkeypatch.setattr(LookupService, "refusal", lambda service, base: None)
     assert migrate(*commands) == {ANSWERED}
@@ -203,7 +256,9 @@ def test_a_service_that_answers_whatever_is_down(monkeypatch, commands):
 
 def test_a_client_that_asks_for_its_broker_first(monkeypatch):
     honest = resolving.Resolver._send
-    monkeypatch.setattr(resolving.Resolver, "_send", lambda resolver, requests, cause: honest(resolver, requests[-1:], cause))
+    monkeypatch.setattr(
+        resolving.Resolver, "_send", lambda resolver, requests, cause: honest(resolver, requests[-1:], cause)
+    )
     assert migrate() == {ANSWERED}
 
 
@@ -240,10 +295,14 @@ def test_a_state_that_arrives_twice(monkeypatch):
 # --- what a migration makes
 
 
-@pytest.mark.parametrize("kind", [resources.ROLE, resources.NAMESPACE, resources.TOPIC, resources.SUBSCRIPTION])
+@pytest.mark.parametrize(
+    "kind", [resources.ROLE, resources.NAMESPACE, resources.TOPIC, resources.SUBSCRIPTION]
+)
 def test_a_step_that_leaves_something_out(monkeypatch, kind):
     honest = resources.of_tenant
-    monkeypatch.setattr(metadata.resources, "of_tenant", lambda work: [one for one in honest(work) if one.kind != kind])
+    monkeypatch.setattr(
+        metadata.resources, "of_tenant", lambda work: [one for one in honest(work) if one.kind != kind]
+    )
     assert WHOLE in migrate(START, "at: 3s, do: migration.roll-back, tenant: acme")
 
 
@@ -271,7 +330,16 @@ def migrated(commands, clusters="[blue]"):
 
 def test_blue_that_is_left_empty_breaks_nothing():
     assert migrated([MARK]) == set() == migrated(SPREAD, "[blue, red]")
-    assert migrated([MARK, "at: 3s, do: consumer.stop, consumer: d", "at: 3500ms, do: subscription.delete, subscription: slow, cluster: blue"]) == set()
+    assert (
+        migrated(
+            [
+                MARK,
+                "at: 3s, do: consumer.stop, consumer: d",
+                "at: 3500ms, do: subscription.delete, subscription: slow, cluster: blue",
+            ]
+        )
+        == set()
+    )
 
 
 def test_a_topic_that_is_migrated_with_a_replication_backlog(monkeypatch):

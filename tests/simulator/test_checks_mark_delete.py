@@ -21,11 +21,15 @@ def violations(written):
 
 
 def recovered(written, entry):
-    return written.write("cursor.recovered", cluster="a", subscription="billing", ledger=1, entry=entry, count=0)
+    return written.write(
+        "cursor.recovered", cluster="a", subscription="billing", ledger=1, entry=entry, count=0
+    )
 
 
 def persisted(written, entry):
-    return written.write("cursor.persisted", cluster="a", subscription="billing", ledger=1, entry=entry, count=0)
+    return written.write(
+        "cursor.persisted", cluster="a", subscription="billing", ledger=1, entry=entry, count=0
+    )
 
 
 def test_forward_moves_hold(written):

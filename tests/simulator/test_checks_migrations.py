@@ -1,4 +1,6 @@
-"""The claims about tenants' migrations hold in every run of the library's kind, and a broken rule is named by the right one."""
+"""The claims about tenants' migrations hold in every run of the library's kind, and a broken rule is named
+by the right one.
+"""
 
 import pytest
 
@@ -8,7 +10,8 @@ from simulator.checks.moves_in_order import DrainedBeforeSentOn, StepsInOrder
 from simulator.pulsar.consumer import Consumer
 from simulator.pulsar.lookup.producing import Brokers
 from simulator.pulsar.lookup.service import LookupService
-from simulator.pulsar.migration import blue_green, run as machine
+from simulator.pulsar.migration import blue_green
+from simulator.pulsar.migration import run as machine
 from simulator.pulsar.migration.clean_up import CleanUp
 from simulator.pulsar.migration.data import TopicData
 from simulator.pulsar.migration.metadata import Metadata
@@ -18,7 +21,10 @@ from tests.simulator.checked import claims_broken_in
 from tests.simulator.test_blue_green import CHECKED, GREEN
 from tests.simulator.test_migration import BACK, BASE, CLEAN_UP, PARTS, START, SWITCH, run
 
-SENT, COPIED, TOLD, ORDERED, DRAINED = (check.claim for check in (SentWhereTold, CopiedBeforeDeleted, ToldBeforeDeleted, StepsInOrder, DrainedBeforeSentOn))
+SENT, COPIED, TOLD, ORDERED, DRAINED = (
+    check.claim
+    for check in (SentWhereTold, CopiedBeforeDeleted, ToldBeforeDeleted, StepsInOrder, DrainedBeforeSentOn)
+)
 CUT = "at: 4900ms, do: link.cut, link: blue <-> green"
 FORCED = SWITCH + ", force: true"
 SOON = CLEAN_UP.replace("9s", "5500ms")
@@ -29,16 +35,28 @@ def broken_claims(*commands, **more):
     return claims_broken_in(run(*commands, **more))
 
 
-@pytest.mark.parametrize("commands, base", [
-    ([START, SWITCH, CLEAN_UP], BASE), ([START, SWITCH, CLEAN_UP], PARTS), ([START, SWITCH, BACK], BASE), (GREEN, CHECKED),
-    ([START, CUT, FORCED, SOON], BASE), ([START, CUT, FORCED, BACK], BASE), ([START + ", strategy: none", SWITCH, CLEAN_UP], BASE),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "commands, base",
+    [
+        ([START, SWITCH, CLEAN_UP], BASE),
+        ([START, SWITCH, CLEAN_UP], PARTS),
+        ([START, SWITCH, BACK], BASE),
+        (GREEN, CHECKED),
+        ([START, CUT, FORCED, SOON], BASE),
+        ([START, CUT, FORCED, BACK], BASE),
+        ([START + ", strategy: none", SWITCH, CLEAN_UP], BASE),
+    ],
+)
 def test_without_a_mutation_nothing_breaks(commands, base):
     assert broken_claims(*commands, base=base) == set()
 
 
 def test_a_service_that_answers_with_an_old_map(monkeypatch):
-    monkeypatch.setattr(LookupService, "cluster_of", lambda self, base: self.runtime.scenario.tenants[self.tenant_of(base)].cluster)
+    monkeypatch.setattr(
+        LookupService,
+        "cluster_of",
+        lambda self, base: self.runtime.scenario.tenants[self.tenant_of(base)].cluster,
+    )
     assert broken_claims(START, SWITCH) == {SENT}
 
 
@@ -65,7 +83,9 @@ def test_a_way_back_that_cleans_at_once(monkeypatch):
     for work in (AcknowledgementSync, TopicData, Metadata):
         monkeypatch.setattr(work, "undo_conditions", lambda self: [])
     held = BASE.replace("messages: [web/50]", "messages: [web/50, web/585]")  # published in green, at 5.95 s
-    assert broken_claims(START, SWITCH, "at: 5900ms, do: link.cut, link: blue <-> green", BACK, base=held) >= {COPIED, TOLD}
+    assert broken_claims(
+        START, SWITCH, "at: 5900ms, do: link.cut, link: blue <-> green", BACK, base=held
+    ) >= {COPIED, TOLD}
 
 
 def test_the_checks_have_the_machines_steps():
@@ -103,5 +123,7 @@ def test_a_consumer_that_is_sent_on_before_its_subscription_is_drained(monkeypat
 def test_what_a_person_forces_is_not_judged():
     slow = BASE.replace("processing: 1ms", "processing: 15ms")
     latest = START + ", startAt: latest"
-    world = run(latest, FORCED, "at: 12s, do: migration.clean-up, tenant: acme, force: true", base=slow, until="20s")
+    world = run(
+        latest, FORCED, "at: 12s, do: migration.clean-up, tenant: acme, force: true", base=slow, until="20s"
+    )
     assert world.summary()["failovers"][0]["lost"] > 0 and world.summary()["violations"] == []

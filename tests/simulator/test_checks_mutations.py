@@ -1,6 +1,8 @@
-"""For each claim, rules of the protocol broken on purpose: the check that makes the claim must notice, and only breaks count.
+"""For each claim, rules of the protocol broken on purpose: the check that makes the claim must notice, and
+only breaks count.
 
-Each mutation replaces one rule of `simulator.pulsar` for one run; the same scenario without it breaks nothing.
+Each mutation replaces one rule of `simulator.pulsar` for one run; the same scenario without it breaks
+nothing.
 """
 
 import pytest
@@ -8,7 +10,7 @@ import pytest
 from simulator import World, load_scenario_text
 from simulator.checks import CLAIMS, Checks
 from simulator.log.cursors import Cursor
-from simulator.pulsar import acknowledgement_filter, controller, subscription, upkeep
+from simulator.pulsar import acknowledgement_filter, controller, upkeep
 from simulator.pulsar.acknowledgement_sync import AcknowledgementSender
 from simulator.pulsar.broadcast.broker import Broker
 from simulator.pulsar.controller import Builder, SnapshotController
@@ -21,7 +23,18 @@ from simulator.pulsar.topic import Topic
 from simulator.trace.registry import NULL
 from tests.simulator.checked import broken_claims
 
-SAFE_UPDATE, MARK_DELETE, MARKERS, ORDER, ONE_HOP, NOTHING_GONE, FILTERED, BROKER_LIMITS, SAME_SHAPE, SCHEMA_FIRST = CLAIMS[:10]
+(
+    SAFE_UPDATE,
+    MARK_DELETE,
+    MARKERS,
+    ORDER,
+    ONE_HOP,
+    NOTHING_GONE,
+    FILTERED,
+    BROKER_LIMITS,
+    SAME_SHAPE,
+    SCHEMA_FIRST,
+) = CLAIMS[:10]
 CAUSES = CLAIMS[-1]
 
 HEAD = "format: 1\nname: mutation\ntitle: Mutation\nfamily: replicated-subscriptions\nuntil: 6s\n"
@@ -52,22 +65,26 @@ producers: {web: {topic: orders, cluster: c, every: 5ms, stop: 4s}}
 links: {default: {latency: 5ms}, a -> b: {latency: 200ms}, c -> a: {latency: 200ms}}
 """
 )
-CRASH = TWO + "commands: [{at: 2s, do: cluster.crash, cluster: a}, {at: 3s, do: cluster.restart, cluster: a}]\n"
+CRASH = (
+    TWO + "commands: [{at: 2s, do: cluster.crash, cluster: a}, {at: 3s, do: cluster.restart, cluster: a}]\n"
+)
 FAIL_OVER = TWO + (
     "commands: [{at: 2s, do: subscription.fail-over, subscription: billing, from: a, to: b, mode: planned},"
     " {at: 1900ms, do: link.slow, link: a -> b, latency: 900ms}]\n"
 )
 SMALL_LEDGERS = TWO.replace(
-    "settings: {", "settings: {managedLedgerMaxEntriesPerLedger: 20, managedLedgerMinLedgerRolloverTimeMinutes: 0, "
-)  # fmt: skip
+    "settings: {",
+    "settings: {managedLedgerMaxEntriesPerLedger: 20, managedLedgerMinLedgerRolloverTimeMinutes: 0, ",
+)
 BEHIND = SMALL_LEDGERS.replace("processing: 1ms", "processing: 50ms")
 LINK_CUT = SMALL_LEDGERS + "commands: [{at: 1s, do: link.cut, link: a -> b}]\n"
 
 
 @pytest.mark.parametrize(
-    "text", [TWO, THREE, CRASH, FAIL_OVER, SMALL_LEDGERS, BEHIND, LINK_CUT],
+    "text",
+    [TWO, THREE, CRASH, FAIL_OVER, SMALL_LEDGERS, BEHIND, LINK_CUT],
     ids=["two", "three", "crash", "fail-over", "small-ledgers", "behind", "link-cut"],
-)  # fmt: skip
+)
 def test_without_a_mutation_nothing_breaks(text):
     assert broken_claims(text) == set()
 
@@ -237,7 +254,11 @@ def test_a_crash_that_loses_stored_entries(monkeypatch):
     assert NOTHING_GONE in broken_claims(CRASH)
 
 
-@pytest.mark.parametrize("text, ignored", [(BEHIND, "subscriptions"), (LINK_CUT, "replicators")], ids=["subscriptions", "replicators"])
+@pytest.mark.parametrize(
+    "text, ignored",
+    [(BEHIND, "subscriptions"), (LINK_CUT, "replicators")],
+    ids=["subscriptions", "replicators"],
+)
 def test_trimming_that_does_not_wait_for_cursors(monkeypatch, text, ignored):
     trim = upkeep.trim
 
@@ -253,14 +274,26 @@ def test_trimming_that_does_not_wait_for_cursors(monkeypatch, text, ignored):
 
 # --- filtered rightly
 
-SYNC = TWO.replace("replicated-subscriptions", "tenant-migration").replace("replicateSubscriptionState: true", "acknowledgementSync: periodic") + (
+SYNC = TWO.replace("replicated-subscriptions", "tenant-migration").replace(
+    "replicateSubscriptionState: true", "acknowledgementSync: periodic"
+) + (
     "commands: [{at: 3s, do: subscription.fail-over, subscription: billing, from: a, to: b, mode: planned}]\n"
 )
 
 
-@pytest.mark.parametrize("also", ["acknowledgementSync: periodic", "acknowledgementSync: periodic, replicateSubscriptionState: true"])
+@pytest.mark.parametrize(
+    "also",
+    ["acknowledgementSync: periodic", "acknowledgementSync: periodic, replicateSubscriptionState: true"],
+)
 def test_without_a_mutation_the_filter_breaks_nothing(also):
-    there_and_back = SYNC.replace("mode: planned}]", "mode: planned}, {at: 4s, do: subscription.fail-over, subscription: billing, from: b, to: a, mode: planned}]")
+    there_and_back = SYNC.replace(
+        "mode: planned}]",
+        (
+            "mode: planned}, {at: 4s, do: subscription.fail-over, subscription: billing, from: b, to: "
+            "a, mode: "
+            "planned}]"
+        ),
+    )
     assert broken_claims(there_and_back.replace("acknowledgementSync: periodic", also)) == set()
 
 
@@ -269,7 +302,8 @@ def test_a_request_that_names_more_than_was_acknowledged(monkeypatch):
 
     def boastful(self):
         said = state(self)
-        own = said.whole[self.topic.cluster.index] = said.whole[self.topic.cluster.index].copy()  # the sender's own books stay
+        # the sender's own books stay
+        own = said.whole[self.topic.cluster.index] = said.whole[self.topic.cluster.index].copy()
         own.add_range(0, own.max() + 20 if own else 20)
         return said
 
@@ -278,8 +312,16 @@ def test_a_request_that_names_more_than_was_acknowledged(monkeypatch):
 
 
 def test_a_filter_that_takes_its_own_positions_for_the_sources(monkeypatch):
-    monkeypatch.setattr(acknowledgement_filter, "origin_of", lambda topic, index: (topic.runtime.messages.origin[topic.log.records[index]], index))
-    with_holes = SYNC.replace("processing: 1ms", "processing: 1ms, hold: {share: 5%, for: 60s}").replace("mode: planned", "mode: crash").replace("Earliest", "Earliest, type: Shared")
+    monkeypatch.setattr(
+        acknowledgement_filter,
+        "origin_of",
+        lambda topic, index: (topic.runtime.messages.origin[topic.log.records[index]], index),
+    )
+    with_holes = (
+        SYNC.replace("processing: 1ms", "processing: 1ms, hold: {share: 5%, for: 60s}")
+        .replace("mode: planned", "mode: crash")
+        .replace("Earliest", "Earliest, type: Shared")
+    )
     assert broken_claims(with_holes) == {FILTERED}
 
 
@@ -326,13 +368,20 @@ def test_a_broker_that_serves_two_at_once(monkeypatch):
 
 
 def test_a_broker_that_adds_its_limits_up_wrongly(monkeypatch):
-    for wrong in (lambda self, size_bytes: self.spec.dispatch_us, lambda self, size_bytes: size_bytes * 10 // 4):
+    for wrong in (
+        lambda self, size_bytes: self.spec.dispatch_us,
+        lambda self, size_bytes: size_bytes * 10 // 4,
+    ):
         monkeypatch.setattr(Broker, "service_us", wrong)
-        assert broken_claims(HEAD + BROKERS.replace("dispatchTime: 2ms", "dispatchTime: 3ms")) == {BROKER_LIMITS}
+        assert broken_claims(HEAD + BROKERS.replace("dispatchTime: 2ms", "dispatchTime: 3ms")) == {
+            BROKER_LIMITS
+        }
 
 
 def test_a_queue_that_moves_up_too_far(monkeypatch):
-    """What waits behind something called back is served from now on, also while the head is still being served."""
+    """What waits behind something called back is served from now on, also while the head is still being
+    served.
+    """
     keep = Broker._keep
 
     def too_far(self, wanted):
@@ -340,7 +389,9 @@ def test_a_queue_that_moves_up_too_far(monkeypatch):
         keep(self, wanted)
         if self.epoch != before and len(self.waiting) > 1:
             head = self.waiting.popleft()
-            self.waiting = type(self.waiting)([head, *(one._replace(leaves_us=one.leaves_us - one.service_us) for one in self.waiting)])
+            self.waiting = type(self.waiting)(
+                [head, *(one._replace(leaves_us=one.leaves_us - one.service_us) for one in self.waiting)]
+            )
 
     monkeypatch.setattr(Broker, "_keep", too_far)
     text = HEAD + BROKERS.replace("every: 7ms", "every: 4ms")

@@ -31,7 +31,10 @@ def closed(written, ledger, count):
 def removed(written, *numbers):
     written.write("ledger.trimmed", cluster="a", ledger=1, count=2)
     return [
-        written.write("message.removed", cluster="a", producer="web", sequence_id=number, ledger=1, entry=number) for number in numbers
+        written.write(
+            "message.removed", cluster="a", producer="web", sequence_id=number, ledger=1, entry=number
+        )
+        for number in numbers
     ]
 
 
@@ -142,7 +145,9 @@ def test_removal_before_the_replicator_sent_it_is_broken():
 def test_removal_of_what_the_replicator_passed_over_holds():
     written = replicated_log()
     written.stored("b", 0, 0, peer="a")
-    written.write("message.not-replicated", cluster="a", peer="b", producer="web", sequence_id=1, reason="expired")
+    written.write(
+        "message.not-replicated", cluster="a", peer="b", producer="web", sequence_id=1, reason="expired"
+    )
     removed(written, 0, 1)
     assert violations(written) == []
 

@@ -24,13 +24,21 @@ def written():
 
 def sent(written, entry, number=0, producer="web", batch_index=NULL):
     return written.write(
-        "message.replicated", cluster="a", peer="b", producer=producer, sequence_id=number, ledger=1, entry=entry,
+        "message.replicated",
+        cluster="a",
+        peer="b",
+        producer=producer,
+        sequence_id=number,
+        ledger=1,
+        entry=entry,
         batch_index=batch_index,
-    )  # fmt: skip
+    )
 
 
 def marker_sent(written, entry):
-    return written.write("marker.sent", cluster="a", peer="b", marker=1, reason="snapshot_request", ledger=1, entry=entry)
+    return written.write(
+        "marker.sent", cluster="a", peer="b", marker=1, reason="snapshot_request", ledger=1, entry=entry
+    )
 
 
 def rewound(written, entry):

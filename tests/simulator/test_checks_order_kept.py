@@ -64,4 +64,6 @@ def test_a_new_replication_cursor_may_send_what_the_old_one_passed_over():
 def test_same_as_looking_at_first_occurrences(numbers):
     firsts = list(dict.fromkeys(numbers))
     late = [number for place, number in enumerate(firsts) if number < max(firsts[:place], default=-1)]
-    assert [numbers.index(number) for number in late] == [broken.seq for broken in violations(log_of(numbers))]
+    assert [numbers.index(number) for number in late] == [
+        broken.seq for broken in violations(log_of(numbers))
+    ]

@@ -1,4 +1,6 @@
-"""How checks read: whatever the cuts, the same violations; captures and forks are independent; bounds hold."""
+"""How checks read: whatever the cuts, the same violations; captures and forks are independent; bounds
+hold.
+"""
 
 from pathlib import Path
 
@@ -20,13 +22,21 @@ SMALL = st.integers(0, 3)
 ACTS = {
     # what may be written, with wild values: most traces break several claims
     "stored": lambda written, cluster, number, entry: written.stored(cluster, number, entry),
-    "replicated in": lambda written, cluster, number, entry: written.stored(cluster, number, entry, peer="b" if cluster == "a" else "a"),
+    "replicated in": lambda written, cluster, number, entry: written.stored(
+        cluster, number, entry, peer="b" if cluster == "a" else "a"
+    ),
     "marker": lambda written, cluster, number, entry: written.marker(cluster, entry),
     "receipted": lambda written, cluster, number, entry: written.write(
         "message.receipted", cluster=cluster, producer="web", sequence_id=number
     ),
     "sent": lambda written, cluster, number, entry: written.write(
-        "message.replicated", cluster=cluster, peer="b" if cluster == "a" else "a", producer="web", sequence_id=number, ledger=1, entry=entry
+        "message.replicated",
+        cluster=cluster,
+        peer="b" if cluster == "a" else "a",
+        producer="web",
+        sequence_id=number,
+        ledger=1,
+        entry=entry,
     ),
     "rewound": lambda written, cluster, number, entry: written.write(
         "replicator.rewound", cluster=cluster, peer="b" if cluster == "a" else "a", ledger=1, entry=entry
@@ -34,8 +44,12 @@ ACTS = {
     "opened": lambda written, cluster, number, entry: written.write(
         "replicator.created", cluster=cluster, peer="b" if cluster == "a" else "a", ledger=1, entry=entry - 1
     ),
-    "delivered": lambda written, cluster, number, entry: written.about("message.delivered", cluster, number, entry),
-    "acknowledged": lambda written, cluster, number, entry: written.about("message.acknowledged", cluster, number, entry),
+    "delivered": lambda written, cluster, number, entry: written.about(
+        "message.delivered", cluster, number, entry
+    ),
+    "acknowledged": lambda written, cluster, number, entry: written.about(
+        "message.acknowledged", cluster, number, entry
+    ),
     "created": lambda written, cluster, number, entry: written.created(cluster, 1, entry - 1),
     "moved": lambda written, cluster, number, entry: written.moved(cluster, number, entry),
     "reset": lambda written, cluster, number, entry: written.moved(cluster, number, entry, reason="reset"),
@@ -45,23 +59,47 @@ ACTS = {
     "recovered": lambda written, cluster, number, entry: written.write(
         "cursor.recovered", cluster=cluster, subscription="billing", ledger=1, entry=entry, count=0
     ),
-    "updated": lambda written, cluster, number, entry: written.update(cluster, "b" if cluster == "a" else "a", entry),
-    "applied": lambda written, cluster, number, entry: written.write(
-        "update.applied", cluster=cluster, peer="b" if cluster == "a" else "a", subscription="billing", to_ledger=1, to_entry=entry
+    "updated": lambda written, cluster, number, entry: written.update(
+        cluster, "b" if cluster == "a" else "a", entry
     ),
-    "closed": lambda written, cluster, number, entry: written.write("ledger.closed", cluster=cluster, ledger=1, count=entry),
+    "applied": lambda written, cluster, number, entry: written.write(
+        "update.applied",
+        cluster=cluster,
+        peer="b" if cluster == "a" else "a",
+        subscription="billing",
+        to_ledger=1,
+        to_entry=entry,
+    ),
+    "closed": lambda written, cluster, number, entry: written.write(
+        "ledger.closed", cluster=cluster, ledger=1, count=entry
+    ),
     "removed": lambda written, cluster, number, entry: written.write(
         "message.removed", cluster=cluster, producer="web", sequence_id=number, ledger=1, entry=entry
     ),
     "refused": lambda written, cluster, number, entry: written.write(
-        "replicator.start-refused", cluster=cluster, peer="b" if cluster == "a" else "a", count=number, duration_us=100_000 << entry, reason="conflict"
+        "replicator.start-refused",
+        cluster=cluster,
+        peer="b" if cluster == "a" else "a",
+        count=number,
+        duration_us=100_000 << entry,
+        reason="conflict",
     ),
-    "drifted": lambda written, cluster, number, entry: written.write("topic.partitions-changed", cluster=cluster, count=entry, reason="command"),
-    "started": lambda written, cluster, number, entry: written.write("replicator.started", cluster=cluster, peer="b" if cluster == "a" else "a"),
-    "created anew": lambda written, cluster, number, entry: written.write("topic.created", cluster=cluster, count=entry, reason=("client", "command")[number % 2]),
-    "deleted": lambda written, cluster, number, entry: written.write("topic.deleted", cluster=cluster, reason="command"),
+    "drifted": lambda written, cluster, number, entry: written.write(
+        "topic.partitions-changed", cluster=cluster, count=entry, reason="command"
+    ),
+    "started": lambda written, cluster, number, entry: written.write(
+        "replicator.started", cluster=cluster, peer="b" if cluster == "a" else "a"
+    ),
+    "created anew": lambda written, cluster, number, entry: written.write(
+        "topic.created", cluster=cluster, count=entry, reason=("client", "command")[number % 2]
+    ),
+    "deleted": lambda written, cluster, number, entry: written.write(
+        "topic.deleted", cluster=cluster, reason="command"
+    ),
     "told to delete": lambda written, cluster, number, entry: written.write(
-        "command.applied", reason="topic.delete", detail=f'{{"cluster": "{cluster}", "topic": "orders", "force": {"true" if number else "false"}}}'
+        "command.applied",
+        reason="topic.delete",
+        detail=f'{{"cluster": "{cluster}", "topic": "orders", "force": {"true" if number else "false"}}}',
     ),
 }
 ROWS = st.lists(st.tuples(st.sampled_from(sorted(ACTS)), CLUSTER, SMALL, SMALL), max_size=40)

@@ -1,4 +1,6 @@
-"""The claim about retries: how long a refused replicator waits, and that it comes back; its rules broken on purpose."""
+"""The claim about retries: how long a refused replicator waits, and that it comes back; its rules broken
+on purpose.
+"""
 
 import pytest
 
@@ -14,9 +16,12 @@ CLAIM = RetriesWait.claim
 
 def written(commands=(), until="8s", exists="{a: 2, b: 3}", latency="10ms"):
     return (
-        f"format: 1\nname: mutation\ntitle: Mutation\nfamily: topic-creation\nuntil: {until}\nclusters: {{a: {{}}, b: {{}}}}\nlinks: {{default: {{latency: {latency}}}}}\n"
-        "namespaces: {public/default: {replicationClusters: [a, b], overrides: {b: {replicationClusters: [b]}}}}\n"
-        f"topics: {{orders: {{clusters: [a, b], exists: {exists}}}}}\nproducers: {{web: {{topic: orders, cluster: a, every: 500ms}}}}\ncommands: [{', '.join(commands)}]\n"
+        f"format: 1\nname: mutation\ntitle: Mutation\nfamily: topic-creation\nuntil: "
+        f"{until}\nclusters: {{a: {{}}, b: {{}}}}\nlinks: {{default: {{latency: {latency}}}}}\n"
+        "namespaces: {public/default: {replicationClusters: [a, b], overrides: {b: "
+        "{replicationClusters: [b]}}}}\n"
+        f"topics: {{orders: {{clusters: [a, b], exists: {exists}}}}}\nproducers: {{web: {{topic: "
+        f"orders, cluster: a, every: 500ms}}}}\ncommands: [{', '.join(commands)}]\n"
     )
 
 
@@ -29,17 +34,44 @@ REFUSED = written()
 AGAIN = written([MENDED, CUT, DRIFTED, HEALED])
 
 
-@pytest.mark.parametrize("text", [
-    REFUSED, AGAIN, written([CRASHED]), written([CUT], until="200s"), written(until="300s"), written(exists="{a: 2}"),
-    written(["{at: 1s, do: topic.unload, cluster: a, topic: orders}", "{at: 3s, do: topic.unload, cluster: b, topic: orders}"], until="80s"),
-    written(latency="900ms"), written(["{at: 1s, do: link.slow, link: a -> b, latency: 3s}"], until="20s"),
-    written(["{at: 1s, do: namespace.set-clusters, cluster: a, namespace: public/default, clusters: [a]}"]),
-], ids=["refused", "again", "crash", "cut", "long", "created", "unloaded", "far", "slowed", "off-the-list"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        REFUSED,
+        AGAIN,
+        written([CRASHED]),
+        written([CUT], until="200s"),
+        written(until="300s"),
+        written(exists="{a: 2}"),
+        written(
+            [
+                "{at: 1s, do: topic.unload, cluster: a, topic: orders}",
+                "{at: 3s, do: topic.unload, cluster: b, topic: orders}",
+            ],
+            until="80s",
+        ),
+        written(latency="900ms"),
+        written(["{at: 1s, do: link.slow, link: a -> b, latency: 3s}"], until="20s"),
+        written(
+            ["{at: 1s, do: namespace.set-clusters, cluster: a, namespace: public/default, clusters: [a]}"]
+        ),
+    ],
+    ids=["refused", "again", "crash", "cut", "long", "created", "unloaded", "far", "slowed", "off-the-list"],
+)
 def test_without_a_mutation_retries_break_nothing(text):
     assert broken_claims(text) == set()
 
 
-@pytest.mark.parametrize("name, value, until", [("FIRST_US", 200_000, "8s"), ("FIRST_US", 0, "150ms"), ("MAX_US", 1_000_000, "8s"), ("MAX_US", 90_000_000, "200s"), ("JITTER_PERCENT", 60, "8s")])
+@pytest.mark.parametrize(
+    "name, value, until",
+    [
+        ("FIRST_US", 200_000, "8s"),
+        ("FIRST_US", 0, "150ms"),
+        ("MAX_US", 1_000_000, "8s"),
+        ("MAX_US", 90_000_000, "200s"),
+        ("JITTER_PERCENT", 60, "8s"),
+    ],
+)
 def test_other_waits(name, value, until, monkeypatch):
     monkeypatch.setattr(backoff, name, value)
     assert broken_claims(written(until=until)) == {CLAIM}
@@ -71,7 +103,11 @@ def test_a_start_after_which_waits_go_on_growing(monkeypatch):
 @pytest.mark.parametrize("text", [REFUSED, written([CRASHED], until="90s")], ids=["at-once", "after-a-crash"])
 def test_retries_that_come_to_an_end(text, monkeypatch):
     again = Replicator.retry_now
-    monkeypatch.setattr(Replicator, "retry_now", lambda self, connection: again(self, connection) if self.failed_starts < 3 else None)
+    monkeypatch.setattr(
+        Replicator,
+        "retry_now",
+        lambda self, connection: again(self, connection) if self.failed_starts < 3 else None,
+    )
     assert broken_claims(text) == {CLAIM}
 
 
@@ -80,7 +116,9 @@ def test_retries_before_their_time(monkeypatch):
 
     def early(self):
         wait_us = retry(self)
-        self.runtime.schedule(self.runtime.now_us + wait_us // 4, self.rank, self, "retry_now", self.connection)
+        self.runtime.schedule(
+            self.runtime.now_us + wait_us // 4, self.rank, self, "retry_now", self.connection
+        )
         return wait_us
 
     monkeypatch.setattr(Replicator, "_retry", early)
@@ -89,44 +127,72 @@ def test_retries_before_their_time(monkeypatch):
 
 def test_what_is_broken_does_not_depend_on_how_the_trace_is_cut(monkeypatch):
     again = Replicator.retry_now
-    monkeypatch.setattr(Replicator, "retry_now", lambda self, connection: again(self, connection) if self.failed_starts < 3 else None)
+    monkeypatch.setattr(
+        Replicator,
+        "retry_now",
+        lambda self, connection: again(self, connection) if self.failed_starts < 3 else None,
+    )
     assert broken_claims(written([CRASHED], until="70s"), 1, 5)
-
 
 
 # --- rows by hand
 
 
 def refusals(*counted, between=()):
-    """Violations of these (count, wait in ms), each long after the one before; `between` are written before the last."""
+    """Violations of these (count, wait in ms), each long after the one before; `between` are written
+    before the last.
+    """
     trace = WrittenTrace()
     trace.write("replicator.created", cluster="a", peer="b", ledger=1, entry=-1)
     for number, (count, wait_ms) in enumerate(counted):
         for event, fields in between if number == len(counted) - 1 else ():
             trace.write(event, cluster="a", **fields)
-        trace.write("replicator.start-refused", cluster="a", peer="b", count=count, duration_us=1000 * wait_ms, reason="conflict", detail="no")
+        trace.write(
+            "replicator.start-refused",
+            cluster="a",
+            peer="b",
+            count=count,
+            duration_us=1000 * wait_ms,
+            reason="conflict",
+            detail="no",
+        )
         trace.write("topic.unloaded", cluster="a", topic="other", reason="unload")
     checks = Checks(scenario())
     checks.read(trace.trace)
-    return [violation.reason.partition(" -> b ")[2] for violation in checks.violations if violation.claim == CLAIM and "before its wait" not in violation.reason]
+    return [
+        violation.reason.partition(" -> b ")[2]
+        for violation in checks.violations
+        if violation.claim == CLAIM and "before its wait" not in violation.reason
+    ]
 
 
 STARTED = ("replicator.started", {"peer": "b"})
 UNLOADED = ("topic.unloaded", {"reason": "unload"})
 
 
-@pytest.mark.parametrize("counted, between, broken", [
-    ([(1, 100), (2, 200), (3, 400)], (), []),
-    ([(1, 95), (2, 210), (5, 1600)], (), []),  # two starts failed for want of a way
-    ([(9, 25_600), (10, 51_200), (11, 60_000), (12, 63_000), (40, 57_000)], (), []),
-    ([(1, 100), (2, 200), (3, 100)], [STARTED], []),
-    ([(1, 100), (2, 200), (5, 200)], [STARTED], []),
-    ([(1, 100), (2, 200), (3, 100)], [UNLOADED], []),
-    ([(1, 94)], (), ["waits 0.094 s, which is 100 ms doubled no number of times"]),
-    ([(1, 100), (2, 100)], (), ["waits 0.100 s after 2 failed starts"]),
-    ([(1, 100), (5, 200)], (), ["waits 0.200 s after 5 failed starts"]),
-    ([(1, 100), (1, 200)], (), ["waits 0.200 s after 1 failed starts", "was refused for the 1. time after 1 failed starts"]),
-    ([(1, 100), (2, 200), (3, 400)], [STARTED], ["waits 0.400 s after a new beginning, as after 3 failed starts"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "counted, between, broken",
+    [
+        ([(1, 100), (2, 200), (3, 400)], (), []),
+        ([(1, 95), (2, 210), (5, 1600)], (), []),  # two starts failed for want of a way
+        ([(9, 25_600), (10, 51_200), (11, 60_000), (12, 63_000), (40, 57_000)], (), []),
+        ([(1, 100), (2, 200), (3, 100)], [STARTED], []),
+        ([(1, 100), (2, 200), (5, 200)], [STARTED], []),
+        ([(1, 100), (2, 200), (3, 100)], [UNLOADED], []),
+        ([(1, 94)], (), ["waits 0.094 s, which is 100 ms doubled no number of times"]),
+        ([(1, 100), (2, 100)], (), ["waits 0.100 s after 2 failed starts"]),
+        ([(1, 100), (5, 200)], (), ["waits 0.200 s after 5 failed starts"]),
+        (
+            [(1, 100), (1, 200)],
+            (),
+            ["waits 0.200 s after 1 failed starts", "was refused for the 1. time after 1 failed starts"],
+        ),
+        (
+            [(1, 100), (2, 200), (3, 400)],
+            [STARTED],
+            ["waits 0.400 s after a new beginning, as after 3 failed starts"],
+        ),
+    ],
+)
 def test_each_wait_by_its_number(counted, between, broken):
     assert refusals(*counted, between=between) == broken

@@ -39,7 +39,8 @@ def test_update_one_too_far_is_named_with_the_message_it_skips(written):
     (broken,) = violations(written)
     assert (broken.claim, broken.seq, broken.at_us) == (CLAIM, seq, seq)
     assert broken.reason == (
-        "a's Update of billing names 1:3 at b, which holds web/3 at or below it: not acknowledged, expired or skipped at a"
+        "a's Update of billing names 1:3 at b, which holds web/3 at or below it: not acknowledged, "
+        "expired or skipped at a"
     )
 
 
@@ -60,7 +61,9 @@ def test_acknowledgement_elsewhere_does_not_count(written):
 
 @pytest.mark.parametrize("event, more", [("message.expired", {}), ("message.skipped", {"reason": "skip"})])
 def test_expired_and_skipped_messages_are_dealt_with(written, event, more):
-    written.write(event, cluster="a", subscription="billing", producer="web", sequence_id=0, ledger=1, entry=0, **more)
+    written.write(
+        event, cluster="a", subscription="billing", producer="web", sequence_id=0, ledger=1, entry=0, **more
+    )
     written.update("a", "b", 0)
     assert violations(written) == []
 
@@ -109,7 +112,9 @@ def test_an_applied_update_vouches_for_what_it_covered(written):
     written.created("b", 1, -1)
     written.about("message.acknowledged", "a", 0, 0, reason="individual")
     written.update("a", "b", 0)
-    written.write("update.applied", cluster="b", peer="a", subscription="billing", marker=1, to_ledger=1, to_entry=0)
+    written.write(
+        "update.applied", cluster="b", peer="a", subscription="billing", marker=1, to_ledger=1, to_entry=0
+    )
     written.update("b", "a", 0)  # the echo
     assert violations(written) == []
     written.update("b", "a", 1)
@@ -138,7 +143,9 @@ def test_message_expired_between_the_clusters_is_dealt_with():
     written.replicators("a", "b")
     written.created("a", 1, -1)
     written.stored("b", 0, 0)
-    written.write("message.not-replicated", cluster="b", peer="a", producer="web", sequence_id=0, reason="expired")
+    written.write(
+        "message.not-replicated", cluster="b", peer="a", producer="web", sequence_id=0, reason="expired"
+    )
     written.update("a", "b", 0)
     assert violations(written) == []
 
@@ -148,7 +155,9 @@ def test_message_of_a_third_cluster_that_expired_on_its_way_to_the_writer_is_dea
     written.replicators("a", "b", "c")
     written.created("a", 1, -1)
     written.stored("b", 0, 0, peer="c")
-    written.write("message.not-replicated", cluster="c", peer="a", producer="web", sequence_id=0, reason="expired")
+    written.write(
+        "message.not-replicated", cluster="c", peer="a", producer="web", sequence_id=0, reason="expired"
+    )
     written.update("a", "b", 0)
     assert violations(written, clusters=("a", "b", "c")) == []
 
@@ -199,7 +208,9 @@ def test_a_pair_taken_off_the_list_ends_the_claim(written):
 
 
 def test_a_snapshot_finished_by_hand_is_not_held_to_it_but_the_next_one_is(written):
-    written.write("snapshot.completed", cluster="a", snapshot=1, ledger=1, entry=0, duration_us=1, reason="partial")
+    written.write(
+        "snapshot.completed", cluster="a", snapshot=1, ledger=1, entry=0, duration_us=1, reason="partial"
+    )
     written.update("a", "b", 2, snapshot=1)
     written.update("a", "b", 2, snapshot=2)
     assert violations(written) == []
@@ -212,8 +223,18 @@ def test_partitions_are_held_to_their_topics_configuration():
     topic = {"topic": "orders-partition-0"}
     for source, target in (("a", "b"), ("b", "a")):
         written.write("replicator.created", cluster=source, peer=target, ledger=1, entry=-1, **topic)
-    written.write("message.stored", cluster="b", producer="web", sequence_id=0, ledger=1, entry=0, size_bytes=1, **topic)
     written.write(
-        "update.position", cluster="a", peer="b", subscription="billing", snapshot=1, marker=1, to_ledger=1, to_entry=0, **topic
+        "message.stored", cluster="b", producer="web", sequence_id=0, ledger=1, entry=0, size_bytes=1, **topic
+    )
+    written.write(
+        "update.position",
+        cluster="a",
+        peer="b",
+        subscription="billing",
+        snapshot=1,
+        marker=1,
+        to_ledger=1,
+        to_entry=0,
+        **topic,
     )
     assert len(violations(written, topics={"orders": TopicSpec("orders", ("a", "b"), partitions=1)})) == 1

@@ -1,4 +1,6 @@
-"""The claims about schemas of topics: who may bring one, what may follow what, what is stored; each rule broken on purpose."""
+"""The claims about schemas of topics: who may bring one, what may follow what, what is stored; each rule
+broken on purpose.
+"""
 
 import pytest
 
@@ -7,27 +9,47 @@ from simulator.checks.schemas_by_rule import SchemasByRule, may_follow, may_subs
 from simulator.pulsar.creation import clients, schema_registry
 from simulator.scenarios.model import SchemaSpec
 from simulator.schemas import compatibility
-from tests.simulator.creation_runs import NAMESPACE, SCHEMAS
 from tests.simulator.checked import broken_claims
+from tests.simulator.creation_runs import NAMESPACE, SCHEMAS
 
 BY_RULE, SCHEMA_FIRST = SchemasByRule.claim, SchemaFirst.claim
 
-MORE = "{type: AVRO, definition: {type: record, name: Order, fields: [{name: id, type: long}, {name: note, type: string}]}}"
-OTHER = "{type: AVRO, definition: {type: record, name: Order, fields: [{name: note, type: string, default: ''}]}}"
-WORD = "{type: AVRO, definition: {type: record, name: Order, fields: [{name: id, type: string, default: ''}]}}"
+MORE = (
+    "{type: AVRO, definition: {type: record, name: Order, fields: [{name: id, type: long}, {name: note, "
+    "type: string}]}}"
+)
+OTHER = (
+    "{type: AVRO, definition: {type: record, name: Order, fields: [{name: note, type: string, default: ''}]}}"
+)
+WORD = (
+    "{type: AVRO, definition: {type: record, name: Order, fields: [{name: id, type: string, default: ''}]}}"
+)
 
 
 def written(policies="", used=("v2",), r2="", commands=(), settings="", options="", consumer=None):
     """p begins with v1 in r1, which replicates to r2, and uses another schema each 200 ms."""
-    uses = [f"{{at: {200 * number}ms, do: producer.use-schema, producer: p, schema: {schema}}}" for number, schema in enumerate(used, 1)]
-    reads = f"subscriptions: {{s: {{topic: t}}}}\nconsumers: {{c: {{subscription: s, cluster: r1, start: 700ms, schema: {consumer}}}}}\n" if consumer else ""
+    uses = [
+        f"{{at: {200 * number}ms, do: producer.use-schema, producer: p, schema: {schema}}}"
+        for number, schema in enumerate(used, 1)
+    ]
+    reads = (
+        (
+            f"subscriptions: {{s: {{topic: t}}}}\nconsumers: {{c: {{subscription: s, cluster: r1, start: "
+            f"700ms, schema: {consumer}}}}}\n"
+        )
+        if consumer
+        else ""
+    )
     return (
-        "format: 1\nname: mutation\ntitle: Mutation\nfamily: topic-creation\nuntil: 1s\nclusters: {r1: {}, r2: {}}\nlinks: {default: {latency: 10ms}}\n"
+        "format: 1\nname: mutation\ntitle: Mutation\nfamily: topic-creation\nuntil: 1s\nclusters: {r1: "
+        "{}, r2: {}}\nlinks: {default: {latency: 10ms}}\n"
         f"settings: {{{settings}}}\noptions: {{{options}}}\n"
-        f"namespaces: {{{NAMESPACE}: {{replicationClusters: [r1, r2], {policies} overrides: {{r2: {{replicationClusters: [r2], {r2}}}}}}}}}\n"
+        f"namespaces: {{{NAMESPACE}: {{replicationClusters: [r1, r2], {policies} overrides: {{r2: "
+        f"{{replicationClusters: [r2], {r2}}}}}}}}}\n"
         + SCHEMAS.replace("text:", f"more: {MORE}, other: {OTHER}, word: {WORD}, text:")
         + f"topics: {{t: {{clusters: [r1, r2], namespace: {NAMESPACE}, exists: {{r1: 0, r2: 0}}}}}}\n"
-        f"producers: {{p: {{topic: t, cluster: r1, every: 50ms, schema: v1}}}}\n{reads}commands: [{', '.join([*commands, *uses])}]\n"
+        f"producers: {{p: {{topic: t, cluster: r1, every: 50ms, schema: v1}}}}\n{reads}commands: "
+        f"[{', '.join([*commands, *uses])}]\n"
     )
 
 
@@ -63,17 +85,38 @@ def mutated(monkeypatch, text, place, name, rule):
 
 @pytest.mark.parametrize("run", ["full", "backward", "forward", "incompatible"])
 def test_a_topic_that_takes_every_schema(run, monkeypatch):
-    assert BY_RULE in mutated(monkeypatch, RUNS[run], schema_registry, "why_incompatible", lambda *given: None)
+    assert BY_RULE in mutated(
+        monkeypatch, RUNS[run], schema_registry, "why_incompatible", lambda *given: None
+    )
 
 
 @pytest.mark.parametrize("run", ["full", "backward", "forward", "compatible"])
 def test_a_topic_that_takes_no_second_schema(run, monkeypatch):
-    assert mutated(monkeypatch, RUNS[run], schema_registry, "why_incompatible", lambda strategy, new, versions: "no" if versions else None) == {BY_RULE}
+    assert mutated(
+        monkeypatch,
+        RUNS[run],
+        schema_registry,
+        "why_incompatible",
+        lambda strategy, new, versions: "no" if versions else None,
+    ) == {BY_RULE}
 
 
-@pytest.mark.parametrize("taken, run", [("FORWARD", "backward"), ("BACKWARD", "forward"), ("BACKWARD", "full"), ("FULL", "backward"), ("BACKWARD", "transitive")])
+@pytest.mark.parametrize(
+    "taken, run",
+    [
+        ("FORWARD", "backward"),
+        ("BACKWARD", "forward"),
+        ("BACKWARD", "full"),
+        ("FULL", "backward"),
+        ("BACKWARD", "transitive"),
+    ],
+)
 def test_a_strategy_taken_for_another(taken, run, monkeypatch):
-    text = RUNS["full"].replace("schema: v2}", "schema: more}").replace("schema: v3}", "schema: other}") if run == "full" else RUNS[run]
+    text = (
+        RUNS["full"].replace("schema: v2}", "schema: more}").replace("schema: v3}", "schema: other}")
+        if run == "full"
+        else RUNS[run]
+    )
     assert BY_RULE in mutated(monkeypatch, text, schema_registry, "strategy", lambda *given: taken)
 
 
@@ -84,12 +127,20 @@ def test_who_may_not_register_and_does(run, monkeypatch):
 
 @pytest.mark.parametrize("run", ["full", "replicator"])
 def test_who_may_register_and_is_refused(run, monkeypatch):
-    assert mutated(monkeypatch, RUNS[run], schema_registry, "may_register", lambda cluster, base, who: who == "command") == {BY_RULE}
+    assert mutated(
+        monkeypatch, RUNS[run], schema_registry, "may_register", lambda cluster, base, who: who == "command"
+    ) == {BY_RULE}
 
 
 def test_replicators_without_their_own_switch(monkeypatch):
     may = schema_registry.may_register
-    assert mutated(monkeypatch, RUNS["replicator"], schema_registry, "may_register", lambda cluster, base, who: may(cluster, base, "producer")) == {BY_RULE}
+    assert mutated(
+        monkeypatch,
+        RUNS["replicator"],
+        schema_registry,
+        "may_register",
+        lambda cluster, base, who: may(cluster, base, "producer"),
+    ) == {BY_RULE}
 
 
 def test_a_schema_that_is_registered_twice(monkeypatch):
@@ -97,27 +148,38 @@ def test_a_schema_that_is_registered_twice(monkeypatch):
 
 
 def test_a_reader_that_nobody_compares(monkeypatch):
-    assert mutated(monkeypatch, RUNS["reader"], schema_registry, "admit_consumer", lambda *given: None) == {BY_RULE}
+    assert mutated(monkeypatch, RUNS["reader"], schema_registry, "admit_consumer", lambda *given: None) == {
+        BY_RULE
+    }
 
 
 def test_a_reader_that_is_refused_what_it_can_read(monkeypatch):
-    assert mutated(monkeypatch, RUNS["reader-of-all"], schema_registry, "why_unreadable_by", lambda *given: "no") == {BY_RULE}
+    assert mutated(
+        monkeypatch, RUNS["reader-of-all"], schema_registry, "why_unreadable_by", lambda *given: "no"
+    ) == {BY_RULE}
 
 
 def test_a_producer_whose_refused_messages_are_stored(monkeypatch):
     refuses = clients.refuses_schema
-    assert SCHEMA_FIRST in mutated(monkeypatch, RUNS["full"], clients, "refuses_schema", lambda *given: refuses(*given) and None)
+    assert SCHEMA_FIRST in mutated(
+        monkeypatch, RUNS["full"], clients, "refuses_schema", lambda *given: refuses(*given) and None
+    )
 
 
 # --- what may follow what, said twice
 
 SPECS = [SchemaSpec("text", "STRING")] + [
-    SchemaSpec(name, "AVRO", f'{{"type": "record", "name": "Order", "fields": [{fields}]}}') for name, fields in {
-        "v1": '{"name": "id", "type": "long"}', "other": '{"name": "note", "type": "string", "default": ""}',
-        "more": '{"name": "id", "type": "long"}, {"name": "note", "type": "string"}', "narrow": '{"name": "id", "type": "int"}',
+    SchemaSpec(name, "AVRO", f'{{"type": "record", "name": "Order", "fields": [{fields}]}}')
+    for name, fields in {
+        "v1": '{"name": "id", "type": "long"}',
+        "other": '{"name": "note", "type": "string", "default": ""}',
+        "more": '{"name": "id", "type": "long"}, {"name": "note", "type": "string"}',
+        "narrow": '{"name": "id", "type": "int"}',
     }.items()
-]  # fmt: skip
-STRATEGIES = [direction + more for direction in ("FULL", "BACKWARD", "FORWARD") for more in ("", "_TRANSITIVE")] + ["ALWAYS_COMPATIBLE", "ALWAYS_INCOMPATIBLE"]
+]
+STRATEGIES = [
+    direction + more for direction in ("FULL", "BACKWARD", "FORWARD") for more in ("", "_TRANSITIVE")
+] + ["ALWAYS_COMPATIBLE", "ALWAYS_INCOMPATIBLE"]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -126,5 +188,9 @@ def test_the_check_and_the_broker_agree_on_every_pair(strategy):
         for older in SPECS:
             for new in SPECS:
                 versions = [older, old]
-                assert may_follow(strategy, new, versions) == (compatibility.why_incompatible(strategy, new, versions) is None), (new, versions)
-                assert may_subscribe(strategy, new, versions) == (compatibility.why_unreadable_by(strategy, new, versions) is None), (new, versions)
+                assert may_follow(strategy, new, versions) == (
+                    compatibility.why_incompatible(strategy, new, versions) is None
+                ), (new, versions)
+                assert may_subscribe(strategy, new, versions) == (
+                    compatibility.why_unreadable_by(strategy, new, versions) is None
+                ), (new, versions)

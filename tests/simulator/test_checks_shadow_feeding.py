@@ -1,4 +1,6 @@
-"""The claims about how shadows are fed: rules broken on purpose are noticed, and a run without a broken rule breaks none."""
+"""The claims about how shadows are fed: rules broken on purpose are noticed, and a run without a broken
+rule breaks none.
+"""
 
 import pytest
 
@@ -14,7 +16,9 @@ from simulator.pulsar.shadow.source import ShadowSource
 from simulator.pulsar.shadow.topic import ShadowTopic
 from tests.simulator.checked import broken_claims_in_pieces as broken_claims
 
-FED, TOLD, BOOKIES, HEARS, SHAPE = (check.claim for check in (ShadowFed, ShadowToldAll, ShadowKnowsFromBookies, ShadowHears, ShadowShape))
+FED, TOLD, BOOKIES, HEARS, SHAPE = (
+    check.claim for check in (ShadowFed, ShadowToldAll, ShadowKnowsFromBookies, ShadowHears, ShadowShape)
+)
 
 RUN = """
 format: 1
@@ -44,19 +48,30 @@ commands:
   - {at: 6s, do: shadow.remove, cluster: eu, topic: orders}
   - {at: 7s, do: topic.truncate, cluster: eu, topic: orders}
 """
-EXPLICIT = RUN.replace("settings: {", "settings: {bookkeeperExplicitLacIntervalInMills: 700, ").replace("clusters: {eu", "options: {shadowLastConfirmedRefresh: on-read, shadowRemoveLast: ends}\nclusters: {eu")
+EXPLICIT = RUN.replace("settings: {", "settings: {bookkeeperExplicitLacIntervalInMills: 700, ").replace(
+    "clusters: {eu", "options: {shadowLastConfirmedRefresh: on-read, shadowRemoveLast: ends}\nclusters: {eu"
+)
 CARRIED = RUN.replace("clusters: {eu: {}", "options: {shadowReadsPiggybackedLac: true}\nclusters: {eu: {}")
 EXPIRING = RUN.replace("settings: {", "settings: {ttlDurationDefaultInSeconds: 1, ")
 PARTS = RUN.replace("orders: {clusters: [eu, us]}", "orders: {clusters: [eu, us], partitions: 2}")
 
 
-SHARED = RUN.replace("topics: {", "topics: {other: {clusters: [eu]}, ").replace("producers:\n", "producers:\n  o: {topic: other, cluster: eu, every: 30ms}\n") + (
-    "  - {at: 2500ms, do: shadow.set, cluster: eu, topic: other, shadows: [audit]}\n  - {at: 5s, do: shadow.set, cluster: eu, topic: other, shadows: [other]}\n"
+SHARED = RUN.replace("topics: {", "topics: {other: {clusters: [eu]}, ").replace(
+    "producers:\n", "producers:\n  o: {topic: other, cluster: eu, every: 30ms}\n"
+) + (
+    "  - {at: 2500ms, do: shadow.set, cluster: eu, topic: other, shadows: [audit]}\n  - {at: 5s, do: "
+    "shadow.set, cluster: eu, topic: other, shadows: [other]}\n"
 )
-"""A shadow on the list of a topic that is not its source, which nobody forbids; and a topic that is no shadow."""
+"""A shadow on the list of a topic that is not its source, which nobody forbids; and a topic that is no
+shadow.
+"""
 
 
-@pytest.mark.parametrize("text", [RUN, EXPLICIT, CARRIED, EXPIRING, PARTS, SHARED], ids=["run", "explicit", "carried", "expiring", "parts", "shared"])
+@pytest.mark.parametrize(
+    "text",
+    [RUN, EXPLICIT, CARRIED, EXPIRING, PARTS, SHARED],
+    ids=["run", "explicit", "carried", "expiring", "parts", "shared"],
+)
 def test_without_a_mutation_nothing_breaks(text):
     assert broken_claims(text) == set()
 
@@ -67,7 +82,9 @@ def test_the_runs_have_what_the_claims_speak_of(text):
     world.run()
     stopped = {row["reason"] for row in world.trace.rows(types=["shadow.replicator-stopped"])}
     assert stopped >= {"shadow-crash", "source-unload", "source-crash", "start-failed", "removed"}
-    assert {row["reason"] for row in world.trace.rows(types=["shadow.confirmed"])} >= {"load", "metadata"} | ({"refresh"} if text is EXPLICIT else set())
+    assert {row["reason"] for row in world.trace.rows(types=["shadow.confirmed"])} >= {"load", "metadata"} | (
+        {"refresh"} if text is EXPLICIT else set()
+    )
 
 
 # --- the list
@@ -75,21 +92,42 @@ def test_the_runs_have_what_the_claims_speak_of(text):
 
 def test_a_source_that_feeds_a_shadow_that_is_on_no_list(monkeypatch):
     honest = ShadowSource.listed
-    monkeypatch.setattr(ShadowSource, "listed", property(lambda source: tuple(dict.fromkeys((*honest.fget(source), *(("audit", "dark") if source.topic.base == "orders" else ()))))))
+    monkeypatch.setattr(
+        ShadowSource,
+        "listed",
+        property(
+            lambda source: tuple(
+                dict.fromkeys(
+                    (*honest.fget(source), *(("audit", "dark") if source.topic.base == "orders" else ()))
+                )
+            )
+        ),
+    )
     assert FED in broken_claims(RUN)
 
 
 def test_a_shadow_that_is_fed_after_it_left_the_list(monkeypatch):
-    monkeypatch.setattr(ShadowSource, "check_replication", lambda source, cause, first=False: [
-        source.replicators.setdefault(name, ShadowReplicator(source.topic, name, cause)).start(cause, at_once=first)
-        for name in map(source.partition_of, source.listed) if name not in source.replicators
-    ])  # fmt: skip
+    monkeypatch.setattr(
+        ShadowSource,
+        "check_replication",
+        lambda source, cause, first=False: [
+            source.replicators.setdefault(name, ShadowReplicator(source.topic, name, cause)).start(
+                cause, at_once=first
+            )
+            for name in map(source.partition_of, source.listed)
+            if name not in source.replicators
+        ],
+    )
     assert broken_claims(RUN) == {FED}
 
 
 def test_a_list_that_nobody_heeds(monkeypatch):
     honest = ShadowSource.check_replication
-    monkeypatch.setattr(ShadowSource, "check_replication", lambda source, cause, first=False: honest(source, cause, first) if first else None)
+    monkeypatch.setattr(
+        ShadowSource,
+        "check_replication",
+        lambda source, cause, first=False: honest(source, cause, first) if first else None,
+    )
     assert broken_claims(RUN) == {FED}
 
 
@@ -120,10 +158,14 @@ def skipping(which):
     return send
 
 
-@pytest.mark.parametrize("which", [
-    lambda runtime, topic, record: record < 0,
-    lambda runtime, topic, record: record >= 0 and runtime.messages.origin[record] != topic.cluster.index,
-], ids=["markers", "replicated"])  # fmt: skip
+@pytest.mark.parametrize(
+    "which",
+    [
+        lambda runtime, topic, record: record < 0,
+        lambda runtime, topic, record: record >= 0 and runtime.messages.origin[record] != topic.cluster.index,
+    ],
+    ids=["markers", "replicated"],
+)
 def test_a_source_that_does_not_tell_of_all(monkeypatch, which):
     monkeypatch.setattr(ShadowReplicator, "_send", skipping(which))
     assert broken_claims(RUN) == {TOLD}
@@ -136,7 +178,9 @@ def test_a_replicator_that_goes_on_where_it_had_read_to(monkeypatch):
         replicator.read()
 
     monkeypatch.setattr(ShadowReplicator, "_started", started)
-    assert broken_claims(RUN.replace("clusters: {eu: {}", "options: {shadowReplicationLatency: 100ms}\nclusters: {eu: {}")) == {TOLD}
+    assert broken_claims(
+        RUN.replace("clusters: {eu: {}", "options: {shadowReplicationLatency: 100ms}\nclusters: {eu: {}")
+    ) == {TOLD}
 
 
 def test_a_cursor_that_opens_at_the_earliest_entry(monkeypatch):
@@ -180,7 +224,9 @@ def _late(honest):
 
 @pytest.mark.parametrize("text", [RUN, EXPLICIT], ids=["never", "each-700-ms"])
 def test_bookies_that_know_all_of_an_open_ledger(monkeypatch, text):
-    monkeypatch.setattr(ShadowSource, "entries_confirmed", lambda source: source.topic.log.ledgers[-1].entries)
+    monkeypatch.setattr(
+        ShadowSource, "entries_confirmed", lambda source: source.topic.log.ledgers[-1].entries
+    )
     assert BOOKIES in broken_claims(text)
 
 
@@ -197,8 +243,12 @@ def test_a_writer_that_tells_the_bookies_nothing(monkeypatch):
 
 def test_a_crash_that_closes_the_ledger(monkeypatch):
     honest = ShadowSource.unloaded
-    monkeypatch.setattr(ShadowSource, "unloaded", lambda source, reason, cause, clean: honest(source, reason, cause, True))
-    late = RUN.replace("at: 4010ms", "at: 3990ms").replace("topic: orders, downtime: 200ms", "topic: orders, downtime: 1s")
+    monkeypatch.setattr(
+        ShadowSource, "unloaded", lambda source, reason, cause, clean: honest(source, reason, cause, True)
+    )
+    late = RUN.replace("at: 4010ms", "at: 3990ms").replace(
+        "topic: orders, downtime: 200ms", "topic: orders, downtime: 1s"
+    )
     assert broken_claims(late) == {BOOKIES}
 
 
@@ -208,7 +258,13 @@ def test_a_shadow_that_does_not_watch_its_source(monkeypatch):
 
 
 def test_a_shadow_that_hears_late(monkeypatch):
-    monkeypatch.setattr(ShadowTopic, "hear_of_ledgers", lambda topic, argument: topic.runtime.schedule(topic.runtime.now_us + 50_000, topic.rank, topic, "really_hear", argument))
+    monkeypatch.setattr(
+        ShadowTopic,
+        "hear_of_ledgers",
+        lambda topic, argument: topic.runtime.schedule(
+            topic.runtime.now_us + 50_000, topic.rank, topic, "really_hear", argument
+        ),
+    )
     monkeypatch.setattr(ShadowTopic, "really_hear", _HEAR, raising=False)
     assert broken_claims(RUN) == {HEARS}
 
@@ -219,7 +275,9 @@ _HEAR = ShadowTopic.hear_of_ledgers
 # --- partitions
 
 GROWN = PARTS + "  - {at: 7500ms, do: topic.grow, topic: orders, partitions: 4}\n"
-FOLLOWING = GROWN.replace("clusters: {eu: {}", "options: {shadowPartitionChanges: follow-source}\nclusters: {eu: {}")
+FOLLOWING = GROWN.replace(
+    "clusters: {eu: {}", "options: {shadowPartitionChanges: follow-source}\nclusters: {eu: {}"
+)
 
 
 @pytest.mark.parametrize("text", [GROWN, FOLLOWING], ids=["copied", "following"])
@@ -234,6 +292,13 @@ def test_a_shadow_that_should_follow_and_does_not(monkeypatch):
 
 def test_a_shadow_with_partitions_of_its_own(monkeypatch):
     honest = catalogue.create
-    monkeypatch.setattr(commands.catalogue, "create", lambda cluster, base, partitions, *more: honest(cluster, base, max(1, partitions - 1), *more))
-    made = PARTS.replace("shadowReplication: false", "exists: {}, shadowReplication: false").replace("commands:\n", "commands:\n  - {at: 500ms, do: shadow.create, cluster: eu, topic: dark, source: orders}\n")
+    monkeypatch.setattr(
+        commands.catalogue,
+        "create",
+        lambda cluster, base, partitions, *more: honest(cluster, base, max(1, partitions - 1), *more),
+    )
+    made = PARTS.replace("shadowReplication: false", "exists: {}, shadowReplication: false").replace(
+        "commands:\n",
+        "commands:\n  - {at: 500ms, do: shadow.create, cluster: eu, topic: dark, source: orders}\n",
+    )
     assert broken_claims(made) == {SHAPE}

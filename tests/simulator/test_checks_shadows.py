@@ -1,15 +1,18 @@
-"""The claims about shadow topics: rules broken on purpose are noticed, and a run without a broken rule breaks none."""
+"""The claims about shadow topics: rules broken on purpose are noticed, and a run without a broken rule
+breaks none.
+"""
 
 import pytest
 
 from simulator import World, load_scenario_text
 from simulator.checks.checks import SHADOW_CHECKS
 from simulator.checks.shadow_bookies import ShadowKnowsFromBookies
-from simulator.pulsar.shadow import losses, topic as shadow_topic
+from simulator.pulsar.dispatch import Dispatcher
+from simulator.pulsar.shadow import losses
+from simulator.pulsar.shadow import topic as shadow_topic
 from simulator.pulsar.shadow.log import ShadowLog
 from simulator.pulsar.shadow.source import ShadowSource
 from simulator.pulsar.shadow.topic import ShadowTopic
-from simulator.pulsar.dispatch import Dispatcher
 from simulator.trace.registry import NULL
 from tests.simulator.checked import broken_claims
 
@@ -51,16 +54,33 @@ def test_without_a_mutation_nothing_breaks(text):
 def test_the_run_has_what_the_claims_speak_of():
     world = World.from_scenario(load_scenario_text(RUN))
     world.run()
-    for event in ("message.lost", "marker.filtered", "shadow.confirmed", "shadow.added", "shadow.replicator-stopped"):
+    for event in (
+        "message.lost",
+        "marker.filtered",
+        "shadow.confirmed",
+        "shadow.added",
+        "shadow.replicator-stopped",
+    ):
         assert world.trace.rows(types=[event]), event
-    assert any(row["topic"] == "audit" and "batch_index" in row for row in world.trace.rows(types=["message.delivered"]))
+    assert any(
+        row["topic"] == "audit" and "batch_index" in row
+        for row in world.trace.rows(types=["message.delivered"])
+    )
 
 
 def test_a_shadow_that_takes_a_producers_message(monkeypatch):
     monkeypatch.setattr(ShadowTopic, "refuses", None)
-    monkeypatch.setattr(ShadowTopic, "_full", (1 << 60,) * 4, raising=False)  # its ledgers are the source's: never its own to roll over
-    monkeypatch.setattr(ShadowLog, "append", lambda log, record, size, now: log.source.append(record, size, now), raising=False)
-    monkeypatch.setattr(ShadowLog, "current", property(lambda log: log.source.current, lambda log, value: None))
+    # its ledgers are the source's: never its own to roll over
+    monkeypatch.setattr(ShadowTopic, "_full", (1 << 60,) * 4, raising=False)
+    monkeypatch.setattr(
+        ShadowLog,
+        "append",
+        lambda log, record, size, now: log.source.append(record, size, now),
+        raising=False,
+    )
+    monkeypatch.setattr(
+        ShadowLog, "current", property(lambda log: log.source.current, lambda log, value: None)
+    )
     assert WRITES in broken_claims(FORGED)
 
 
@@ -89,7 +109,11 @@ def test_a_shadow_that_lets_markers_through(monkeypatch):
 
 def test_positions_that_run_ahead_of_the_entries(monkeypatch):
     honest = ShadowTopic.add
-    monkeypatch.setattr(ShadowTopic, "add", lambda topic, position, cause, who=None: honest(topic, (position[0], position[1] + 1), cause, who))
+    monkeypatch.setattr(
+        ShadowTopic,
+        "add",
+        lambda topic, position, cause, who=None: honest(topic, (position[0], position[1] + 1), cause, who),
+    )
     assert WITHIN in broken_claims(RUN)
 
 
@@ -111,11 +135,17 @@ def test_a_push_that_says_nothing(monkeypatch):
 
 def test_a_push_over_ledgers_that_are_still_there(monkeypatch):
     honest = losses.push_cursors
-    monkeypatch.setattr(shadow_topic.losses, "push_cursors", lambda topic, index, cause: honest(topic, topic.source.log.length, cause))
+    monkeypatch.setattr(
+        shadow_topic.losses,
+        "push_cursors",
+        lambda topic, index, cause: honest(topic, topic.source.log.length, cause),
+    )
     assert ALOUD in broken_claims(RUN)
 
 
 def test_a_source_that_says_too_much_of_its_open_ledger(monkeypatch):
     """No break of these four: the entries are there. What the bookies may know is another claim."""
-    monkeypatch.setattr(ShadowSource, "entries_confirmed", lambda source: source.topic.log.ledgers[-1].entries)
+    monkeypatch.setattr(
+        ShadowSource, "entries_confirmed", lambda source: source.topic.log.ledgers[-1].entries
+    )
     assert broken_claims(RUN) == {ShadowKnowsFromBookies.claim}

@@ -1,4 +1,6 @@
-"""The claim about what acknowledgement-state sync told: rules of the protocol broken on purpose are noticed, and sound runs break nothing."""
+"""The claim about what acknowledgement-state sync told: rules of the protocol broken on purpose are
+noticed, and sound runs break nothing.
+"""
 
 import pytest
 
@@ -13,7 +15,10 @@ from tests.simulator.test_checks_mutations import SYNC
 TOLD = ToldKept.claim
 BATCHES = SYNC.replace("every: 5ms", "every: 5ms, batch: 3")
 CRASHES = SYNC.replace("commands: [", "commands: [{at: 2500ms, do: topic.crash, cluster: b, topic: orders}, ")
-RESET = SYNC.replace("commands: [", "commands: [{at: 1500ms, do: subscription.reset, subscription: billing, cluster: a, time: 500ms}, ")
+RESET = SYNC.replace(
+    "commands: [",
+    "commands: [{at: 1500ms, do: subscription.reset, subscription: billing, cluster: a, time: 500ms}, ",
+)
 
 
 @pytest.mark.parametrize("text", [SYNC, BATCHES, CRASHES, RESET], ids=["sync", "batches", "crashes", "reset"])
@@ -35,7 +40,9 @@ def test_a_crash_that_forgets_what_was_told(monkeypatch):
         return load(topic, *given, **more)
 
     monkeypatch.setattr(Topic, "load", forgetful)
-    once = CRASHES.replace("acknowledgementSync: periodic", "acknowledgementSync: periodic, ackSyncPeriod: 2s")
+    once = CRASHES.replace(
+        "acknowledgementSync: periodic", "acknowledgementSync: periodic, ackSyncPeriod: 2s"
+    )
     assert broken_claims(once) == {TOLD}
 
 
@@ -47,5 +54,9 @@ def test_messages_of_the_target_that_are_not_mapped(monkeypatch):
 def test_a_request_that_says_where_it_stands_and_not_what_it_knows(monkeypatch):
     apply = acknowledgement_sync.apply
     empty = AcknowledgedState({}, {}, 0, 0)
-    monkeypatch.setattr(acknowledgement_sync, "apply", lambda topic, sender, state, known, cause: apply(topic, sender, empty, known, cause))
+    monkeypatch.setattr(
+        acknowledgement_sync,
+        "apply",
+        lambda topic, sender, state, known, cause: apply(topic, sender, empty, known, cause),
+    )
     assert broken_claims(SYNC) == {TOLD}

@@ -1,5 +1,7 @@
-"""The claims about time to live, how often states are told, retries of lookups, offloaded ledgers, copied requests, policies, refused deletions
-and enforced schemas: each rule broken on purpose is noticed, and what is right breaks nothing."""
+"""The claims about time to live, how often states are told, retries of lookups, offloaded ledgers, copied
+requests, policies, refused deletions and enforced schemas: each rule broken on purpose is noticed, and
+what is right breaks nothing.
+"""
 
 import pytest
 
@@ -26,22 +28,48 @@ from tests.simulator.checked import broken_claims_in_pieces as broken_claims
 from tests.simulator.test_migration import BASE, CLEAN_UP, START, SWITCH
 
 EXPIRED, IN_TIME, ASKED, READ, SENSIBLE, COPIED, UNUSED, BY_RULE, AUTOMATIC, BACK = (
-    check.claim for check in (ExpiredRightly, StatesInTime, AskedAgain, ReadWhereItIs, PoliciesSensible, RequestsCopied, DeletedUnused, SchemasByRule, AutoCreated, BackInTime)
+    check.claim
+    for check in (
+        ExpiredRightly,
+        StatesInTime,
+        AskedAgain,
+        ReadWhereItIs,
+        PoliciesSensible,
+        RequestsCopied,
+        DeletedUnused,
+        SchemasByRule,
+        AutoCreated,
+        BackInTime,
+    )
 )
-HEAD = "format: 1\nname: mutation\ntitle: Mutation\nfamily: tenant-migration\nclusters: {a: {}, b: {}}\nlinks: {default: {latency: 20ms}}\n"
+HEAD = (
+    "format: 1\nname: mutation\ntitle: Mutation\nfamily: tenant-migration\nclusters: {a: {}, b: "
+    "{}}\nlinks: {default: {latency: 20ms}}\n"
+)
 
 
 # --- time to live
 
 CUT = "commands: [{at: 500ms, do: link.cut, link: a -> b}, {at: 3s, do: link.heal, link: a -> b}]\n"
-EXPIRING = HEAD + (
-    "until: 400s\nsettings: {ttlDurationDefaultInSeconds: 1}\ntopics: {orders: {clusters: [a, b]}}\nproducers: {web: {topic: orders, cluster: a, every: 50ms, stop: 4s}}\n"
-    "subscriptions: {billing: {topic: orders, type: Shared, initialPosition: Earliest}}\nconsumers: {one: {subscription: billing, cluster: a, stop: 2s}}\n"
-) + CUT  # fmt: skip
-SET_LATER = EXPIRING.replace("settings: {ttlDurationDefaultInSeconds: 1}\n", "").replace("commands: [", "commands: [{at: 400ms, do: setting.change, setting: ttlDurationDefaultInSeconds, value: 1}, ")
+EXPIRING = (
+    HEAD
+    + (
+        "until: 400s\nsettings: {ttlDurationDefaultInSeconds: 1}\ntopics: {orders: {clusters: [a, "
+        "b]}}\nproducers: {web: {topic: orders, cluster: a, every: 50ms, stop: 4s}}\n"
+        "subscriptions: {billing: {topic: orders, type: Shared, initialPosition: Earliest}}\nconsumers: "
+        "{one: {subscription: billing, cluster: a, stop: 2s}}\n"
+    )
+    + CUT
+)
+SET_LATER = EXPIRING.replace("settings: {ttlDurationDefaultInSeconds: 1}\n", "").replace(
+    "commands: [",
+    "commands: [{at: 400ms, do: setting.change, setting: ttlDurationDefaultInSeconds, value: 1}, ",
+)
 SHADOWED = (
-    "format: 1\nname: mutation\ntitle: Mutation\nfamily: shadow-topics\nuntil: 6s\nclusters: {eu: {}}\nsettings: {ttlDurationDefaultInSeconds: 1}\n"
-    "topics: {orders: {clusters: [eu]}, dark: {clusters: [eu], shadowOf: orders}}\nproducers: {web: {topic: orders, cluster: eu, every: 50ms, stop: 4s}}\n"
+    "format: 1\nname: mutation\ntitle: Mutation\nfamily: shadow-topics\nuntil: 6s\nclusters: {eu: "
+    "{}}\nsettings: {ttlDurationDefaultInSeconds: 1}\n"
+    "topics: {orders: {clusters: [eu]}, dark: {clusters: [eu], shadowOf: orders}}\nproducers: {web: "
+    "{topic: orders, cluster: eu, every: 50ms, stop: 4s}}\n"
     "commands: [{at: 1s, do: topic.crash, cluster: eu, topic: dark, downtime: 2s}]\n"
 )
 
@@ -50,17 +78,28 @@ def expires_after(given_us):
     return lambda replicator, published_us: published_us + given_us < replicator.runtime.now_us
 
 
-@pytest.mark.parametrize("text", [EXPIRING, SET_LATER, SHADOWED], ids=["from-the-start", "set-later", "shadow"])
+@pytest.mark.parametrize(
+    "text", [EXPIRING, SET_LATER, SHADOWED], ids=["from-the-start", "set-later", "shadow"]
+)
 def test_what_expires_in_time_breaks_nothing(text):
     assert broken_claims(text) == set()
 
 
-@pytest.mark.parametrize("text, place, name, rule", [
-    (EXPIRING, replication_order, "_expired", lambda *given: False),
-    (EXPIRING, replication_order, "_expired", expires_after(300_000)),
-    (SET_LATER, replication_order, "_expired", expires_after(5_000_000)),
-    (SHADOWED, ShadowReplicator, "_expired", lambda self, index: upkeep.published_us(self.topic, index) + 500_000 < self.runtime.now_us),
-], ids=["sent", "too-early", "set-later", "shadow"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, place, name, rule",
+    [
+        (EXPIRING, replication_order, "_expired", lambda *given: False),
+        (EXPIRING, replication_order, "_expired", expires_after(300_000)),
+        (SET_LATER, replication_order, "_expired", expires_after(5_000_000)),
+        (
+            SHADOWED,
+            ShadowReplicator,
+            "_expired",
+            lambda self, index: upkeep.published_us(self.topic, index) + 500_000 < self.runtime.now_us,
+        ),
+    ],
+    ids=["sent", "too-early", "set-later", "shadow"],
+)
 def test_what_expires_out_of_time(text, place, name, rule, monkeypatch):
     monkeypatch.setattr(place, name, rule)
     assert broken_claims(text) == {EXPIRED}
@@ -68,7 +107,11 @@ def test_what_expires_out_of_time(text, place, name, rule, monkeypatch):
 
 def test_cursors_that_move_over_what_is_young(monkeypatch):
     """Published from 58 to 61 s, each lives a minute; the check at 60 s takes them all."""
-    text = EXPIRING.replace("400s", "70s").replace("stop: 4s", "start: 58s, stop: 61s").replace("InSeconds: 1", "InSeconds: 60, messageExpiryCheckIntervalInMinutes: 1")
+    text = (
+        EXPIRING.replace("400s", "70s")
+        .replace("stop: 4s", "start: 58s, stop: 61s")
+        .replace("InSeconds: 1", "InSeconds: 60, messageExpiryCheckIntervalInMinutes: 1")
+    )
     assert broken_claims(text) == set()
     honest = upkeep.published_us
     monkeypatch.setattr(upkeep, "published_us", lambda topic, index: honest(topic, index) - 70_000_000)
@@ -78,14 +121,18 @@ def test_cursors_that_move_over_what_is_young(monkeypatch):
 # --- acknowledgement-state sync, period by period
 
 SYNCED = HEAD + (
-    "until: 5s\ntopics: {orders: {clusters: [a, b]}}\nproducers: {web: {topic: orders, cluster: a, every: 20ms}}\n"
-    "subscriptions: {billing: {topic: orders, initialPosition: Earliest, acknowledgementSync: periodic, ackSyncPeriod: 700ms}}\n"
+    "until: 5s\ntopics: {orders: {clusters: [a, b]}}\nproducers: {web: {topic: orders, cluster: a, "
+    "every: 20ms}}\n"
+    "subscriptions: {billing: {topic: orders, initialPosition: Earliest, acknowledgementSync: "
+    "periodic, ackSyncPeriod: 700ms}}\n"
     "consumers: {one: {subscription: billing, cluster: a, processing: 1ms}}\n"
 )
 TOLD = "{at: 1s, do: subscription.sync-acknowledgements, subscription: billing, from: a, to: b}"
 DISTURBED = SYNCED + (
-    f"commands: [{TOLD}, {{at: 1500ms, do: topic.unload, cluster: a, topic: orders}}, {{at: 2s, do: link.cut, link: a -> b}}, {{at: 2300ms, do: link.heal, link: a -> b}},"
-    " {at: 3s, do: cluster.crash, cluster: b}, {at: 3500ms, do: cluster.restart, cluster: b}, {at: 4s, do: topic.unload, cluster: b, topic: orders}]\n"
+    f"commands: [{TOLD}, {{at: 1500ms, do: topic.unload, cluster: a, topic: orders}}, {{at: 2s, do: "
+    f"link.cut, link: a -> b}}, {{at: 2300ms, do: link.heal, link: a -> b}},"
+    " {at: 3s, do: cluster.crash, cluster: b}, {at: 3500ms, do: cluster.restart, cluster: b}, {at: 4s, "
+    "do: topic.unload, cluster: b, topic: orders}]\n"
 )
 ONCE = SYNCED.replace("periodic, ackSyncPeriod: 700ms", "once") + f"commands: [{TOLD}]\n"
 
@@ -110,7 +157,11 @@ def unasked(self, epoch):
     self.runtime.schedule(self.runtime.now_us + self.period_us, self.topic.rank, self, "tick", epoch)
 
 
-@pytest.mark.parametrize("text, rule", [(SYNCED, slower), (DISTURBED, slower), (SYNCED, hasty), (ONCE, unasked), (SYNCED, lambda *given: None)], ids=["slower", "disturbed", "hasty", "unasked", "never"])
+@pytest.mark.parametrize(
+    "text, rule",
+    [(SYNCED, slower), (DISTURBED, slower), (SYNCED, hasty), (ONCE, unasked), (SYNCED, lambda *given: None)],
+    ids=["slower", "disturbed", "hasty", "unasked", "never"],
+)
 def test_states_told_out_of_time(text, rule, monkeypatch):
     monkeypatch.setattr(AcknowledgementSender, "_tick_later", rule)
     assert broken_claims(text) == {IN_TIME}
@@ -118,7 +169,9 @@ def test_states_told_out_of_time(text, rule, monkeypatch):
 
 STEADY = BASE.replace(", hold: {messages: [web/50], for: 20s}", "")  # its mark-delete moves all the time
 MOVED = STEADY + f"commands: [{{{START}}}, {{{SWITCH}}}, {{{CLEAN_UP}}}]\n"
-TAKEN_BACK = STEADY + f"commands: [{{{START}}}, {{{SWITCH}}}, {{at: 6s, do: migration.roll-back, tenant: acme}}]\n"
+TAKEN_BACK = (
+    STEADY + f"commands: [{{{START}}}, {{{SWITCH}}}, {{at: 6s, do: migration.roll-back, tenant: acme}}]\n"
+)
 OF_ITS_OWN = MOVED.replace("billing: {topic: orders", "billing: {topic: orders, acknowledgementSync: once")
 
 
@@ -135,8 +188,14 @@ def test_states_that_a_migration_tells_out_of_time(rule, monkeypatch):
 
 # --- clients that the LookupService refuses
 
-REFUSED = BASE + "commands: [{at: 2s, do: lookup.stop}, {at: 2100ms, do: topic.unload, cluster: blue, topic: orders}, {at: 9s, do: lookup.start}]\n"
-AWAY = BASE + f"commands: [{{{START}}}, {{{SWITCH}}}, {{at: 5050ms, do: cluster.crash, cluster: green}}, {{at: 8s, do: cluster.restart, cluster: green}}]\n"
+REFUSED = BASE + (
+    "commands: [{at: 2s, do: lookup.stop}, {at: 2100ms, do: topic.unload, cluster: blue, topic: orders}, "
+    "{at: 9s, do: lookup.start}]\n"
+)
+AWAY = BASE + (
+    f"commands: [{{{START}}}, {{{SWITCH}}}, {{at: 5050ms, do: cluster.crash, cluster: green}}, {{at: 8s, "
+    f"do: cluster.restart, cluster: green}}]\n"
+)
 
 
 @pytest.mark.parametrize("text", [REFUSED, AWAY], ids=["service", "cluster"])
@@ -144,15 +203,29 @@ def test_clients_that_ask_again_break_nothing(text):
     assert broken_claims(text) == set()
 
 
-@pytest.mark.parametrize("place, name, rule", [
-    (backoff, "FIRST_US", 200_000), (backoff, "FIRST_US", 50_000), (backoff, "MAX_US", 100_000),
-    (producing.Brokers, "again", lambda self, _argument: None), (connecting, "retry", lambda consumer: None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "place, name, rule",
+    [
+        (backoff, "FIRST_US", 200_000),
+        (backoff, "FIRST_US", 50_000),
+        (backoff, "MAX_US", 100_000),
+        (producing.Brokers, "again", lambda self, _argument: None),
+        (connecting, "retry", lambda consumer: None),
+    ],
+)
 def test_clients_that_ask_out_of_their_time(place, name, rule, monkeypatch):
     text = REFUSED.replace("every: 10ms, stop: 7s", "every: 10ms")
     if name in ("again", "retry"):  # the first wait is kept, or nobody would ask at all
         honest, calls = getattr(place, name), {}
-        monkeypatch.setattr(place, name, lambda one, *more: honest(one, *more) if calls.setdefault(one, []).append(1) is None and len(calls[one]) < 3 else None)
+        monkeypatch.setattr(
+            place,
+            name,
+            lambda one, *more: (
+                honest(one, *more)
+                if calls.setdefault(one, []).append(1) is None and len(calls[one]) < 3
+                else None
+            ),
+        )
     else:
         monkeypatch.setattr(place, name, rule)
     assert broken_claims(text) == {ASKED}
@@ -161,11 +234,16 @@ def test_clients_that_ask_out_of_their_time(place, name, rule, monkeypatch):
 # --- consumers that lost their broker
 
 LOST = (
-    "format: 1\nname: mutation\ntitle: Mutation\nfamily: replicated-subscriptions\nuntil: 160s\nclusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 3}}\n"
-    "producers: {p: {topic: t, cluster: a, every: 500ms}}\nsubscriptions: {s: {topic: t, type: Shared}, f: {topic: t, type: Failover}}\n"
-    "consumers: {one: {subscription: s, cluster: a}, two: {subscription: f, cluster: a, acknowledgmentGroupTime: 0s}, gone: {subscription: s, cluster: a, stop: 2s}}\n"
-    "commands: [{at: 1s, do: cluster.crash, cluster: a, clients: false}, {at: 11s, do: cluster.restart, cluster: a}, {at: 20s, do: topic.unload, cluster: a, topic: t},\n"
-    "  {at: 25s, do: topic.crash, cluster: a, topic: t-partition-1, downtime: 120s}, {at: 26s, do: client.kill, client: two}, {at: 30s, do: consumer.start, consumer: two}]\n"
+    "format: 1\nname: mutation\ntitle: Mutation\nfamily: replicated-subscriptions\nuntil: "
+    "160s\nclusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 3}}\n"
+    "producers: {p: {topic: t, cluster: a, every: 500ms}}\nsubscriptions: {s: {topic: t, type: "
+    "Shared}, f: {topic: t, type: Failover}}\n"
+    "consumers: {one: {subscription: s, cluster: a}, two: {subscription: f, cluster: a, "
+    "acknowledgmentGroupTime: 0s}, gone: {subscription: s, cluster: a, stop: 2s}}\n"
+    "commands: [{at: 1s, do: cluster.crash, cluster: a, clients: false}, {at: 11s, do: "
+    "cluster.restart, cluster: a}, {at: 20s, do: topic.unload, cluster: a, topic: t},\n"
+    "  {at: 25s, do: topic.crash, cluster: a, topic: t-partition-1, downtime: 120s}, {at: 26s, do: "
+    "client.kill, client: two}, {at: 30s, do: consumer.start, consumer: two}]\n"
 )
 
 
@@ -174,13 +252,26 @@ def test_consumers_that_come_back_break_nothing():
 
 
 def each_on_its_own(consumer):
-    consumer.runtime.schedule(consumer.runtime.now_us + backoff.wait_us(consumer.retries), consumer.rank, consumer, "reconnect", consumer.epoch)
+    consumer.runtime.schedule(
+        consumer.runtime.now_us + backoff.wait_us(consumer.retries),
+        consumer.rank,
+        consumer,
+        "reconnect",
+        consumer.epoch,
+    )
     consumer.retries += 1
 
 
-@pytest.mark.parametrize("place, name, rule", [
-    (backoff, "FIRST_US", 200_000), (backoff, "MAX_US", 1_000_000), (connecting, "retry", lambda consumer: None), (connecting, "retry", each_on_its_own),
-], ids=["first", "most", "never", "each-on-its-own"])  # fmt: skip
+@pytest.mark.parametrize(
+    "place, name, rule",
+    [
+        (backoff, "FIRST_US", 200_000),
+        (backoff, "MAX_US", 1_000_000),
+        (connecting, "retry", lambda consumer: None),
+        (connecting, "retry", each_on_its_own),
+    ],
+    ids=["first", "most", "never", "each-on-its-own"],
+)
 def test_consumers_that_come_back_out_of_their_time(place, name, rule, monkeypatch):
     monkeypatch.setattr(place, name, rule)
     assert broken_claims(LOST) == {BACK}
@@ -216,20 +307,30 @@ def test_offloaded_ledgers_read_otherwise(rule, monkeypatch):
 # --- requests to the admin service
 
 ADMIN = (
-    "format: 1\nname: mutation\ntitle: Mutation\nfamily: topic-creation\nuntil: 6s\nclusters: {a: {}, b: {}, c: {}}\nlinks: {default: {latency: 20ms}}\n"
+    "format: 1\nname: mutation\ntitle: Mutation\nfamily: topic-creation\nuntil: 6s\nclusters: {a: {}, "
+    "b: {}, c: {}}\nlinks: {default: {latency: 20ms}}\n"
     "namespaces: {acme/web: {replicationClusters: [a, b, c]}, acme/far: {clusters: [b]}}\n"
-    "topics: {t: {clusters: [a, b, c], namespace: acme/web, exists: {}}, free: {clusters: [a], exists: {a: 2}}, used: {clusters: [a]}}\n"
+    "topics: {t: {clusters: [a, b, c], namespace: acme/web, exists: {}}, free: {clusters: [a], exists: "
+    "{a: 2}}, used: {clusters: [a]}}\n"
     "producers: {p: {topic: used, cluster: a, every: 100ms}}\n"
     "commands:\n"
-    "  - {at: 1s, do: topic.create, cluster: a, topic: t, partitions: 2}\n  - {at: 2s, do: topic.update-partitions, cluster: a, topic: t, partitions: 3}\n"
+    "  - {at: 1s, do: topic.create, cluster: a, topic: t, partitions: 2}\n  - {at: 2s, do: "
+    "topic.update-partitions, cluster: a, topic: t, partitions: 3}\n"
     "  - {at: 2500ms, do: topic.update-partitions, cluster: a, topic: t, partitions: 3}\n"
-    "  - {at: 3s, do: namespace.set-is-allow-auto-update-schema, cluster: a, namespace: acme/web, enabled: true, enableForReplicator: false}\n"
-    "  - {at: 3100ms, do: namespace.set-is-allow-auto-update-schema, cluster: a, namespace: acme/web, enabled: false, enableForReplicator: true}\n"
-    "  - {at: 3200ms, do: namespace.create, cluster: a, namespace: acme/far}\n  - {at: 3300ms, do: namespace.create, cluster: a, namespace: acme/web}\n"
-    "  - {at: 3400ms, do: namespace.set-auto-topic-creation, cluster: a, namespace: acme/web, allowAutoTopicCreationType: partitioned}\n"
-    "  - {at: 3500ms, do: namespace.set-auto-topic-creation, cluster: a, namespace: acme/web, allowAutoTopicCreationType: partitioned, defaultNumPartitions: 3}\n"
-    "  - {at: 4s, do: topic.delete, cluster: a, topic: free}\n  - {at: 4100ms, do: topic.delete, cluster: a, topic: used}\n"
-    "  - {at: 4200ms, do: topic.delete, cluster: a, topic: t}\n  - {at: 4300ms, do: topic.delete, cluster: c, topic: t, force: true}\n"
+    "  - {at: 3s, do: namespace.set-is-allow-auto-update-schema, cluster: a, namespace: acme/web, "
+    "enabled: true, enableForReplicator: false}\n"
+    "  - {at: 3100ms, do: namespace.set-is-allow-auto-update-schema, cluster: a, namespace: acme/web, "
+    "enabled: false, enableForReplicator: true}\n"
+    "  - {at: 3200ms, do: namespace.create, cluster: a, namespace: acme/far}\n  - {at: 3300ms, do: "
+    "namespace.create, cluster: a, namespace: acme/web}\n"
+    "  - {at: 3400ms, do: namespace.set-auto-topic-creation, cluster: a, namespace: acme/web, "
+    "allowAutoTopicCreationType: partitioned}\n"
+    "  - {at: 3500ms, do: namespace.set-auto-topic-creation, cluster: a, namespace: acme/web, "
+    "allowAutoTopicCreationType: partitioned, defaultNumPartitions: 3}\n"
+    "  - {at: 4s, do: topic.delete, cluster: a, topic: free}\n  - {at: 4100ms, do: topic.delete, "
+    "cluster: a, topic: used}\n"
+    "  - {at: 4200ms, do: topic.delete, cluster: a, topic: t}\n  - {at: 4300ms, do: topic.delete, "
+    "cluster: c, topic: t, force: true}\n"
 )
 LOGGED = ADMIN.replace("commands:\n", "commands:\n  - {at: 500ms, do: link.cut, link: a -> c}\n")
 
@@ -242,18 +343,33 @@ def test_requests_answered_by_the_rules_break_nothing(text):
 def test_requests_that_are_not_copied(monkeypatch):
     honest = RemoteAdmin.send
     for kept in ((), ("create",), ("grow",)):
-        monkeypatch.setattr(RemoteAdmin, "send", lambda self, method, *more, kept=kept: honest(self, method, *more) if method in kept else None)
+        monkeypatch.setattr(
+            RemoteAdmin,
+            "send",
+            lambda self, method, *more, kept=kept: honest(self, method, *more) if method in kept else None,
+        )
         assert COPIED in broken_claims(ADMIN), kept
-    monkeypatch.setattr(RemoteAdmin, "send", lambda self, method, source, target, *more: honest(self, method, source, target, *more) if target == "b" else None)
+    monkeypatch.setattr(
+        RemoteAdmin,
+        "send",
+        lambda self, method, source, target, *more: (
+            honest(self, method, source, target, *more) if target == "b" else None
+        ),
+    )
     assert COPIED in broken_claims(ADMIN)
 
 
 MOVING = (
-    "format: 1\nname: mutation\ntitle: Mutation\nfamily: tenant-migration\nuntil: 9s\nclusters: {blue: {}, green: {}}\nlinks: {default: {latency: 20ms}}\n"
-    "tenants: {acme: {cluster: blue}}\nnamespaces: {acme/shop: {clusters: [blue], allowAutoTopicCreationType: partitioned, defaultNumPartitions: 3}}\n"
-    "topics: {orders: {clusters: [blue], namespace: acme/shop, exists: {blue: 2}}, later: {clusters: [blue, green], namespace: acme/shop, exists: {}}}\n"
-    "producers: {web: {topic: orders, every: 50ms, stop: 6s}, late: {topic: later, cluster: green, start: 7s, every: 100ms, stop: 8s}}\n"
-    "commands: [{at: 1s, do: migration.start, tenant: acme, to: green}, {at: 4s, do: topic.update-partitions, cluster: blue, topic: orders, partitions: 4}]\n"
+    "format: 1\nname: mutation\ntitle: Mutation\nfamily: tenant-migration\nuntil: 9s\nclusters: {blue: "
+    "{}, green: {}}\nlinks: {default: {latency: 20ms}}\n"
+    "tenants: {acme: {cluster: blue}}\nnamespaces: {acme/shop: {clusters: [blue], "
+    "allowAutoTopicCreationType: partitioned, defaultNumPartitions: 3}}\n"
+    "topics: {orders: {clusters: [blue], namespace: acme/shop, exists: {blue: 2}}, later: {clusters: "
+    "[blue, green], namespace: acme/shop, exists: {}}}\n"
+    "producers: {web: {topic: orders, every: 50ms, stop: 6s}, late: {topic: later, cluster: green, "
+    "start: 7s, every: 100ms, stop: 8s}}\n"
+    "commands: [{at: 1s, do: migration.start, tenant: acme, to: green}, {at: 4s, do: "
+    "topic.update-partitions, cluster: blue, topic: orders, partitions: 4}]\n"
 )
 
 
@@ -264,7 +380,11 @@ def test_what_a_migration_copies_is_what_counts_there_then(monkeypatch):
     monkeypatch.setattr(RemoteAdmin, "send", lambda *given: None)
     assert COPIED in broken_claims(MOVING)
     monkeypatch.setattr(RemoteAdmin, "send", honest)
-    monkeypatch.setattr(policies, "copy_namespace", lambda runtime, source, target, namespace: runtime.policies.add_namespace(target, namespace))
+    monkeypatch.setattr(
+        policies,
+        "copy_namespace",
+        lambda runtime, source, target, namespace: runtime.policies.add_namespace(target, namespace),
+    )
     assert AUTOMATIC in broken_claims(MOVING), "green was to make three partitions, and made a plain topic"
 
 
@@ -276,11 +396,18 @@ def does_nothing(runtime, arguments, begin):
     begin(code="204")
 
 
-@pytest.mark.parametrize("command, handler, claim", [
-    ("namespace.set-is-allow-auto-update-schema", refuses, SENSIBLE), ("namespace.set-is-allow-auto-update-schema", does_nothing, SENSIBLE),
-    ("namespace.create", refuses, SENSIBLE), ("namespace.create", does_nothing, SENSIBLE),
-    ("namespace.set-auto-topic-creation", refuses, SENSIBLE), ("namespace.set-auto-topic-creation", does_nothing, SENSIBLE), ("topic.delete", refuses, UNUSED),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "command, handler, claim",
+    [
+        ("namespace.set-is-allow-auto-update-schema", refuses, SENSIBLE),
+        ("namespace.set-is-allow-auto-update-schema", does_nothing, SENSIBLE),
+        ("namespace.create", refuses, SENSIBLE),
+        ("namespace.create", does_nothing, SENSIBLE),
+        ("namespace.set-auto-topic-creation", refuses, SENSIBLE),
+        ("namespace.set-auto-topic-creation", does_nothing, SENSIBLE),
+        ("topic.delete", refuses, UNUSED),
+    ],
+)
 def test_requests_answered_otherwise(command, handler, claim, monkeypatch):
     monkeypatch.setitem(system._HANDLERS, command, handler)
     assert broken_claims(ADMIN) == {claim}
@@ -289,9 +416,11 @@ def test_requests_answered_otherwise(command, handler, claim, monkeypatch):
 # --- enforced schemas
 
 ENFORCED = (
-    "format: 1\nname: mutation\ntitle: Mutation\nfamily: topic-creation\nuntil: 2s\nclusters: {a: {}}\nsettings: {isSchemaValidationEnforced: true}\n"
+    "format: 1\nname: mutation\ntitle: Mutation\nfamily: topic-creation\nuntil: 2s\nclusters: {a: "
+    "{}}\nsettings: {isSchemaValidationEnforced: true}\n"
     "schemas: {v1: {type: STRING}}\ntopics: {t: {clusters: [a]}, loose: {clusters: [a]}}\n"
-    "producers: {p: {topic: t, cluster: a, every: 100ms, schema: v1, start: 500ms}, bare: {topic: t, cluster: a, every: 100ms}, free: {topic: loose, cluster: a, every: 100ms}}\n"
+    "producers: {p: {topic: t, cluster: a, every: 100ms, schema: v1, start: 500ms}, bare: {topic: t, "
+    "cluster: a, every: 100ms}, free: {topic: loose, cluster: a, every: 100ms}}\n"
 )
 
 
@@ -300,11 +429,20 @@ def test_schemas_that_are_enforced_break_nothing():
     assert broken_claims(ENFORCED.replace("Enforced: true", "Enforced: false")) == set()
 
 
-@pytest.mark.parametrize("text, rule", [
-    (ENFORCED, lambda cluster, base: None),
-    (ENFORCED, lambda cluster, base: schema_registry.WITHOUT_SCHEMA),
-    (ENFORCED.replace("Enforced: true", "Enforced: false"), lambda cluster, base: schema_registry.WITHOUT_SCHEMA if schema_registry.versions(cluster, base) else None),
-], ids=["not-enforced", "everywhere", "though-off"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, rule",
+    [
+        (ENFORCED, lambda cluster, base: None),
+        (ENFORCED, lambda cluster, base: schema_registry.WITHOUT_SCHEMA),
+        (
+            ENFORCED.replace("Enforced: true", "Enforced: false"),
+            lambda cluster, base: (
+                schema_registry.WITHOUT_SCHEMA if schema_registry.versions(cluster, base) else None
+            ),
+        ),
+    ],
+    ids=["not-enforced", "everywhere", "though-off"],
+)
 def test_schemas_that_are_enforced_otherwise(text, rule, monkeypatch):
     monkeypatch.setattr(clients.schema_registry, "admit_without_schema", rule)
     assert broken_claims(text) == {BY_RULE}

@@ -1,4 +1,6 @@
-"""One run under every strategy: what a strategy changes and leaves, the comparison's figures, and each message as a picture follows it."""
+"""One run under every strategy: what a strategy changes and leaves, the comparison's figures, and each
+message as a picture follows it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,11 @@ LOCAL, SNAPSHOTS, SYNC = (strategy.name for strategy in STRATEGIES)
 
 def finished(name: str, strategy: str, commands=()) -> Rerun:
     scenario = load_scenario(name)
-    rerun = Rerun(next(made for made in strategy_runs(scenario, list(commands)) if made.key == strategy), scenario.seed, scenario.until_us)
+    rerun = Rerun(
+        next(made for made in strategy_runs(scenario, list(commands)) if made.key == strategy),
+        scenario.seed,
+        scenario.until_us,
+    )
     while rerun.step(100_000):
         pass
     return rerun
@@ -28,13 +34,36 @@ def finished(name: str, strategy: str, commands=()) -> Rerun:
 def test_a_strategy_changes_what_subscriptions_ask_for_and_nothing_else():
     scenario = load_scenario(PERIOD)
     specs = {strategy.name: under(scenario, strategy) for strategy in STRATEGIES}
-    asked = {name: (made.subscriptions["billing"].replicate_subscription_state, made.subscriptions["billing"].acknowledgement_sync) for name, made in specs.items()}
+    asked = {
+        name: (
+            made.subscriptions["billing"].replicate_subscription_state,
+            made.subscriptions["billing"].acknowledgement_sync,
+        )
+        for name, made in specs.items()
+    }
     assert asked == {LOCAL: (False, "none"), SNAPSHOTS: (True, "none"), SYNC: (False, "once")}
     for made in specs.values():
-        assert (made.seed, made.until_us, made.links, made.topics, made.producers, made.consumers, made.settings) == (
-            scenario.seed, scenario.until_us, scenario.links, scenario.topics, scenario.producers, scenario.consumers, scenario.settings)  # fmt: skip
+        assert (
+            made.seed,
+            made.until_us,
+            made.links,
+            made.topics,
+            made.producers,
+            made.consumers,
+            made.settings,
+        ) == (
+            scenario.seed,
+            scenario.until_us,
+            scenario.links,
+            scenario.topics,
+            scenario.producers,
+            scenario.consumers,
+            scenario.settings,
+        )
         assert load_scenario(made.canonical_text) == made
-    assert [command.do for command in specs[LOCAL].commands] == ["subscription.fail-over"], "a command that only sync obeys is left out"
+    assert [command.do for command in specs[LOCAL].commands] == ["subscription.fail-over"], (
+        "a command that only sync obeys is left out"
+    )
 
 
 def test_any_scenario_can_be_compared_and_its_publishes_stay_the_same():
@@ -42,7 +71,12 @@ def test_any_scenario_can_be_compared_and_its_publishes_stay_the_same():
     published = []
     for world in runs:
         world.run()
-        published.append([(row["producer"], row["sequence_id"], row["at_us"]) for row in world.trace.rows(types=["message.published"])])
+        published.append(
+            [
+                (row["producer"], row["sequence_id"], row["at_us"])
+                for row in world.trace.rows(types=["message.published"])
+            ]
+        )
     assert published[0] and published[0] == published[1] == published[2]
     twice = [world.summary()["failovers"][0]["duplicates"] for world in runs]
     assert twice[0] > twice[1] > 0 and twice[2] <= twice[1]
@@ -57,14 +91,22 @@ def test_the_table_and_the_object():
     out = StringIO()
     assert compare(PERIOD, out, err, as_json=True) == 0
     told = json.loads(out.getvalue())
-    assert [(entry["strategy"], entry["failovers"][0]["duplicates"]) for entry in told["comparison"]] == [(LOCAL, 39), (SNAPSHOTS, 19), (SYNC, 1)]
-    assert told["scenario"] == PERIOD and told["failovers"][0]["duplicates"] == 1, "the run as written, as ever"
+    assert [(entry["strategy"], entry["failovers"][0]["duplicates"]) for entry in told["comparison"]] == [
+        (LOCAL, 39),
+        (SNAPSHOTS, 19),
+        (SYNC, 1),
+    ]
+    assert told["scenario"] == PERIOD and told["failovers"][0]["duplicates"] == 1, (
+        "the run as written, as ever"
+    )
 
 
 def test_one_strategy_alone_is_a_run_like_any_other():
     out, err = StringIO(), StringIO()
     assert simulate(PERIOD, out, err, strategy=SNAPSHOTS) == 0
-    assert "19 duplicates" in out.getvalue() and "All 4 expectations of the scenario are met." in out.getvalue()
+    assert (
+        "19 duplicates" in out.getvalue() and "All 4 expectations of the scenario are met." in out.getvalue()
+    )
     assert simulate(PERIOD, out, err, strategy="snapshot") == EXIT_BAD_INPUT
     assert "there is no such strategy; did you mean snapshots?" in err.getvalue()
     with pytest.raises(ScenarioError):
@@ -75,21 +117,34 @@ def test_a_scenario_without_subscriptions_is_refused_in_words():
     bare = load_scenario(PERIOD).canonical_text.split("subscriptions:")[0]
     err = StringIO()
     assert compare(bare, StringIO(), err) == EXIT_BAD_INPUT
-    assert "there is none whose progress could be told; compare a scenario of Pulsar's with subscriptions" in err.getvalue()
+    assert (
+        "there is none whose progress could be told; compare a scenario of Pulsar's with subscriptions"
+        in err.getvalue()
+    )
 
 
 def test_a_block_that_compares_is_read_like_expectations():
     text = load_scenario(PERIOD).canonical_text
     assert load_scenario_text(text).compare == load_scenario(PERIOD).compare
-    wrong = text.replace("  snapshots: {", "  snapshot: {").replace('local: {"failovers[0].duplicates"', 'local: {"failovers[0] duplicates"')
+    wrong = text.replace("  snapshots: {", "  snapshot: {").replace(
+        'local: {"failovers[0].duplicates"', 'local: {"failovers[0] duplicates"'
+    )
     with pytest.raises(ScenarioError) as raised:
         load_scenario_text(wrong)
-    assert [problem.path for problem in raised.value.problems] == ["compare.local.failovers[0] duplicates", "compare.snapshot"]
+    assert [problem.path for problem in raised.value.problems] == [
+        "compare.local.failovers[0] duplicates",
+        "compare.snapshot",
+    ]
     assert "did you mean snapshots?" in raised.value.problems[1].right
 
 
 def test_what_telling_cost():
-    assert costs(finished(PERIOD, LOCAL).world) == {"marker_entries": 0, "marker_bytes": 0, "requests": 0, "request_bytes": 0}
+    assert costs(finished(PERIOD, LOCAL).world) == {
+        "marker_entries": 0,
+        "marker_bytes": 0,
+        "requests": 0,
+        "request_bytes": 0,
+    }
     told = costs(finished(PERIOD, SYNC).world)
     assert (told["requests"], told["request_bytes"], told["marker_entries"]) == (1, 64, 0)
     assert costs(finished(PERIOD, SNAPSHOTS).world)["marker_entries"] > 10
@@ -98,8 +153,19 @@ def test_what_telling_cost():
 def test_a_migration_carries_progress_over_by_the_strategy_that_is_compared():
     scenario = load_scenario("tenant-moves")
     made = {strategy.name: under(scenario, strategy) for strategy in STRATEGIES}
-    asked = {name: (one.commands[0].arguments["strategy"], one.subscriptions["billing"].acknowledgement_sync, one.subscriptions["billing"].replicate_subscription_state) for name, one in made.items()}
-    assert asked == {LOCAL: ("none", "none", False), SNAPSHOTS: ("snapshots", "none", False), SYNC: ("acknowledgement-sync", "none", False)}
+    asked = {
+        name: (
+            one.commands[0].arguments["strategy"],
+            one.subscriptions["billing"].acknowledgement_sync,
+            one.subscriptions["billing"].replicate_subscription_state,
+        )
+        for name, one in made.items()
+    }
+    assert asked == {
+        LOCAL: ("none", "none", False),
+        SNAPSHOTS: ("snapshots", "none", False),
+        SYNC: ("acknowledgement-sync", "none", False),
+    }
     told = {name: finished("tenant-moves", name).world.summary() for name in made}
     assert told[SYNC]["failovers"][0]["duplicates"] == 31 < told[LOCAL]["failovers"][0]["duplicates"]
     assert told[SYNC]["ack_sync"]["billing"]["green"]["filtered"] == 459 and told[LOCAL]["ack_sync"] == {}
@@ -137,10 +203,13 @@ def test_the_picture_says_what_the_counting_says(name, strategy):
 
 
 def test_what_is_known_at_the_target_is_what_does_not_come_twice():
-    # At the move everything acknowledged is in green; what green knows of by then does not come, the rest does.
+    # At the move everything acknowledged is in green; what green knows of by then does not come, the rest
+    # does.
     for strategy in (LOCAL, SNAPSHOTS, SYNC):
         shown = messages(HOLE, strategy)
-        for acknowledged, known, delivery in zip(shown["acknowledged_us"], shown["known_us"], shown["delivery"], strict=True):
+        for acknowledged, known, delivery in zip(
+            shown["acknowledged_us"], shown["known_us"], shown["delivery"], strict=True
+        ):
             if 0 <= acknowledged <= 5_900_000:
                 assert (delivery == "twice") == (not 0 <= known <= 5_900_000)
 
@@ -148,16 +217,31 @@ def test_what_is_known_at_the_target_is_what_does_not_come_twice():
 def test_instants_of_one_message():
     shown = messages(HOLE, SYNC)
     at = shown["sequence_id"].index(20)  # published at 2.05 s, told by the request of 3 s
-    assert (shown["stored_us"][at], shown["at_target_us"][at], shown["acknowledged_us"][at], shown["known_us"][at]) == (2_050_000, 2_090_000, 2_052_000, 3_040_000)
+    assert (
+        shown["stored_us"][at],
+        shown["at_target_us"][at],
+        shown["acknowledged_us"][at],
+        shown["known_us"][at],
+    ) == (2_050_000, 2_090_000, 2_052_000, 3_040_000)
     assert shown["delivered_us"][at] == -1 and shown["delivery"][at] == ""
     snapshots = messages(HOLE, SNAPSHOTS)
-    assert snapshots["known_us"][5] > 1_000_000 and snapshots["known_us"][20] == -1 and snapshots["delivery"][20] == "twice"
+    assert (
+        snapshots["known_us"][5] > 1_000_000
+        and snapshots["known_us"][20] == -1
+        and snapshots["delivery"][20] == "twice"
+    )
 
 
 def test_what_travelled_between_the_clusters():
     passages = column(finished(HOLE, SYNC))["followed"][0]["passages"]
     first = passages[0]
-    assert first == {"kind": "request", "from": "blue", "left_us": 1_000_000, "arrived_us": 1_040_000, "lost": False}
+    assert first == {
+        "kind": "request",
+        "from": "blue",
+        "left_us": 1_000_000,
+        "arrived_us": 1_040_000,
+        "lost": False,
+    }
     kinds = {passage["kind"] for passage in column(finished(HOLE, SNAPSHOTS))["followed"][0]["passages"]}
     assert kinds == {"snapshot_request", "snapshot_response", "subscription_update"}
 

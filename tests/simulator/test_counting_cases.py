@@ -33,10 +33,19 @@ def test_case_1_shared_with_holes():
     world.wait().connect("b")
     world.deliver(range(3, 10), "b")
     failover = world.failover()
-    assert (failover.duplicates, failover.redeliveries, failover.lost, failover.extra_deliveries) == (4, 3, 0, 0)
+    assert (failover.duplicates, failover.redeliveries, failover.lost, failover.extra_deliveries) == (
+        4,
+        3,
+        0,
+        0,
+    )
     assert causes(failover) == {"after_newest_snapshot": 2, "ack_hole": 2}
     assert [(entry.sequence_id, entry.cause) for entry in failover.duplicates_list] == [
-        (3, "after_newest_snapshot"), (4, "after_newest_snapshot"), (6, "ack_hole"), (9, "ack_hole")]  # fmt: skip
+        (3, "after_newest_snapshot"),
+        (4, "after_newest_snapshot"),
+        (6, "ack_hole"),
+        (9, "ack_hole"),
+    ]
     assert failover.stranded == 0 and failover.outage_us == 1000
 
 
@@ -263,7 +272,12 @@ def test_case_8_unsafe_loses_one():
     failover = three_clusters(2).failover()
     assert failover.lost == 1 and losses(failover) == {"cursor_moved_past": 1}
     entry = failover.lost_list[0]
-    assert (entry.producer, entry.sequence_id, entry.delivered_before, entry.recovered) == ("m1-b", 0, False, False)
+    assert (entry.producer, entry.sequence_id, entry.delivered_before, entry.recovered) == (
+        "m1-b",
+        0,
+        False,
+        False,
+    )
 
 
 def test_case_8_stranded_for_c_though_b_has_them():

@@ -21,8 +21,15 @@ def only(world: TraceBuilder, number: int = -1):
     return listed[0]
 
 
-def acknowledged_at_a(count: int = 1, clusters: tuple[str, ...] = ("a", "b"), settings: dict | None = None, replicated: bool = True) -> TraceBuilder:
-    """Both clusters hold 0..count-1, A acknowledged them all and its mark-delete passed them; B was told nothing."""
+def acknowledged_at_a(
+    count: int = 1,
+    clusters: tuple[str, ...] = ("a", "b"),
+    settings: dict | None = None,
+    replicated: bool = True,
+) -> TraceBuilder:
+    """Both clusters hold 0..count-1, A acknowledged them all and its mark-delete passed them; B was told
+    nothing.
+    """
     world = TraceBuilder(*clusters, settings=settings)
     world.create("a", replicated=replicated)
     for other in clusters[1:]:
@@ -113,7 +120,11 @@ def test_cursor_went_back_because_individual_acks_were_forgotten():
     world.connect("b")
     world.deliver([2], "b")
     entry = only(world)
-    assert (entry.cause, entry.why, entry.evidence["went_back"]) == ("cursor_went_back", "recovered-older", recovered)
+    assert (entry.cause, entry.why, entry.evidence["went_back"]) == (
+        "cursor_went_back",
+        "recovered-older",
+        recovered,
+    )
     assert entry.acknowledged_in == "b"
 
 
@@ -142,7 +153,10 @@ def test_ack_not_registered():
     world.wait().deliver([0, 1], "b")
     failover = world.failover()
     assert causes(failover) == {"ack_not_registered": 2}
-    assert [entry.why for entry in failover.duplicates_list] == ["not-sent-or-on-the-wire", "acknowledged-after-the-end"]
+    assert [entry.why for entry in failover.duplicates_list] == [
+        "not-sent-or-on-the-wire",
+        "acknowledged-after-the-end",
+    ]
 
 
 def test_not_in_target_yet():
@@ -222,7 +236,10 @@ def test_snapshot_evicted():
     assert world.trace.row(entry.evidence["snapshot"])["type"] == "snapshot.completed"
 
 
-@pytest.mark.parametrize(("rows", "word"), [((), "not-yet-read"), (("cached",), "no-ack-after"), (("cached", "unloaded"), "lost-at-unload")])
+@pytest.mark.parametrize(
+    ("rows", "word"),
+    [((), "not-yet-read"), (("cached",), "no-ack-after"), (("cached", "unloaded"), "lost-at-unload")],
+)
 def test_snapshot_unused(rows: tuple[str, ...], word: str):
     world = acknowledged_at_a()
     world.snapshot("a", 7, 0, {"b": 0})
@@ -255,7 +272,11 @@ def test_snapshot_incomplete_for_backlog():
     world.wait(2 * LATENCY_US)
     after_crash(world).deliver([0], "b")
     entry = only(world)
-    assert (entry.cause, entry.why, entry.evidence["attempt"]) == ("snapshot_incomplete", "backlog", requested)
+    assert (entry.cause, entry.why, entry.evidence["attempt"]) == (
+        "snapshot_incomplete",
+        "backlog",
+        requested,
+    )
 
 
 def test_snapshot_incomplete_needs_its_nominal_time_before_the_end():
@@ -266,7 +287,10 @@ def test_snapshot_incomplete_needs_its_nominal_time_before_the_end():
 
 
 def test_snapshot_incomplete_takes_two_rounds_with_three_clusters():
-    for span_us, cause in ((4 * LATENCY_US, "snapshot_incomplete"), (4 * LATENCY_US - 2000, "after_newest_snapshot")):
+    for span_us, cause in (
+        (4 * LATENCY_US, "snapshot_incomplete"),
+        (4 * LATENCY_US - 2000, "after_newest_snapshot"),
+    ):
         world = incomplete(("a", "b", "c"))
         world.wait(span_us)
         after_crash(world).deliver([0], "b")
@@ -309,7 +333,11 @@ def test_snapshot_incomplete_for_a_cluster_that_was_down():
     world.wait(SECOND_US)
     after_crash(world).deliver([0], "b")
     entry = only(world)
-    assert (entry.cause, entry.why, entry.evidence["attempt"]) == ("snapshot_incomplete", "cluster-down", refused)
+    assert (entry.cause, entry.why, entry.evidence["attempt"]) == (
+        "snapshot_incomplete",
+        "cluster-down",
+        refused,
+    )
     assert down < refused
 
 
@@ -328,7 +356,8 @@ def test_snapshot_incomplete_one_way():
     world.wait(SECOND_US)
     after_crash(world).deliver([0], "b")
     entry = only(world)
-    # The first request would nominally have completed after message 0 too, so it is the first that would have helped.
+    # The first request would nominally have completed after message 0 too, so it is the first that would have
+    # helped.
     assert (entry.cause, entry.why) == ("snapshot_incomplete", "one-way")
     assert entry.evidence["attempt"] <= refused
 
@@ -358,7 +387,8 @@ def test_delivering_what_was_covered_since_before_the_consumer_came_is_our_bug()
     world.fail_over("a", "b", "planned")
     world.wait().connect("b")
     world.deliver([0], "b")
-    # The Update that was applied covers it: only the order of connecting and covering tells bug from bad luck.
+    # The Update that was applied covers it: only the order of connecting and covering tells bug from bad
+    # luck.
     with pytest.raises(CountingError, match="no cause"):
         world.failover()
 
@@ -373,7 +403,9 @@ def test_causes_are_an_ordered_table_by_family():
 
 
 def test_another_mechanism_brings_its_own_causes():
-    register_causes("a-test-mechanism", (Cause("always", lambda batch: Verdict(batch.message >= 0, "because")),))
+    register_causes(
+        "a-test-mechanism", (Cause("always", lambda batch: Verdict(batch.message >= 0, "because")),)
+    )
     try:
         world = acknowledged_at_a()
         world.scenario = replace(world.scenario, family="a-test-mechanism")

@@ -1,4 +1,6 @@
-"""When the backlog of a failover is drained: B's cursor covers all that B's log held at F, in cases written by hand."""
+"""When the backlog of a failover is drained: B's cursor covers all that B's log held at F, in cases
+written by hand.
+"""
 
 from __future__ import annotations
 

@@ -23,10 +23,18 @@ def histories(draw):
     stored = draw(st.integers(0, count))
     subscribed = draw(st.booleans())
     return {
-        "count": count, "stored": stored, "delivered": draw(subset), "acknowledged": draw(subset), "expired": draw(subset),
-        "passed_over": draw(subset), "deleted": draw(subset), "mark": draw(st.integers(-1, max(stored - 1, -1))),
-        "subscribed": subscribed, "earliest": draw(st.booleans()), "repeated": draw(subset),
-    }  # fmt: skip
+        "count": count,
+        "stored": stored,
+        "delivered": draw(subset),
+        "acknowledged": draw(subset),
+        "expired": draw(subset),
+        "passed_over": draw(subset),
+        "deleted": draw(subset),
+        "mark": draw(st.integers(-1, max(stored - 1, -1))),
+        "subscribed": subscribed,
+        "earliest": draw(st.booleans()),
+        "repeated": draw(subset),
+    }
 
 
 def before(history: dict) -> TraceBuilder:
@@ -44,7 +52,9 @@ def before(history: dict) -> TraceBuilder:
     for number in sorted(history["expired"]):
         world.ours("message.expired", "a", **world._message(number, "a", "web"))
     for number in sorted(history["passed_over"]):
-        world.here("message.not-replicated", "a", peer="b", producer="web", sequence_id=number, reason="replicate_to")
+        world.here(
+            "message.not-replicated", "a", peer="b", producer="web", sequence_id=number, reason="replicate_to"
+        )
     if history["subscribed"]:
         world.move("b", history["mark"], "update")
     return world
@@ -53,9 +63,15 @@ def before(history: dict) -> TraceBuilder:
 def foretold(history: dict) -> tuple[Forecast, list[int]]:
     """The forecast from arrays, and B's log."""
     everything = BitMap(range(history["count"]))
-    log = [*range(history["stored"]), -1, *(number for number in sorted(history["repeated"]) if number < history["stored"])]
+    log = [
+        *range(history["stored"]),
+        -1,
+        *(number for number in sorted(history["repeated"]) if number < history["stored"]),
+    ]
     cursor = RemoteCursor(history["mark"], BitMap()) if history["subscribed"] else None
-    flags = Flags(everything, BitMap(history["acknowledged"]), BitMap(history["delivered"]), BitMap(history["expired"]))
+    flags = Flags(
+        everything, BitMap(history["acknowledged"]), BitMap(history["delivered"]), BitMap(history["expired"])
+    )
     places = Places(everything, BitMap(range(history["stored"])), BitMap(history["passed_over"]))
     return forecast(np.array(log, dtype=np.int64), cursor, flags, places, earliest=history["earliest"]), log
 
@@ -73,44 +89,86 @@ def test_forecast_is_what_counting_finds(history):
         first = 0 if history["earliest"] else len(log)
     for entry in range(first, len(log)):
         if log[entry] >= 0:
-            where = {"producer": "web", "sequence_id": log[entry], "ledger": world.ledger["b"], "entry": entry}
+            where = {
+                "producer": "web",
+                "sequence_id": log[entry],
+                "ledger": world.ledger["b"],
+                "entry": entry,
+            }
             world.wait().ours("message.delivered", "b", client="c", count=0, **where)
     counted = world.failover()
-    assert {name: getattr(told, name) for name in FIGURES} == {name: getattr(counted, name) for name in FIGURES}
+    assert {name: getattr(told, name) for name in FIGURES} == {
+        name: getattr(counted, name) for name in FIGURES
+    }
 
 
 def flags(**given_flags) -> Flags:
-    return Flags(**({"receipted": BitMap(), "acknowledged": BitMap(), "delivered": BitMap(), "settled": BitMap()} | given_flags))
+    return Flags(
+        **(
+            {"receipted": BitMap(), "acknowledged": BitMap(), "delivered": BitMap(), "settled": BitMap()}
+            | given_flags
+        )
+    )
 
 
 def test_individually_deleted_entries_are_not_delivered():
-    told = forecast(np.arange(10), RemoteCursor(3, BitMap([5, 7])), flags(acknowledged=BitMap(range(10))), Places(BitMap(), BitMap(range(10)), BitMap()))
+    told = forecast(
+        np.arange(10),
+        RemoteCursor(3, BitMap([5, 7])),
+        flags(acknowledged=BitMap(range(10))),
+        Places(BitMap(), BitMap(range(10)), BitMap()),
+    )
     assert told.duplicates == 4
 
 
 def test_the_log_may_begin_at_the_mark_delete():
-    told = forecast(np.array([4, -1, 5]), RemoteCursor(3, BitMap()), flags(delivered=BitMap([4, 5])), Places(BitMap(), BitMap(range(6)), BitMap()), log_from=4)
+    told = forecast(
+        np.array([4, -1, 5]),
+        RemoteCursor(3, BitMap()),
+        flags(delivered=BitMap([4, 5])),
+        Places(BitMap(), BitMap(range(6)), BitMap()),
+        log_from=4,
+    )
     assert told.redeliveries == 2
     with pytest.raises(ValueError, match="needs them from 2"):
-        forecast(np.array([4]), RemoteCursor(1, BitMap()), flags(), Places(BitMap(), BitMap(), BitMap()), log_from=4)
+        forecast(
+            np.array([4]),
+            RemoteCursor(1, BitMap()),
+            flags(),
+            Places(BitMap(), BitMap(), BitMap()),
+            log_from=4,
+        )
 
 
 def test_batches_have_several_messages_in_an_entry():
     log, entry = np.array([0, 1, 2, -1, 3, 4]), np.array([0, 0, 0, 1, 2, 2])
     cursor = RemoteCursor(-1, BitMap([0]), deleted_messages=BitMap([3]))
-    told = forecast(log, cursor, flags(acknowledged=BitMap(range(5))), Places(BitMap(), BitMap(range(5)), BitMap()), entry=entry)
+    told = forecast(
+        log,
+        cursor,
+        flags(acknowledged=BitMap(range(5))),
+        Places(BitMap(), BitMap(range(5)), BitMap()),
+        entry=entry,
+    )
     assert told.duplicates == 1
 
 
 def test_removed_entries_are_lost_unless_finished():
     known = flags(receipted=BitMap(range(4)), acknowledged=BitMap([0]), settled=BitMap([1]))
-    told = forecast(np.arange(4), None, known, Places(BitMap(), BitMap(range(4)), BitMap()), first_kept=3, earliest=True)
+    told = forecast(
+        np.arange(4), None, known, Places(BitMap(), BitMap(range(4)), BitMap()), first_kept=3, earliest=True
+    )
     assert told == Forecast(duplicates=0, redeliveries=0, lost=1, stranded=0, stranded_unprocessed=0)
 
 
 def test_messages_on_their_way_from_other_clusters_still_come():
     known = flags(receipted=BitMap([7, 8]), acknowledged=BitMap([7]), delivered=BitMap([7, 8]))
-    told = forecast(np.array([], dtype=np.int64), None, known, Places(BitMap([7, 8]), BitMap(), BitMap(), coming=BitMap([7, 8])))
+    told = forecast(
+        np.array([], dtype=np.int64),
+        None,
+        known,
+        Places(BitMap([7, 8]), BitMap(), BitMap(), coming=BitMap([7, 8])),
+    )
     assert (told.duplicates, told.redeliveries, told.stranded, told.lost) == (1, 1, 2, 0)
 
 

@@ -25,8 +25,14 @@ def test_lost_because_the_cursor_moved_past():
     world.fail_over("a", "b", "planned")
     failover = world.failover()
     assert failover.lost == 2 and losses(failover) == {"cursor_moved_past": 2}
-    assert [(entry.sequence_id, entry.delivered_before) for entry in failover.lost_list] == [(0, True), (1, False)]
-    assert world.trace.row(failover.lost_list[0].evidence["lost"])["type"] in ("cursor.moved", "update.applied")
+    assert [(entry.sequence_id, entry.delivered_before) for entry in failover.lost_list] == [
+        (0, True),
+        (1, False),
+    ]
+    assert world.trace.row(failover.lost_list[0].evidence["lost"])["type"] in (
+        "cursor.moved",
+        "update.applied",
+    )
     assert failover.lost_list[0].evidence["lost"] <= moved
 
 
@@ -98,12 +104,19 @@ def test_stranded_but_not_lost_while_the_replication_cursor_has_it():
     world.wait().crash("a")
     world.fail_over("a", "b")
     failover = world.failover()
-    assert (failover.stranded, failover.stranded_unprocessed, failover.stranded_returned, failover.lost) == (3, 2, 0, 0)
+    assert (failover.stranded, failover.stranded_unprocessed, failover.stranded_returned, failover.lost) == (
+        3,
+        2,
+        0,
+        0,
+    )
 
 
 def test_never_replicated_because_the_replicator_passed_it_over():
     world = left_at_a(2)
-    row = world.here("message.not-replicated", "a", peer="b", producer="web", sequence_id=0, reason="replicate_to")
+    row = world.here(
+        "message.not-replicated", "a", peer="b", producer="web", sequence_id=0, reason="replicate_to"
+    )
     world.fail_over("a", "b", "planned")
     failover = world.failover()
     assert (failover.stranded, losses(failover)) == (2, {"never_replicated": 1})
@@ -114,7 +127,10 @@ def test_never_replicated_because_of_deduplication():
     world = left_at_a(1)
     world.here("message.deduplicated", "b", peer="a", producer="web", sequence_id=0)
     world.fail_over("a", "b", "planned")
-    assert losses(world.failover()) == {"never_replicated": 1} and world.failover().lost_list[0].why == "deduplicated"
+    assert (
+        losses(world.failover()) == {"never_replicated": 1}
+        and world.failover().lost_list[0].why == "deduplicated"
+    )
 
 
 def test_never_replicated_because_replication_was_removed_and_began_again_at_latest():
@@ -138,21 +154,32 @@ def test_never_replicated_because_the_cluster_is_lost_for_good():
 
 
 def test_what_a_third_cluster_gives_to_the_target_only_is_passed_by_updates():
-    # c replicates to b only. a's requests are answered with b's last entry, which may be c's; a's Update covers what a never
-    # stored. c's messages of 0.3, 0.8, … 2.8 s are in b 20 ms later; the answer of 3.02 s covers these 6, the Update is applied
+    # c replicates to b only. a's requests are answered with b's last entry, which may be c's; a's Update
+    # covers what a never
+    # stored. c's messages of 0.3, 0.8, … 2.8 s are in b 20 ms later; the answer of 3.02 s covers these 6, the
+    # Update is applied
     # at 3.12 s (the acks of a's group of 3.1 s, and 20 ms); those of 3.3 s and 3.8 s are delivered in b.
     world = run(
-        "clusters: {a: {}, b: {}, c: {}}\nlinks: {default: {latency: 20ms}}\ntopics: {t: {clusters: [a, b, c], replication: [a <-> b, c -> b]}}\n"
-        "producers: {p: {topic: t, cluster: a, start: 50ms, every: 100ms, count: 38}, q: {topic: t, cluster: c, start: 300ms, every: 500ms, count: 8}}\n"
-        "subscriptions: {s: {topic: t, type: Shared, replicateSubscriptionState: true, initialPosition: Earliest}}\n"
+        "clusters: {a: {}, b: {}, c: {}}\nlinks: {default: {latency: 20ms}}\ntopics: {t: {clusters: "
+        "[a, b, c], replication: [a <-> b, c -> b]}}\n"
+        "producers: {p: {topic: t, cluster: a, start: 50ms, every: 100ms, count: 38}, q: {topic: t, "
+        "cluster: c, start: 300ms, every: 500ms, count: 8}}\n"
+        "subscriptions: {s: {topic: t, type: Shared, replicateSubscriptionState: true, "
+        "initialPosition: Earliest}}\n"
         "consumers: {c1: {subscription: s, cluster: a}}\n"
-        "commands: [{at: 3900ms, do: subscription.fail-over, subscription: s, from: a, to: b, mode: crash}]\n",
+        "commands: [{at: 3900ms, do: subscription.fail-over, subscription: s, from: a, to: b, mode: "
+        "crash}]\n",
         until="8s",
-    )  # fmt: skip
+    )
     failover = world.counted().failovers[0]
     assert losses(failover) == {"cursor_moved_past": 6}
-    assert [(entry.producer, entry.sequence_id, entry.why) for entry in failover.lost_list] == [("q", number, "not-in-source") for number in range(6)]
-    assert [row["sequence_id"] for row in rows(world, "message.delivered", producer="q")] == [6, 7] and world.summary()["violations"] == []
+    assert [(entry.producer, entry.sequence_id, entry.why) for entry in failover.lost_list] == [
+        ("q", number, "not-in-source") for number in range(6)
+    ]
+    assert [row["sequence_id"] for row in rows(world, "message.delivered", producer="q")] == [
+        6,
+        7,
+    ] and world.summary()["violations"] == []
 
 
 def test_what_came_before_the_subscription_began_is_not_owed():

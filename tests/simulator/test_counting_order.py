@@ -87,7 +87,11 @@ def test_dedup_window_lets_no_duplicate_through_and_is_the_smallest(before, afte
         recent: list[int] = list(dict.fromkeys(reversed(before)))[::-1]
         through, judged = 0, set()
         for number in after:
-            if number in before and number not in judged and number not in recent[-size:] if size else number in before and number not in judged:
+            if (
+                number in before and number not in judged and number not in recent[-size:]
+                if size
+                else number in before and number not in judged
+            ):
                 through += 1
             judged.add(number)
             recent = [other for other in recent if other != number] + [number]
@@ -99,10 +103,17 @@ def test_dedup_window_lets_no_duplicate_through_and_is_the_smallest(before, afte
 
 
 @examples(60)
-@given(st.lists(st.integers(0, 30), max_size=20), st.lists(st.tuples(st.integers(0, 20), st.integers(0, 32)), max_size=10))
+@given(
+    st.lists(st.integers(0, 30), max_size=20),
+    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 32)), max_size=10),
+)
 def test_count_later_and_smaller(values, queries):
     queries = [(min(first, len(values)), limit) for first, limit in queries]
-    found = count_later_and_smaller(np.array(values, dtype=np.int64), np.array([q[0] for q in queries], dtype=np.int64), np.array([q[1] for q in queries], dtype=np.int64))
+    found = count_later_and_smaller(
+        np.array(values, dtype=np.int64),
+        np.array([q[0] for q in queries], dtype=np.int64),
+        np.array([q[1] for q in queries], dtype=np.int64),
+    )
     assert found.tolist() == [sum(value < limit for value in values[first:]) for first, limit in queries]
 
 
@@ -110,7 +121,10 @@ def test_count_later_and_smaller(values, queries):
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), max_size=20))
 def test_within_groups_before(rows):
     group, value = (np.array([row[place] for row in rows], dtype=np.int64) for place in (0, 1))
-    slow = [max((other[1] for other in rows[:place] if other[0] == row[0]), default=-1) for place, row in enumerate(rows)]
+    slow = [
+        max((other[1] for other in rows[:place] if other[0] == row[0]), default=-1)
+        for place, row in enumerate(rows)
+    ]
     assert within_groups_before(group, value).tolist() == slow
 
 

@@ -9,14 +9,45 @@ from simulator.counting.results import LOST_CAUSES
 from tests.simulator.trace_builder import TraceBuilder
 
 FAILOVER_KEYS = {
-    "subscription", "from", "to", "mode", "at_us", "duplicates", "extra_deliveries", "redeliveries", "lost", "lost_recovered",
-    "lost_by_cause", "stranded", "stranded_unprocessed", "stranded_returned", "expired", "skipped", "reordered", "by_cause",
-    "dedup_window", "outage_us", "first_delivery_us", "caught_up_us", "drained_us", "forecast",
-}  # fmt: skip
+    "subscription",
+    "from",
+    "to",
+    "mode",
+    "at_us",
+    "duplicates",
+    "extra_deliveries",
+    "redeliveries",
+    "lost",
+    "lost_recovered",
+    "lost_by_cause",
+    "stranded",
+    "stranded_unprocessed",
+    "stranded_returned",
+    "expired",
+    "skipped",
+    "reordered",
+    "by_cause",
+    "dedup_window",
+    "outage_us",
+    "first_delivery_us",
+    "caught_up_us",
+    "drained_us",
+    "forecast",
+}
 CAUSES = [
-    "resent_copy", "subscription_missing", "not_replicated", "cursor_went_back", "ack_not_registered", "not_in_target_yet", "ack_hole",
-    "update_in_flight", "snapshot_evicted", "snapshot_unused", "snapshot_incomplete", "after_newest_snapshot",
-]  # fmt: skip
+    "resent_copy",
+    "subscription_missing",
+    "not_replicated",
+    "cursor_went_back",
+    "ack_not_registered",
+    "not_in_target_yet",
+    "ack_hole",
+    "update_in_flight",
+    "snapshot_evicted",
+    "snapshot_unused",
+    "snapshot_incomplete",
+    "after_newest_snapshot",
+]
 
 
 def quiet() -> TraceBuilder:
@@ -39,7 +70,11 @@ def test_every_key_is_present_when_nothing_happened():
 
 def test_the_forecast_is_what_the_world_gives():
     foretold = {"duplicates": 3, "lost": 0, "stranded": 2, "redeliveries": 9, "stranded_unprocessed": 1}
-    assert failover_summary(quiet().failover(), foretold)["forecast"] == {"duplicates": 3, "lost": 0, "stranded": 2}
+    assert failover_summary(quiet().failover(), foretold)["forecast"] == {
+        "duplicates": 3,
+        "lost": 0,
+        "stranded": 2,
+    }
 
 
 def test_numbers_are_plain_integers_for_json():
@@ -54,7 +89,13 @@ def test_numbers_are_plain_integers_for_json():
     counted = world.counted()
     json.dumps(failover_summary(counted.failovers[0]))
     json.dumps([vars_of(entry) for entry in counted.failovers[0].duplicates_list])
-    assert subscription_summary(counted.subscriptions["billing", "a"]) == {"delivered": 2, "acknowledged": 2, "repeated": 0, "expired": 0, "skipped": 0}
+    assert subscription_summary(counted.subscriptions["billing", "a"]) == {
+        "delivered": 2,
+        "acknowledged": 2,
+        "repeated": 0,
+        "expired": 0,
+        "skipped": 0,
+    }
 
 
 def vars_of(entry) -> dict:
@@ -90,4 +131,8 @@ def test_lists_are_lazy_sequences():
     world.deliver(range(5), "b")
     listed = world.failover().duplicates_list
     assert [entry.sequence_id for entry in listed[1:3]] == [1, 2] and listed[-1].sequence_id == 4
-    assert listed[0].producer == "web" and listed[0].cluster == "b" and listed[0].evidence["delivered"] == listed[0].delivered_seq
+    assert (
+        listed[0].producer == "web"
+        and listed[0].cluster == "b"
+        and listed[0].evidence["delivered"] == listed[0].delivered_seq
+    )

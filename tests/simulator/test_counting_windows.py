@@ -12,7 +12,11 @@ from tests.simulator.trace_builder import TraceBuilder
 
 MESSAGES = 4
 STEP = st.one_of(
-    st.tuples(st.sampled_from(("deliver", "ack", "register")), st.sampled_from(("a", "b")), st.integers(0, MESSAGES - 1)),
+    st.tuples(
+        st.sampled_from(("deliver", "ack", "register")),
+        st.sampled_from(("a", "b")),
+        st.integers(0, MESSAGES - 1),
+    ),
     st.tuples(st.just("move"), st.sampled_from(("a", "b")), st.integers(-1, MESSAGES - 1)),
     st.tuples(st.just("fail-over"), st.sampled_from(("a", "b")), st.just(0)),
 )
@@ -79,7 +83,10 @@ def test_windows_agree_with_a_slow_recount(steps):
         counted = world.counted()
     finally:
         del CAUSE_TABLES[ANYTHING]
-    numbers = [{name: getattr(failover, name) for name in ("duplicates", "redeliveries", "extra_deliveries")} for failover in counted.failovers]
+    numbers = [
+        {name: getattr(failover, name) for name in ("duplicates", "redeliveries", "extra_deliveries")}
+        for failover in counted.failovers
+    ]
     assert numbers == failovers
     assert {cluster: counted.subscriptions["billing", cluster].repeated for cluster in ("a", "b")} == repeated
 
@@ -112,8 +119,12 @@ def test_counting_up_to_a_row_is_counting_the_rows_before_it(steps, cut):
         return
     part = count_run(world.trace, world.scenario, upto)
     assert part.subscriptions == whole.subscriptions
-    assert [failover.by_cause for failover in part.failovers] == [failover.by_cause for failover in whole.failovers]
-    assert [failover.lost_by_cause for failover in part.failovers] == [failover.lost_by_cause for failover in whole.failovers]
+    assert [failover.by_cause for failover in part.failovers] == [
+        failover.by_cause for failover in whole.failovers
+    ]
+    assert [failover.lost_by_cause for failover in part.failovers] == [
+        failover.lost_by_cause for failover in whole.failovers
+    ]
 
 
 def test_a_window_ends_with_the_next_failover_of_the_subscription():
@@ -127,7 +138,11 @@ def test_a_window_ends_with_the_next_failover_of_the_subscription():
     world.wait().deliver([0], "b")
     first, second = world.counted().failovers
     assert (first.extra_deliveries, first.redeliveries, second.redeliveries) == (1, 0, 0)
-    assert first.first_delivery_us == first.at_us + 1000 and second.first_delivery_us is None and second.outage_us is None
+    assert (
+        first.first_delivery_us == first.at_us + 1000
+        and second.first_delivery_us is None
+        and second.outage_us is None
+    )
 
 
 def test_the_outage_begins_with_the_crash_that_lasts():

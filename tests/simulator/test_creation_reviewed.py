@@ -12,7 +12,14 @@ PRODUCER = "producers: {p: {topic: t, cluster: r1, every: 100ms, start: 50ms}}"
 
 
 def set_clusters(world, cluster, *names):
-    do(world, "namespace.set-clusters", cluster=cluster, namespace=NAMESPACE, clusters=list(names), compareTopicPartitions=False)
+    do(
+        world,
+        "namespace.set-clusters",
+        cluster=cluster,
+        namespace=NAMESPACE,
+        clusters=list(names),
+        compareTopicPartitions=False,
+    )
 
 
 # --- nobody creates a topic where its namespace is not, or keeps it out
@@ -21,11 +28,13 @@ def set_clusters(world, cluster, *names):
 def two_namespaces(option="implemented"):
     """r1 replicates to r2, where the namespace does not exist."""
     return open_world(
-        f"clusters: {{r1: {{}}, r2: {{}}}}\nlinks: {{default: {{latency: 10ms}}}}\noptions: {{replicationTopicCreation: {option}}}\n"
+        f"clusters: {{r1: {{}}, r2: {{}}}}\nlinks: {{default: {{latency: 10ms}}}}\noptions: "
+        f"{{replicationTopicCreation: {option}}}\n"
         f"namespaces: {{{NAMESPACE}: {{clusters: [r1], replicationClusters: [r1, r2]}}}}\n"
         f"topics: {{t: {{clusters: [r1], namespace: {NAMESPACE}}}}}\n{PRODUCER}",
-        until="30s", family="topic-creation",
-    )  # fmt: skip
+        until="30s",
+        family="topic-creation",
+    )
 
 
 @pytest.mark.parametrize("option", ["implemented", "proposal", "before"])
@@ -37,7 +46,11 @@ def test_a_replicator_creates_no_topic_where_the_namespace_does_not_exist(option
     assert "Namespace not found" in found["last_error"] and found["retries"] >= 5
     do(world, "namespace.create", cluster="r2", namespace=NAMESPACE)
     world.run(20 * SECOND)
-    assert shape(world, "r2") == 0 and replicator(world)["connected"] and replicator(world)["replication_backlog"] <= 1
+    assert (
+        shape(world, "r2") == 0
+        and replicator(world)["connected"]
+        and replicator(world)["replication_backlog"] <= 1
+    )
 
 
 def test_the_first_refusal_of_the_order_comes_with_its_answer():
@@ -50,36 +63,53 @@ def test_the_first_refusal_of_the_order_comes_with_its_answer():
 
 def test_a_cluster_that_was_dropped_gets_its_topic_from_no_replicator():
     """checkReplication deletes it there; an order to create is answered 412 as any request is."""
-    world = opened(overrides="", replicated=False, policies="replicationClusters: [r1, r2],", clients=PRODUCER)
+    world = opened(
+        overrides="", replicated=False, policies="replicationClusters: [r1, r2],", clients=PRODUCER
+    )
     world.run(SECOND)
     set_clusters(world, "r2", "r1")
     world.run(9 * SECOND)
     found = replicator(world)
-    assert shape(world, "r2") is None and found["last_error"].startswith("412 Namespace missing local cluster name in clusters list: local_cluster=r2")
-    assert [row["reason"] for row in rows(world, "topic.deleted")] == ["kept-out"] and found["replication_backlog"] > 70
+    assert shape(world, "r2") is None and found["last_error"].startswith(
+        "412 Namespace missing local cluster name in clusters list: local_cluster=r2"
+    )
+    assert [row["reason"] for row in rows(world, "topic.deleted")] == ["kept-out"] and found[
+        "replication_backlog"
+    ] > 70
     set_clusters(world, "r2", "r1", "r2")
     world.run(30 * SECOND)
     assert shape(world, "r2") == 0 and replicator(world)["connected"]
 
 
 def test_a_copied_request_is_refused_there_too():
-    world = opened(exists="{}", overrides="replicationClusters: [r1],", replicated=False, policies="replicationClusters: [r1, r2],")
+    world = opened(
+        exists="{}",
+        overrides="replicationClusters: [r1],",
+        replicated=False,
+        policies="replicationClusters: [r1, r2],",
+    )
     do(world, "topic.create", cluster="r1", topic="t", partitions=2)
     world.run(SECOND)
     assert shape(world, "r2") is None
-    assert rows(world, "topic.creation-refused", reason="copied-request")[0]["detail"].startswith("412 Namespace missing local cluster name")
+    assert rows(world, "topic.creation-refused", reason="copied-request")[0]["detail"].startswith(
+        "412 Namespace missing local cluster name"
+    )
 
 
 def test_set_replication_clusters_creates_nothing_there():
     world = opened(exists="{r1: 2}", overrides="replicationClusters: [r1],", replicated=False)
-    code, words = refused(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1", "r2"])
+    code, words = refused(
+        world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1", "r2"]
+    )
     assert code == "412" and "local_cluster=r2" in words and shape(world, "r2") is None
 
 
 def test_a_topic_that_its_namespace_keeps_out_goes_at_its_load():
     world = opened(overrides="replicationClusters: [r1],", replicated=False)
     assert shape(world, "r1") == 0 and shape(world, "r2") is None
-    assert [(row["cluster"], row["reason"], row["at_us"]) for row in rows(world, "topic.deleted")] == [("r2", "kept-out", 0)]
+    assert [(row["cluster"], row["reason"], row["at_us"]) for row in rows(world, "topic.deleted")] == [
+        ("r2", "kept-out", 0)
+    ]
 
 
 # --- allowed clusters (PIP-321) and lists of one
@@ -87,9 +117,17 @@ def test_a_topic_that_its_namespace_keeps_out_goes_at_its_load():
 
 def test_a_cluster_that_is_only_allowed_replicates_to_those_of_the_list():
     clusters = "r1: {}, r2: {}, r3: {}"
-    world = opened(exists="{r1: 0, r2: 0, r3: 0}", clusters=clusters, policies="replicationClusters: [r1, r2], allowedClusters: [r1, r2, r3],", replicated=False)
+    world = opened(
+        exists="{r1: 0, r2: 0, r3: 0}",
+        clusters=clusters,
+        policies="replicationClusters: [r1, r2], allowedClusters: [r1, r2, r3],",
+        replicated=False,
+    )
     world.run(SECOND)
-    assert sorted(world.summary()["replicators"]["r3"]) == ["r1", "r2"] and "r3" not in world.summary()["replicators"]["r1"]
+    assert (
+        sorted(world.summary()["replicators"]["r3"]) == ["r1", "r2"]
+        and "r3" not in world.summary()["replicators"]["r1"]
+    )
 
 
 def test_a_list_of_one_replicates_nothing_whoever_it_names():
@@ -105,7 +143,10 @@ def test_a_topic_with_a_producer_that_goes_on_is_412():
     world = opened(clients=PRODUCER, replicated=False)
     world.run(SECOND)
     code, words = refused(world, "topic.delete", cluster="r1", topic="t")
-    assert code == "412" and words == "Topic has 1 client connected Including 0 consumers, 1 producers, and 0 replicators."
+    assert (
+        code == "412"
+        and words == "Topic has 1 client connected Including 0 consumers, 1 producers, and 0 replicators."
+    )
     do(world, "producer.stop", producer="p")
     do(world, "topic.delete", cluster="r1", topic="t")
     assert shape(world, "r1") is None
@@ -140,11 +181,16 @@ def test_what_a_scenarios_own_keys_say_counts_again():
 
 
 def test_logs_that_are_only_named_like_partitions_need_as_many_partitions():
-    """AdminResource.getMaxPartitionIndex: fewer than the highest number says are 409, as many take the logs in."""
+    """AdminResource.getMaxPartitionIndex: fewer than the highest number says are 409, as many take the
+    logs in.
+    """
     world = opened(exists="{r1: 2}", options="replicationTopicCreation: before, topicConsistencyCheck: false")
     world.run(SECOND)
     assert shape(world, "r2") is None and replicator(world)["connected"]
-    assert refused(world, "topic.create", cluster="r2", topic="t", partitions=1) == ("409", "The topic has a max partition index of 1, the number of partitions must be at least 2")
+    assert refused(world, "topic.create", cluster="r2", topic="t", partitions=1) == (
+        "409",
+        "The topic has a max partition index of 1, the number of partitions must be at least 2",
+    )
     do(world, "topic.create", cluster="r2", topic="t", partitions=3)
     world.run(2 * SECOND)
     assert shape(world, "r2") == 3 and world.summary()["violations"] == []
@@ -163,30 +209,59 @@ def test_logs_that_are_only_named_like_partitions_can_be_deleted():
 
 @pytest.mark.parametrize("option, code", [("proposal", "412"), ("implemented", None), ("before", None)])
 def test_pip_370s_flag_skips_the_comparison_but_not_in_the_proposal(option, code):
-    world = opened(exists="{r1: 2, r2: 3}", replicated=False, options=f"replicationTopicCreation: {option}", settings="createTopicToRemoteClusterForReplication: false")
-    result = world.apply({"do": "topic.set-replication-clusters", "cluster": "r1", "topic": "t", "clusters": ["r1", "r2"]})
+    world = opened(
+        exists="{r1: 2, r2: 3}",
+        replicated=False,
+        options=f"replicationTopicCreation: {option}",
+        settings="createTopicToRemoteClusterForReplication: false",
+    )
+    result = world.apply(
+        {"do": "topic.set-replication-clusters", "cluster": "r1", "topic": "t", "clusters": ["r1", "r2"]}
+    )
     assert result.code == code
 
 
-@pytest.mark.parametrize("broken, words", [("cluster.crash", "r2 can not be asked: it is down"), ("link.cut", "r2 can not be asked: the link r1 -> r2 is cut")])
+@pytest.mark.parametrize(
+    "broken, words",
+    [
+        ("cluster.crash", "r2 can not be asked: it is down"),
+        ("link.cut", "r2 can not be asked: the link r1 -> r2 is cut"),
+    ],
+)
 def test_who_cannot_be_asked_and_why(broken, words):
     world = opened(exists="{r1: 2}", replicated=False)
     do(world, broken, **({"cluster": "r2"} if broken == "cluster.crash" else {"link": "r1 -> r2"}))
-    assert refused(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1", "r2"]) == ("500", words)
-    assert refused(world, "namespace.set-clusters", cluster="r1", namespace=NAMESPACE, clusters=["r1", "r2"]) == ("500", words)
+    assert refused(
+        world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1", "r2"]
+    ) == ("500", words)
+    assert refused(
+        world, "namespace.set-clusters", cluster="r1", namespace=NAMESPACE, clusters=["r1", "r2"]
+    ) == ("500", words)
 
 
 # --- what the stats say of a schema stop (A8, A9)
 
 
 def test_the_delay_is_the_age_of_the_message_that_its_schema_holds_back():
-    """A producer keeps a message with a refused schema at the head of its pending sends, and the delay is the age of that head."""
+    """A producer keeps a message with a refused schema at the head of its pending sends, and the delay is
+    the age of that head.
+    """
     clients = "producers: {p: {topic: t, cluster: r1, every: 1s, start: 1s, schema: v1}}"
-    world = opened(schemas=SCHEMAS, overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false", clients=clients)
+    world = opened(
+        schemas=SCHEMAS,
+        overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false",
+        clients=clients,
+    )
     world.run(10 * SECOND + 500 * MS)
-    assert (replicator(world)["delay_s"], replicator(world)["connected"], replicator(world)["replication_backlog"]) == (9, True, 10)
+    assert (
+        replicator(world)["delay_s"],
+        replicator(world)["connected"],
+        replicator(world)["replication_backlog"],
+    ) == (9, True, 10)
     do(world, "link.cut", link="r1 -> r2")
-    assert (replicator(world)["delay_s"], replicator(world)["connected"]) == (0, False), "without a producer there is no delay"
+    assert (replicator(world)["delay_s"], replicator(world)["connected"]) == (0, False), (
+        "without a producer there is no delay"
+    )
 
 
 def test_a_schema_that_passes_leaves_no_delay():
@@ -198,7 +273,11 @@ def test_a_schema_that_passes_leaves_no_delay():
 
 def test_and_the_note_beside_the_stats_says_what_it_waits_for():
     clients = "producers: {p: {topic: t, cluster: r1, every: 1s, start: 1s, schema: v1}}"
-    world = opened(schemas=SCHEMAS, overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false", clients=clients)
+    world = opened(
+        schemas=SCHEMAS,
+        overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false",
+        clients=clients,
+    )
     world.run(10 * SECOND)
     answer = world.admin("stats", cluster="r1", topic="t")
     assert "waited for its schema" in str(answer)
@@ -206,7 +285,11 @@ def test_and_the_note_beside_the_stats_says_what_it_waits_for():
 
 def test_and_the_curve_of_the_delay_agrees_at_each_instant():
     clients = "producers: {p: {topic: t, cluster: r1, every: 1s, start: 1s, schema: v1}}"
-    world = opened(schemas=SCHEMAS, overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false", clients=clients)
+    world = opened(
+        schemas=SCHEMAS,
+        overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false",
+        clients=clients,
+    )
     world.run(8 * SECOND)
     do(world, "topic.unload", cluster="r2", topic="t")
     world.run(15 * SECOND)
@@ -234,19 +317,27 @@ def test_the_present_count_again_ends_a_drift():
     assert shape(world, "r2") == 3 and replicator(world)["connected"]
     do(world, "topic.update-partitions", cluster="r1", topic="t", partitions=3)
     world.run(21 * SECOND)
-    assert len(rows(world, "topic.partitions-changed")) == 1 and rows(world, "topic.creation-refused") == [], "both have it: nothing to say"
+    assert (
+        len(rows(world, "topic.partitions-changed")) == 1 and rows(world, "topic.creation-refused") == []
+    ), "both have it: nothing to say"
 
 
 def test_new_partitions_get_the_subscriptions_of_the_first_at_earliest():
     """Without that, a subscription whose consumer is away would miss what is published to them."""
-    clients = PRODUCER + "\nsubscriptions: {s: {topic: t, type: Shared, initialPosition: Latest}}\nconsumers: {c: {subscription: s, cluster: r2, stop: 500ms}}"
+    clients = PRODUCER + (
+        "\nsubscriptions: {s: {topic: t, type: Shared, initialPosition: Latest}}\nconsumers: {c: "
+        "{subscription: s, cluster: r2, stop: 500ms}}"
+    )
     world = opened(exists="{r1: 2, r2: 2}", clients=clients)
     world.run(SECOND)
     do(world, "topic.update-partitions", cluster="r1", topic="t", partitions=4)
     world.run(10 * SECOND)
     parts = world.summary()["subscriptions"]["s"]["r2"]["partitions"]
     assert sorted(parts) == ["t-partition-0", "t-partition-1", "t-partition-2", "t-partition-3"]
-    came = {name: topic["messages"] for name, topic in world.summary()["clusters"]["r2"]["topics"]["t"]["partitions"].items()}
+    came = {
+        name: topic["messages"]
+        for name, topic in world.summary()["clusters"]["r2"]["topics"]["t"]["partitions"].items()
+    }
     assert all(parts[name]["backlog"] == came[name] > 10 for name in ("t-partition-2", "t-partition-3"))
     made = rows(world, "subscription.created", topic="t-partition-3")
     assert [(row["cluster"], row["at_us"]) for row in made] == [("r2", SECOND + 10 * MS)]
@@ -260,13 +351,20 @@ def test_a_plain_topic_may_stand_beside_logs_named_like_partitions():
 
 
 def test_growing_a_topic_everywhere_does_the_same():
-    clients = PRODUCER + "\nsubscriptions: {s: {topic: t, type: Shared}}\nconsumers: {c: {subscription: s, cluster: r2, stop: 500ms}}"
+    clients = PRODUCER + (
+        "\nsubscriptions: {s: {topic: t, type: Shared}}\nconsumers: {c: {subscription: s, cluster: r2, "
+        "stop: 500ms}}"
+    )
     world = opened(exists="{r1: 2, r2: 2}", clients=clients)
     world.run(SECOND)
     do(world, "topic.grow", topic="t", partitions=3)
     world.run(5 * SECOND)
     part = world.summary()["subscriptions"]["s"]["r2"]["partitions"]["t-partition-2"]
-    assert part["backlog"] == world.summary()["clusters"]["r2"]["topics"]["t"]["partitions"]["t-partition-2"]["messages"] > 5
+    assert (
+        part["backlog"]
+        == world.summary()["clusters"]["r2"]["topics"]["t"]["partitions"]["t-partition-2"]["messages"]
+        > 5
+    )
 
 
 def test_an_order_that_was_out_when_the_topic_grew_breaks_no_claim():
@@ -287,5 +385,9 @@ def test_an_unload_ends_the_wait_and_begins_the_backoff_anew():
     assert max(row["duration_us"] for row in rows(world, "replicator.start-refused")) > 11 * SECOND
     do(world, "topic.unload", cluster="r1", topic="t-partition-0")
     world.run(32 * SECOND)
-    waits = [row["duration_us"] for row in rows(world, "replicator.start-refused", topic="t-partition-0") if row["at_us"] > 30 * SECOND]
+    waits = [
+        row["duration_us"]
+        for row in rows(world, "replicator.start-refused", topic="t-partition-0")
+        if row["at_us"] > 30 * SECOND
+    ]
     assert [round(wait / 100_000) for wait in waits[:4]] == [1, 2, 4, 8]

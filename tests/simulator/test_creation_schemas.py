@@ -1,4 +1,6 @@
-"""Schemas of topics: who may register, what is refused (D4), and how a refused one stops a partition (A8, A9)."""
+"""Schemas of topics: who may register, what is refused (D4), and how a refused one stops a partition (A8,
+A9).
+"""
 
 import pytest
 
@@ -21,19 +23,28 @@ def stored(world, cluster="r2"):
 
 
 def test_an_entry_has_one_schema():
-    """A batch in the making is sent before the first message of another schema: a replicator asks about an entry, not about each message in it."""
+    """A batch in the making is sent before the first message of another schema: a replicator asks about an
+    entry, not about each message in it.
+    """
     world = with_schemas(clients=PRODUCER.replace("schema: v1", "schema: v1, batch: 3"))
     world.run(200 * MS)
     do(world, "producer.use-schema", producer="p", schema="v2")
     world.run(SECOND)
-    assert [(row["at_us"], row["sequence_id"], row["batch_index"]) for row in rows(world, "message.stored", cluster="r1")][:5] == [
-        (200 * MS, 0, 0), (200 * MS, 1, 1), (450 * MS, 2, 0), (450 * MS, 3, 1), (450 * MS, 4, 2)]  # fmt: skip
+    assert [
+        (row["at_us"], row["sequence_id"], row["batch_index"])
+        for row in rows(world, "message.stored", cluster="r1")
+    ][:5] == [(200 * MS, 0, 0), (200 * MS, 1, 1), (450 * MS, 2, 0), (450 * MS, 3, 1), (450 * MS, 4, 2)]
     assert schemas(world, "r2") == ["v1", "v2"]
 
 
 @pytest.mark.parametrize("may", [True, False])
 def test_what_waited_for_its_topic_offers_its_schema_when_it_is_sent(may):
-    world = with_schemas(exists="{}", policies=f"allowAutoTopicCreation: false, isAllowAutoUpdateSchema: {str(may).lower()},", replicated=False, clients=PRODUCER.replace("start: 50ms", "start: 50ms, stop: 1s"))
+    world = with_schemas(
+        exists="{}",
+        policies=f"allowAutoTopicCreation: false, isAllowAutoUpdateSchema: {str(may).lower()},",
+        replicated=False,
+        clients=PRODUCER.replace("start: 50ms", "start: 50ms, stop: 1s"),
+    )
     world.run(SECOND)
     do(world, "topic.create", cluster="r1", topic="t")
     world.run(2 * SECOND)
@@ -50,7 +61,11 @@ def test_a_producer_registers_versions_from_0_and_the_replicator_brings_them_ove
     world.run(3 * SECOND)
     assert schemas(world, "r1") == schemas(world, "r2") == ["v1", "v2"]
     assert [(row["cluster"], row["count"], row["reason"]) for row in rows(world, "schema.registered")] == [
-        ("r1", 0, "producer"), ("r2", 0, "replicator"), ("r1", 1, "producer"), ("r2", 1, "replicator")]  # fmt: skip
+        ("r1", 0, "producer"),
+        ("r2", 0, "replicator"),
+        ("r1", 1, "producer"),
+        ("r2", 1, "replicator"),
+    ]
     assert stored(world) == list(range(30)) and replicator(world)["replication_backlog"] == 0
 
 
@@ -61,9 +76,18 @@ def test_the_first_message_of_a_schema_waits_a_round_trip():
     assert rows(world, "message.replicated")[0]["at_us"] == 70 * MS
 
 
-@pytest.mark.parametrize("strategy, schema, accepted", [
-    ("FULL", "v2", True), ("FULL", "v3", False), ("FULL", "text", False), ("BACKWARD", "v2", True), ("FORWARD", "v3", False), ("ALWAYS_COMPATIBLE", "text", True), ("ALWAYS_INCOMPATIBLE", "v2", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "strategy, schema, accepted",
+    [
+        ("FULL", "v2", True),
+        ("FULL", "v3", False),
+        ("FULL", "text", False),
+        ("BACKWARD", "v2", True),
+        ("FORWARD", "v3", False),
+        ("ALWAYS_COMPATIBLE", "text", True),
+        ("ALWAYS_INCOMPATIBLE", "v2", False),
+    ],
+)
 def test_the_strategy_decides_what_a_producer_may_send(strategy, schema, accepted):
     world = with_schemas(policies=f"schemaCompatibilityStrategy: {strategy},")
     world.run(SECOND)
@@ -71,7 +95,9 @@ def test_the_strategy_decides_what_a_producer_may_send(strategy, schema, accepte
     world.run(2 * SECOND)
     assert schemas(world, "r1") == (["v1", schema] if accepted else ["v1"])
     failed = rows(world, "message.send-failed", reason="schema")
-    assert len(failed) == (0 if accepted else 10) and len(rows(world, "schema.refused", cluster="r1")) == (0 if accepted else 1)
+    assert len(failed) == (0 if accepted else 10) and len(rows(world, "schema.refused", cluster="r1")) == (
+        0 if accepted else 1
+    )
 
 
 def test_a_known_schema_is_never_refused_again():
@@ -79,7 +105,13 @@ def test_a_known_schema_is_never_refused_again():
     world.run(SECOND)
     do(world, "producer.use-schema", producer="p", schema="text")
     world.run(SECOND + 200 * MS)
-    do(world, "namespace.set-schema-compatibility-strategy", cluster="r1", namespace=NAMESPACE, strategy="ALWAYS_INCOMPATIBLE")
+    do(
+        world,
+        "namespace.set-schema-compatibility-strategy",
+        cluster="r1",
+        namespace=NAMESPACE,
+        strategy="ALWAYS_INCOMPATIBLE",
+    )
     do(world, "namespace.set-is-allow-auto-update-schema", cluster="r1", namespace=NAMESPACE, enabled=False)
     do(world, "producer.use-schema", producer="p", schema="v1")
     world.run(2 * SECOND)
@@ -114,11 +146,17 @@ def test_uploading_must_be_compatible_and_deleting_makes_room():
 
 
 def test_consumers_must_be_able_to_read():
-    clients = PRODUCER + "\nsubscriptions: {s: {topic: t, type: Shared, initialPosition: Earliest}}\nconsumers:\n  c: {subscription: s, cluster: r1, start: 500ms, schema: v2}\n  d: {subscription: s, cluster: r1, start: 500ms, schema: v3}"
+    clients = PRODUCER + (
+        "\nsubscriptions: {s: {topic: t, type: Shared, initialPosition: Earliest}}\nconsumers:\n  c: "
+        "{subscription: s, cluster: r1, start: 500ms, schema: v2}\n  d: {subscription: s, cluster: r1, "
+        "start: 500ms, schema: v3}"
+    )
     world = with_schemas(clients=clients)
     world.run(2 * SECOND)
     assert [row["client"] for row in rows(world, "consumer.connected")] == ["c"]
-    assert {row["client"] for row in rows(world, "schema.refused")} == {"d"} and schemas(world, "r1") == ["v1"]
+    assert {row["client"] for row in rows(world, "schema.refused")} == {"d"} and schemas(world, "r1") == [
+        "v1"
+    ]
 
 
 def test_a_consumer_registers_where_there_is_none():
@@ -129,7 +167,10 @@ def test_a_consumer_registers_where_there_is_none():
 
 
 def test_enforced_validation_refuses_producers_without_a_schema():
-    clients = "producers:\n  p: {topic: t, cluster: r1, every: 100ms, start: 50ms, schema: v1}\n  q: {topic: t, cluster: r1, every: 100ms, start: 60ms}"
+    clients = (
+        "producers:\n  p: {topic: t, cluster: r1, every: 100ms, start: 50ms, schema: v1}\n  q: {topic: t, "
+        "cluster: r1, every: 100ms, start: 60ms}"
+    )
     for enforced, failed in (("true", 10), ("false", 0)):
         world = with_schemas(clients=clients, policies=f"schemaValidationEnforced: {enforced},")
         world.run(SECOND)
@@ -139,75 +180,151 @@ def test_enforced_validation_refuses_producers_without_a_schema():
 # --- the replicator's right (D4)
 
 
-@pytest.mark.parametrize("option, allow, flag, passes", [
-    ("implemented", True, True, True), ("implemented", False, True, True), ("implemented", False, False, False),
-    ("proposal", False, True, True), ("before", False, True, False), ("before", True, True, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "option, allow, flag, passes",
+    [
+        ("implemented", True, True, True),
+        ("implemented", False, True, True),
+        ("implemented", False, False, False),
+        ("proposal", False, True, True),
+        ("before", False, True, False),
+        ("before", True, True, True),
+    ],
+)
 def test_who_may_register_at_the_remote(option, allow, flag, passes):
-    overrides = f"isAllowAutoUpdateSchema: {str(allow).lower()}, isAllowAutoUpdateSchemaWithReplicator: {str(flag).lower()}"
+    overrides = (
+        f"isAllowAutoUpdateSchema: {str(allow).lower()}, isAllowAutoUpdateSchemaWithReplicator: "
+        f"{str(flag).lower()}"
+    )
     world = with_schemas(options=f"replicationTopicCreation: {option}", overrides=overrides)
     world.run(2 * SECOND)
     found = replicator(world)
     assert found["connected"], "which looks healthy either way"
-    assert found["delay_s"] == (0 if passes else 1), "the message that is held back is the oldest pending send"
-    assert (found["replication_backlog"] == 0) is passes and found["last_error"] == (None if passes else DISABLED)
+    assert found["delay_s"] == (0 if passes else 1), (
+        "the message that is held back is the oldest pending send"
+    )
+    assert (found["replication_backlog"] == 0) is passes and found["last_error"] == (
+        None if passes else DISABLED
+    )
     assert len(stored(world)) == (20 if passes else 0)
 
 
 def test_to_allow_everybody_but_replicators_is_400():
     world = with_schemas()
-    assert refused(world, "namespace.set-is-allow-auto-update-schema", cluster="r2", namespace=NAMESPACE, enabled=True, enableForReplicator=False)[0] == "400"
-    do(world, "namespace.set-is-allow-auto-update-schema", cluster="r2", namespace=NAMESPACE, enabled=False, enableForReplicator=False)
+    assert (
+        refused(
+            world,
+            "namespace.set-is-allow-auto-update-schema",
+            cluster="r2",
+            namespace=NAMESPACE,
+            enabled=True,
+            enableForReplicator=False,
+        )[0]
+        == "400"
+    )
+    do(
+        world,
+        "namespace.set-is-allow-auto-update-schema",
+        cluster="r2",
+        namespace=NAMESPACE,
+        enabled=False,
+        enableForReplicator=False,
+    )
 
 
 def test_before_pip_433_there_is_no_such_switch():
     world = with_schemas(options="replicationTopicCreation: before")
-    assert refused(world, "namespace.set-is-allow-auto-update-schema", cluster="r2", namespace=NAMESPACE, enabled=False, enableForReplicator=True)[0] == "400"
+    assert (
+        refused(
+            world,
+            "namespace.set-is-allow-auto-update-schema",
+            cluster="r2",
+            namespace=NAMESPACE,
+            enabled=False,
+            enableForReplicator=True,
+        )[0]
+        == "400"
+    )
 
 
 def test_the_replicators_schema_must_be_compatible_all_the_same():
-    world = with_schemas(overrides="schemaCompatibilityStrategy: FULL", policies="schemaCompatibilityStrategy: ALWAYS_COMPATIBLE,")
+    world = with_schemas(
+        overrides="schemaCompatibilityStrategy: FULL",
+        policies="schemaCompatibilityStrategy: ALWAYS_COMPATIBLE,",
+    )
     world.run(SECOND)
     do(world, "producer.use-schema", producer="p", schema="v3")
     world.run(3 * SECOND)
     assert schemas(world, "r1") == ["v1", "v3"] and schemas(world, "r2") == ["v1"]
-    assert replicator(world)["replication_backlog"] == 20 and replicator(world)["last_error"].startswith("Incompatible schema")
+    assert replicator(world)["replication_backlog"] == 20 and replicator(world)["last_error"].startswith(
+        "Incompatible schema"
+    )
 
 
 # --- stopped in order (A8)
 
 
 def test_policy_alone_does_not_help_and_a_reconnection_alone_neither():
-    world = with_schemas(overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false")
+    world = with_schemas(
+        overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false"
+    )
     world.run(2 * SECOND)
     for unload in ("r2", "r1"):
         do(world, "topic.unload", cluster=unload, topic="t")
         world.run(world.now_us + SECOND)
     assert stored(world) == [] and len(rows(world, "replicator.stopped")) == 3, "asked anew, refused anew"
-    do(world, "namespace.set-is-allow-auto-update-schema", cluster="r2", namespace=NAMESPACE, enabled=False, enableForReplicator=True)
+    do(
+        world,
+        "namespace.set-is-allow-auto-update-schema",
+        cluster="r2",
+        namespace=NAMESPACE,
+        enabled=False,
+        enableForReplicator=True,
+    )
     world.run(world.now_us + 5 * SECOND)
     assert stored(world) == [] and replicator(world)["connected"]
     do(world, "topic.unload", cluster="r2", topic="t")
     world.run(world.now_us + SECOND)
-    assert stored(world) == sorted(stored(world)) and stored(world)[0] == 0 and replicator(world)["replication_backlog"] == 0
+    assert (
+        stored(world) == sorted(stored(world))
+        and stored(world)[0] == 0
+        and replicator(world)["replication_backlog"] == 0
+    )
 
 
 def test_only_the_partition_with_the_message_stops():
-    clients = "producers:\n  p: {topic: t, cluster: r1, every: 100ms, start: 50ms, schema: v1, keys: 1}\n  q: {topic: t, cluster: r1, every: 100ms, start: 60ms, keys: 2}"
-    world = with_schemas(exists="{r1: 2, r2: 2}", clients=clients, overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false")
+    clients = (
+        "producers:\n  p: {topic: t, cluster: r1, every: 100ms, start: 50ms, schema: v1, keys: 1}\n  q: "
+        "{topic: t, cluster: r1, every: 100ms, start: 60ms, keys: 2}"
+    )
+    world = with_schemas(
+        exists="{r1: 2, r2: 2}",
+        clients=clients,
+        overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false",
+    )
     world.run(2 * SECOND)
     parts = replicator(world)["partitions"]
     stopped = [name for name, one in parts.items() if one["last_error"]]
-    assert len(stopped) == 1 and len({row["topic"] for row in rows(world, "message.stored", producer="p")}) == 1
+    assert (
+        len(stopped) == 1 and len({row["topic"] for row in rows(world, "message.stored", producer="p")}) == 1
+    )
     running = next(one for name, one in parts.items() if name not in stopped)
     assert running["replication_backlog"] == 0 and rows(world, "message.stored", cluster="r2", producer="q")
 
 
 def test_messages_without_a_schema_before_the_refused_one_arrive():
-    clients = "producers:\n  p: {topic: t, cluster: r1, at: [1s, 2s], schema: v1}\n  q: {topic: t, cluster: r1, at: [500ms, 1500ms]}"
-    world = with_schemas(clients=clients, overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false")
+    clients = (
+        "producers:\n  p: {topic: t, cluster: r1, at: [1s, 2s], schema: v1}\n  q: {topic: t, cluster: r1, "
+        "at: [500ms, 1500ms]}"
+    )
+    world = with_schemas(
+        clients=clients,
+        overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false",
+    )
     world.run(5 * SECOND)
-    assert [(row["producer"], row["sequence_id"]) for row in rows(world, "message.stored", cluster="r2")] == [("q", 0)]
+    assert [(row["producer"], row["sequence_id"]) for row in rows(world, "message.stored", cluster="r2")] == [
+        ("q", 0)
+    ]
     assert replicator(world)["replication_backlog"] == 3
     place = rows(world, "replicator.stopped")[0]
     assert (place["ledger"], place["entry"], place["reason"]) == (192, 1, "schema")
@@ -215,13 +332,18 @@ def test_messages_without_a_schema_before_the_refused_one_arrive():
 
 def test_a_message_that_is_not_for_the_remote_is_passed_over_before_its_schema_is_asked():
     clients = "producers: {p: {topic: t, cluster: r1, every: 100ms, schema: v1, replicateTo: []}}"
-    world = with_schemas(clients=clients, overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false")
+    world = with_schemas(
+        clients=clients,
+        overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false",
+    )
     world.run(SECOND)
     assert replicator(world)["replication_backlog"] == 0 and rows(world, "replicator.stopped") == []
 
 
 def test_the_same_schema_registered_on_both_sides_by_hand_needs_no_right():
-    world = with_schemas(policies="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false,", overrides="")
+    world = with_schemas(
+        policies="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false,", overrides=""
+    )
     for cluster in ("r1", "r2"):
         do(world, "schema.upload", cluster=cluster, topic="t", schema="v1")
     world.run(2 * SECOND)
@@ -233,4 +355,7 @@ def test_a_deleted_topic_takes_its_schemas_along():
     world.run(SECOND)
     do(world, "topic.delete", cluster="r2", topic="t", force=True)
     world.run(3 * SECOND)
-    assert schemas(world, "r2") == ["v1"] and rows(world, "schema.registered", cluster="r2")[-1]["at_us"] > SECOND
+    assert (
+        schemas(world, "r2") == ["v1"]
+        and rows(world, "schema.registered", cluster="r2")[-1]["at_us"] > SECOND
+    )

@@ -1,4 +1,5 @@
-"""namespace.set-clusters: every outcome of the fact sheet's D3, with code and both sides' values, under the three rules.
+"""namespace.set-clusters: every outcome of the fact sheet's D3, with code and both sides' values, under
+the three rules.
 
 The cases of Pulsar's SetReplicationClustersValidationTest stand first, method by method.
 """
@@ -55,18 +56,37 @@ def test_non_partitioned_against_partitioned():
     code, error = refused(apart(exists="{r1: 0, r2: 4}"), "namespace.set-clusters", **BOTH)
     assert code == "409" and "Topic type mismatch" in error
     assert "non-partitioned topic" in error and "partitioned topic with 4 partitions" in error
-    # NamespacesBase.compareTopicPartitions: what is partitioned here is compared by counts, and a plain topic there has 0.
-    assert "local cluster has 4 partitions, remote cluster 'r2' has 0 partitions" in refused(apart(exists="{r1: 4, r2: 0}"), "namespace.set-clusters", **BOTH)[1]
+    # NamespacesBase.compareTopicPartitions: what is partitioned here is compared by counts, and a plain topic
+    # there has 0.
+    assert (
+        "local cluster has 4 partitions, remote cluster 'r2' has 0 partitions"
+        in refused(apart(exists="{r1: 4, r2: 0}"), "namespace.set-clusters", **BOTH)[1]
+    )
 
 
 def test_matching_auto_creation_policies():
-    do(apart(policies="allowAutoTopicCreationType: partitioned, defaultNumPartitions: 4,"), "namespace.set-clusters", **BOTH)
+    do(
+        apart(policies="allowAutoTopicCreationType: partitioned, defaultNumPartitions: 4,"),
+        "namespace.set-clusters",
+        **BOTH,
+    )
 
 
-@pytest.mark.parametrize("policies, there, named", [
-    ("", "allowAutoTopicCreationType: partitioned", "topicType: local=non-partitioned, remote=partitioned"),
-    ("allowAutoTopicCreationType: partitioned, defaultNumPartitions: 4,", "defaultNumPartitions: 8", ": defaultNumPartitions: local=4, remote=8. "),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "policies, there, named",
+    [
+        (
+            "",
+            "allowAutoTopicCreationType: partitioned",
+            "topicType: local=non-partitioned, remote=partitioned",
+        ),
+        (
+            "allowAutoTopicCreationType: partitioned, defaultNumPartitions: 4,",
+            "defaultNumPartitions: 8",
+            ": defaultNumPartitions: local=4, remote=8. ",
+        ),
+    ],
+)
 def test_mismatched_auto_creation_policies(policies, there, named):
     code, error = refused(apart(policies=policies, overrides=there), "namespace.set-clusters", **BOTH)
     assert code == "409" and "auto-topic creation policy mismatch" in error and named in error
@@ -82,17 +102,28 @@ def test_nothing_is_compared_when_the_local_cluster_is_not_in_the_list():
 # --- the rest of D3
 
 
-@pytest.mark.parametrize("listed, code, words", [
-    ([], "412", "should not be null or empty"),
-    (["r1", "r9"], "403", "Invalid cluster id: r9"),
-    (["r1", "r3"], "409", "r1's peer-clusters [r3] can't be part of replication-clusters [r1, r3]"),
-    (["r1", "r4"], "400", "not in the list of allowed clusters"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "listed, code, words",
+    [
+        ([], "412", "should not be null or empty"),
+        (["r1", "r9"], "403", "Invalid cluster id: r9"),
+        (["r1", "r3"], "409", "r1's peer-clusters [r3] can't be part of replication-clusters [r1, r3]"),
+        (["r1", "r4"], "400", "not in the list of allowed clusters"),
+    ],
+)
 def test_the_list_itself(listed, code, words):
-    plain = apart(clusters="r1: {}, r2: {}, r3: {}, r4: {}", exists="{r1: 0}", policies="allowedClusters: [r1, r2, r3],")
+    plain = apart(
+        clusters="r1: {}, r2: {}, r3: {}, r4: {}", exists="{r1: 0}", policies="allowedClusters: [r1, r2, r3],"
+    )
     world = changed(plain, "  r1: {}\n", "  r1: {peerClusters: [r3]}\n")
-    assert refused(world, "namespace.set-clusters", cluster="r1", namespace=NAMESPACE, clusters=listed)[0] == code
-    assert words in refused(world, "namespace.set-clusters", cluster="r1", namespace=NAMESPACE, clusters=listed)[1]
+    assert (
+        refused(world, "namespace.set-clusters", cluster="r1", namespace=NAMESPACE, clusters=listed)[0]
+        == code
+    )
+    assert (
+        words
+        in refused(world, "namespace.set-clusters", cluster="r1", namespace=NAMESPACE, clusters=listed)[1]
+    )
 
 
 def test_the_order_of_the_first_questions():
@@ -103,12 +134,19 @@ def test_the_order_of_the_first_questions():
 
 def test_a_missing_namespace():
     world = apart(exists="{r1: 0}")
-    assert refused(world, "namespace.set-clusters", cluster="r1", namespace="no/where", clusters=["r1"])[0] == "404"
+    assert (
+        refused(world, "namespace.set-clusters", cluster="r1", namespace="no/where", clusters=["r1"])[0]
+        == "404"
+    )
     lacking = changed(world, "overrides: {r2: {}}", "clusters: [r1]")
     code, error = refused(lacking, "namespace.set-clusters", **BOTH)
     # NamespacesBase.validateClusterPairCompatibility, word for word
-    assert (code, error) == ("409", f"Failed to check auto-topic creation policy for namespace '{NAMESPACE}' between local cluster and remote cluster 'r1' -> 'r2'. "
-                             "Please ensure the namespace exists on the remote side.")  # fmt: skip
+    assert (code, error) == (
+        "409",
+        f"Failed to check auto-topic creation policy for namespace '{NAMESPACE}' between local cluster and "
+        f"remote cluster 'r1' -> 'r2'. "
+        "Please ensure the namespace exists on the remote side.",
+    )
     do(lacking, "namespace.create", cluster="r2", namespace=NAMESPACE)
     do(lacking, "namespace.set-clusters", **BOTH)
     lacking.run(SECOND)
@@ -116,7 +154,9 @@ def test_a_missing_namespace():
 
 
 def test_without_comparison_everything_passes():
-    world = apart(exists="{r1: 4, r2: 8}", overrides="defaultNumPartitions: 3, allowAutoTopicCreationType: partitioned")
+    world = apart(
+        exists="{r1: 4, r2: 8}", overrides="defaultNumPartitions: 3, allowAutoTopicCreationType: partitioned"
+    )
     do(world, "namespace.set-clusters", **BOTH, compareTopicPartitions=False)
     world.run(SECOND)
     assert "local: 4, remote: 8" in replicator(world)["last_error"], "the replicators find it out"
@@ -135,16 +175,37 @@ def test_a_remote_whose_own_policy_leaves_it_out_is_not_compared():
 
 
 def test_change_events_are_compared_too():
-    code, error = refused(apart(policies="changeEventsPartitions: 0,", overrides="changeEventsPartitions: 1"), "namespace.set-clusters", **BOTH)
-    assert code == "409" and "Topic type mismatch" in error and f"'persistent://{NAMESPACE}/__change_events'" in error
-    code, error = refused(apart(policies="changeEventsPartitions: 2,", overrides="changeEventsPartitions: 1"), "namespace.set-clusters", **BOTH)
-    assert code == "409" and f"Partition count mismatch for __change_events system topic 'persistent://{NAMESPACE}/__change_events'" in error
+    code, error = refused(
+        apart(policies="changeEventsPartitions: 0,", overrides="changeEventsPartitions: 1"),
+        "namespace.set-clusters",
+        **BOTH,
+    )
+    assert (
+        code == "409"
+        and "Topic type mismatch" in error
+        and f"'persistent://{NAMESPACE}/__change_events'" in error
+    )
+    code, error = refused(
+        apart(policies="changeEventsPartitions: 2,", overrides="changeEventsPartitions: 1"),
+        "namespace.set-clusters",
+        **BOTH,
+    )
+    assert (
+        code == "409"
+        and (
+            f"Partition count mismatch for __change_events system topic "
+            f"'persistent://{NAMESPACE}/__change_events'"
+        )
+        in error
+    )
 
 
 def test_the_allow_switch_is_not_compared_but_by_the_proposal():
     given = {"policies": "allowAutoTopicCreation: true,", "overrides": "allowAutoTopicCreation: false"}
     do(apart(**given), "namespace.set-clusters", **BOTH)
-    code, error = refused(apart(options="replicationTopicCreation: proposal", **given), "namespace.set-clusters", **BOTH)
+    code, error = refused(
+        apart(options="replicationTopicCreation: proposal", **given), "namespace.set-clusters", **BOTH
+    )
     assert code == "409" and "allowAutoTopicCreation: local=true, remote=false" in error
 
 
@@ -152,13 +213,28 @@ def test_broker_settings_count_where_the_namespace_says_nothing():
     world = apart(exists="{}")
     do(world, "setting.change", cluster="r2", setting="defaultNumPartitions", value=2)
     assert "defaultNumPartitions: local=1, remote=2" in refused(world, "namespace.set-clusters", **BOTH)[1]
-    do(world, "namespace.set-auto-topic-creation", cluster="r2", namespace=NAMESPACE, allowAutoTopicCreationType="non-partitioned", defaultNumPartitions=1)
+    do(
+        world,
+        "namespace.set-auto-topic-creation",
+        cluster="r2",
+        namespace=NAMESPACE,
+        allowAutoTopicCreationType="non-partitioned",
+        defaultNumPartitions=1,
+    )
     do(world, "namespace.set-clusters", **BOTH)
 
 
 def test_the_proposal_always_compares_and_before_it_nobody_did():
     different = {"exists": "{r1: 4, r2: 8}"}
-    assert refused(apart(options="replicationTopicCreation: proposal", **different), "namespace.set-clusters", **BOTH, compareTopicPartitions=False)[0] == "409"
+    assert (
+        refused(
+            apart(options="replicationTopicCreation: proposal", **different),
+            "namespace.set-clusters",
+            **BOTH,
+            compareTopicPartitions=False,
+        )[0]
+        == "409"
+    )
     do(apart(options="replicationTopicCreation: before", **different), "namespace.set-clusters", **BOTH)
 
 
@@ -168,11 +244,25 @@ def test_a_remote_that_cannot_be_asked():
     assert refused(world, "namespace.set-clusters", **BOTH)[0] == "500"
 
 
-@pytest.mark.parametrize("kind, number, code", [("non-partitioned", 5, "412"), ("non-partitioned", 1, None), ("non-partitioned", 0, None), ("partitioned", 0, "412"), ("partitioned", 3, None)])
+@pytest.mark.parametrize(
+    "kind, number, code",
+    [
+        ("non-partitioned", 5, "412"),
+        ("non-partitioned", 1, None),
+        ("non-partitioned", 0, None),
+        ("partitioned", 0, "412"),
+        ("partitioned", 3, None),
+    ],
+)
 def test_the_override_itself_is_checked(kind, number, code):
     """AutoTopicCreationOverrideTest, since #25163."""
     world = apart()
-    given = {"cluster": "r1", "namespace": NAMESPACE, "allowAutoTopicCreationType": kind, "defaultNumPartitions": number}
+    given = {
+        "cluster": "r1",
+        "namespace": NAMESPACE,
+        "allowAutoTopicCreationType": kind,
+        "defaultNumPartitions": number,
+    }
     if code is None:
         do(world, "namespace.set-auto-topic-creation", **given)
     else:
@@ -189,4 +279,7 @@ def test_taking_a_cluster_off_deletes_the_cursor_and_putting_it_back_begins_at_t
     do(world, "namespace.set-clusters", **BOTH)
     world.run(6 * SECOND)
     # 20 messages up to 2 s, 20 from 4 s on; those between were never anybody's to send.
-    assert len(rows(world, "message.stored", cluster="r2")) == 40 and replicator(world)["replication_backlog"] == 0
+    assert (
+        len(rows(world, "message.stored", cluster="r2")) == 40
+        and replicator(world)["replication_backlog"] == 0
+    )

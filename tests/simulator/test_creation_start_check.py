@@ -1,22 +1,39 @@
-"""The replicator's start check, row by row of the fact sheet's table D1, before PIP-433 and since; what waits and what retries do."""
+"""The replicator's start check, row by row of the fact sheet's table D1, before PIP-433 and since; what
+waits and what retries do.
+"""
 
 import pytest
 
-from simulator.pulsar.creation.start_check import CREATE, REFUSE, START, Sides, judge_by_admin, judge_by_producer
+from simulator.pulsar.creation.start_check import (
+    CREATE,
+    REFUSE,
+    START,
+    Sides,
+    judge_by_admin,
+    judge_by_producer,
+)
 from tests.simulator.creation_runs import NAMESPACE, opened, replicator, shape
 from tests.simulator.engine_runs import MS, SECOND, do, rows
 
 PRODUCER = "producers: {p: {topic: t, cluster: r1, every: 100ms, start: 50ms}}"
-DIFFERENT = "Can not start replicator because the partitions between local and remote cluster are different. local: {}, remote: {}"
+DIFFERENT = (
+    "Can not start replicator because the partitions between local and remote cluster are different. "
+    "local: {}, remote: {}"
+)
 
 
 def sides(local, remote, partition=-1, creates=True, has_name=None):
     name = "t" if partition < 0 else f"t-partition-{partition}"
-    there = remote is not None and (partition < remote if partition >= 0 else remote == 0) if has_name is None else has_name
+    there = (
+        remote is not None and (partition < remote if partition >= 0 else remote == 0)
+        if has_name is None
+        else has_name
+    )
     return Sides("t", name, partition, local, remote, there, "r2", creates)
 
 
 # --- the pure table
+
 
 @pytest.mark.parametrize("creates", [True, False])
 @pytest.mark.parametrize("n", [0, 1, 4])
@@ -33,31 +50,50 @@ def test_different_shapes_are_refused_whatever_the_flag(local, remote, creates):
 
 @pytest.mark.parametrize("n", [0, 1, 4])
 def test_a_missing_remote_topic_is_created_in_the_same_shape_or_asked_for(n):
-    assert (judge_by_admin(sides(n, None, 0 if n else -1)).action, judge_by_admin(sides(n, None, 0 if n else -1)).shape) == (CREATE, n)
+    assert (
+        judge_by_admin(sides(n, None, 0 if n else -1)).action,
+        judge_by_admin(sides(n, None, 0 if n else -1)).shape,
+    ) == (CREATE, n)
     verdict = judge_by_admin(sides(n, None, 0 if n else -1, creates=False))
-    wanted = f"Please create a partitioned topic with {n} partitions on the remote cluster" if n else "Please create a non-partitioned topic on the remote cluster"
+    wanted = (
+        f"Please create a partitioned topic with {n} partitions on the remote cluster"
+        if n
+        else "Please create a non-partitioned topic on the remote cluster"
+    )
     assert verdict.action == REFUSE and verdict.reason == "no-remote-topic"
-    assert verdict.words.startswith("Can not start replicator because there is no topic on the remote cluster") and wanted in verdict.words
+    assert (
+        verdict.words.startswith("Can not start replicator because there is no topic on the remote cluster")
+        and wanted in verdict.words
+    )
 
 
 def test_without_metadata_at_home_the_full_name_is_a_plain_topic():
-    assert judge_by_admin(sides(None, None, 1)).action == CREATE and judge_by_admin(sides(None, None, 1)).shape == 0
+    assert (
+        judge_by_admin(sides(None, None, 1)).action == CREATE
+        and judge_by_admin(sides(None, None, 1)).shape == 0
+    )
     assert judge_by_admin(sides(None, 4, 1, has_name=True)).action == START
-    assert "create a non-partitioned topic on the remote cluster: t-partition-1 in r2" in judge_by_admin(sides(None, None, 1, creates=False)).words
+    assert (
+        "create a non-partitioned topic on the remote cluster: t-partition-1 in r2"
+        in judge_by_admin(sides(None, None, 1, creates=False)).words
+    )
 
 
-@pytest.mark.parametrize("local, remote, partition, may_create, consistency, action, reason", [
-    (0, 4, -1, None, True, REFUSE, "remote-partitioned"),
-    (0, 0, -1, None, True, START, ""),
-    (0, None, -1, None, True, CREATE, ""),
-    (0, None, -1, "no", True, REFUSE, "auto-creation-not-allowed"),
-    (4, 2, 1, None, True, START, ""),
-    (4, 2, 2, None, True, REFUSE, "no-such-partition"),
-    (4, 0, 2, None, True, REFUSE, "no-partitioned-topic"),
-    (4, None, 2, None, True, REFUSE, "no-partitioned-topic"),
-    (4, None, 2, None, False, CREATE, ""),
-    (4, None, 2, "no", False, REFUSE, "auto-creation-not-allowed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "local, remote, partition, may_create, consistency, action, reason",
+    [
+        (0, 4, -1, None, True, REFUSE, "remote-partitioned"),
+        (0, 0, -1, None, True, START, ""),
+        (0, None, -1, None, True, CREATE, ""),
+        (0, None, -1, "no", True, REFUSE, "auto-creation-not-allowed"),
+        (4, 2, 1, None, True, START, ""),
+        (4, 2, 2, None, True, REFUSE, "no-such-partition"),
+        (4, 0, 2, None, True, REFUSE, "no-partitioned-topic"),
+        (4, None, 2, None, True, REFUSE, "no-partitioned-topic"),
+        (4, None, 2, None, False, CREATE, ""),
+        (4, None, 2, "no", False, REFUSE, "auto-creation-not-allowed"),
+    ],
+)
 def test_before_pip_433(local, remote, partition, may_create, consistency, action, reason):
     verdict = judge_by_producer(sides(local, remote, partition), may_create, consistency)
     assert (verdict.action, verdict.reason) == (action, reason)
@@ -69,14 +105,27 @@ def test_before_pip_433_the_flag_of_pip_370_forbids_creation_too():
 
 # --- in the run
 
-@pytest.mark.parametrize("exists, words", [("{r1: 2, r2: 3}", DIFFERENT.format(2, 3)), ("{r1: 2, r2: 0}", DIFFERENT.format(2, 0)), ("{r1: 0, r2: 3}", DIFFERENT.format(0, 3))])
+
+@pytest.mark.parametrize(
+    "exists, words",
+    [
+        ("{r1: 2, r2: 3}", DIFFERENT.format(2, 3)),
+        ("{r1: 2, r2: 0}", DIFFERENT.format(2, 0)),
+        ("{r1: 0, r2: 3}", DIFFERENT.format(0, 3)),
+    ],
+)
 @pytest.mark.parametrize("option", ["implemented", "proposal"])
 def test_a_difference_is_retried_for_ever_while_writes_go_on(exists, words, option):
     world = opened(exists=exists, options=f"replicationTopicCreation: {option}", clients=PRODUCER, until="5m")
     world.run(290 * SECOND)
     first, found = rows(world, "replicator.start-refused")[0], replicator(world)
     assert first["at_us"] == 20 * MS and first["detail"] == words, "the question takes one round trip"
-    assert (found["state"], found["connected"], found["delay_s"], found["last_error"]) == ("disconnected", False, 0, words)
+    assert (found["state"], found["connected"], found["delay_s"], found["last_error"]) == (
+        "disconnected",
+        False,
+        0,
+        words,
+    )
     # 290 s of one message each 100 ms from 50 ms on; replication cursors were there from the start.
     assert found["replication_backlog"] == 2900
     assert len(rows(world, "message.receipted")) == 2900 and rows(world, "message.stored", cluster="r2") == []
@@ -97,31 +146,55 @@ def test_waits_double_from_100_ms_to_a_minute_with_a_little_jitter():
 
 
 def test_a_missing_topic_is_created_whatever_the_remote_allows():
-    world = opened(exists="{r1: 4}", overrides="allowAutoTopicCreation: false", settings="allowAutoTopicCreation: false", clients=PRODUCER)
+    world = opened(
+        exists="{r1: 4}",
+        overrides="allowAutoTopicCreation: false",
+        settings="allowAutoTopicCreation: false",
+        clients=PRODUCER,
+    )
     world.run(5 * SECOND)
     made = rows(world, "topic.created")
-    assert [(row["cluster"], row["peer"], row["topic"], row["count"], row["reason"]) for row in made] == [("r2", "r1", "t", 4, "replicator")]
+    assert [(row["cluster"], row["peer"], row["topic"], row["count"], row["reason"]) for row in made] == [
+        ("r2", "r1", "t", 4, "replicator")
+    ]
     assert made[0]["at_us"] == 30 * MS, "the question's round trip, then half a trip for the order"
-    assert shape(world, "r2") == 4 and replicator(world)["connected"] and replicator(world)["replication_backlog"] == 0
+    assert (
+        shape(world, "r2") == 4
+        and replicator(world)["connected"]
+        and replicator(world)["replication_backlog"] == 0
+    )
 
 
 def test_the_others_that_create_at_once_get_a_conflict_and_one_retry():
     world = opened(exists="{r1: 3}")
     world.run(SECOND)
     conflicts = rows(world, "replicator.start-refused")
-    assert [(row["topic"], row["reason"], row["detail"]) for row in conflicts] == [(f"t-partition-{n}", "conflict", "409 This topic already exists") for n in (1, 2)]
+    assert [(row["topic"], row["reason"], row["detail"]) for row in conflicts] == [
+        (f"t-partition-{n}", "conflict", "409 This topic already exists") for n in (1, 2)
+    ]
     assert len(rows(world, "replicator.started", cluster="r1")) == 3 and replicator(world)["retries"] == 2
 
 
 @pytest.mark.parametrize("n", [0, 2])
 def test_with_the_flag_off_it_waits_until_somebody_creates_it(n):
-    world = opened(exists=f"{{r1: {n}}}", settings="createTopicToRemoteClusterForReplication: false", clients=PRODUCER)
+    world = opened(
+        exists=f"{{r1: {n}}}", settings="createTopicToRemoteClusterForReplication: false", clients=PRODUCER
+    )
     world.run(3 * SECOND)
-    assert shape(world, "r2") is None and not replicator(world)["connected"] and "Please create a" in replicator(world)["last_error"]
+    assert (
+        shape(world, "r2") is None
+        and not replicator(world)["connected"]
+        and "Please create a" in replicator(world)["last_error"]
+    )
     do(world, "topic.create", cluster="r2", topic="t", partitions=n)
     world.run(10 * SECOND)
     found = replicator(world)
-    assert found["connected"] and found["replication_backlog"] == 0 and found["last_error"] is None and found["retries"] >= 4
+    assert (
+        found["connected"]
+        and found["replication_backlog"] == 0
+        and found["last_error"] is None
+        and found["retries"] >= 4
+    )
 
 
 def test_an_agreement_later_is_found_by_the_next_retry():
@@ -157,9 +230,18 @@ def test_an_unloaded_topic_does_not_retry_and_loads_to_ask_anew():
 
 
 def test_before_pip_433_without_pip_414_users_get_three_topics():
-    """PIP-370's discussion: {tp}, {tp}-partition-0 and {tp}-partition-1, of which a consumer of {tp} reads the wrong one."""
-    clients = PRODUCER + "\nsubscriptions: {s: {topic: t, initialPosition: Earliest}}\nconsumers: {c: {subscription: s, cluster: r2, start: 1s}}"
-    world = opened(exists="{r1: 2}", options="replicationTopicCreation: before, topicConsistencyCheck: false", clients=clients)
+    """PIP-370's discussion: {tp}, {tp}-partition-0 and {tp}-partition-1, of which a consumer of {tp} reads
+    the wrong one.
+    """
+    clients = PRODUCER + (
+        "\nsubscriptions: {s: {topic: t, initialPosition: Earliest}}\nconsumers: {c: {subscription: s, "
+        "cluster: r2, start: 1s}}"
+    )
+    world = opened(
+        exists="{r1: 2}",
+        options="replicationTopicCreation: before, topicConsistencyCheck: false",
+        clients=clients,
+    )
     world.run(5 * SECOND)
     assert sorted(world.topics["r2"]) == ["t", "t-partition-0", "t-partition-1"] and shape(world, "r2") == 0
     assert replicator(world)["connected"], "all looks well"
@@ -168,7 +250,12 @@ def test_before_pip_433_without_pip_414_users_get_three_topics():
 
 def test_before_pip_433_the_remotes_policy_counts():
     for allowed, there in (("true", 0), ("false", None)):
-        world = opened(exists="{r1: 0}", options="replicationTopicCreation: before", overrides=f"allowAutoTopicCreation: {allowed}", clients=PRODUCER)
+        world = opened(
+            exists="{r1: 0}",
+            options="replicationTopicCreation: before",
+            overrides=f"allowAutoTopicCreation: {allowed}",
+            clients=PRODUCER,
+        )
         world.run(2 * SECOND)
         assert shape(world, "r2") == there
 
@@ -179,7 +266,11 @@ def test_a_deleted_remote_topic_is_created_anew_by_the_replicator():
     do(world, "topic.delete", cluster="r2", topic="t", force=True)
     assert shape(world, "r2") is None
     world.run(4 * SECOND)
-    assert shape(world, "r2") == 0 and replicator(world)["connected"] and rows(world, "topic.created")[-1]["reason"] == "replicator"
+    assert (
+        shape(world, "r2") == 0
+        and replicator(world)["connected"]
+        and rows(world, "topic.created")[-1]["reason"] == "replicator"
+    )
 
 
 def test_the_flag_of_pip_370_is_read_when_brokers_start():
@@ -193,14 +284,20 @@ def test_the_flag_of_pip_370_is_read_when_brokers_start():
     assert shape(world, "r2") == 0 and replicator(world)["connected"]
 
 
-@pytest.mark.parametrize("broken", [{"do": "link.cut", "link": "r1 -> r2"}, {"do": "cluster.crash", "cluster": "r2"}])
+@pytest.mark.parametrize(
+    "broken", [{"do": "link.cut", "link": "r1 -> r2"}, {"do": "cluster.crash", "cluster": "r2"}]
+)
 def test_an_order_that_is_on_its_way_when_the_connection_breaks_creates_nothing(broken):
     world = opened(exists="{r1: 2}")
     world.run(25 * MS)  # the question was answered at 20 ms, the order arrives at 30 ms
     assert world.apply(broken).ok
     world.run(SECOND)
     assert rows(world, "topic.created") == [] and not replicator(world)["connected"]
-    assert world.apply({"do": "link.heal", "link": "r1 -> r2"} if "link" in broken else {"do": "cluster.restart", "cluster": "r2"}).ok
+    assert world.apply(
+        {"do": "link.heal", "link": "r1 -> r2"}
+        if "link" in broken
+        else {"do": "cluster.restart", "cluster": "r2"}
+    ).ok
     world.run(10 * SECOND)
     assert shape(world, "r2") == 2 and replicator(world)["connected"]
 
@@ -210,27 +307,37 @@ def test_an_order_that_is_on_its_way_when_the_connection_breaks_creates_nothing(
 NO_CREATION = "createTopicToRemoteClusterForReplication: false"
 
 
-@pytest.mark.parametrize("there, partitions, given, expected", [
-    ("{r2: 3}", 3, {}, ("passed", "200", 3, 3)),
-    ("{r2: 3}", 4, {}, ("refused", "200", 4, 3)),
-    ("{r2: 3}", 0, {}, ("refused", "200", 0, 3)),
-    ("{r2: 0}", 2, {}, ("refused", "200", 2, 0)),
-    ("{}", 0, {"options": "replicationTopicCreation: proposal"}, ("created", "204", 0, 0)),
-    ("{}", 2, {"settings": NO_CREATION}, ("refused", "404", 2, None)),
-    ("{r2: 3}", 2, {"options": "replicationTopicCreation: before"}, ("passed", None, 2, 3)),
-    ("{r2: 3}", 0, {"options": "replicationTopicCreation: before"}, ("refused", None, 0, 3)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "there, partitions, given, expected",
+    [
+        ("{r2: 3}", 3, {}, ("passed", "200", 3, 3)),
+        ("{r2: 3}", 4, {}, ("refused", "200", 4, 3)),
+        ("{r2: 3}", 0, {}, ("refused", "200", 0, 3)),
+        ("{r2: 0}", 2, {}, ("refused", "200", 2, 0)),
+        ("{}", 0, {"options": "replicationTopicCreation: proposal"}, ("created", "204", 0, 0)),
+        ("{}", 2, {"settings": NO_CREATION}, ("refused", "404", 2, None)),
+        ("{r2: 3}", 2, {"options": "replicationTopicCreation: before"}, ("passed", None, 2, 3)),
+        ("{r2: 3}", 0, {"options": "replicationTopicCreation: before"}, ("refused", None, 0, 3)),
+    ],
+)
 def test_a_commands_answer_says_what_its_replicators_start_checks_came_to(there, partitions, given, expected):
     world = opened(exists=there, **given)
     do(world, "topic.create", cluster="r1", topic="t", partitions=partitions)
     world.run(3 * SECOND)  # retries meanwhile: what they were told belongs to the same command
     [told] = world.summary()["commands"]
     names = [f"t-partition-{number}" for number in range(partitions)] if partitions else ["t"]
-    assert (told["code"], [one["topic"] for one in told["start_checks"]]) == ("204", names), "the request is done, whatever comes of the check"
+    assert (told["code"], [one["topic"] for one in told["start_checks"]]) == ("204", names), (
+        "the request is done, whatever comes of the check"
+    )
     for one in told["start_checks"]:
-        assert ((one["from"], one["to"]), tuple(one[key] for key in ("outcome", "code", "local", "remote"))) == (("r1", "r2"), expected)
+        assert (
+            (one["from"], one["to"]),
+            tuple(one[key] for key in ("outcome", "code", "local", "remote")),
+        ) == (("r1", "r2"), expected)
         assert (one["error"] is None) == (expected[0] != "refused")
-    assert replicator(world)["start_check"] == dict(zip(("outcome", "code", "local", "remote"), expected, strict=True))
+    assert replicator(world)["start_check"] == dict(
+        zip(("outcome", "code", "local", "remote"), expected, strict=True)
+    )
 
 
 def test_what_came_of_a_command_stays_when_its_replicators_are_gone_or_made_anew():
@@ -241,17 +348,28 @@ def test_what_came_of_a_command_stays_when_its_replicators_are_gone_or_made_anew
     world.run(2 * SECOND)
     do(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1"])
     world.run(3 * SECOND)
-    created, unloaded, taken_off = ([(one["topic"], one["outcome"], one["code"]) for one in told.get("start_checks", ())] for told in world.summary()["commands"])
+    created, unloaded, taken_off = (
+        [(one["topic"], one["outcome"], one["code"]) for one in told.get("start_checks", ())]
+        for told in world.summary()["commands"]
+    )
     assert created == [("t-partition-0", "created", "204"), ("t-partition-1", "passed", "200")]
     assert (unloaded, taken_off) == ([(name, "passed", "200") for name, *_rest in created], [])
 
 
 def test_an_order_to_create_that_is_not_carried_out_answers_its_code():
-    world = opened(exists="{}", replicated=False, policies="replicationClusters: [r1, r2],", overrides="replicationClusters: [r1]", options="replicationTopicCreation: proposal")
+    world = opened(
+        exists="{}",
+        replicated=False,
+        policies="replicationClusters: [r1, r2],",
+        overrides="replicationClusters: [r1]",
+        options="replicationTopicCreation: proposal",
+    )
     do(world, "topic.create", cluster="r1", topic="t", partitions=0)
     world.run(3 * SECOND)
     [one] = world.summary()["commands"][0]["start_checks"]
-    assert (one["outcome"], one["code"], one["remote"]) == ("refused", "412", None) and one["error"].startswith("412 ")
+    assert (one["outcome"], one["code"], one["remote"]) == ("refused", "412", None) and one[
+        "error"
+    ].startswith("412 ")
 
 
 def test_of_partitions_that_order_at_once_one_is_told_204_and_the_others_find_it_there():
@@ -266,6 +384,15 @@ def test_of_partitions_that_order_at_once_one_is_told_204_and_the_others_find_it
 
 def test_a_start_that_nobody_commanded_is_no_commands():
     world = opened(exists="{r1: 2, r2: 3}")
-    do(world, "namespace.set-schema-compatibility-strategy", cluster="r2", namespace=NAMESPACE, strategy="FULL")
+    do(
+        world,
+        "namespace.set-schema-compatibility-strategy",
+        cluster="r2",
+        namespace=NAMESPACE,
+        strategy="FULL",
+    )
     world.run(SECOND)
-    assert "start_checks" not in world.summary()["commands"][0] and replicator(world)["start_check"]["outcome"] == "refused"
+    assert (
+        "start_checks" not in world.summary()["commands"][0]
+        and replicator(world)["start_check"]["outcome"] == "refused"
+    )

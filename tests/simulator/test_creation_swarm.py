@@ -1,6 +1,8 @@
-"""A swarm of small random runs of topic creation: no claim breaks, refusals have a code and words, one digest however the run is cut.
+"""A swarm of small random runs of topic creation: no claim breaks, refusals have a code and words, one
+digest however the run is cut.
 
-A few runs, the same ones each time, are part of every test run; `SWARM_EXAMPLES=2000 pytest -m swarm` draws that many new ones.
+A few runs, the same ones each time, are part of every test run; `SWARM_EXAMPLES=2000 pytest -m swarm` draws
+that many new ones.
 """
 
 import json
@@ -19,7 +21,12 @@ ASKED = os.environ.get("SWARM_EXAMPLES")
 END_US = END_MS * 1000
 
 pytestmark = pytest.mark.swarm
-swarm = settings(max_examples=int(ASKED or 8), derandomize=ASKED is None, deadline=None, suppress_health_check=list(HealthCheck))
+swarm = settings(
+    max_examples=int(ASKED or 8),
+    derandomize=ASKED is None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
 
 
 def opened(scenario):
@@ -71,12 +78,25 @@ def test_one_digest_and_one_summary_however_the_run_is_cut(scenario, instants):
 def test_what_the_rows_say_is_what_is_there(scenario):
     """Shapes and schemas, told once more from the trace alone."""
     world = run(scenario)
-    shapes = {(cluster, name): partitions for name, topic in world.scenario.topics.items() for cluster, partitions in topic.shapes.items()}
+    shapes = {
+        (cluster, name): partitions
+        for name, topic in world.scenario.topics.items()
+        for cluster, partitions in topic.shapes.items()
+    }
     schemas: dict = {}
-    kinds = ["topic.created", "topic.deleted", "topic.partitions-changed", "schema.registered", "schema.deleted"]
+    kinds = [
+        "topic.created",
+        "topic.deleted",
+        "topic.partitions-changed",
+        "schema.registered",
+        "schema.deleted",
+    ]
     for row in world.trace.rows(0, world.seq, types=kinds):
         place = row["cluster"], row["topic"]
-        if row["type"] in ("topic.created", "topic.partitions-changed") and row["topic"] in world.scenario.topics:
+        if (
+            row["type"] in ("topic.created", "topic.partitions-changed")
+            and row["topic"] in world.scenario.topics
+        ):
             shapes[place] = row["count"]
         elif row["type"] == "topic.deleted":
             shapes.pop(place, None)
@@ -87,6 +107,8 @@ def test_what_the_rows_say_is_what_is_there(scenario):
             assert row["count"] == len(schemas.setdefault(place, []))
             schemas[place].append(row["detail"])
     told = world.summary()["topics"]
-    assert {(cluster, name): one["partitions"] for cluster, found in told.items() for name, one in found.items()} == shapes
+    assert {
+        (cluster, name): one["partitions"] for cluster, found in told.items() for name, one in found.items()
+    } == shapes
     for (cluster, name), names in schemas.items():
         assert [one["schema"] for one in told[cluster].get(name, {"schemas": []})["schemas"]] == names

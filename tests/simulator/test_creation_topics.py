@@ -1,4 +1,6 @@
-"""Creating, growing and deleting topics in one cluster: what clients may, what is copied (D2), what is refused (A10)."""
+"""Creating, growing and deleting topics in one cluster: what clients may, what is copied (D2), what is
+refused (A10).
+"""
 
 import pytest
 
@@ -7,35 +9,57 @@ from tests.simulator.creation_runs import NAMESPACE, opened, refused, replicator
 from tests.simulator.engine_runs import MS, SECOND, do, rows
 
 PRODUCER = "producers: {p: {topic: t, cluster: r1, every: 100ms, start: 50ms}}"
-CONSUMER = "subscriptions: {s: {topic: t, type: Shared, initialPosition: Earliest}}\nconsumers: {c: {subscription: s, cluster: r2, start: 1s}}"
+CONSUMER = (
+    "subscriptions: {s: {topic: t, type: Shared, initialPosition: Earliest}}\nconsumers: {c: "
+    "{subscription: s, cluster: r2, start: 1s}}"
+)
 
 
 # --- auto-creation by clients
 
 
-@pytest.mark.parametrize("settings, policies, partitions", [
-    ("", "", 0),
-    ("allowAutoTopicCreationType: partitioned", "", 1),
-    ("allowAutoTopicCreationType: partitioned, defaultNumPartitions: 3", "", 3),
-    ("allowAutoTopicCreationType: partitioned, defaultNumPartitions: 3", "allowAutoTopicCreationType: non-partitioned,", 0),
-    ("", "allowAutoTopicCreationType: partitioned, defaultNumPartitions: 2,", 2),
-    ("allowAutoTopicCreation: false", "allowAutoTopicCreation: true,", 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "settings, policies, partitions",
+    [
+        ("", "", 0),
+        ("allowAutoTopicCreationType: partitioned", "", 1),
+        ("allowAutoTopicCreationType: partitioned, defaultNumPartitions: 3", "", 3),
+        (
+            "allowAutoTopicCreationType: partitioned, defaultNumPartitions: 3",
+            "allowAutoTopicCreationType: non-partitioned,",
+            0,
+        ),
+        ("", "allowAutoTopicCreationType: partitioned, defaultNumPartitions: 2,", 2),
+        ("allowAutoTopicCreation: false", "allowAutoTopicCreation: true,", 0),
+    ],
+)
 def test_connecting_creates_what_the_policies_say(settings, policies, partitions):
     world = opened(exists="{}", settings=settings, policies=policies, clients=PRODUCER, replicated=False)
     world.run(SECOND)
     made = rows(world, "topic.created")
-    assert [(row["cluster"], row["client"], row["count"], row["reason"], row["at_us"]) for row in made] == [("r1", "p", partitions, "client", 50 * MS)]
+    assert [(row["cluster"], row["client"], row["count"], row["reason"], row["at_us"]) for row in made] == [
+        ("r1", "p", partitions, "client", 50 * MS)
+    ]
     assert len(rows(world, "message.receipted")) == 10
 
 
-@pytest.mark.parametrize("settings, policies", [("allowAutoTopicCreation: false", ""), ("", "allowAutoTopicCreation: false,")])
+@pytest.mark.parametrize(
+    "settings, policies", [("allowAutoTopicCreation: false", ""), ("", "allowAutoTopicCreation: false,")]
+)
 def test_or_refuses_and_the_producer_goes_on_asking(settings, policies):
-    world = opened(exists="{}", settings=settings, policies=policies, clients=PRODUCER.replace("start: 50ms", "start: 50ms, sendTimeout: 1s"), replicated=False)
+    world = opened(
+        exists="{}",
+        settings=settings,
+        policies=policies,
+        clients=PRODUCER.replace("start: 50ms", "start: 50ms, sendTimeout: 1s"),
+        replicated=False,
+    )
     world.run(3 * SECOND)
     assert shape(world, "r1") is None and rows(world, "message.stored") == []
     told = rows(world, "topic.creation-refused")
-    assert len(told) == 1 and told[0]["client"] == "p" and "does not exist" in told[0]["detail"], "said once, not at every try"
+    assert len(told) == 1 and told[0]["client"] == "p" and "does not exist" in told[0]["detail"], (
+        "said once, not at every try"
+    )
     assert len(rows(world, "message.send-failed", reason="timeout")) >= 19
     do(world, "topic.create", cluster="r1", topic="t", partitions=2)
     world.run(4 * SECOND)
@@ -45,10 +69,18 @@ def test_or_refuses_and_the_producer_goes_on_asking(settings, policies):
 
 
 def test_a_consumer_creates_too():
-    world = opened(exists="{}", policies="allowAutoTopicCreationType: partitioned, defaultNumPartitions: 2,", clients=CONSUMER, replicated=False)
+    world = opened(
+        exists="{}",
+        policies="allowAutoTopicCreationType: partitioned, defaultNumPartitions: 2,",
+        clients=CONSUMER,
+        replicated=False,
+    )
     world.run(2 * SECOND)
     assert rows(world, "topic.created")[0]["client"] == "c" and shape(world, "r2") == 2
-    assert sorted(row["topic"] for row in rows(world, "consumer.connected")) == ["t-partition-0", "t-partition-1"]
+    assert sorted(row["topic"] for row in rows(world, "consumer.connected")) == [
+        "t-partition-0",
+        "t-partition-1",
+    ]
 
 
 def test_a_refused_consumer_tries_again_until_the_topic_is_there():
@@ -64,19 +96,32 @@ def test_a_cluster_that_is_not_in_the_namespaces_list_refuses():
     world = opened(exists="{}", policies="", overrides="", clients=CONSUMER, replicated=False)
     do(world, "namespace.set-clusters", cluster="r2", namespace=NAMESPACE, clusters=["r1"])
     world.run(2 * SECOND)
-    assert "Namespace missing local cluster name in clusters list: local_cluster=r2" in rows(world, "topic.creation-refused")[0]["detail"]
+    assert (
+        "Namespace missing local cluster name in clusters list: local_cluster=r2"
+        in rows(world, "topic.creation-refused")[0]["detail"]
+    )
 
 
 @pytest.mark.parametrize("option, adopted", [("implemented", True), ("proposal", False), ("before", False)])
 def test_the_shape_of_a_remote_is_adopted_since_25312(option, adopted):
-    world = opened(exists="{r2: 4}", options=f"replicationTopicCreation: {option}", policies="allowAutoTopicCreationType: partitioned, defaultNumPartitions: 2,", clients=PRODUCER)
+    world = opened(
+        exists="{r2: 4}",
+        options=f"replicationTopicCreation: {option}",
+        policies="allowAutoTopicCreationType: partitioned, defaultNumPartitions: 2,",
+        clients=PRODUCER,
+    )
     world.run(3 * SECOND)
     assert shape(world, "r1") == (4 if adopted else 2)
     assert replicator(world)["connected"] is (adopted or option == "before")
 
 
 def test_remotes_are_asked_in_sorted_order_and_one_out_of_reach_is_passed_over():
-    given = {"clusters": "r1: {}, r2: {}, r3: {}", "exists": "{r2: 4, r3: 5}", "replicated": False, "policies": "replicationClusters: [r1, r2, r3],"}
+    given = {
+        "clusters": "r1: {}, r2: {}, r3: {}",
+        "exists": "{r2: 4, r3: 5}",
+        "replicated": False,
+        "policies": "replicationClusters: [r1, r2, r3],",
+    }
     early = PRODUCER.replace("50ms", "5ms")  # before the others' replicators have created it
     world = opened(**given, clients=early)
     world.run(SECOND)
@@ -90,12 +135,22 @@ def test_remotes_are_asked_in_sorted_order_and_one_out_of_reach_is_passed_over()
 # --- create-partitioned-topic (D2)
 
 
-@pytest.mark.parametrize("option, flag, local_only, copied", [
-    ("implemented", "true", False, True), ("before", "true", False, True), ("proposal", "true", False, False),
-    ("implemented", "false", False, False), ("implemented", "true", True, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "option, flag, local_only, copied",
+    [
+        ("implemented", "true", False, True),
+        ("before", "true", False, True),
+        ("proposal", "true", False, False),
+        ("implemented", "false", False, False),
+        ("implemented", "true", True, False),
+    ],
+)
 def test_the_request_to_create_is_copied(option, flag, local_only, copied):
-    world = opened(exists="{}", options=f"replicationTopicCreation: {option}", settings=f"createTopicToRemoteClusterForReplication: {flag}")
+    world = opened(
+        exists="{}",
+        options=f"replicationTopicCreation: {option}",
+        settings=f"createTopicToRemoteClusterForReplication: {flag}",
+    )
     do(world, "topic.create", cluster="r1", topic="t", partitions=4, createLocalTopicOnly=local_only)
     assert shape(world, "r1") == 4 and shape(world, "r2") is None, "in the background"
     world.run(10 * MS)
@@ -103,7 +158,8 @@ def test_the_request_to_create_is_copied(option, flag, local_only, copied):
     if copied:
         assert rows(world, "topic.created", cluster="r2")[0]["reason"] == "copied-request"
     world.run(5 * SECOND)
-    # What is not copied the replicator makes, unless the flag forbids that too (before PIP-433 a missing partition is denied).
+    # What is not copied the replicator makes, unless the flag forbids that too (before PIP-433 a missing
+    # partition is denied).
     assert shape(world, "r2") == (4 if copied or flag == "true" else None)
 
 
@@ -119,15 +175,27 @@ def test_errors_of_the_copy_are_only_logged():
     do(world, "topic.create", cluster="r1", topic="t", partitions=4)
     world.run(SECOND)
     logged = rows(world, "topic.creation-refused")[0]
-    assert (logged["cluster"], logged["peer"], logged["reason"]) == ("r2", "r1", "copied-request") and "already exists" in logged["detail"]
+    assert (logged["cluster"], logged["peer"], logged["reason"]) == (
+        "r2",
+        "r1",
+        "copied-request",
+    ) and "already exists" in logged["detail"]
     assert "local: 4, remote: 3" in replicator(world)["last_error"]
 
 
 def test_creating_what_is_there_or_where_the_namespace_is_not():
     world = opened()
-    assert refused(world, "topic.create", cluster="r1", topic="t", partitions=3) == ("409", "This topic already exists")
-    text = opened(exists="{r1: 0}", replicated=False).scenario.canonical_text.replace("overrides: {r2: {}}", "clusters: [r1]")
-    assert refused(World.from_scenario(load_scenario_text(text)), "topic.create", cluster="r2", topic="t")[0] == "404"
+    assert refused(world, "topic.create", cluster="r1", topic="t", partitions=3) == (
+        "409",
+        "This topic already exists",
+    )
+    text = opened(exists="{r1: 0}", replicated=False).scenario.canonical_text.replace(
+        "overrides: {r2: {}}", "clusters: [r1]"
+    )
+    assert (
+        refused(World.from_scenario(load_scenario_text(text)), "topic.create", cluster="r2", topic="t")[0]
+        == "404"
+    )
 
 
 # --- topic-level set-replication-clusters (D2)
@@ -135,9 +203,22 @@ def test_creating_what_is_there_or_where_the_namespace_is_not():
 LIST = {"cluster": "r1", "topic": "t", "clusters": ["r1", "r2"]}
 
 
-@pytest.mark.parametrize("option, flag, there", [("implemented", "true", 4), ("before", "true", 4), ("proposal", "true", None), ("implemented", "false", None)])
+@pytest.mark.parametrize(
+    "option, flag, there",
+    [
+        ("implemented", "true", 4),
+        ("before", "true", 4),
+        ("proposal", "true", None),
+        ("implemented", "false", None),
+    ],
+)
 def test_set_replication_clusters_creates_the_remote_topic_at_once(option, flag, there):
-    world = opened(exists="{r1: 4}", replicated=False, options=f"replicationTopicCreation: {option}", settings=f"createTopicToRemoteClusterForReplication: {flag}")
+    world = opened(
+        exists="{r1: 4}",
+        replicated=False,
+        options=f"replicationTopicCreation: {option}",
+        settings=f"createTopicToRemoteClusterForReplication: {flag}",
+    )
     do(world, "topic.set-replication-clusters", **LIST)
     assert shape(world, "r2") == there
     world.run(5 * SECOND)
@@ -148,20 +229,35 @@ def test_set_replication_clusters_creates_the_remote_topic_at_once(option, flag,
 def test_a_different_count_is_412_and_the_policy_is_unchanged(remote):
     world = opened(exists=f"{{r1: 4, r2: {remote}}}", replicated=False)
     code, error = refused(world, "topic.set-replication-clusters", **LIST)
-    assert code == "412" and "with different partitions" in error and error.endswith(f" with different partitions {remote} on the remote cluster r2, you want to create it with partitions 4")
+    assert (
+        code == "412"
+        and "with different partitions" in error
+        and error.endswith(
+            f" with different partitions {remote} on the remote cluster r2, you want to create it with "
+            f"partitions 4"
+        )
+    )
     assert world.summary()["replicators"]["r1"] == {}
 
 
 def test_with_the_flag_off_counts_are_not_looked_at():
-    world = opened(exists="{r1: 4, r2: 3}", replicated=False, settings="createTopicToRemoteClusterForReplication: false")
+    world = opened(
+        exists="{r1: 4, r2: 3}", replicated=False, settings="createTopicToRemoteClusterForReplication: false"
+    )
     do(world, "topic.set-replication-clusters", **LIST)
     world.run(SECOND)
     assert "local: 4, remote: 3" in replicator(world)["last_error"]
 
 
-@pytest.mark.parametrize("given, code", [
-    ({"clusters": []}, "412"), ({"clusters": ["r2"]}, "412"), ({"clusters": ["r1", "r9"]}, "403"), ({"topic": "u"}, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "given, code",
+    [
+        ({"clusters": []}, "412"),
+        ({"clusters": ["r2"]}, "412"),
+        ({"clusters": ["r1", "r9"]}, "403"),
+        ({"topic": "u"}, None),
+    ],
+)
 def test_other_refusals_of_the_list(given, code):
     world = opened(replicated=False)
     result = world.apply({"do": "topic.set-replication-clusters", **LIST, **given})
@@ -169,13 +265,27 @@ def test_other_refusals_of_the_list(given, code):
 
 
 def test_refusals_of_a_global_list():
-    """PersistentTopicsBase.internalSetReplicationClusters: only a namespace's replication copies global policies."""
+    """PersistentTopicsBase.internalSetReplicationClusters: only a namespace's replication copies global
+    policies.
+    """
     alone = opened(replicated=False)
     code, words = refused(alone, "topic.set-replication-clusters", **LIST, **{"global": True})
-    assert code == "412" and words.startswith("Please do not use the global topic level policy when namespace-level replication is not enabled")
+    assert code == "412" and words.startswith(
+        "Please do not use the global topic level policy when namespace-level replication is not enabled"
+    )
     both = opened(clusters="r1: {}, r2: {}, r3: {}")
-    code, words = refused(both, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1", "r3"], **{"global": True})
-    assert code == "412" and words.startswith("The policies at the global topic level will only be copied to the clusters included in the namespace level replication.")
+    code, words = refused(
+        both,
+        "topic.set-replication-clusters",
+        cluster="r1",
+        topic="t",
+        clusters=["r1", "r3"],
+        **{"global": True},
+    )
+    assert code == "412" and words.startswith(
+        "The policies at the global topic level will only be copied to the clusters included in the "
+        "namespace level replication."
+    )
 
 
 def test_a_global_list_may_leave_the_local_cluster_out_whose_topic_goes():
@@ -189,9 +299,19 @@ def test_a_global_list_may_leave_the_local_cluster_out_whose_topic_goes():
 def test_peer_clusters_are_refused_at_topic_level_and_allowed_clusters_do_not_count_there():
     clusters, more = "r1: {}, r2: {}, r3: {}", "allowedClusters: [r1, r2],"
     text = opened(clusters=clusters, policies=more, replicated=False).scenario.canonical_text
-    peers = World.from_scenario(load_scenario_text(text.replace("  r1: {}\n", "  r1: {peerClusters: [r3]}\n", 1)))
-    assert refused(peers, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1", "r3"]) == ("409", "r1's peer-clusters [r3] can't be part of replication-clusters [r1, r3]")
-    do(World.from_scenario(load_scenario_text(text)), "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1", "r3"])
+    peers = World.from_scenario(
+        load_scenario_text(text.replace("  r1: {}\n", "  r1: {peerClusters: [r3]}\n", 1))
+    )
+    assert refused(
+        peers, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1", "r3"]
+    ) == ("409", "r1's peer-clusters [r3] can't be part of replication-clusters [r1, r3]")
+    do(
+        World.from_scenario(load_scenario_text(text)),
+        "topic.set-replication-clusters",
+        cluster="r1",
+        topic="t",
+        clusters=["r1", "r3"],
+    )
 
 
 def test_the_topics_list_goes_before_the_namespaces_until_it_is_removed():
@@ -205,11 +325,17 @@ def test_the_topics_list_goes_before_the_namespaces_until_it_is_removed():
 
 
 def test_topic_policies_bring_change_events_in_the_shape_of_a_remote_since_25312():
-    given = {"policies": "allowAutoTopicCreationType: partitioned, defaultNumPartitions: 1,", "overrides": "changeEventsPartitions: 0"}
+    given = {
+        "policies": "allowAutoTopicCreationType: partitioned, defaultNumPartitions: 1,",
+        "overrides": "changeEventsPartitions: 0",
+    }
     for option, wanted in (("implemented", "0"), ("before", "1")):
         world = opened(options=f"replicationTopicCreation: {option}", **given)
         do(world, "topic.set-replication-clusters", **LIST)
-        assert rows(world, "policy.changed", reason="changeEventsPartitions")[0]["detail"] == f"{NAMESPACE}: {wanted}"
+        assert (
+            rows(world, "policy.changed", reason="changeEventsPartitions")[0]["detail"]
+            == f"{NAMESPACE}: {wanted}"
+        )
 
 
 # --- more partitions (A10)
@@ -239,12 +365,34 @@ def test_running_replicators_of_old_partitions_notice_the_drift_when_they_reconn
     assert rows(world, "topic.creation-refused")[0]["detail"] == "the link r1 -> r2 is cut"
     world.run(3 * SECOND)
     parts = replicator(world)["partitions"]
-    assert {one["last_error"] for one in parts.values()} == {"Can not start replicator because the partitions between local and remote cluster are different. local: 3, remote: 2"}
+    assert {one["last_error"] for one in parts.values()} == {
+        (
+            "Can not start replicator because the partitions between local and remote cluster are different. "
+            "local: 3, remote: 2"
+        )
+    }
 
 
-@pytest.mark.parametrize("exists, wanted, code", [("{r1: 3, r2: 3}", 2, "422"), ("{r1: 2, r2: 2}", 1, "422"), ("{r1: 0, r2: 0}", 3, "409"), ("{r2: 0}", 3, "404")])
+@pytest.mark.parametrize(
+    "exists, wanted, code",
+    [
+        ("{r1: 3, r2: 3}", 2, "422"),
+        ("{r1: 2, r2: 2}", 1, "422"),
+        ("{r1: 0, r2: 0}", 3, "409"),
+        ("{r2: 0}", 3, "404"),
+    ],
+)
 def test_partitions_can_only_be_added(exists, wanted, code):
-    assert refused(opened(exists=exists, replicated=False), "topic.update-partitions", cluster="r1", topic="t", partitions=wanted)[0] == code
+    assert (
+        refused(
+            opened(exists=exists, replicated=False),
+            "topic.update-partitions",
+            cluster="r1",
+            topic="t",
+            partitions=wanted,
+        )[0]
+        == code
+    )
 
 
 # --- deleting (A10)
@@ -259,13 +407,18 @@ def test_delete_with_replicators_that_leave_is_422_and_with_some_that_come_in_41
 
 
 def test_forced_delete_takes_everything():
-    clients = PRODUCER + "\nsubscriptions: {s: {topic: t, initialPosition: Earliest}}\nconsumers: {c: {subscription: s, cluster: r1}}"
+    clients = PRODUCER + (
+        "\nsubscriptions: {s: {topic: t, initialPosition: Earliest}}\nconsumers: {c: {subscription: s, "
+        "cluster: r1}}"
+    )
     world = opened(clients=clients, settings="allowAutoTopicCreation: false")
     world.run(2 * SECOND)
     do(world, "topic.delete", cluster="r1", topic="t", force=True)
     assert shape(world, "r1") is None and "t" not in world.topics["r1"]
     assert rows(world, "subscription.deleted") and rows(world, "replicator.removed")
-    assert len(rows(world, "message.removed", cluster="r1")) == len(rows(world, "message.stored", cluster="r1"))
+    assert len(rows(world, "message.removed", cluster="r1")) == len(
+        rows(world, "message.stored", cluster="r1")
+    )
     world.run(3 * SECOND)
     assert "does not exist" in rows(world, "topic.creation-refused")[0]["detail"]
     assert world.summary()["violations"] == []
@@ -292,7 +445,7 @@ def test_a_name_created_again_begins_empty_and_its_positions_go_on():
     first = [(row["ledger"], row["entry"]) for row in rows(world, "message.stored")]
     do(world, "topic.delete", cluster="r1", topic="t", force=True)
     world.run(4 * SECOND)
-    again = [(row["ledger"], row["entry"]) for row in rows(world, "message.stored")][len(first):]
+    again = [(row["ledger"], row["entry"]) for row in rows(world, "message.stored")][len(first) :]
     assert rows(world, "topic.created")[-1]["client"] == "p" and again and min(again) > max(first)
     told = world.summary()["clusters"]["r1"]["topics"]["t"]
     assert told["messages"] == told["entries"] == len(again)
@@ -308,5 +461,10 @@ def test_a_cluster_dropped_from_the_list_loses_the_topic_unless_it_is_allowed():
 
 
 def test_a_namespaces_replication_is_not_for_the_commands_that_speak_for_all_clusters():
-    assert refused(opened(), "replication.remove-cluster", topic="t", cluster="r2")[0] == "namespace-replication"
-    assert refused(opened(replicated=False), "replication.add-cluster", topic="t", cluster="r2")[0] == "namespace-replication"
+    assert (
+        refused(opened(), "replication.remove-cluster", topic="t", cluster="r2")[0] == "namespace-replication"
+    )
+    assert (
+        refused(opened(replicated=False), "replication.add-cluster", topic="t", cluster="r2")[0]
+        == "namespace-replication"
+    )

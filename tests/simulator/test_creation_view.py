@@ -1,4 +1,6 @@
-"""What the page is shown of topic creation: shapes, policies, starts; looking changes nothing, and the curves agree with the rows."""
+"""What the page is shown of topic creation: shapes, policies, starts; looking changes nothing, and the
+curves agree with the rows.
+"""
 
 import json
 
@@ -13,16 +15,35 @@ PRODUCER = "producers: {p: {topic: t, cluster: r1, every: 100ms, start: 50ms}}"
 
 
 def test_both_sides_with_their_policies_and_topics():
-    world = opened(exists="{r1: 2, r2: 3}", overrides="isAllowAutoUpdateSchema: false, changeEventsPartitions: 1", policies="allowAutoTopicCreation: false,")
+    world = opened(
+        exists="{r1: 2, r2: 3}",
+        overrides="isAllowAutoUpdateSchema: false, changeEventsPartitions: 1",
+        policies="allowAutoTopicCreation: false,",
+    )
     world.run(SECOND)
     told = look(world)
     here, there = (told["clusters"][name] for name in ("r1", "r2"))
-    assert here["topics"]["t"] | {"list": None} == {"namespace": "shop/orders", "partitions": 2, "logs_only": [], "schemas": [], "list": None, "list_of": "namespace"}
-    assert there["topics"]["t"]["partitions"] == 3 and here["namespaces"]["shop/orders"]["replicationClusters"] == "[r1, r2]"
-    assert there["namespaces"]["shop/orders"]["autoUpdateSchema"] == "replicators only" and here["namespaces"]["shop/orders"]["autoTopicCreation"] == "not allowed"
+    assert here["topics"]["t"] | {"list": None} == {
+        "namespace": "shop/orders",
+        "partitions": 2,
+        "logs_only": [],
+        "schemas": [],
+        "list": None,
+        "list_of": "namespace",
+    }
+    assert (
+        there["topics"]["t"]["partitions"] == 3
+        and here["namespaces"]["shop/orders"]["replicationClusters"] == "[r1, r2]"
+    )
+    assert (
+        there["namespaces"]["shop/orders"]["autoUpdateSchema"] == "replicators only"
+        and here["namespaces"]["shop/orders"]["autoTopicCreation"] == "not allowed"
+    )
     assert there["namespaces"]["shop/orders"]["__change_events"] == "1 partitions"
     one = told["replicators"][0]
-    assert {name: one[name] for name in replicator(world) if name != "partitions"} == {name: value for name, value in replicator(world).items() if name != "partitions"}
+    assert {name: one[name] for name in replicator(world) if name != "partitions"} == {
+        name: value for name, value in replicator(world).items() if name != "partitions"
+    }
     assert SECOND < one["next_try_us"] < 2 * SECOND and len(one["parts"]) == 2
 
 
@@ -30,7 +51,13 @@ def test_logs_that_are_only_named_like_partitions():
     world = opened(exists="{r1: 2}", options="replicationTopicCreation: before, topicConsistencyCheck: false")
     world.run(SECOND)
     assert look(world)["clusters"]["r2"]["topics"]["t"] | {"list": None} == {
-        "namespace": "shop/orders", "partitions": None, "logs_only": ["t-partition-0", "t-partition-1"], "schemas": [], "list": None, "list_of": "namespace"}  # fmt: skip
+        "namespace": "shop/orders",
+        "partitions": None,
+        "logs_only": ["t-partition-0", "t-partition-1"],
+        "schemas": [],
+        "list": None,
+        "list_of": "namespace",
+    }
 
 
 def test_refusals_and_what_waits_over_time():
@@ -43,12 +70,18 @@ def test_refusals_and_what_waits_over_time():
     do(world, "topic.update-partitions", cluster="r1", topic="t", partitions=3)
     world.run(30 * SECOND)
     told = starts(world, "r1", "r2", "t")
-    assert replicator(world)["connected"] and max(told["curve"]["waiting"]) > 100 and told["curve"]["waiting"][-1] <= 1
+    assert (
+        replicator(world)["connected"]
+        and max(told["curve"]["waiting"]) > 100
+        and told["curve"]["waiting"][-1] <= 1
+    )
     assert len(told["curve"]["at_us"]) == POINTS_MAX
 
 
 def test_the_delay_over_time_is_what_the_broker_said_at_each_instant():
-    text = opened(clients=PRODUCER, exists="{r1: 2, r2: 2}").scenario.canonical_text.replace("r1 -> r2: {latency: 10ms}", "r1 -> r2: {latency: 2500ms}")
+    text = opened(clients=PRODUCER, exists="{r1: 2, r2: 2}").scenario.canonical_text.replace(
+        "r1 -> r2: {latency: 10ms}", "r1 -> r2: {latency: 2500ms}"
+    )
     world = World.from_scenario(load_scenario_text(text))
     world.run(6 * SECOND)
     do(world, "link.cut", link="r1 -> r2")
@@ -63,9 +96,15 @@ def test_the_delay_over_time_is_what_the_broker_said_at_each_instant():
 
 
 def test_a_schema_that_stops_is_told_too():
-    world = opened(clients=PRODUCER.replace("50ms}", "50ms, schema: v1}"), schemas=SCHEMAS, overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false")
+    world = opened(
+        clients=PRODUCER.replace("50ms}", "50ms, schema: v1}"),
+        schemas=SCHEMAS,
+        overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false",
+    )
     world.run(2 * SECOND)
-    assert starts(world, "r1", "r2", "t")["refused"]["why"] == ["Schema not found and schema auto updating is disabled."]
+    assert starts(world, "r1", "r2", "t")["refused"]["why"] == [
+        "Schema not found and schema auto updating is disabled."
+    ]
 
 
 @pytest.mark.parametrize("name", [name for name in scenario_names() if load_scenario(name).clusters])
@@ -92,4 +131,6 @@ def test_replicators_of_a_region_that_is_down_are_not_running():
     assert found["us-west"] == ("us-west is down", None) and found["us-east"][0] is None
     world.apply({"do": "topic.crash", "cluster": "us-east", "topic": "orders", "downtime": "1s"})
     world.run(until_us=1_600_000)
-    assert {one["from"]: one["not_running"] for one in look(world)["replicators"]}["us-east"] == "the topic is not loaded in us-east"
+    assert {one["from"]: one["not_running"] for one in look(world)["replicators"]}[
+        "us-east"
+    ] == "the topic is not loaded in us-east"

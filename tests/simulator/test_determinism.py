@@ -1,8 +1,9 @@
-"""The same inputs give the same bytes: in other processes, however the run is cut, watched, sought in or forked.
+"""The same inputs give the same bytes: in other processes, however the run is cut, watched, sought in or
+forked.
 
-Design, "The spine": "same digest in another process, under another PYTHONHASHSEED … after a seek"; "Looking never changes a
-run"; property: "in one go, cut at random instants, stepped row by row, watched at 20 frames/s, sought to and fro, forked:
-one digest".
+Design, "The spine": "same digest in another process, under another PYTHONHASHSEED … after a seek"; "Looking
+never changes a run"; property: "in one go, cut at random instants, stepped row by row, watched at 20
+frames/s, sought to and fro, forked: one digest".
 """
 
 import os
@@ -20,8 +21,18 @@ from tests.simulator.engine_runs import MS, open_world
 from tests.simulator.test_world_history import BODY, END_US
 
 ROOT = Path(__file__).resolve().parents[2]
-DIGESTS = "from simulator import World\nfor name in {names!r}:\n    world = World.open(name)\n    world.run()\n    print(name, world.digest(), flush=True)\n"
-LIBRARY = ["two-regions", "three-regions", "unsafe-partial-snapshot", "region-down", "fail-over-and-back", "groups-split-heals"]
+DIGESTS = (
+    "from simulator import World\nfor name in {names!r}:\n    world = World.open(name)\n    world.run()\n  "
+    "  print(name, world.digest(), flush=True)\n"
+)
+LIBRARY = [
+    "two-regions",
+    "three-regions",
+    "unsafe-partial-snapshot",
+    "region-down",
+    "fail-over-and-back",
+    "groups-split-heals",
+]
 
 
 @lru_cache
@@ -33,7 +44,14 @@ def at_once(seed=1):
 
 def in_a_process(hash_seed):
     environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed)}
-    done = subprocess.run([sys.executable, "-c", DIGESTS.format(names=LIBRARY)], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        [sys.executable, "-c", DIGESTS.format(names=LIBRARY)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -1,4 +1,6 @@
-"""Every duration of scenarios and commands has one bound: beyond it is a problem with its place, at it the run goes on."""
+"""Every duration of scenarios and commands has one bound: beyond it is a problem with its place, at it the
+run goes on.
+"""
 
 from __future__ import annotations
 
@@ -23,24 +25,41 @@ DISTRIBUTED = {
     "constant": lambda us: f"{us}us",
     "uniform": lambda us: {"distribution": "uniform", "low": "0s", "high": f"{us}us"},
     "lognormal": lambda us: {"distribution": "lognormal", "median": f"{us}us", "sigma": 0},
-    "exponential": lambda us: {"distribution": "exponential", "mean": f"{us if us > LONGEST_US else us // 10}us"},
+    "exponential": lambda us: {
+        "distribution": "exponential",
+        "mean": f"{us if us > LONGEST_US else us // 10}us",
+    },
 }
 assert DISTRIBUTED.keys() == DISTRIBUTIONS.keys()
 
 HEAD = {"format": 1, "name": "x", "title": "x", "about": "x", "until": "20ms"}
 SCENARIOS = {
     PULSAR: {
-        **HEAD, "family": "tenant-migration", "clusters": {"a": {}, "b": {}}, "links": {"default": {}}, "brokers": {"x": {"cluster": "a"}}, "tenants": {"n": {"cluster": "a"}},
-        "topics": {"t": {"clusters": ["a", "b"], "namespace": "n/o"}}, "namespaces": {"n/o": {}}, "schemas": {"v": {"type": "STRING"}},
-        "roles": {"r": {"superuser": True}}, "producers": {"p": {"topic": "t", "cluster": "a", "role": "r"}}, "subscriptions": {"s": {"topic": "t"}},
+        **HEAD,
+        "family": "tenant-migration",
+        "clusters": {"a": {}, "b": {}},
+        "links": {"default": {}},
+        "brokers": {"x": {"cluster": "a"}},
+        "tenants": {"n": {"cluster": "a"}},
+        "topics": {"t": {"clusters": ["a", "b"], "namespace": "n/o"}},
+        "namespaces": {"n/o": {}},
+        "schemas": {"v": {"type": "STRING"}},
+        "roles": {"r": {"superuser": True}},
+        "producers": {"p": {"topic": "t", "cluster": "a", "role": "r"}},
+        "subscriptions": {"s": {"topic": "t"}},
         "consumers": {"c": {"subscription": "s", "cluster": "a", "role": "r"}},
         "audiences": {"crowd": {"topic": "t", "cluster": "a", "subscriptions": 2}},
     },
     EMQX: {
-        **HEAD, "family": "durable-shared-subscriptions", "nodes": {"d": {}}, "groups": {"g": {"filter": "t/#"}}, "links": {"default": {}},
-        "publishers": {"f": {"topic": "t/1"}}, "sessions": {"e": {"node": "d", "subscriptions": ["$share/g/t/#"]}},
+        **HEAD,
+        "family": "durable-shared-subscriptions",
+        "nodes": {"d": {}},
+        "groups": {"g": {"filter": "t/#"}},
+        "links": {"default": {}},
+        "publishers": {"f": {"topic": "t/1"}},
+        "sessions": {"e": {"node": "d", "subscriptions": ["$share/g/t/#"]}},
     },
-}  # fmt: skip
+}
 
 
 def durations(kind, most_us):
@@ -60,7 +79,11 @@ def fields_of_scenarios():
     """(protocol, path, value at the bound, value beyond) of every duration of a scenario file."""
     for protocol in (PULSAR, EMQX):
         places = [((), shape.HEAD), (("links", "default"), shape.LINK)]
-        places += [((section.name, next(iter(SCENARIOS[protocol][section.name]))), section.keys) for section in shape.SECTIONS if section.name in SCENARIOS[protocol]]
+        places += [
+            ((section.name, next(iter(SCENARIOS[protocol][section.name]))), section.keys)
+            for section in shape.SECTIONS
+            if section.name in SCENARIOS[protocol]
+        ]
         for path, keys in places:
             for key in keys:
                 if belongs(key.protocol, protocol) and key.name != "until":
@@ -78,7 +101,9 @@ def fields_of_scenarios():
 def made(protocol, path, value):
     scenario = copy.deepcopy(SCENARIOS[protocol])
     if path[0] == "commands":
-        scenario["commands"] = [{"at": value, "do": "link.heal", "link": "a -> b" if protocol == PULSAR else "d -> d"}]
+        scenario["commands"] = [
+            {"at": value, "do": "link.heal", "link": "a -> b" if protocol == PULSAR else "d -> d"}
+        ]
         return json.dumps(scenario, indent=1)
     place = scenario
     for name in path[:-1]:
@@ -89,7 +114,10 @@ def made(protocol, path, value):
     return json.dumps(scenario, indent=1)
 
 
-FIELDS = [pytest.param(*field, id=f"{field[0]}:{'.'.join(map(str, field[1]))}:{number}") for number, field in enumerate(fields_of_scenarios())]
+FIELDS = [
+    pytest.param(*field, id=f"{field[0]}:{'.'.join(map(str, field[1]))}:{number}")
+    for number, field in enumerate(fields_of_scenarios())
+]
 
 
 def test_the_generated_fields_are_many():
@@ -106,13 +134,18 @@ def test_a_duration_beyond_the_bound_is_a_problem_with_its_place(protocol, path,
     assert problem.right
 
 
-@pytest.mark.parametrize(("protocol", "path", "at_bound", "beyond"), [field for field in FIELDS if field.values[2] is not None])
+@pytest.mark.parametrize(
+    ("protocol", "path", "at_bound", "beyond"), [field for field in FIELDS if field.values[2] is not None]
+)
 def test_a_run_with_the_longest_duration_goes_on(protocol, path, at_bound, beyond):
     text = made(protocol, path, at_bound)
     try:
         scenario = load_scenario_text(text)
-    except ScenarioError as error:  # another rule may forbid it, such as a minimum that depends on another key
-        assert not any("range" in problem.what or "large" in problem.what for problem in error.problems), error
+    # another rule may forbid it, such as a minimum that depends on another key
+    except ScenarioError as error:
+        assert not any("range" in problem.what or "large" in problem.what for problem in error.problems), (
+            error
+        )
         return
     world = World.from_scenario(scenario)
     world.run()
@@ -125,10 +158,18 @@ def test_a_command_is_bounded_as_the_file_is(name):
     world = World.from_scenario(load_scenario_text(json.dumps(SCENARIOS[protocol])))
     for key in COMMANDS[name].arguments:
         for at_bound, beyond in durations(key.kind, key.maximum or LONGEST_US):
-            given_at = {argument: value for argument, value in sample(name).items() if argument in ("do", key.name) or argument in _required(name)}
+            given_at = {
+                argument: value
+                for argument, value in sample(name).items()
+                if argument in ("do", key.name) or argument in _required(name)
+            }
             refused = world.apply({**given_at, key.name: beyond})
-            assert not refused.ok and refused.error and key.name in refused.error and refused.hint, (key.name, refused)
-            world.apply({**given_at, key.name: at_bound})  # accepted, or refused for another reason; never an exception
+            assert not refused.ok and refused.error and key.name in refused.error and refused.hint, (
+                key.name,
+                refused,
+            )
+            # accepted, or refused for another reason; never an exception
+            world.apply({**given_at, key.name: at_bound})
             world.run(world.now_us + 10_000)
 
 
@@ -149,7 +190,14 @@ def test_a_log_is_bounded_too():
 @given(st.sampled_from(["lognormal", "exponential"]), st.integers(0, LONGEST_US), st.integers(0, 10_000_000))
 def test_whatever_the_loader_takes_the_sampler_can_draw(kind, value_us, sigma_millionths):
     """The two sides of the bound: neither lets through what the other cannot hold."""
-    shown = {"distribution": kind, **({"mean": f"{value_us}us"} if kind == "exponential" else {"median": f"{value_us}us", "sigma": sigma_millionths / 1_000_000})}
+    shown = {
+        "distribution": kind,
+        **(
+            {"mean": f"{value_us}us"}
+            if kind == "exponential"
+            else {"median": f"{value_us}us", "sigma": sigma_millionths / 1_000_000}
+        ),
+    }
     try:
         scenario = load_scenario_text(made(PULSAR, ("consumers", "c", "processing"), shown))
     except ScenarioError as error:

@@ -23,12 +23,17 @@ consumers: {c: {subscription: s, cluster: a}}
 
 @pytest.mark.parametrize("deduplication", ["false", "true"])
 def test_a_message_that_cannot_be_batched_sends_the_open_batch_first(deduplication):
-    # Pulsar's ProducerImpl sends the current batch before a single message, so the log keeps the producer's order and
+    # Pulsar's ProducerImpl sends the current batch before a single message, so the log keeps the producer's
+    # order and
     # deduplication, which looks at the highest id, takes nothing for a repeat.
     world = World.from_scenario(load_scenario(TEXT % deduplication))
     world.run()
     for cluster in ("a", "b"):
-        stored = [row["sequence_id"] for row in world.trace.rows(types=["message.stored"]) if row["cluster"] == cluster]
+        stored = [
+            row["sequence_id"]
+            for row in world.trace.rows(types=["message.stored"])
+            if row["cluster"] == cluster
+        ]
         assert stored == list(range(20))
     assert world.trace.rows(types=["message.deduplicated"]) == []
     assert world.violations == []

@@ -1,7 +1,8 @@
-"""Every command: accepted with the effect that it promises, and refused with code, what is wrong and what would be right,
-nothing changed.
+"""Every command: accepted with the effect that it promises, and refused with code, what is wrong and what
+would be right, nothing changed.
 
-One scenario serves all: topic t in a and b, topic parts (two partitions) in both, topics alone and mine in a only, mine of the tenant acme.
+One scenario serves all: topic t in a and b, topic parts (two partitions) in both, topics alone and mine in a
+only, mine of the tenant acme.
 """
 
 import json
@@ -12,7 +13,8 @@ from simulator import COMMANDS as ALL_COMMANDS
 from tests.simulator.command_cases_migration import MIGRATION_CASES
 from tests.simulator.engine_runs import MS, SECOND, do, numbers, open_world, rows, subscription, topic
 
-COMMANDS = {name: command for name, command in ALL_COMMANDS.items() if command.protocol != "emqx"}  # those have tests/emqx/test_group_commands.py
+# those have tests/emqx/test_group_commands.py
+COMMANDS = {name: command for name, command in ALL_COMMANDS.items() if command.protocol != "emqx"}
 
 BODY = """
 clusters: {a: {}, b: {}}
@@ -36,7 +38,9 @@ AT_US = 1010 * MS
 
 
 def world_after(*before):
-    """The world at 1.01 s (p/0 to p/9 are published, 3 and 4 held, a snapshot is on its way) after some commands."""
+    """The world at 1.01 s (p/0 to p/9 are published, 3 and 4 held, a snapshot is on its way) after some
+    commands.
+    """
     world = open_world(BODY, until="1m", family="tenant-migration")
     world.run(AT_US)
     for command in before:
@@ -46,7 +50,15 @@ def world_after(*before):
 
 def state(world):
     """Everything that a command might change."""
-    return world.digest(), json.dumps(world.view(), sort_keys=True), world.command_log, world.branches, world.now_us, world.seq, world.summary()["commands"]
+    return (
+        world.digest(),
+        json.dumps(world.view(), sort_keys=True),
+        world.command_log,
+        world.branches,
+        world.now_us,
+        world.seq,
+        world.summary()["commands"],
+    )
 
 
 def client_state(world, name):
@@ -72,213 +84,460 @@ FAIL_OVER = {"subscription": "s", "from": "a", "to": "b", "mode": "planned"}
 CASES = {
     "producer.publish": (
         ([], {"producer": "p", "count": 5}, lambda w: published(w) == 15),
-        ([{"do": "producer.stop", "producer": "p"}], {"producer": "p"}, "wrong-state")),
+        ([{"do": "producer.stop", "producer": "p"}], {"producer": "p"}, "wrong-state"),
+    ),
     "producer.start": (
-        ([{"do": "producer.stop", "producer": "p"}], {"producer": "p"}, later(lambda w: published(w) == 15, 500)),
-        ([], {"producer": "p"}, "wrong-state")),
+        (
+            [{"do": "producer.stop", "producer": "p"}],
+            {"producer": "p"},
+            later(lambda w: published(w) == 15, 500),
+        ),
+        ([], {"producer": "p"}, "wrong-state"),
+    ),
     "producer.stop": (
-        ([], {"producer": "p"}, later(lambda w: published(w) == 10 and client_state(w, "p") == "stopped", 500)),
-        ([{"do": "producer.stop", "producer": "p"}], {"producer": "p"}, "wrong-state")),
+        (
+            [],
+            {"producer": "p"},
+            later(lambda w: published(w) == 10 and client_state(w, "p") == "stopped", 500),
+        ),
+        ([{"do": "producer.stop", "producer": "p"}], {"producer": "p"}, "wrong-state"),
+    ),
     "producer.pause": (
-        ([], {"producer": "p"}, later(lambda w: published(w) == 10 and client_state(w, "p") == "paused", 500)),
-        ([], {"producer": "q"}, "wrong-state")),
+        (
+            [],
+            {"producer": "p"},
+            later(lambda w: published(w) == 10 and client_state(w, "p") == "paused", 500),
+        ),
+        ([], {"producer": "q"}, "wrong-state"),
+    ),
     "producer.resume": (
         ([], {"producer": "q"}, later(lambda w: published(w, "q") == 5, 450)),
-        ([], {"producer": "p"}, "wrong-state")),
+        ([], {"producer": "p"}, "wrong-state"),
+    ),
     "producer.slow": (
         ([], {"producer": "p", "every": "10ms"}, later(lambda w: published(w) == 20, 100)),
-        ([], {"producer": "p", "every": "quickly"}, None)),
+        ([], {"producer": "p", "every": "quickly"}, None),
+    ),
     "consumer.start": (
         ([], {"consumer": "c2"}, lambda w: "c2" in subscription(w, "b")["consumers"]),
-        ([], {"consumer": "c1"}, "wrong-state")),
+        ([], {"consumer": "c1"}, "wrong-state"),
+    ),
     "consumer.stop": (
         ([], {"consumer": "c3"}, lambda w: client_state(w, "c3") == "closed"),
-        ([], {"consumer": "c2"}, "wrong-state")),
+        ([], {"consumer": "c2"}, "wrong-state"),
+    ),
     "consumer.pause": (
         ([], {"consumer": "c1"}, later(lambda w: len(rows(w, "message.delivered")) == 10, 500)),
-        ([{"do": "consumer.pause", "consumer": "c1"}], {"consumer": "c1"}, "wrong-state")),
+        ([{"do": "consumer.pause", "consumer": "c1"}], {"consumer": "c1"}, "wrong-state"),
+    ),
     "consumer.resume": (
-        ([{"do": "consumer.pause", "consumer": "c1"}], {"consumer": "c1"}, later(lambda w: len(rows(w, "message.delivered")) == 15, 500)),
-        ([], {"consumer": "c1"}, "wrong-state")),
+        (
+            [{"do": "consumer.pause", "consumer": "c1"}],
+            {"consumer": "c1"},
+            later(lambda w: len(rows(w, "message.delivered")) == 15, 500),
+        ),
+        ([], {"consumer": "c1"}, "wrong-state"),
+    ),
     "consumer.slow": (
-        ([], {"consumer": "c1", "processing": "10s"}, later(lambda w: len(rows(w, "message.acknowledged")) == 8, 500)),
-        ([], {"consumer": "nobody", "processing": "10s"}, "unknown-name")),
+        (
+            [],
+            {"consumer": "c1", "processing": "10s"},
+            later(lambda w: len(rows(w, "message.acknowledged")) == 8, 500),
+        ),
+        ([], {"consumer": "nobody", "processing": "10s"}, "unknown-name"),
+    ),
     "client.kill": (
-        ([], {"client": "c1"}, lambda w: client_state(w, "c1") == "killed" and not subscription(w, "a")["dispatching"]),
-        ([{"do": "client.kill", "client": "c1"}], {"client": "c1"}, "wrong-state")),
+        (
+            [],
+            {"client": "c1"},
+            lambda w: client_state(w, "c1") == "killed" and not subscription(w, "a")["dispatching"],
+        ),
+        ([{"do": "client.kill", "client": "c1"}], {"client": "c1"}, "wrong-state"),
+    ),
     "client.close": (
         ([], {"client": "p"}, lambda w: client_state(w, "p") == "stopped"),
-        ([], {"client": "c2"}, "wrong-state")),
+        ([], {"client": "c2"}, "wrong-state"),
+    ),
     "consumer.hold": (
-        ([], {"consumer": "c1", "messages": ["p/12"], "for": "1s"}, later(lambda w: numbers(rows(w, "message.held"))[-1] == 12, 500)),
-        ([], {"consumer": "c1"}, "missing-argument")),
+        (
+            [],
+            {"consumer": "c1", "messages": ["p/12"], "for": "1s"},
+            later(lambda w: numbers(rows(w, "message.held"))[-1] == 12, 500),
+        ),
+        ([], {"consumer": "c1"}, "missing-argument"),
+    ),
     "consumer.release": (
-        ([], {"consumer": "c1", "messages": ["p/3"]}, lambda w: numbers(rows(w, "message.acknowledged"))[-1] == 3),
-        ([], {"consumer": "c1", "messages": ["p/5"]}, "not-held")),
+        (
+            [],
+            {"consumer": "c1", "messages": ["p/3"]},
+            lambda w: numbers(rows(w, "message.acknowledged"))[-1] == 3,
+        ),
+        ([], {"consumer": "c1", "messages": ["p/5"]}, "not-held"),
+    ),
     "consumer.negative-acknowledge": (
-        ([], {"consumer": "c1", "messages": ["p/3"]}, lambda w: numbers(rows(w, "message.negatively-acknowledged")) == [3]),
-        ([], {"consumer": "c1", "messages": ["p/5"]}, "not-in-hand")),
+        (
+            [],
+            {"consumer": "c1", "messages": ["p/3"]},
+            lambda w: numbers(rows(w, "message.negatively-acknowledged")) == [3],
+        ),
+        ([], {"consumer": "c1", "messages": ["p/5"]}, "not-in-hand"),
+    ),
     "cluster.crash": (
         ([], {"cluster": "a"}, lambda w: w.view()["clusters"]["a"]["state"] == "down"),
-        ([{"do": "cluster.crash", "cluster": "a"}], {"cluster": "a"}, "not-up")),
+        ([{"do": "cluster.crash", "cluster": "a"}], {"cluster": "a"}, "not-up"),
+    ),
     "cluster.restart": (
-        ([{"do": "cluster.crash", "cluster": "a"}], {"cluster": "a"}, lambda w: w.view()["clusters"]["a"]["state"] == "up"),
-        ([], {"cluster": "a"}, "not-down")),
+        (
+            [{"do": "cluster.crash", "cluster": "a"}],
+            {"cluster": "a"},
+            lambda w: w.view()["clusters"]["a"]["state"] == "up",
+        ),
+        ([], {"cluster": "a"}, "not-down"),
+    ),
     "cluster.lose": (
-        ([{"do": "cluster.crash", "cluster": "a"}], {"cluster": "a"}, lambda w: w.view()["clusters"]["a"]["state"] == "lost"),
-        ([{"do": "cluster.lose", "cluster": "a"}], {"cluster": "a"}, "not-up")),
+        (
+            [{"do": "cluster.crash", "cluster": "a"}],
+            {"cluster": "a"},
+            lambda w: w.view()["clusters"]["a"]["state"] == "lost",
+        ),
+        ([{"do": "cluster.lose", "cluster": "a"}], {"cluster": "a"}, "not-up"),
+    ),
     "topic.unload": (
-        ([], {"cluster": "b", "topic": "parts-partition-1"}, lambda w: [r["topic"] for r in rows(w, "topic.unloaded")] == ["parts-partition-1"]),
-        ([], {"cluster": "b", "topic": "alone"}, "no-topic")),
+        (
+            [],
+            {"cluster": "b", "topic": "parts-partition-1"},
+            lambda w: [r["topic"] for r in rows(w, "topic.unloaded")] == ["parts-partition-1"],
+        ),
+        ([], {"cluster": "b", "topic": "alone"}, "no-topic"),
+    ),
     "topic.crash": (
-        ([], {"cluster": "b", "topic": "parts-partition-1"}, lambda w: [r["reason"] for r in rows(w, "topic.unloaded")] == ["crash"]),
-        ([{"do": "topic.crash", "cluster": "b", "topic": "t", "downtime": "1h"}], {"cluster": "b", "topic": "t"}, "not-loaded")),
+        (
+            [],
+            {"cluster": "b", "topic": "parts-partition-1"},
+            lambda w: [r["reason"] for r in rows(w, "topic.unloaded")] == ["crash"],
+        ),
+        (
+            [{"do": "topic.crash", "cluster": "b", "topic": "t", "downtime": "1h"}],
+            {"cluster": "b", "topic": "t"},
+            "not-loaded",
+        ),
+    ),
     "topic.terminate": (
         ([], {"cluster": "a", "topic": "alone"}, lambda w: len(rows(w, "topic.terminated")) == 1),
-        ([], {"cluster": "a", "topic": "dark"}, "NotAllowed")),
+        ([], {"cluster": "a", "topic": "dark"}, "NotAllowed"),
+    ),
     "topic.truncate": (
         ([], {"cluster": "a", "topic": "t"}, lambda w: numbers(rows(w, "message.skipped")) == [3, 4]),
-        ([], {"cluster": "a", "topic": "dark"}, "NotAllowed")),
+        ([], {"cluster": "a", "topic": "dark"}, "NotAllowed"),
+    ),
     "topic.offload": (
-        ([{"do": "setting.change", "setting": "managedLedgerOffloadDriver", "value": "aws-s3"}, {"do": "topic.unload", "cluster": "a", "topic": "t"}],
-         {"cluster": "a", "topic": "t"}, lambda w: len(rows(w, "ledger.offloaded")) == 1),
-        ([], {"cluster": "a", "topic": "t"}, "412")),
+        (
+            [
+                {"do": "setting.change", "setting": "managedLedgerOffloadDriver", "value": "aws-s3"},
+                {"do": "topic.unload", "cluster": "a", "topic": "t"},
+            ],
+            {"cluster": "a", "topic": "t"},
+            lambda w: len(rows(w, "ledger.offloaded")) == 1,
+        ),
+        ([], {"cluster": "a", "topic": "t"}, "412"),
+    ),
     "producer.send": (
         ([], {"producer": "p"}, lambda w: published(w) == 11),
-        ([], {"producer": "p", "position": "5:5"}, "NotAllowed")),
+        ([], {"producer": "p", "position": "5:5"}, "NotAllowed"),
+    ),
     "schema.get": (
         ([], None, None),  # see test_shadow_topics.py: the scenario must declare schemas
-        ([], {"cluster": "a", "topic": "t"}, "404")),
+        ([], {"cluster": "a", "topic": "t"}, "404"),
+    ),
     "schema.list": (
         ([], {"cluster": "a", "topic": "t"}, lambda w: w.summary()["commands"][-1]["answer"] == []),
-        ([], {"cluster": "b", "topic": "alone"}, "404")),
+        ([], {"cluster": "b", "topic": "alone"}, "404"),
+    ),
     "schema.version": (
         ([], None, None),  # see test_shadow_topics.py
-        ([], {"cluster": "a", "topic": "t", "schema": "nobody"}, "unknown-name")),
+        ([], {"cluster": "a", "topic": "t", "schema": "nobody"}, "unknown-name"),
+    ),
     "shadow.create": (
-        ([], {"cluster": "a", "topic": "dusk", "source": "parts"}, lambda w: len([n for n in w.view()["clusters"]["a"]["topics"] if n.startswith("dusk")]) == 2),
-        ([], {"cluster": "a", "topic": "dark", "source": "alone"}, "409")),
+        (
+            [],
+            {"cluster": "a", "topic": "dusk", "source": "parts"},
+            lambda w: len([n for n in w.view()["clusters"]["a"]["topics"] if n.startswith("dusk")]) == 2,
+        ),
+        ([], {"cluster": "a", "topic": "dark", "source": "alone"}, "409"),
+    ),
     "shadow.delete": (
         ([], {"cluster": "a", "topic": "dark"}, lambda w: "dark" not in w.view()["clusters"]["a"]["topics"]),
-        ([], {"cluster": "a", "topic": "alone"}, "404")),
+        ([], {"cluster": "a", "topic": "alone"}, "404"),
+    ),
     "shadow.source": (
         ([], {"cluster": "a", "topic": "dark"}, lambda w: w.summary()["commands"][-1]["answer"] == "alone"),
-        ([], {"cluster": "a", "topic": "dusk"}, "404")),
+        ([], {"cluster": "a", "topic": "dusk"}, "404"),
+    ),
     "shadow.set": (
-        ([], {"cluster": "a", "topic": "alone", "shadows": ["dark"]}, lambda w: [r["topic"] for r in rows(w, "shadow.replicator-created")] == ["dark"]),
-        ([], {"cluster": "a", "topic": "alone", "shadows": ["nobody"]}, "412")),
+        (
+            [],
+            {"cluster": "a", "topic": "alone", "shadows": ["dark"]},
+            lambda w: [r["topic"] for r in rows(w, "shadow.replicator-created")] == ["dark"],
+        ),
+        ([], {"cluster": "a", "topic": "alone", "shadows": ["nobody"]}, "412"),
+    ),
     "shadow.list": (
         ([], {"cluster": "a", "topic": "alone"}, lambda w: w.summary()["commands"][-1]["answer"] == []),
-        ([], {"cluster": "b", "topic": "alone"}, "404")),
+        ([], {"cluster": "b", "topic": "alone"}, "404"),
+    ),
     "shadow.remove": (
         ([], {"cluster": "a", "topic": "alone"}, lambda w: rows(w, "shadow.topics-set")[0]["count"] == 0),
-        ([{"do": "setting.change", "setting": "topicLevelPoliciesEnabled", "value": False}], {"cluster": "a", "topic": "alone"}, "405")),
+        (
+            [{"do": "setting.change", "setting": "topicLevelPoliciesEnabled", "value": False}],
+            {"cluster": "a", "topic": "alone"},
+            "405",
+        ),
+    ),
     "link.cut": (
         ([], {"link": "a <-> b"}, lambda w: {x["state"] for x in w.view()["links"].values()} == {"cut"}),
-        ([{"do": "link.cut", "link": "a -> b"}], {"link": "a -> b"}, "already-cut")),
+        ([{"do": "link.cut", "link": "a -> b"}], {"link": "a -> b"}, "already-cut"),
+    ),
     "link.heal": (
-        ([{"do": "link.cut", "link": "a -> b"}], {"link": "a -> b"}, lambda w: w.view()["links"]["a -> b"]["state"] == "up"),
-        ([], {"link": "a -> b"}, "not-broken")),
+        (
+            [{"do": "link.cut", "link": "a -> b"}],
+            {"link": "a -> b"},
+            lambda w: w.view()["links"]["a -> b"]["state"] == "up",
+        ),
+        ([], {"link": "a -> b"}, "not-broken"),
+    ),
     "link.slow": (
-        ([], {"link": "a -> b", "latency": "1s"}, lambda w: w.view()["links"]["a -> b"] == {"state": "up", "latency_us": SECOND, "slowed": True}),
-        ([], {"link": "a -> c", "latency": "1s"}, "unknown-name")),
+        (
+            [],
+            {"link": "a -> b", "latency": "1s"},
+            lambda w: w.view()["links"]["a -> b"] == {"state": "up", "latency_us": SECOND, "slowed": True},
+        ),
+        ([], {"link": "a -> c", "latency": "1s"}, "unknown-name"),
+    ),
     "marker.delay": (
-        ([], {"cluster": "a", "type": "snapshot_request", "by": "2s"}, later(lambda w: len(rows(w, "marker.delayed")) == 1, 1500)),
-        ([], {"cluster": "a", "type": "snapshot_request"}, "missing-argument")),
+        (
+            [],
+            {"cluster": "a", "type": "snapshot_request", "by": "2s"},
+            later(lambda w: len(rows(w, "marker.delayed")) == 1, 1500),
+        ),
+        ([], {"cluster": "a", "type": "snapshot_request"}, "missing-argument"),
+    ),
     "marker.drop": (
-        ([], {"cluster": "a", "type": "snapshot_request"}, later(lambda w: len(rows(w, "marker.dropped")) == 1, 1500)),
-        ([], {"cluster": "a", "type": "postcard"}, None)),
+        (
+            [],
+            {"cluster": "a", "type": "snapshot_request"},
+            later(lambda w: len(rows(w, "marker.dropped")) == 1, 1500),
+        ),
+        ([], {"cluster": "a", "type": "postcard"}, None),
+    ),
     "subscription.reset": (
-        ([], {"subscription": "s", "cluster": "a", "position": "earliest"}, lambda w: len(rows(w, "message.delivered")) == 20),
-        ([], {"subscription": "s", "cluster": "b", "position": "earliest"}, "no-subscription")),
+        (
+            [],
+            {"subscription": "s", "cluster": "a", "position": "earliest"},
+            lambda w: len(rows(w, "message.delivered")) == 20,
+        ),
+        ([], {"subscription": "s", "cluster": "b", "position": "earliest"}, "no-subscription"),
+    ),
     "subscription.sync-acknowledgements": (
         ([], None, None),  # see test_acknowledgement_sync.py: the scenario must ask for it
-        ([], {"subscription": "s", "from": "a", "to": "b"}, "no-sync")),
+        ([], {"subscription": "s", "from": "a", "to": "b"}, "no-sync"),
+    ),
     "subscription.skip": (
-        ([], {"subscription": "s", "cluster": "a", "count": 1}, lambda w: numbers(rows(w, "message.skipped")) == [3]),
-        ([{"do": "cluster.crash", "cluster": "a"}], {"subscription": "s", "cluster": "a", "count": 1}, "cluster-down")),
+        (
+            [],
+            {"subscription": "s", "cluster": "a", "count": 1},
+            lambda w: numbers(rows(w, "message.skipped")) == [3],
+        ),
+        (
+            [{"do": "cluster.crash", "cluster": "a"}],
+            {"subscription": "s", "cluster": "a", "count": 1},
+            "cluster-down",
+        ),
+    ),
     "subscription.clear": (
         ([], {"subscription": "s", "cluster": "a"}, lambda w: subscription(w, "a")["backlog"] == 0),
-        ([], {"subscription": "s2", "cluster": "b"}, "no-topic")),
+        ([], {"subscription": "s2", "cluster": "b"}, "no-topic"),
+    ),
     "subscription.create": (
-        ([], {"subscription": "s", "cluster": "b", "replicated": True}, lambda w: subscription(w, "b")["replicated"]),
-        ([], {"subscription": "s", "cluster": "a"}, "exists")),
+        (
+            [],
+            {"subscription": "s", "cluster": "b", "replicated": True},
+            lambda w: subscription(w, "b")["replicated"],
+        ),
+        ([], {"subscription": "s", "cluster": "a"}, "exists"),
+    ),
     "subscription.delete": (
-        ([{"do": "client.kill", "client": "c1"}], {"subscription": "s", "cluster": "a"}, lambda w: "s" not in topic(w, "a")["subscriptions"]),
-        ([], {"subscription": "s", "cluster": "a"}, "has-consumers")),
+        (
+            [{"do": "client.kill", "client": "c1"}],
+            {"subscription": "s", "cluster": "a"},
+            lambda w: "s" not in topic(w, "a")["subscriptions"],
+        ),
+        ([], {"subscription": "s", "cluster": "a"}, "has-consumers"),
+    ),
     "subscription.replicate": (
-        ([], {"subscription": "s", "cluster": "a", "enabled": False}, lambda w: not subscription(w, "a")["replicated"]),
-        ([{"do": "setting.change", "setting": "enableReplicatedSubscriptions", "value": False}], {"subscription": "s", "cluster": "a", "enabled": True}, "feature-off")),
+        (
+            [],
+            {"subscription": "s", "cluster": "a", "enabled": False},
+            lambda w: not subscription(w, "a")["replicated"],
+        ),
+        (
+            [{"do": "setting.change", "setting": "enableReplicatedSubscriptions", "value": False}],
+            {"subscription": "s", "cluster": "a", "enabled": True},
+            "feature-off",
+        ),
+    ),
     "replication.remove-cluster": (
         ([], {"topic": "t", "cluster": "b"}, lambda w: topic(w, "a")["replicators"] == {}),
-        ([], {"topic": "alone", "cluster": "b"}, "not-listed")),
+        ([], {"topic": "alone", "cluster": "b"}, "not-listed"),
+    ),
     "replication.add-cluster": (
-        ([{"do": "replication.remove-cluster", "topic": "t", "cluster": "b"}], {"topic": "t", "cluster": "b"}, lambda w: list(topic(w, "b")["replicators"]) == ["a"]),
-        ([], {"topic": "t", "cluster": "b"}, "listed")),
+        (
+            [{"do": "replication.remove-cluster", "topic": "t", "cluster": "b"}],
+            {"topic": "t", "cluster": "b"},
+            lambda w: list(topic(w, "b")["replicators"]) == ["a"],
+        ),
+        ([], {"topic": "t", "cluster": "b"}, "listed"),
+    ),
     "topic.grow": (
-        ([], {"topic": "parts", "partitions": 4}, lambda w: len([n for n in w.view()["clusters"]["b"]["topics"] if n.startswith("parts")]) == 4),
-        ([], {"topic": "t", "partitions": 4}, "not-partitioned")),
+        (
+            [],
+            {"topic": "parts", "partitions": 4},
+            lambda w: len([n for n in w.view()["clusters"]["b"]["topics"] if n.startswith("parts")]) == 4,
+        ),
+        ([], {"topic": "t", "partitions": 4}, "not-partitioned"),
+    ),
     "setting.change": (
-        ([], {"cluster": "a", "setting": "ttlDurationDefaultInSeconds", "value": 5}, lambda w: rows(w, "setting.changed")[0]["cluster"] == "a"),
-        ([], {"setting": "ttlDurationDefaultInSeconds", "value": -1}, None)),
+        (
+            [],
+            {"cluster": "a", "setting": "ttlDurationDefaultInSeconds", "value": 5},
+            lambda w: rows(w, "setting.changed")[0]["cluster"] == "a",
+        ),
+        ([], {"setting": "ttlDurationDefaultInSeconds", "value": -1}, None),
+    ),
     "snapshot.finish-partial": (
         ([], None, None),  # see test_finish_partial_needs_an_answer
-        ([], {"cluster": "a", "topic": "t"}, "nothing-pending")),
+        ([], {"cluster": "a", "topic": "t"}, "nothing-pending"),
+    ),
     "subscription.fail-over": (
-        ([{"do": "consumer.release", "consumer": "c1"}], FAIL_OVER, lambda w: "c1" in subscription(w, "b")["consumers"]),
-        ([], {**FAIL_OVER, "subscription": "s2"}, "no-topic")),
+        (
+            [{"do": "consumer.release", "consumer": "c1"}],
+            FAIL_OVER,
+            lambda w: "c1" in subscription(w, "b")["consumers"],
+        ),
+        ([], {**FAIL_OVER, "subscription": "s2"}, "no-topic"),
+    ),
     # one cluster's namespaces, topics and schemas: more in test_creation_*.py
     "namespace.create": (
-        ([], {"cluster": "a", "namespace": "acme/new"}, lambda w: rows(w, "namespace.created")[0]["detail"] == "acme/new"),
-        ([], {"cluster": "a", "namespace": "public/default"}, "409")),
+        (
+            [],
+            {"cluster": "a", "namespace": "acme/new"},
+            lambda w: rows(w, "namespace.created")[0]["detail"] == "acme/new",
+        ),
+        ([], {"cluster": "a", "namespace": "public/default"}, "409"),
+    ),
     "namespace.set-clusters": (
-        ([], {"cluster": "a", "namespace": "public/default", "clusters": ["a", "b"]}, lambda w: rows(w, "policy.changed")[0]["detail"] == "public/default: [a, b]"),
-        ([], {"cluster": "a", "namespace": "public/default", "clusters": ["a", "nowhere"]}, "403")),
+        (
+            [],
+            {"cluster": "a", "namespace": "public/default", "clusters": ["a", "b"]},
+            lambda w: rows(w, "policy.changed")[0]["detail"] == "public/default: [a, b]",
+        ),
+        ([], {"cluster": "a", "namespace": "public/default", "clusters": ["a", "nowhere"]}, "403"),
+    ),
     "namespace.set-auto-topic-creation": (
-        ([], {"cluster": "a", "namespace": "public/default", "allowAutoTopicCreation": False}, lambda w: rows(w, "policy.changed", reason="allowAutoTopicCreation") != []),
-        ([], {"cluster": "a", "namespace": "public/default", "allowAutoTopicCreationType": "partitioned"}, "412")),
+        (
+            [],
+            {"cluster": "a", "namespace": "public/default", "allowAutoTopicCreation": False},
+            lambda w: rows(w, "policy.changed", reason="allowAutoTopicCreation") != [],
+        ),
+        (
+            [],
+            {"cluster": "a", "namespace": "public/default", "allowAutoTopicCreationType": "partitioned"},
+            "412",
+        ),
+    ),
     "namespace.remove-auto-topic-creation": (
         ([], {"cluster": "a", "namespace": "public/default"}, lambda w: len(rows(w, "policy.changed")) == 3),
-        ([], {"cluster": "a", "namespace": "no/where"}, "404")),
+        ([], {"cluster": "a", "namespace": "no/where"}, "404"),
+    ),
     "namespace.set-schema-compatibility-strategy": (
-        ([], {"cluster": "a", "namespace": "public/default", "strategy": "FORWARD"}, lambda w: rows(w, "policy.changed")[0]["detail"] == "public/default: FORWARD"),
-        ([], {"cluster": "a", "namespace": "no/where", "strategy": "FORWARD"}, "404")),
+        (
+            [],
+            {"cluster": "a", "namespace": "public/default", "strategy": "FORWARD"},
+            lambda w: rows(w, "policy.changed")[0]["detail"] == "public/default: FORWARD",
+        ),
+        ([], {"cluster": "a", "namespace": "no/where", "strategy": "FORWARD"}, "404"),
+    ),
     "namespace.set-is-allow-auto-update-schema": (
-        ([], {"cluster": "a", "namespace": "public/default", "enabled": False, "enableForReplicator": False}, lambda w: len(rows(w, "policy.changed")) == 2),
-        ([], {"cluster": "a", "namespace": "public/default", "enabled": True, "enableForReplicator": False}, "400")),
+        (
+            [],
+            {"cluster": "a", "namespace": "public/default", "enabled": False, "enableForReplicator": False},
+            lambda w: len(rows(w, "policy.changed")) == 2,
+        ),
+        (
+            [],
+            {"cluster": "a", "namespace": "public/default", "enabled": True, "enableForReplicator": False},
+            "400",
+        ),
+    ),
     "topic.create": (
-        ([], {"cluster": "b", "topic": "alone", "partitions": 2}, lambda w: w.summary()["topics"]["b"]["alone"]["partitions"] == 2),
-        ([], {"cluster": "a", "topic": "alone"}, "409")),
+        (
+            [],
+            {"cluster": "b", "topic": "alone", "partitions": 2},
+            lambda w: w.summary()["topics"]["b"]["alone"]["partitions"] == 2,
+        ),
+        ([], {"cluster": "a", "topic": "alone"}, "409"),
+    ),
     "topic.delete": (
-        ([], {"cluster": "a", "topic": "alone", "force": True}, lambda w: rows(w, "topic.deleted")[0]["reason"] == "forced"),
-        ([], {"cluster": "a", "topic": "t"}, "422")),
+        (
+            [],
+            {"cluster": "a", "topic": "alone", "force": True},
+            lambda w: rows(w, "topic.deleted")[0]["reason"] == "forced",
+        ),
+        ([], {"cluster": "a", "topic": "t"}, "422"),
+    ),
     "topic.update-partitions": (
-        ([], {"cluster": "a", "topic": "parts", "partitions": 3}, lambda w: w.summary()["topics"]["a"]["parts"]["partitions"] == 3),
-        ([], {"cluster": "a", "topic": "t", "partitions": 3}, "409")),
+        (
+            [],
+            {"cluster": "a", "topic": "parts", "partitions": 3},
+            lambda w: w.summary()["topics"]["a"]["parts"]["partitions"] == 3,
+        ),
+        ([], {"cluster": "a", "topic": "t", "partitions": 3}, "409"),
+    ),
     "topic.set-replication-clusters": (
-        ([], {"cluster": "a", "topic": "t", "clusters": ["a"]}, lambda w: topic(w, "a")["replicators"] == {} and list(topic(w, "b")["replicators"]) == ["a"]),
-        ([], {"cluster": "a", "topic": "t", "clusters": ["b"]}, "412")),
+        (
+            [],
+            {"cluster": "a", "topic": "t", "clusters": ["a"]},
+            lambda w: topic(w, "a")["replicators"] == {} and list(topic(w, "b")["replicators"]) == ["a"],
+        ),
+        ([], {"cluster": "a", "topic": "t", "clusters": ["b"]}, "412"),
+    ),
     "topic.remove-replication-clusters": (
         ([], {"cluster": "a", "topic": "t"}, lambda w: topic(w, "a")["replicators"] == {}),
-        ([], {"cluster": "a", "topic": "t", "global": True}, "404")),
+        ([], {"cluster": "a", "topic": "t", "global": True}, "404"),
+    ),
     "schema.upload": (
         ([], None, None),  # see test_creation_schemas.py: the scenario must declare schemas
-        ([], {"cluster": "a", "topic": "t", "schema": "order"}, "unknown-name")),
-    "schema.delete": (
-        ([], None, None),
-        ([], {"cluster": "a", "topic": "t"}, "404")),
-    "producer.use-schema": (
-        ([], None, None),
-        ([], {"producer": "p"}, "no-schemas")),
+        ([], {"cluster": "a", "topic": "t", "schema": "order"}, "unknown-name"),
+    ),
+    "schema.delete": (([], None, None), ([], {"cluster": "a", "topic": "t"}, "404")),
+    "producer.use-schema": (([], None, None), ([], {"producer": "p"}, "no-schemas")),
     **MIGRATION_CASES,
-}  # fmt: skip
+}
 
 
 def admin_status(name):
-    """Status of an accepted command that goes by the REST interface: 200 with an answer, 204 without; None for all others."""
+    """Status of an accepted command that goes by the REST interface: 200 with an answer, 204 without; None
+    for all others.
+    """
     if name in ("shadow.list", "shadow.source", "schema.list", "schema.upload", "schema.delete"):
         return "200"
-    by_admin = ("topic.create", "topic.delete", "topic.update-partitions", "topic.set-replication-clusters", "topic.remove-replication-clusters", "cluster.migrate")
+    by_admin = (
+        "topic.create",
+        "topic.delete",
+        "topic.update-partitions",
+        "topic.set-replication-clusters",
+        "topic.remove-replication-clusters",
+        "cluster.migrate",
+    )
     return "204" if name in by_admin or name.startswith(("shadow.", "namespace.")) else None
 
 
@@ -296,8 +555,17 @@ def test_accepted(name):
     assert len(world.command_log) == log + 1 and world.command_log[-1]["do"] == name
     assert rows(world, "command.applied")[-1]["reason"] == name
     assert effect(world)
-    told = {key: value for key, value in world.summary()["commands"][log].items() if key != "start_checks"}  # tests/simulator/test_creation_start_check.py
-    assert {**told, "code": None, "answer": None} == {"at_us": AT_US, "command": name, "ok": True, "code": None, "error": None, "hint": None, "answer": None}
+    # tests/simulator/test_creation_start_check.py
+    told = {key: value for key, value in world.summary()["commands"][log].items() if key != "start_checks"}
+    assert {**told, "code": None, "answer": None} == {
+        "at_us": AT_US,
+        "command": name,
+        "ok": True,
+        "code": None,
+        "error": None,
+        "hint": None,
+        "answer": None,
+    }
     assert told["code"] == admin_status(name)
 
 
@@ -312,7 +580,14 @@ def test_refused_says_why_and_changes_nothing(name):
     assert result.code and state(world) == unchanged
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if COMMANDS[name].arguments and any(key.required for key in COMMANDS[name].arguments)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in COMMANDS
+        if COMMANDS[name].arguments and any(key.required for key in COMMANDS[name].arguments)
+    ],
+)
 def test_missing_and_unknown_arguments_are_refused(name):
     world = world_after()
     unchanged = state(world)
@@ -322,21 +597,46 @@ def test_missing_and_unknown_arguments_are_refused(name):
     assert state(world) == unchanged
 
 
-@pytest.mark.parametrize("before, command, code", [
-    ([], {"do": "cluster.explode"}, "unknown-command"),
-    ([], {}, "missing-argument"),
-    ([{"do": "cluster.lose", "cluster": "a"}], {"do": "cluster.restart", "cluster": "a"}, "not-down"),
-    ([{"do": "cluster.crash", "cluster": "a"}], {"do": "subscription.fail-over", **FAIL_OVER}, "source-down"),
-    ([{"do": "cluster.crash", "cluster": "a"}], {"do": "topic.unload", "cluster": "a", "topic": "t"}, "cluster-down"),
-    ([], {"do": "subscription.fail-over", **FAIL_OVER, "to": "a"}, None),
-    ([], {"do": "subscription.fail-over", "subscription": "s2", "from": "b", "to": "a", "mode": "crash"}, "no-consumers"),
-    ([], {"do": "subscription.reset", "subscription": "s", "cluster": "a"}, "missing-argument"),
-    ([], {"do": "subscription.reset", "subscription": "s", "cluster": "a", "position": "earliest", "time": "1s"}, None),
-    ([], {"do": "topic.grow", "topic": "parts", "partitions": 2}, "not-more"),
-    ([], {"do": "replication.add-cluster", "topic": "alone", "cluster": "b"}, "no-topic"),
-    ([], {"do": "link.heal", "link": "a <-> b"}, "not-broken"),
-    ([], {"do": "client.kill", "client": "nobody"}, "unknown-name"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "before, command, code",
+    [
+        ([], {"do": "cluster.explode"}, "unknown-command"),
+        ([], {}, "missing-argument"),
+        ([{"do": "cluster.lose", "cluster": "a"}], {"do": "cluster.restart", "cluster": "a"}, "not-down"),
+        (
+            [{"do": "cluster.crash", "cluster": "a"}],
+            {"do": "subscription.fail-over", **FAIL_OVER},
+            "source-down",
+        ),
+        (
+            [{"do": "cluster.crash", "cluster": "a"}],
+            {"do": "topic.unload", "cluster": "a", "topic": "t"},
+            "cluster-down",
+        ),
+        ([], {"do": "subscription.fail-over", **FAIL_OVER, "to": "a"}, None),
+        (
+            [],
+            {"do": "subscription.fail-over", "subscription": "s2", "from": "b", "to": "a", "mode": "crash"},
+            "no-consumers",
+        ),
+        ([], {"do": "subscription.reset", "subscription": "s", "cluster": "a"}, "missing-argument"),
+        (
+            [],
+            {
+                "do": "subscription.reset",
+                "subscription": "s",
+                "cluster": "a",
+                "position": "earliest",
+                "time": "1s",
+            },
+            None,
+        ),
+        ([], {"do": "topic.grow", "topic": "parts", "partitions": 2}, "not-more"),
+        ([], {"do": "replication.add-cluster", "topic": "alone", "cluster": "b"}, "no-topic"),
+        ([], {"do": "link.heal", "link": "a <-> b"}, "not-broken"),
+        ([], {"do": "client.kill", "client": "nobody"}, "unknown-name"),
+    ],
+)
 def test_other_refusals(before, command, code):
     world = world_after(*before)
     unchanged = state(world)
@@ -350,7 +650,9 @@ def test_finish_partial_needs_an_answer():
     command = {"do": "snapshot.finish-partial", "cluster": "a", "topic": "t"}
     assert world.apply(command).code == "nothing-pending", "pending, but nobody has answered"
     # three clusters: c answers at 1.08 s, b after five seconds
-    body = BODY.replace("a: {}, b: {}", "a: {}, b: {}, c: {}").replace("t: {clusters: [a, b]}", "t: {clusters: [a, b, c]}")
+    body = BODY.replace("a: {}, b: {}", "a: {}, b: {}, c: {}").replace(
+        "t: {clusters: [a, b]}", "t: {clusters: [a, b, c]}"
+    )
     world = open_world(body, until="1m", family="tenant-migration")
     do(world, "link.slow", link="b -> a", latency="5s")
     world.run(1090 * MS)
@@ -360,11 +662,25 @@ def test_finish_partial_needs_an_answer():
 
 
 def test_a_refused_command_of_the_file_is_a_row_and_the_run_goes_on():
-    world = open_world(BODY + "commands:\n  - {at: 1s, do: consumer.start, consumer: c1}\n  - {at: 2s, do: link.cut, link: a -> b}\n", until="3s", family="tenant-migration")
+    world = open_world(
+        BODY
+        + (
+            "commands:\n  - {at: 1s, do: consumer.start, consumer: c1}\n  - {at: 2s, do: link.cut, "
+            "link: a -> "
+            "b}\n"
+        ),
+        until="3s",
+        family="tenant-migration",
+    )
     world.run()
     told = world.summary()["commands"]
-    assert [(row["command"], row["ok"], row["code"]) for row in told] == [("consumer.start", False, "wrong-state"), ("link.cut", True, None)]
-    assert told[0]["error"] and [row["reason"] for row in rows(world, "command.refused")] == ["consumer.start"]
+    assert [(row["command"], row["ok"], row["code"]) for row in told] == [
+        ("consumer.start", False, "wrong-state"),
+        ("link.cut", True, None),
+    ]
+    assert told[0]["error"] and [row["reason"] for row in rows(world, "command.refused")] == [
+        "consumer.start"
+    ]
 
 
 def test_settings_take_effect_when_they_should():
@@ -377,19 +693,30 @@ def test_settings_take_effect_when_they_should():
     do(world, "link.heal", link="a -> b")
     world.run(8 * SECOND)  # the try at about 6.3 s succeeds
     assert rows(world, "message.not-replicated", reason="expired"), "TTL holds at once"
-    ticks = [row["at_us"] for kind in ("snapshot.requested", "snapshot.refused") for row in rows(world, kind, cluster="a")]
+    ticks = [
+        row["at_us"]
+        for kind in ("snapshot.requested", "snapshot.refused")
+        for row in rows(world, kind, cluster="a")
+    ]
     assert all(at_us % SECOND == 0 for at_us in ticks)
     do(world, "topic.unload", cluster="a", topic="t")
     world.run(11 * SECOND)
     assert len(rows(world, "snapshot.requested", cluster="a", count=1)) > 20
 
 
-@pytest.mark.parametrize("setting, value, check", [
-    ("replicationProducerQueueSize", 3, lambda w: topic(w, "a")["replicators"]["b"]["in_flight"] == 3),
-    ("maxUnackedMessagesPerConsumer", 3, lambda w: rows(w, "consumer.blocked") != []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "setting, value, check",
+    [
+        ("replicationProducerQueueSize", 3, lambda w: topic(w, "a")["replicators"]["b"]["in_flight"] == 3),
+        ("maxUnackedMessagesPerConsumer", 3, lambda w: rows(w, "consumer.blocked") != []),
+    ],
+)
 def test_settings_that_are_looked_up_often_follow_a_change(setting, value, check):
-    world = open_world(BODY.replace("hold: {messages: [p/3, p/4]}", "hold: {share: 100%}"), until="1m", family="tenant-migration")
+    world = open_world(
+        BODY.replace("hold: {messages: [p/3, p/4]}", "hold: {share: 100%}"),
+        until="1m",
+        family="tenant-migration",
+    )
     world.run(SECOND)
     do(world, "setting.change", setting=setting, value=value)
     if setting == "replicationProducerQueueSize":  # static: at the next load

@@ -1,7 +1,9 @@
-"""How brokers hand messages to consumers, and what becomes of acks: types, permits, turns, redelivery, grouping, limits, delay, batches.
+"""How brokers hand messages to consumers, and what becomes of acks: types, permits, turns, redelivery,
+grouping, limits, delay, batches.
 
-Figures follow from the rules named at each test: "issue, Engine 3" is the engine's third point of the product's first issue
-("dispatchers … receiver queue (1000; flow at half) …"); B4 and B6 are sections of the fact sheet on cursors.
+Figures follow from the rules named at each test: "issue, Engine 3" is the engine's third point of the
+product's first issue ("dispatchers … receiver queue (1000; flow at half) …"); B4 and B6 are sections of the
+fact sheet on cursors.
 """
 
 import pytest
@@ -22,19 +24,30 @@ def test_exclusive_second_consumer_is_refused_and_gets_nothing():
 
 
 def test_exclusive_second_consumer_takes_over_at_its_next_try():
-    world = open_world(body("Exclusive", "start: 10ms, every: 10ms, count: 40", ["c1: {acknowledge: never}", "c2: {start: 5ms}"]), until="1s")
+    world = open_world(
+        body(
+            "Exclusive",
+            "start: 10ms, every: 10ms, count: 40",
+            ["c1: {acknowledge: never}", "c2: {start: 5ms}"],
+        ),
+        until="1s",
+    )
     world.run(95 * MS)
     do(world, "client.kill", client="c1")
     world.run(600 * MS)
-    # c1 had 0 to 8 (10 to 90 ms) and acknowledged none, so c2 gets all of them at its try at 105 ms, and 9 and those after as they come
+    # c1 had 0 to 8 (10 to 90 ms) and acknowledged none, so c2 gets all of them at its try at 105 ms, and 9
+    # and those after as they come
     first = [row for row in delivered(world, "c2") if row["at_us"] == 105 * MS]
     assert numbers(first) == list(range(10))
     assert numbers(delivered(world, "c2")) == list(range(40))
 
 
 def test_shared_turns_of_twenty_among_connected_consumers():
-    # Both are connected and take nothing yet; an Update, a reset or a burst within one read goes 20, 20, 20 in turn.
-    world = open_world(body(consumers=["c1: {processing: 1h}", "c2: {processing: 1h}"], producer="paused: true, batch: 1"))
+    # Both are connected and take nothing yet; an Update, a reset or a burst within one read goes 20, 20, 20
+    # in turn.
+    world = open_world(
+        body(consumers=["c1: {processing: 1h}", "c2: {processing: 1h}"], producer="paused: true, batch: 1")
+    )
     do(world, "producer.publish", producer="p", count=60)
     # one by one they alternate (each message is a read of its own): 30 and 30
     assert [subscription(world, "a")["consumers"][name]["queued"] for name in ("c1", "c2")] == [29, 29]
@@ -44,14 +57,21 @@ def test_shared_turns_of_twenty_among_connected_consumers():
 
 
 def test_shared_trickle_alternates():
-    # Pulsar chooses the next consumer at each read; messages that come one by one go to the consumers in turn.
+    # Pulsar chooses the next consumer at each read; messages that come one by one go to the consumers in
+    # turn.
     world = run(body(consumers=["c1: {}", "c2: {}"]))
     assert numbers(delivered(world, "c1")) in ([0, 2, 4, 6, 8], [1, 3, 5, 7, 9])
     assert len(delivered(world, "c2")) == 5
 
 
 def test_key_shared_keeps_a_key_with_one_consumer():
-    world = run(body("Key_Shared", "start: 10ms, every: 1ms, count: 400, keys: 20", ["c1: {processing: 1ms}", "c2: {processing: 1ms}", "c3: {processing: 1ms}"]))
+    world = run(
+        body(
+            "Key_Shared",
+            "start: 10ms, every: 1ms, count: 400, keys: 20",
+            ["c1: {processing: 1ms}", "c2: {processing: 1ms}", "c3: {processing: 1ms}"],
+        )
+    )
     holders = {}
     for row in delivered(world):
         holders.setdefault(row["sequence_id"] % 20, set()).add(row["client"])
@@ -60,14 +80,29 @@ def test_key_shared_keeps_a_key_with_one_consumer():
 
 
 def test_key_shared_key_waits_for_its_consumer_and_the_others_go_on():
-    # c1 holds a message: its queue of 1 is full, so its keys wait; keys of c2 are delivered (fact sheet 7, "full consumer").
-    world = run(body("Key_Shared", "start: 10ms, every: 1ms, count: 200, keys: 20", ["c1: {receiverQueueSize: 1, processing: 1h}", "c2: {}"]), until="2s")
+    # c1 holds a message: its queue of 1 is full, so its keys wait; keys of c2 are delivered (fact sheet 7,
+    # "full consumer").
+    world = run(
+        body(
+            "Key_Shared",
+            "start: 10ms, every: 1ms, count: 200, keys: 20",
+            ["c1: {receiverQueueSize: 1, processing: 1h}", "c2: {}"],
+        ),
+        until="2s",
+    )
     mine = {row["sequence_id"] % 20 for row in delivered(world, "c2")}
     assert len(delivered(world, "c1")) == 1 and len(delivered(world, "c2")) == 10 * len(mine) < 200
 
 
 def test_key_shared_order_within_a_key_after_a_consumer_dies():
-    world = open_world(body("Key_Shared", "start: 10ms, every: 1ms, count: 300, keys: 10", ["c1: {processing: 2ms}", "c2: {processing: 2ms}"]), until="5s")
+    world = open_world(
+        body(
+            "Key_Shared",
+            "start: 10ms, every: 1ms, count: 300, keys: 10",
+            ["c1: {processing: 2ms}", "c2: {processing: 2ms}"],
+        ),
+        until="5s",
+    )
     world.run(150 * MS)
     do(world, "client.kill", client="c1")
     world.run()
@@ -84,9 +119,12 @@ def test_key_shared_order_within_a_key_after_a_consumer_dies():
 
 @pytest.mark.parametrize("size, sent", [(0, 1), (1, 2), (3, 4), (1000, 1000)])
 def test_read_ahead_is_the_receiver_queue(size, sent):
-    # Issue, Engine 3: receiver queue; the application holds one (processing takes 1 h) and took it from the queue. The
-    # client grants what it has taken once that is half the queue: sizes 1 and 3 grant 1 (1 >= 1 // 2, 3 // 2), so one more
-    # comes; size 1000 grants at 500, so nothing more comes; size 0 grants a single permit when the application waits.
+    # Issue, Engine 3: receiver queue; the application holds one (processing takes 1 h) and took it from the
+    # queue. The
+    # client grants what it has taken once that is half the queue: sizes 1 and 3 grant 1 (1 >= 1 // 2, 3 //
+    # 2), so one more
+    # comes; size 1000 grants at 500, so nothing more comes; size 0 grants a single permit when the
+    # application waits.
     world = burst(2000, consumers=[f"c1: {{receiverQueueSize: {size}, processing: 1h}}"])
     consumer = subscription(world, "a")["consumers"]["c1"]
     assert consumer["queued"] + consumer["in_hand_total"] == sent
@@ -111,7 +149,13 @@ def test_without_queue_one_message_is_fetched_at_a_time():
 
 
 def test_queue_of_one_prefetches_one():
-    world = burst(5, consumers=["c1: {receiverQueueSize: 1, processing: 10ms}", "c2: {receiverQueueSize: 1, processing: 10ms}"])
+    world = burst(
+        5,
+        consumers=[
+            "c1: {receiverQueueSize: 1, processing: 10ms}",
+            "c2: {receiverQueueSize: 1, processing: 10ms}",
+        ],
+    )
     world.run(500 * MS)
     assert sorted(at_ms(delivered(world))) == [10, 10, 20, 20, 30]
 
@@ -120,7 +164,14 @@ def test_queue_of_one_prefetches_one():
 
 
 def test_what_a_dead_consumer_had_goes_to_the_others_before_new_messages():
-    world = open_world(body("Shared", "start: 10ms, every: 10ms, count: 20", ["c1: {acknowledge: never}", "c2: {start: 105ms}"]), until="1s")
+    world = open_world(
+        body(
+            "Shared",
+            "start: 10ms, every: 10ms, count: 20",
+            ["c1: {acknowledge: never}", "c2: {start: 105ms}"],
+        ),
+        until="1s",
+    )
     world.run(105 * MS)
     do(world, "client.kill", client="c1")
     world.run()
@@ -149,7 +200,16 @@ def test_negative_ack_after_sixty_seconds():
 
 def test_negative_ack_on_exclusive_reads_everything_unacknowledged_again():
     # Single messages cannot be asked for on Exclusive: the broker rewinds; 5 is held and comes again with 3.
-    text = body("Exclusive", consumers=["c1: {processing: 1ms, negativeAckRedeliveryDelay: 1s, negativeAcknowledge: {messages: [p/3]}, hold: {messages: [p/5]}}"])
+    text = body(
+        "Exclusive",
+        consumers=[
+            (
+                "c1: {processing: 1ms, negativeAckRedeliveryDelay: 1s, negativeAcknowledge: {messages: "
+                "[p/3]}, "
+                "hold: {messages: [p/5]}}"
+            )
+        ],
+    )
     world = run(text, until="2s")
     assert numbers(delivered(world)) == [*range(10), 3, 5]
 
@@ -166,7 +226,8 @@ def test_ack_timeout_asks_again():
 
 
 def test_acks_travel_on_a_grid_of_100_ms_from_the_connect():
-    # Issue, Engine 3: acknowledgmentGroupTime 100 ms; the client's flush timer starts with the client, here at 30 ms.
+    # Issue, Engine 3: acknowledgmentGroupTime 100 ms; the client's flush timer starts with the client, here
+    # at 30 ms.
     world = run(body(producer="start: 50ms, every: 70ms, count: 4", consumers=["c1: {start: 30ms}"]))
     assert at_ms(rows(world, "message.acknowledged")) == [50, 120, 190, 260]
     assert at_ms(rows(world, "message.registered")) == [130, 130, 230, 330]
@@ -175,7 +236,8 @@ def test_acks_travel_on_a_grid_of_100_ms_from_the_connect():
 def test_acks_go_at_once_without_grouping_and_at_a_thousand():
     world = run(body(consumers=["c1: {acknowledgmentGroupTime: 0s}"]))
     assert at_ms(rows(world, "message.registered")) == at_ms(rows(world, "message.acknowledged"))
-    world = burst(1500, consumers=["c1: {acknowledgmentGroupTime: 1s}"])  # maxAcknowledgmentGroupSize 1000 in the Java client
+    # maxAcknowledgmentGroupSize 1000 in the Java client
+    world = burst(1500, consumers=["c1: {acknowledgmentGroupTime: 1s}"])
     assert len(rows(world, "message.registered")) == 1000
     world.run(1000 * MS)
     assert len(rows(world, "message.registered")) == 1500
@@ -215,8 +277,13 @@ def test_holes_print_as_pulsar_prints_them():
 
 
 def test_unacked_limit_per_consumer_blocks_in_silence_and_lifts_at_half():
-    # Issue, Engine 3: maxUnackedMessagesPerConsumer; Consumer.removePendingAcks unblocks at half the limit, the dispatcher of a subscription below it.
-    world = burst(30, settings="maxUnackedMessagesPerConsumer: 10", consumers=["c1: {hold: {share: 100%}, acknowledgmentGroupTime: 0s}"])
+    # Issue, Engine 3: maxUnackedMessagesPerConsumer; Consumer.removePendingAcks unblocks at half the limit,
+    # the dispatcher of a subscription below it.
+    world = burst(
+        30,
+        settings="maxUnackedMessagesPerConsumer: 10",
+        consumers=["c1: {hold: {share: 100%}, acknowledgmentGroupTime: 0s}"],
+    )
     assert numbers(delivered(world)) == list(range(10))
     assert [row["count"] for row in rows(world, "consumer.blocked", client="c1")] == [10]
     do(world, "consumer.release", consumer="c1", messages=[f"p/{number}" for number in range(4)])
@@ -227,24 +294,38 @@ def test_unacked_limit_per_consumer_blocks_in_silence_and_lifts_at_half():
 
 
 def test_a_blocked_consumer_that_asks_for_messages_again_is_sent_them():
-    # Consumer.redeliverUnacknowledgedMessages lifts the limit whatever is left: one comes back, nine of ten stay unacknowledged.
-    consumer = "c1: {hold: {share: 100%}, negativeAcknowledge: {messages: [p/0]}, negativeAckRedeliveryDelay: 500ms}"
+    # Consumer.redeliverUnacknowledgedMessages lifts the limit whatever is left: one comes back, nine of ten
+    # stay unacknowledged.
+    consumer = (
+        "c1: {hold: {share: 100%}, negativeAcknowledge: {messages: [p/0]}, negativeAckRedeliveryDelay: 500ms}"
+    )
     world = burst(30, settings="maxUnackedMessagesPerConsumer: 10", consumers=[consumer])
     world.run(1000 * MS)
-    assert numbers(delivered(world)) == [*range(10), 0] and [row["count"] for row in rows(world, "consumer.unblocked")] == [9]
+    assert numbers(delivered(world)) == [*range(10), 0] and [
+        row["count"] for row in rows(world, "consumer.unblocked")
+    ] == [9]
 
 
 def test_unacked_limit_does_not_hold_for_exclusive():
     # Pulsar counts unacknowledged messages for individual-ack types only (Shared, Key_Shared).
-    world = burst(30, type_="Exclusive", settings="maxUnackedMessagesPerConsumer: 10", consumers=["c1: {acknowledge: never}"])
+    world = burst(
+        30,
+        type_="Exclusive",
+        settings="maxUnackedMessagesPerConsumer: 10",
+        consumers=["c1: {acknowledge: never}"],
+    )
     assert len(delivered(world)) == 30
 
 
 def test_unacked_limit_per_subscription_stops_all_consumers():
     world = burst(
-        60, settings="maxUnackedMessagesPerSubscription: 20, maxUnackedMessagesPerConsumer: 0",
-        consumers=["c1: {hold: {share: 100%}, acknowledgmentGroupTime: 0s}", "c2: {hold: {share: 100%}, acknowledgmentGroupTime: 0s}"],
-    )  # fmt: skip
+        60,
+        settings="maxUnackedMessagesPerSubscription: 20, maxUnackedMessagesPerConsumer: 0",
+        consumers=[
+            "c1: {hold: {share: 100%}, acknowledgmentGroupTime: 0s}",
+            "c2: {hold: {share: 100%}, acknowledgmentGroupTime: 0s}",
+        ],
+    )
     assert len(delivered(world)) == 20
     assert [(row.get("client"), row["count"]) for row in rows(world, "consumer.blocked")] == [(None, 20)]
     mine = numbers(delivered(world, "c1"))
@@ -266,17 +347,28 @@ def test_reset_frees_a_blocked_consumer():
 # --- delayed delivery, batches, paused consumers
 
 
-@pytest.mark.parametrize("type_, due", [("Shared", 1040), ("Key_Shared", 1040), ("Exclusive", 40), ("Failover", 40)])
+@pytest.mark.parametrize(
+    "type_, due", [("Shared", 1040), ("Key_Shared", 1040), ("Exclusive", 40), ("Failover", 40)]
+)
 def test_delayed_delivery_only_for_shared_types(type_, due):
     # Issue, Engine 3; p/3 is published at 40 ms and delayed by 1 s. Exclusive and Failover deliver at once.
-    text = body(type_, producer="start: 10ms, every: 10ms, count: 10, delay: {messages: [p/3], for: 1s}", settings="activeConsumerFailoverDelayTimeMillis: 0")
+    text = body(
+        type_,
+        producer="start: 10ms, every: 10ms, count: 10, delay: {messages: [p/3], for: 1s}",
+        settings="activeConsumerFailoverDelayTimeMillis: 0",
+    )
     world = run(text, until="3s")
     found = [row for row in delivered(world) if row["sequence_id"] == 3]
     assert len(found) == 1 and abs(found[0]["at_us"] / MS - due) < 1.01
 
 
 def test_delay_is_off_with_the_broker_setting():
-    world = run(body(producer="start: 10ms, every: 10ms, count: 10, delay: {messages: [p/3], for: 1s}", settings="delayedDeliveryEnabled: false"))
+    world = run(
+        body(
+            producer="start: 10ms, every: 10ms, count: 10, delay: {messages: [p/3], for: 1s}",
+            settings="delayedDeliveryEnabled: false",
+        )
+    )
     assert at_ms(rows(world, "message.delivered", sequence_id=3)) == [40]
 
 
@@ -290,21 +382,35 @@ def test_a_delayed_message_is_a_hole():
 def test_batch_is_one_entry_and_costs_a_permit_per_message():
     world = burst(12, consumers=["c1: {receiverQueueSize: 5, processing: 1h}"])
     assert subscription(world, "a")["read_index"] == 5
-    text = body(producer="start: 10ms, every: 1ms, count: 40, batch: 4", consumers=["c1: {receiverQueueSize: 6, processing: 1h}"])
+    text = body(
+        producer="start: 10ms, every: 1ms, count: 40, batch: 4",
+        consumers=["c1: {receiverQueueSize: 6, processing: 1h}"],
+    )
     world = run(text, until="1s")
-    # permits 6: entries of four are sent while permits are above 0: two entries, permits -2; one was taken, half is 3
-    assert subscription(world, "a")["read_index"] == 2 and subscription(world, "a")["consumers"]["c1"]["permits"] == -2
+    # permits 6: entries of four are sent while permits are above 0: two entries, permits -2; one was taken,
+    # half is 3
+    assert (
+        subscription(world, "a")["read_index"] == 2
+        and subscription(world, "a")["consumers"]["c1"]["permits"] == -2
+    )
     assert positions(rows(world, "message.stored"))[:5] == ["192:0", "192:0", "192:0", "192:0", "192:1"]
     assert [row["batch_index"] for row in rows(world, "message.stored")[:5]] == [0, 1, 2, 3, 0]
 
 
 def test_batch_index_acks_spare_what_was_acknowledged():
     # B4: per entry a bit set of the remaining indexes; an entry with one index left is not deleted.
-    text = body(producer="start: 10ms, every: 1ms, count: 8, batch: 4", consumers=["c1: {hold: {messages: [p/2]}}", "c2: {start: 1s}"])
+    text = body(
+        producer="start: 10ms, every: 1ms, count: 8, batch: 4",
+        consumers=["c1: {hold: {messages: [p/2]}}", "c2: {start: 1s}"],
+    )
     world = open_world(text, until="3s")
     world.run(500 * MS)
     seen = subscription(world, "a")
-    assert (seen["mark_delete"], seen["individually_deleted"], seen["backlog"]) == ("192:-1", "[(192:0..192:1]]", 1)
+    assert (seen["mark_delete"], seen["individually_deleted"], seen["backlog"]) == (
+        "192:-1",
+        "[(192:0..192:1]]",
+        1,
+    )
     do(world, "client.kill", client="c1")
     world.run()
     assert numbers(delivered(world, "c2")) == [2]
@@ -312,10 +418,14 @@ def test_batch_index_acks_spare_what_was_acknowledged():
 
 @pytest.mark.parametrize("how", ["consumer", "broker"])
 def test_without_batch_index_acks_the_whole_entry_comes_again(how):
-    # acknowledgmentAtBatchIndexLevelEnabled false, or a client that sends none: an entry is acknowledged when all of it is.
+    # acknowledgmentAtBatchIndexLevelEnabled false, or a client that sends none: an entry is acknowledged when
+    # all of it is.
     option = ", batchIndexAcknowledgment: false" if how == "consumer" else ""
-    text = body(producer="start: 10ms, every: 1ms, count: 8, batch: 4", consumers=[f"c1: {{hold: {{messages: [p/2]}}{option}}}", f"c2: {{start: 1s{option}}}"],
-                settings="acknowledgmentAtBatchIndexLevelEnabled: false" if how == "broker" else "")  # fmt: skip
+    text = body(
+        producer="start: 10ms, every: 1ms, count: 8, batch: 4",
+        consumers=[f"c1: {{hold: {{messages: [p/2]}}{option}}}", f"c2: {{start: 1s{option}}}"],
+        settings="acknowledgmentAtBatchIndexLevelEnabled: false" if how == "broker" else "",
+    )
     world = open_world(text, until="3s")
     world.run(500 * MS)
     assert numbers(rows(world, "message.registered")) == [4, 5, 6, 7]
@@ -326,8 +436,15 @@ def test_without_batch_index_acks_the_whole_entry_comes_again(how):
 
 
 def test_negative_ack_of_a_batched_message_brings_what_is_left_of_its_entry():
-    text = body(producer="start: 10ms, every: 1ms, count: 4, batch: 4",
-                consumers=["c1: {acknowledgmentGroupTime: 0s, negativeAckRedeliveryDelay: 1s, negativeAcknowledge: {messages: [p/1]}}"])  # fmt: skip
+    text = body(
+        producer="start: 10ms, every: 1ms, count: 4, batch: 4",
+        consumers=[
+            (
+                "c1: {acknowledgmentGroupTime: 0s, negativeAckRedeliveryDelay: 1s, "
+                "negativeAcknowledge: {messages: [p/1]}}"
+            )
+        ],
+    )
     assert numbers(delivered(run(text, until="3s"))) == [0, 1, 2, 3, 1]
 
 
@@ -340,11 +457,18 @@ def test_paused_consumer_is_connected_and_takes_nothing():
 
 
 def test_a_consumer_of_partitions_comes_back_at_the_waits_of_one():
-    """Pulsar's client, Backoff: 100 ms, doubled with each try. Down from 1 s to 11 s it tries at 1.1, 1.3, 1.7, 2.5, 4.1, 7.3 and 13.7 s, however many partitions it lost."""
+    """Pulsar's client, Backoff: 100 ms, doubled with each try.
+
+    Down from 1 s to 11 s it tries at 1.1, 1.3, 1.7, 2.5, 4.1, 7.3 and 13.7 s, however many partitions it
+    lost.
+    """
     world = open_world(
-        "clusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 4}}\nsubscriptions: {s: {topic: t, type: Shared}}\nconsumers: {c: {subscription: s, cluster: a}}\n"
-        "commands: [{at: 1s, do: cluster.crash, cluster: a, clients: false}, {at: 11s, do: cluster.restart, cluster: a}]\n", until="20s",
-    )  # fmt: skip
+        "clusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 4}}\nsubscriptions: {s: {topic: t, "
+        "type: Shared}}\nconsumers: {c: {subscription: s, cluster: a}}\n"
+        "commands: [{at: 1s, do: cluster.crash, cluster: a, clients: false}, {at: 11s, do: "
+        "cluster.restart, cluster: a}]\n",
+        until="20s",
+    )
     world.run()
     assert at_ms(rows(world, "consumer.connected"))[4:] == [13_700] * 4
 

@@ -1,8 +1,9 @@
 """Failovers in four modes: who dies, who finishes, when the consumers are back, what comes twice.
 
-The common run: messages at 50, 150, 250 … ms in a, acknowledged at once; snapshots each second. The one of 5.0 s covers
-messages 0-49 (those that b held when it answered at 5.04 s) and moves b's cursor at 5.12 s; so a move between then and
-6.12 s brings every acknowledged message from 50 on again, and the cause is the price of the period.
+The common run: messages at 50, 150, 250 … ms in a, acknowledged at once; snapshots each second. The one of
+5.0 s covers messages 0-49 (those that b held when it answered at 5.04 s) and moves b's cursor at 5.12 s; so a
+move between then and 6.12 s brings every acknowledged message from 50 on again, and the cause is the price of
+the period.
 """
 
 import pytest
@@ -11,11 +12,18 @@ from simulator import World
 from tests.simulator.engine_runs import MS, SECOND, at_ms, do, numbers, open_world, rows, subscription
 
 
-def body(consumer="{acknowledgmentGroupTime: 0s}", producer="start: 50ms, every: 100ms", subscription_more="", more=""):
+def body(
+    consumer="{acknowledgmentGroupTime: 0s}",
+    producer="start: 50ms, every: 100ms",
+    subscription_more="",
+    more="",
+):
     return (
-        "clusters: {a: {}, b: {}}\nlinks: {default: {latency: 40ms}}\noptions: {forcedControllerStart: false}\ntopics: {t: {clusters: [a, b]}}\n"
+        "clusters: {a: {}, b: {}}\nlinks: {default: {latency: 40ms}}\noptions: {forcedControllerStart: "
+        "false}\ntopics: {t: {clusters: [a, b]}}\n"
         f"producers: {{p: {{topic: t, cluster: a, {producer}}}}}\n"
-        f"subscriptions: {{s: {{topic: t, type: Shared, replicateSubscriptionState: true, initialPosition: Earliest{subscription_more}}}}}\n"
+        f"subscriptions: {{s: {{topic: t, type: Shared, replicateSubscriptionState: true, "
+        f"initialPosition: Earliest{subscription_more}}}}}\n"
         f"consumers:\n  c1: {consumer.replace('{', '{subscription: s, cluster: a, ', 1)}\n{more}"
     )
 
@@ -25,7 +33,9 @@ def fail_over(world, mode, at_us, from_="a", to="b", crash=False, **more):
     world.run(at_us)
     if crash:
         do(world, "cluster.crash", cluster=from_)
-    result = world.apply({"do": "subscription.fail-over", "subscription": "s", "from": from_, "to": to, "mode": mode, **more})
+    result = world.apply(
+        {"do": "subscription.fail-over", "subscription": "s", "from": from_, "to": to, "mode": mode, **more}
+    )
     assert result.ok, result
 
 
@@ -41,7 +51,8 @@ def delivered_at(world, cluster):
 
 
 def test_crash_brings_what_was_acknowledged_since_the_newest_snapshot():
-    # At 5.6 s messages 0-55 are acknowledged at a, and all are in b (the last left at 5.55 s): 50-55 come twice.
+    # At 5.6 s messages 0-55 are acknowledged at a, and all are in b (the last left at 5.55 s): 50-55 come
+    # twice.
     world = open_world(body(), until="10s")
     fail_over(world, "crash", 5600 * MS, crash=True)
     world.run()
@@ -49,7 +60,11 @@ def test_crash_brings_what_was_acknowledged_since_the_newest_snapshot():
     assert (found["duplicates"], found["redeliveries"], found["lost"], found["stranded"]) == (6, 0, 0, 0)
     assert found["by_cause"]["after_newest_snapshot"] == 6
     assert numbers(delivered_at(world, "b")) == list(range(50, 56))
-    assert (found["outage_us"], found["first_delivery_us"], found["caught_up_us"]) == (0, 5600 * MS, 5600 * MS)
+    assert (found["outage_us"], found["first_delivery_us"], found["caught_up_us"]) == (
+        0,
+        5600 * MS,
+        5600 * MS,
+    )
     assert found["forecast"]["duplicates"] == 6
 
 
@@ -59,11 +74,17 @@ def test_crash_strands_what_is_on_the_wire():
     fail_over(world, "crash", 5570 * MS, crash=True)
     world.run()
     found = counted(world)
-    assert (found["duplicates"], found["stranded"], found["stranded_unprocessed"], found["stranded_returned"]) == (5, 1, 0, 0)
+    assert (
+        found["duplicates"],
+        found["stranded"],
+        found["stranded_unprocessed"],
+        found["stranded_returned"],
+    ) == (5, 1, 0, 0)
 
 
 def test_crash_kills_the_clients_with_their_unsent_acks_and_what_they_hold():
-    # Ack grouping of 100 ms on the grid from 0: acks of 5.55 s wait until 5.6 s. At 5.59 s message 55 was acknowledged by the
+    # Ack grouping of 100 ms on the grid from 0: acks of 5.55 s wait until 5.6 s. At 5.59 s message 55 was
+    # acknowledged by the
     # application, and no broker knows. Mode crash kills clients also where the cluster lives.
     world = open_world(body("{hold: {messages: [p/40]}}"), until="10s")
     fail_over(world, "crash", 5590 * MS)
@@ -71,7 +92,8 @@ def test_crash_kills_the_clients_with_their_unsent_acks_and_what_they_hold():
     assert rows(world, "message.registered", sequence_id=55, cluster="a") == []
     assert [row["reason"] for row in rows(world, "client.changed", client="c1")] == ["killed"]
     found = counted(world)
-    # p/40 (4.05 s) is held and lies before the response of the snapshot of 4.0 s (4.08 s), so b stays with the snapshot of
+    # p/40 (4.05 s) is held and lies before the response of the snapshot of 4.0 s (4.08 s), so b stays with
+    # the snapshot of
     # 3.0 s, that is with messages 0-29: 30-39 and 41-55 come twice, 40 for the second time without ack
     assert (found["duplicates"], found["redeliveries"]) == (25, 1)
     causes = {name: count for name, count in found["by_cause"].items() if count}
@@ -90,17 +112,24 @@ def test_the_new_consumer_starts_at_once():
 
 
 def test_planned_finishes_what_the_application_holds():
-    # Message 55 is in work from 5.55 to 5.58 s; the command comes at 5.56 s. The client acknowledges, closes and is in b at
+    # Message 55 is in work from 5.55 to 5.58 s; the command comes at 5.56 s. The client acknowledges, closes
+    # and is in b at
     # 5.58 s; nothing is redelivered without having been acknowledged.
     world = open_world(body("{processing: 30ms}"), until="10s")
     fail_over(world, "planned", 5560 * MS)
     world.run()
     assert rows(world, "message.registered", sequence_id=55)[0]["at_us"] == 5580 * MS
     assert at_ms(rows(world, "client.changed", client="c1", reason="closed")) == [5580]
-    assert at_ms(rows(world, "consumer.connected", cluster="b")) == [5580] == at_ms(rows(world, "failover.finished"))
+    assert (
+        at_ms(rows(world, "consumer.connected", cluster="b"))
+        == [5580]
+        == at_ms(rows(world, "failover.finished"))
+    )
     found = counted(world)
     assert (found["duplicates"], found["redeliveries"], found["lost"]) == (6, 0, 0)
-    assert found["at_us"] == 5560 * MS and rows(world, "message.delivered", cluster="a")[-1]["sequence_id"] == 55
+    assert (
+        found["at_us"] == 5560 * MS and rows(world, "message.delivered", cluster="a")[-1]["sequence_id"] == 55
+    )
 
 
 def test_planned_returns_what_was_only_queued():
@@ -135,14 +164,19 @@ def test_planned_goes_on_when_a_client_dies_while_it_finishes(how):
 
 
 def test_planned_takes_no_ack_of_the_old_cluster_to_the_new_one():
-    # Both logs are different: b wrote first. The unload at 950 ms catches the consumer with acks that it has not sent; it moves before it is back.
-    text = body("{acknowledgmentGroupTime: 10s}", more="").replace("producers: {p:", "producers: {q: {topic: t, cluster: b, start: 10ms, every: 30ms, count: 20}, p:")
+    # Both logs are different: b wrote first. The unload at 950 ms catches the consumer with acks that it has
+    # not sent; it moves before it is back.
+    text = body("{acknowledgmentGroupTime: 10s}", more="").replace(
+        "producers: {p:", "producers: {q: {topic: t, cluster: b, start: 10ms, every: 30ms, count: 20}, p:"
+    )
     world = open_world(text)
     world.run(950 * MS)
     do(world, "topic.unload", cluster="a", topic="t")
     fail_over(world, "planned", 955 * MS)
     world.run(5 * SECOND)
-    waiting = {(row["producer"], row["sequence_id"]) for row in rows(world, "message.acknowledged", cluster="a")}
+    waiting = {
+        (row["producer"], row["sequence_id"]) for row in rows(world, "message.acknowledged", cluster="a")
+    }
     again = {(row["producer"], row["sequence_id"]) for row in delivered_at(world, "b")}
     assert waiting and waiting <= again, "acks that never reached a broker are gone with the client"
     assert world.summary()["violations"] == []
@@ -151,14 +185,20 @@ def test_planned_takes_no_ack_of_the_old_cluster_to_the_new_one():
 def test_planned_needs_a_living_source():
     world = open_world(body(), until="10s")
     do(world, "cluster.crash", cluster="a")
-    assert world.apply({"do": "subscription.fail-over", "subscription": "s", "from": "a", "to": "b", "mode": "planned"}).code == "source-down"
+    assert (
+        world.apply(
+            {"do": "subscription.fail-over", "subscription": "s", "from": "a", "to": "b", "mode": "planned"}
+        ).code
+        == "source-down"
+    )
 
 
 # --- drained
 
 
 def test_drained_waits_until_the_target_has_caught_up():
-    # Producers stop at 5.6 s. The snapshot of 6.0 s covers everything, b is moved at 6.12 s, and the poll of 6.2 s sees it.
+    # Producers stop at 5.6 s. The snapshot of 6.0 s covers everything, b is moved at 6.12 s, and the poll of
+    # 6.2 s sees it.
     world = open_world(body(), until="10s")
     fail_over(world, "drained", 5600 * MS, **{"stop-producers": True})
     world.run()
@@ -190,7 +230,8 @@ SECONDS = {"probeInterval": "1s", "failoverDelay": "3s", "switchBackDelay": "5s"
 
 
 def test_auto_detects_by_probes_and_switches_back():
-    # Given at 0.5 s: probes at 1.5, 2.5 … Crash at 5.7 s: the first probe that fails is 6.5 s, three seconds of failure are
+    # Given at 0.5 s: probes at 1.5, 2.5 … Crash at 5.7 s: the first probe that fails is 6.5 s, three seconds
+    # of failure are
     # over at 9.5 s. Back at 20.2 s: healthy from 20.5 s on, switched back at 25.5 s.
     world = open_world(body(), until="40s")
     fail_over(world, "auto", 500 * MS, **SECONDS)
@@ -201,9 +242,12 @@ def test_auto_detects_by_probes_and_switches_back():
     assert at_ms(rows(world, "failover.started")) == [9500]
     do(world, "cluster.restart", cluster="a")
     world.run()
-    assert [(row["at_us"], row["cluster"], row["peer"], row["reason"]) for row in rows(world, "failover.started")] == \
-        [(9500 * MS, "a", "b", "auto"), (25_500 * MS, "b", "a", "auto")]  # fmt: skip
-    assert counted(world)["outage_us"] == 3800 * MS, "detection is part of the outage, which begins with the crash"
+    assert [
+        (row["at_us"], row["cluster"], row["peer"], row["reason"]) for row in rows(world, "failover.started")
+    ] == [(9500 * MS, "a", "b", "auto"), (25_500 * MS, "b", "a", "auto")]
+    assert counted(world)["outage_us"] == 3800 * MS, (
+        "detection is part of the outage, which begins with the crash"
+    )
     assert counted(world, 1)["from"] == "b" and "c1" in subscription(world, "a")["consumers"]
 
 
@@ -250,13 +294,19 @@ def test_auto_does_not_move_to_a_dead_region():
 @pytest.mark.parametrize("moves", [False, True])
 def test_producers_move_when_asked(mode, moves):
     world = open_world(body(), until="30s")
-    more = {**SECONDS, "switchBack": False} if mode == "auto" else {"limit": "1s"} if mode == "drained" else {}
+    more = (
+        {**SECONDS, "switchBack": False} if mode == "auto" else {"limit": "1s"} if mode == "drained" else {}
+    )
     fail_over(world, mode, 5600 * MS, crash=mode == "crash", producers=moves, **more)
     if mode == "auto":
         do(world, "cluster.crash", cluster="a")
     world.run(20 * SECOND)
     finished_us = rows(world, "failover.finished")[0]["at_us"]
-    homes = {row["cluster"] for row in rows(world, "message.stored") if "peer" not in row and row["at_us"] > finished_us}
+    homes = {
+        row["cluster"]
+        for row in rows(world, "message.stored")
+        if "peer" not in row and row["at_us"] > finished_us
+    }
     expected = {"b"} if moves else set() if mode in ("crash", "auto") else {"a"}
     assert homes == expected
     if moves:
@@ -276,7 +326,10 @@ def test_orderly_moves_send_the_batch_in_the_making(mode):
 def test_a_paused_producer_moves_and_stays_paused():
     world = open_world(body(producer="every: 100ms, paused: true"), until="30s")
     fail_over(world, "planned", 1 * SECOND, producers=True)
-    assert world.view()["producers"]["p"]["state"] == "paused" and world.view()["producers"]["p"]["cluster"] == "b"
+    assert (
+        world.view()["producers"]["p"]["state"] == "paused"
+        and world.view()["producers"]["p"]["cluster"] == "b"
+    )
     do(world, "producer.resume", producer="p")
     world.run(2 * SECOND)
     assert {row["cluster"] for row in rows(world, "message.published")} == {"b"}
@@ -284,14 +337,17 @@ def test_a_paused_producer_moves_and_stays_paused():
 
 def test_there_and_back_planned():
     # Back at 9.6 s, with forced controllers: b's own snapshots and Updates move a's cursor as a's moved b's.
-    world = open_world(body().replace("forcedControllerStart: false", "forcedControllerStart: true"), until="20s")
+    world = open_world(
+        body().replace("forcedControllerStart: false", "forcedControllerStart: true"), until="20s"
+    )
     fail_over(world, "planned", 5600 * MS)
     fail_over(world, "planned", 9600 * MS, from_="b", to="a")
     world.run()
     first, second = counted(world), counted(world, 1)
     assert (first["from"], first["to"], second["from"], second["to"]) == ("a", "b", "b", "a")
     assert first["duplicates"] == 6 and first["lost"] == second["lost"] == 0
-    # b's snapshot of about 9.04 s covers what a held when it answered at 9.08 s: messages to 9.05 s (90); b has acknowledged what reached
+    # b's snapshot of about 9.04 s covers what a held when it answered at 9.08 s: messages to 9.05 s (90); b
+    # has acknowledged what reached
     # it by 9.6 s: to 9.55 s (95). The five between come twice.
     assert second["duplicates"] == 5 and second["by_cause"]["after_newest_snapshot"] == 5
     everything = {row["sequence_id"] for row in rows(world, "message.delivered")}
@@ -299,7 +355,9 @@ def test_there_and_back_planned():
 
 
 def test_crash_there_and_back_after_the_restart():
-    world = open_world(body().replace("forcedControllerStart: false", "forcedControllerStart: true"), until="30s")
+    world = open_world(
+        body().replace("forcedControllerStart: false", "forcedControllerStart: true"), until="30s"
+    )
     fail_over(world, "crash", 5600 * MS, crash=True)
     world.run(8 * SECOND)
     do(world, "cluster.restart", cluster="a")
@@ -317,7 +375,10 @@ def test_all_consumers_of_the_subscription_move_and_no_others():
     world = open_world(body(more=more), until="10s")
     fail_over(world, "planned", 5600 * MS)
     world.run(6 * SECOND)
-    assert sorted(subscription(world, "b")["consumers"]) == ["c1", "c2", "c3"] and subscription(world, "a")["consumers"] == {}
+    assert (
+        sorted(subscription(world, "b")["consumers"]) == ["c1", "c2", "c3"]
+        and subscription(world, "a")["consumers"] == {}
+    )
 
 
 def test_a_region_that_is_down_is_not_forecast_as_a_target():
@@ -325,7 +386,9 @@ def test_a_region_that_is_down_is_not_forecast_as_a_target():
     world.run(4_000_000)
     assert sorted(world.forecast("billing")) == ["eu-central", "us-east"]
     assert world.apply({"do": "cluster.crash", "cluster": "eu-central"}).ok
-    assert sorted(world.forecast("billing")) == ["us-east"] == sorted(world.view()["forecast"]["billing"]["to"])
+    assert (
+        sorted(world.forecast("billing")) == ["us-east"] == sorted(world.view()["forecast"]["billing"]["to"])
+    )
     assert world.apply({"do": "cluster.lose", "cluster": "us-east"}).ok
     assert world.forecast("billing") == {}
     assert world.apply({"do": "cluster.restart", "cluster": "eu-central"}).ok

@@ -1,17 +1,45 @@
-"""Ledgers, trimming, retention, expiry and what of a cursor survives: section B of the geo-replication fact sheet, through the engine."""
+"""Ledgers, trimming, retention, expiry and what of a cursor survives: section B of the geo-replication
+fact sheet, through the engine.
+"""
 
 import pytest
 
-from tests.simulator.engine_runs import MS, SECOND, at_ms, do, numbers, open_world, positions, rows, run, subscription, topic
+from tests.simulator.engine_runs import (
+    MS,
+    SECOND,
+    at_ms,
+    do,
+    numbers,
+    open_world,
+    positions,
+    rows,
+    run,
+    subscription,
+    topic,
+)
 
 NO_MINIMUM = "managedLedgerMinLedgerRolloverTimeMinutes: 0"
 
 
-def body(settings="", producer="start: 10ms, every: 10ms, count: 100", consumer="{acknowledgmentGroupTime: 0s}", topic_more="", type_="Shared", clusters="a"):
-    consumers = f"consumers: {{c1: {consumer.replace('{', '{subscription: s, cluster: a, ', 1)}}}\n" if consumer else ""
+def body(
+    settings="",
+    producer="start: 10ms, every: 10ms, count: 100",
+    consumer="{acknowledgmentGroupTime: 0s}",
+    topic_more="",
+    type_="Shared",
+    clusters="a",
+):
+    consumers = (
+        f"consumers: {{c1: {consumer.replace('{', '{subscription: s, cluster: a, ', 1)}}}\n"
+        if consumer
+        else ""
+    )
     return (
-        f"clusters: {{{', '.join(f'{name.strip()}: {{}}' for name in clusters.split(','))}}}\nsettings: {{{settings}}}\n"
-        f"topics: {{t: {{clusters: [{clusters}]{topic_more}}}}}\nproducers: {{p: {{topic: t, cluster: a, {producer}}}}}\n"
+        f"clusters: "
+        f"{{{', '.join(f'{name.strip()}: {{}}' for name in clusters.split(','))}}}\nsettings: "
+        f"{{{settings}}}\n"
+        f"topics: {{t: {{clusters: [{clusters}]{topic_more}}}}}\nproducers: {{p: {{topic: t, cluster: "
+        f"a, {producer}}}}}\n"
         f"subscriptions: {{s: {{topic: t, type: {type_}, initialPosition: Earliest}}}}\n{consumers}"
     )
 
@@ -24,7 +52,9 @@ def test_entry_that_reaches_the_limit_is_the_last_and_the_next_ledger_opens_at_o
     closed = rows(world, "ledger.closed")
     assert [row["count"] for row in closed] == [40, 40] and at_ms(closed) == [400, 800]
     opened = rows(world, "ledger.opened")
-    assert at_ms(opened) == [0, 400, 800] and [row["ledger"] for row in opened] == sorted({row["ledger"] for row in opened})
+    assert at_ms(opened) == [0, 400, 800] and [row["ledger"] for row in opened] == sorted(
+        {row["ledger"] for row in opened}
+    )
     stored = positions(rows(world, "message.stored"))
     assert stored[39] == f"{opened[0]['ledger']}:39" and stored[40] == f"{opened[1]['ledger']}:0"
 
@@ -37,13 +67,25 @@ def test_a_young_ledger_is_not_rolled_over():
 
 def test_minimum_age_is_strict():
     # "age > min time": the entry at exactly one minute does not roll it over, the next does.
-    world = run(body("managedLedgerMaxEntriesPerLedger: 1, managedLedgerMinLedgerRolloverTimeMinutes: 1", "at: [59s, 60s, 61s]"), until="70s")
+    world = run(
+        body(
+            "managedLedgerMaxEntriesPerLedger: 1, managedLedgerMinLedgerRolloverTimeMinutes: 1",
+            "at: [59s, 60s, 61s]",
+        ),
+        until="70s",
+    )
     assert [(row["at_us"], row["count"]) for row in rows(world, "ledger.closed")] == [(61 * SECOND, 3)]
 
 
 def test_rollover_by_size():
     # 1 MB is 1,048,576 bytes; entries of 100 KB (100,000): the eleventh reaches it.
-    world = run(body(f"managedLedgerMaxSizePerLedgerMbytes: 1, {NO_MINIMUM}", "start: 10ms, every: 10ms, count: 30, size: 100KB"), until="3s")
+    world = run(
+        body(
+            f"managedLedgerMaxSizePerLedgerMbytes: 1, {NO_MINIMUM}",
+            "start: 10ms, every: 10ms, count: 30, size: 100KB",
+        ),
+        until="3s",
+    )
     assert [row["count"] for row in rows(world, "ledger.closed")] == [11, 11]
 
 
@@ -77,7 +119,9 @@ def test_last_confirmed_entry_skips_empty_ledgers_and_an_empty_topic_stands_befo
 
 def test_ledger_numbers_are_cluster_wide_with_gaps():
     # Partitions and cursors take from one counter.
-    world = run(body(f"managedLedgerMaxEntriesPerLedger: 10, {NO_MINIMUM}", topic_more=", partitions: 3"), until="3s")
+    world = run(
+        body(f"managedLedgerMaxEntriesPerLedger: 10, {NO_MINIMUM}", topic_more=", partitions: 3"), until="3s"
+    )
     ids = [row["ledger"] for row in rows(world, "ledger.opened")]
     assert ids == sorted(set(ids)) and ids[-1] - ids[0] >= len(ids), "the cursors' own ledgers lie between"
 
@@ -92,7 +136,8 @@ def trimmed(world):
 
 
 def test_trimming_when_the_mark_delete_crosses_a_ledger():
-    # Everything is acknowledged at once, so each closed ledger goes when its last entry is acknowledged; never the current.
+    # Everything is acknowledged at once, so each closed ledger goes when its last entry is acknowledged;
+    # never the current.
     world = run(body(LEDGERS_OF_TEN), until="3s")
     opened = [row["ledger"] for row in rows(world, "ledger.opened")]
     assert trimmed(world) == opened[:-1] and topic(world, "a")["first_kept"] == 100
@@ -101,7 +146,9 @@ def test_trimming_when_the_mark_delete_crosses_a_ledger():
 
 def test_slowest_durable_cursor_holds_the_ledgers():
     # p/25 is held: ledgers before its own (entries 20-29) may go.
-    world = run(body(LEDGERS_OF_TEN, consumer="{acknowledgmentGroupTime: 0s, hold: {messages: [p/25]}}"), until="3s")
+    world = run(
+        body(LEDGERS_OF_TEN, consumer="{acknowledgmentGroupTime: 0s, hold: {messages: [p/25]}}"), until="3s"
+    )
     assert topic(world, "a")["first_kept"] == 20 and len(trimmed(world)) == 2
 
 
@@ -122,13 +169,17 @@ def test_no_cursor_at_all():
     assert topic(world, "a")["first_kept"] == 100
 
 
-@pytest.mark.parametrize("policy, at_119_s, at_4_min, at_7_min", [
-    ("defaultRetentionTimeInMinutes: 3, defaultRetentionSizeInMB: -1", 0, 100, 100),
-    ("defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1", 0, 0, 0),
-    ("defaultRetentionTimeInMinutes: 0, defaultRetentionSizeInMB: 0", 100, 100, 100),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "policy, at_119_s, at_4_min, at_7_min",
+    [
+        ("defaultRetentionTimeInMinutes: 3, defaultRetentionSizeInMB: -1", 0, 100, 100),
+        ("defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1", 0, 0, 0),
+        ("defaultRetentionTimeInMinutes: 0, defaultRetentionSizeInMB: 0", 100, 100, 100),
+    ],
+)
 def test_retention_by_time(policy, at_119_s, at_4_min, at_7_min):
-    # Acknowledged ledgers stay until retention time is over or the size quota is exceeded. Closed within the first second:
+    # Acknowledged ledgers stay until retention time is over or the size quota is exceeded. Closed within the
+    # first second:
     # three minutes are over at the check of four.
     world = open_world(body(f"{LEDGERS_OF_TEN}, {policy}"), until="8m")
     seen = []
@@ -139,10 +190,13 @@ def test_retention_by_time(policy, at_119_s, at_4_min, at_7_min):
 
 
 def test_retention_by_size():
-    # 30 ledgers of ten entries of 100 KB are 30 MB; a ledger goes when what is left fills the quota of 10 MB (10,485,760) all
+    # 30 ledgers of ten entries of 100 KB are 30 MB; a ledger goes when what is left fills the quota of 10 MB
+    # (10,485,760) all
     # the same: without 190-199 there would be 10 MB, which does not, so 11 MB stay.
     policy = "defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: 10"
-    world = run(body(f"{LEDGERS_OF_TEN}, {policy}", "start: 10ms, every: 10ms, count: 300, size: 100KB"), until="3m")
+    world = run(
+        body(f"{LEDGERS_OF_TEN}, {policy}", "start: 10ms, every: 10ms, count: 300, size: 100KB"), until="3m"
+    )
     assert topic(world, "a")["first_kept"] == 190
 
 
@@ -150,28 +204,49 @@ def test_retention_by_size():
 
 
 def test_ttl_moves_the_cursor_at_the_five_minute_check():
-    # messageExpiryCheckIntervalInMinutes 5; nobody consumes. A message of 4 min 55 s is younger than 10 s at the check.
-    world = open_world(body("ttlDurationDefaultInSeconds: 10", "at: [1s, 2s, 295s]", consumer=None), until="11m")
+    # messageExpiryCheckIntervalInMinutes 5; nobody consumes. A message of 4 min 55 s is younger than 10 s at
+    # the check.
+    world = open_world(
+        body("ttlDurationDefaultInSeconds: 10", "at: [1s, 2s, 295s]", consumer=None), until="11m"
+    )
     do(world, "subscription.create", subscription="s", cluster="a", initialPosition="Earliest")
     world.run(299 * SECOND)
     assert subscription(world, "a")["backlog"] == 3
     world.run(300 * SECOND)
-    assert numbers(rows(world, "message.expired")) == [0, 1] and subscription(world, "a")["mark_delete"] == "192:1"
+    assert (
+        numbers(rows(world, "message.expired")) == [0, 1]
+        and subscription(world, "a")["mark_delete"] == "192:1"
+    )
     world.run(600 * SECOND)
-    assert numbers(rows(world, "message.expired")) == [0, 1, 2] and at_ms(rows(world, "message.expired"))[-1] == 600_000
+    assert (
+        numbers(rows(world, "message.expired")) == [0, 1, 2]
+        and at_ms(rows(world, "message.expired"))[-1] == 600_000
+    )
 
 
 def test_ttl_counts_from_the_first_publish_in_every_cluster():
     # Publish time is copied: at b, behind a link of 9 s, the message is as old as at a.
-    text = body("ttlDurationDefaultInSeconds: 10, messageExpiryCheckIntervalInMinutes: 1", "at: [45s, 52s]", consumer=None, clusters="a, b")
+    text = body(
+        "ttlDurationDefaultInSeconds: 10, messageExpiryCheckIntervalInMinutes: 1",
+        "at: [45s, 52s]",
+        consumer=None,
+        clusters="a, b",
+    )
     world = open_world(text + "links: {default: {latency: 5s}}\n", until="70s")
     do(world, "subscription.create", subscription="s", cluster="b", initialPosition="Earliest")
     world.run()
-    assert [(row["sequence_id"], row["at_us"]) for row in rows(world, "message.expired", cluster="b")] == [(0, 60 * SECOND)]
+    assert [(row["sequence_id"], row["at_us"]) for row in rows(world, "message.expired", cluster="b")] == [
+        (0, 60 * SECOND)
+    ]
 
 
 def test_topic_policy_goes_before_the_broker_setting():
-    text = body("messageExpiryCheckIntervalInMinutes: 1", "at: [1s]", consumer=None, topic_more=", settings: {ttlDurationDefaultInSeconds: 10}")
+    text = body(
+        "messageExpiryCheckIntervalInMinutes: 1",
+        "at: [1s]",
+        consumer=None,
+        topic_more=", settings: {ttlDurationDefaultInSeconds: 10}",
+    )
     world = open_world(text, until="2m")
     do(world, "subscription.create", subscription="s", cluster="a", initialPosition="Earliest")
     world.run()
@@ -179,8 +254,16 @@ def test_topic_policy_goes_before_the_broker_setting():
 
 
 def test_expiry_passes_over_what_is_acknowledged_without_counting_it():
-    world = run(body("ttlDurationDefaultInSeconds: 10, messageExpiryCheckIntervalInMinutes: 1", consumer="{acknowledgmentGroupTime: 0s, hold: {messages: [p/3]}}"), until="2m")
-    assert numbers(rows(world, "message.expired")) == [3] and subscription(world, "a")["mark_delete"] == "192:99"
+    world = run(
+        body(
+            "ttlDurationDefaultInSeconds: 10, messageExpiryCheckIntervalInMinutes: 1",
+            consumer="{acknowledgmentGroupTime: 0s, hold: {messages: [p/3]}}",
+        ),
+        until="2m",
+    )
+    assert (
+        numbers(rows(world, "message.expired")) == [3] and subscription(world, "a")["mark_delete"] == "192:99"
+    )
 
 
 # --- persistence (B6)
@@ -196,7 +279,8 @@ def crash_at(ms, **more):
 
 
 def test_a_crash_forgets_acks_since_the_last_write():
-    # Cursor writes are limited to one a second: the first ack (10 ms) is written, the next write is at 1010 ms.
+    # Cursor writes are limited to one a second: the first ack (10 ms) is written, the next write is at 1010
+    # ms.
     for ms, survived in ((500, 0), (1005, 0), (1010, 100), (1300, 100), (2015, 200)):
         world, acknowledged, recovered = crash_at(ms, producer="start: 10ms, every: 10ms, count: 300")
         assert (acknowledged, recovered["entry"]) == (ms // 10 - 1, survived), ms
@@ -233,11 +317,16 @@ def test_holes_survive_a_clean_close_and_a_crash_as_persisted():
     do(world, "cluster.restart", cluster="a")
     assert subscription(world, "a")["individually_deleted"] == "[(192:5..192:6],(192:7..192:9]]"
     _, _, recovered = crash_at(500, consumer=hold, producer="start: 10ms, every: 10ms, count: 10")
-    assert (recovered["entry"], recovered["count"]) == (0, 0), "written with the first ack at 10 ms, and not since"
+    assert (recovered["entry"], recovered["count"]) == (0, 0), (
+        "written with the first ack at 10 ms, and not since"
+    )
 
 
 def test_batch_index_acks_survive_a_clean_close():
-    text = body(producer="start: 10ms, every: 1ms, count: 4, batch: 4", consumer="{acknowledgmentGroupTime: 0s, hold: {messages: [p/2]}}")
+    text = body(
+        producer="start: 10ms, every: 1ms, count: 4, batch: 4",
+        consumer="{acknowledgmentGroupTime: 0s, hold: {messages: [p/2]}}",
+    )
     world = open_world(text, until="3s")
     world.run(500 * MS)
     do(world, "topic.unload", cluster="a", topic="t")
@@ -246,10 +335,16 @@ def test_batch_index_acks_survive_a_clean_close():
 
 
 def test_limit_of_persisted_ranges():
-    # managedLedgerMaxUnackedRangesToPersist, ledger by ledger as bitmaps do: ledgers of ten; 0 is held, so nine deleted
-    # entries in the first ledger, ten in each further one. Limit 15: the first (0 before it) and the second (9) are kept,
+    # managedLedgerMaxUnackedRangesToPersist, ledger by ledger as bitmaps do: ledgers of ten; 0 is held, so
+    # nine deleted
+    # entries in the first ledger, ten in each further one. Limit 15: the first (0 before it) and the second
+    # (9) are kept,
     # the third (19 before it) is not.
-    text = body(f"{LEDGERS_OF_TEN}, managedLedgerMaxUnackedRangesToPersist: 15", "start: 10ms, every: 10ms, count: 40", "{acknowledgmentGroupTime: 0s, hold: {messages: [p/0]}}")
+    text = body(
+        f"{LEDGERS_OF_TEN}, managedLedgerMaxUnackedRangesToPersist: 15",
+        "start: 10ms, every: 10ms, count: 40",
+        "{acknowledgmentGroupTime: 0s, hold: {messages: [p/0]}}",
+    )
     world = open_world(text, until="5s")
     world.run(2 * SECOND)
     do(world, "topic.unload", cluster="a", topic="t")
@@ -261,41 +356,75 @@ def test_a_caught_up_mark_delete_moves_to_the_new_ledger():
     world = run(body(f"managedLedgerMaxLedgerRolloverTimeMinutes: 3, {NO_MINIMUM}", "at: [10ms]"), until="5m")
     newest = rows(world, "ledger.opened")[-1]
     moved = rows(world, "cursor.moved")[-1]
-    assert (moved["at_us"], moved["to_ledger"], moved["to_entry"], moved["reason"]) == (newest["at_us"], newest["ledger"], -1, "rollover")
+    assert (moved["at_us"], moved["to_ledger"], moved["to_entry"], moved["reason"]) == (
+        newest["at_us"],
+        newest["ledger"],
+        -1,
+        "rollover",
+    )
     assert subscription(world, "a")["backlog"] == 0
 
 
 # --- reset, skip, clear
 
 
-@pytest.mark.parametrize("where, first", [
-    ({"position": "192:4"}, 4), ({"position": "192:0"}, 0), ({"position": "192:-1"}, 0), ({"position": "earliest"}, 0), ({"position": "latest"}, 10),
-    ({"position": "192:99"}, 10), ({"position": "500:0"}, 10), ({"position": "1:0"}, 0),
-    ({"time": "45ms"}, 4), ({"time": "50ms"}, 4), ({"time": "0s"}, 0), ({"time": "1h"}, 10),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "where, first",
+    [
+        ({"position": "192:4"}, 4),
+        ({"position": "192:0"}, 0),
+        ({"position": "192:-1"}, 0),
+        ({"position": "earliest"}, 0),
+        ({"position": "latest"}, 10),
+        ({"position": "192:99"}, 10),
+        ({"position": "500:0"}, 10),
+        ({"position": "1:0"}, 0),
+        ({"time": "45ms"}, 4),
+        ({"time": "50ms"}, 4),
+        ({"time": "0s"}, 0),
+        ({"time": "1h"}, 10),
+    ],
+)
 def test_reset_puts_the_next_delivery_at_the_position_or_instant(where, first):
-    # Messages at 10, 20, … 100 ms. `ledger:entry` is what is delivered next; past the end it is the end; unknown ledgers
+    # Messages at 10, 20, … 100 ms. `ledger:entry` is what is delivered next; past the end it is the end;
+    # unknown ledgers
     # count as the place where they would lie.
     world = open_world(body(producer="start: 10ms, every: 10ms, count: 10"), until="5s")
     world.run(SECOND)
     do(world, "subscription.reset", subscription="s", cluster="a", **where)
-    assert subscription(world, "a")["ranges"] == [] and numbers([row for row in rows(world, "message.delivered") if row["at_us"] == SECOND]) == list(range(first, 10))
+    assert subscription(world, "a")["ranges"] == [] and numbers(
+        [row for row in rows(world, "message.delivered") if row["at_us"] == SECOND]
+    ) == list(range(first, 10))
 
 
 def test_reset_across_ledgers():
-    world = open_world(body(f"{LEDGERS_OF_TEN}, defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1", "start: 10ms, every: 10ms, count: 25"), until="5s")
+    world = open_world(
+        body(
+            f"{LEDGERS_OF_TEN}, defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1",
+            "start: 10ms, every: 10ms, count: 25",
+        ),
+        until="5s",
+    )
     world.run(SECOND)
     second = [row["ledger"] for row in rows(world, "ledger.opened")][1]
     for entry, first in ((0, 10), (-1, 10), (3, 13), (50, 20)):
         do(world, "subscription.reset", subscription="s", cluster="a", position=f"{second}:{entry}")
-        assert subscription(world, "a")["mark_delete_index"] == 24, "all is delivered and acknowledged again at once"
-        moved = [row for row in rows(world, "cursor.moved", reason="reset")][-1]
+        assert subscription(world, "a")["mark_delete_index"] == 24, (
+            "all is delivered and acknowledged again at once"
+        )
+        moved = list(rows(world, "cursor.moved", reason="reset"))[-1]
         again = [row for row in rows(world, "message.delivered") if row["seq"] > moved["seq"]]
         assert numbers(again) == list(range(first, 25)), entry
 
 
 def test_skip_counts_entries_that_are_not_acknowledged():
-    world = open_world(body(producer="start: 10ms, every: 10ms, count: 10", consumer="{acknowledgmentGroupTime: 0s, hold: {messages: [p/2, p/4, p/6]}}"), until="5s")
+    world = open_world(
+        body(
+            producer="start: 10ms, every: 10ms, count: 10",
+            consumer="{acknowledgmentGroupTime: 0s, hold: {messages: [p/2, p/4, p/6]}}",
+        ),
+        until="5s",
+    )
     world.run(SECOND)
     do(world, "subscription.skip", subscription="s", cluster="a", count=2)
     assert numbers(rows(world, "message.skipped")) == [2, 4]

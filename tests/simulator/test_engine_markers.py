@@ -1,22 +1,40 @@
-"""Markers on the way between clusters: who gets which, time to live, drops and delays by a person (fact sheet, sections 2 and 11)."""
+"""Markers on the way between clusters: who gets which, time to live, drops and delays by a person (fact
+sheet, sections 2 and 11).
+"""
 
 from tests.simulator.engine_runs import MS, at_ms, do, open_world, rows
 from tests.simulator.test_engine_replication import body
 
 
 def marked(until="10s", **more):
-    more.setdefault("more", "subscriptions: {s: {topic: t, type: Shared, replicateSubscriptionState: true}}\nconsumers: {c1: {subscription: s, cluster: a}}\n")
+    more.setdefault(
+        "more",
+        (
+            "subscriptions: {s: {topic: t, type: Shared, replicateSubscriptionState: true}}\nconsumers: {c1: "
+            "{subscription: s, cluster: a}}\n"
+        ),
+    )
     return open_world(body(**more), until)
 
 
 def test_where_each_marker_travels():
-    # Section 2 of the fact sheet: requests and updates to all remotes, a response to its requester, a snapshot nowhere.
-    world = marked(clusters="a, b, c", producers="p: {topic: t, cluster: a, start: 50ms, every: 100ms, count: 60}")
+    # Section 2 of the fact sheet: requests and updates to all remotes, a response to its requester, a
+    # snapshot nowhere.
+    world = marked(
+        clusters="a, b, c", producers="p: {topic: t, cluster: a, start: 50ms, every: 100ms, count: 60}"
+    )
     world.run()
-    sent = {(row["reason"], row["cluster"], row["peer"]) for row in rows(world, "marker.sent") if row["marker"] in
-            {row["marker"] for row in rows(world, "marker.written", cluster="a")}}  # fmt: skip
+    sent = {
+        (row["reason"], row["cluster"], row["peer"])
+        for row in rows(world, "marker.sent")
+        if row["marker"] in {row["marker"] for row in rows(world, "marker.written", cluster="a")}
+    }
     # a's responses go to whoever asked: b and c take snapshots of their own (forced start)
-    assert sent == {(kind, "a", peer) for kind in ("snapshot_request", "snapshot_response", "subscription_update") for peer in "bc"}
+    assert sent == {
+        (kind, "a", peer)
+        for kind in ("snapshot_request", "snapshot_response", "subscription_update")
+        for peer in "bc"
+    }
     to = {}
     for row in rows(world, "marker.sent", reason="snapshot_response"):
         to.setdefault(row["marker"], set()).add(row["peer"])
@@ -26,9 +44,14 @@ def test_where_each_marker_travels():
 
 
 def test_markers_are_subject_to_time_to_live():
-    # Section 11.5: "past TTL -> skip (markers too)". The queue of one is stuck behind a link of 2 s, so the Request of the
+    # Section 11.5: "past TTL -> skip (markers too)". The queue of one is stuck behind a link of 2 s, so the
+    # Request of the
     # tick at 1 s is read after more than a second.
-    world = marked(producers="p: {topic: t, cluster: a, at: [900ms, 950ms]}", latency="2s", settings="ttlDurationDefaultInSeconds: 1, replicationProducerQueueSize: 1")
+    world = marked(
+        producers="p: {topic: t, cluster: a, at: [900ms, 950ms]}",
+        latency="2s",
+        settings="ttlDurationDefaultInSeconds: 1, replicationProducerQueueSize: 1",
+    )
     world.run()
     assert rows(world, "marker.written", cluster="a", reason="snapshot_request")
     assert rows(world, "marker.sent", cluster="a", reason="snapshot_request") == []

@@ -1,6 +1,8 @@
-"""Producers: retry and send timeout while no broker is there, deduplication of what is sent again, partitions, growth.
+"""Producers: retry and send timeout while no broker is there, deduplication of what is sent again,
+partitions, growth.
 
-Source: issue, Engine 3, "producer send timeout and retry … deduplication off by default, on by option … topics (partitioned ones too)".
+Source: issue, Engine 3, "producer send timeout and retry … deduplication off by default, on by option …
+topics (partitioned ones too)".
 """
 
 import pytest
@@ -11,7 +13,10 @@ ONE = "clusters: {a: {}, b: {}}\nlinks: {default: {latency: 40ms}}\n"
 
 
 def body(producer="every: 100ms, start: 50ms, count: 30", topic_more="", settings=""):
-    return f"{ONE}settings: {{{settings}}}\ntopics: {{t: {{clusters: [a, b]{topic_more}}}}}\nproducers: {{p: {{topic: t, cluster: a, {producer}}}}}\n"
+    return (
+        f"{ONE}settings: {{{settings}}}\ntopics: {{t: {{clusters: [a, b]{topic_more}}}}}\nproducers: {{p: "
+        f"{{topic: t, cluster: a, {producer}}}}}\n"
+    )
 
 
 def test_a_producer_of_a_dead_region_publishes_nothing_and_goes_on_after_the_restart():
@@ -23,7 +28,11 @@ def test_a_producer_of_a_dead_region_publishes_nothing_and_goes_on_after_the_res
     assert len(rows(world, "message.published")) == 10
     do(world, "cluster.restart", cluster="a")
     world.run()
-    assert numbers(rows(world, "message.published")) == list(range(30)) == numbers(rows(world, "message.receipted"))
+    assert (
+        numbers(rows(world, "message.published"))
+        == list(range(30))
+        == numbers(rows(world, "message.receipted"))
+    )
     assert rows(world, "message.published")[10]["at_us"] == 2100 * MS
 
 
@@ -32,7 +41,9 @@ def test_a_killed_producer_loses_the_batch_in_the_making_and_a_stopped_one_sends
         world = open_world(body("every: 100ms, start: 50ms, batch: 4"), until="10s")
         world.run(SECOND)
         do(world, command, **({"client": "p"} if command == "client.kill" else {"producer": "p"}))
-        assert len(rows(world, "message.published")) == 10 and len(rows(world, "message.receipted")) == receipted
+        assert (
+            len(rows(world, "message.published")) == 10 and len(rows(world, "message.receipted")) == receipted
+        )
 
 
 @pytest.mark.parametrize("partitions", [2, 3, 7])
@@ -52,7 +63,10 @@ def test_without_keys_partitions_are_taken_in_turn():
 def test_a_partition_has_the_same_messages_in_the_same_order_everywhere():
     world = run(body("every: 1ms, count: 300, keys: 9", ", partitions: 4"), until="2s")
     for number in range(4):
-        here, there = (numbers(rows(world, "message.stored", cluster=name, topic=f"t-partition-{number}")) for name in "ab")
+        here, there = (
+            numbers(rows(world, "message.stored", cluster=name, topic=f"t-partition-{number}"))
+            for name in "ab"
+        )
         assert here == there == sorted(here)
 
 
@@ -64,15 +78,26 @@ def test_growing_adds_partitions_everywhere_and_producers_use_them():
     for cluster in "ab":
         assert topic(world, cluster, "t-partition-2")["length"] > 30
     # before: in turn over two; after: over three
-    assert {row["topic"] for row in rows(world, "message.stored", cluster="a") if row["at_us"] < 995 * MS} == {"t-partition-0", "t-partition-1"}
+    assert {
+        row["topic"] for row in rows(world, "message.stored", cluster="a") if row["at_us"] < 995 * MS
+    } == {"t-partition-0", "t-partition-1"}
     assert len(rows(world, "message.receipted")) == 200
 
 
 def test_plan_regular_counted_and_listed():
-    assert at_ms(rows(run(body("start: 30ms, every: 20ms, stop: 100ms"), until="1s"), "message.published")) == [30, 50, 70, 90]
-    assert at_ms(rows(run(body("start: 30ms, every: 20ms, count: 2"), until="1s"), "message.published")) == [30, 50]
+    assert at_ms(
+        rows(run(body("start: 30ms, every: 20ms, stop: 100ms"), until="1s"), "message.published")
+    ) == [30, 50, 70, 90]
+    assert at_ms(rows(run(body("start: 30ms, every: 20ms, count: 2"), until="1s"), "message.published")) == [
+        30,
+        50,
+    ]
     assert at_ms(rows(run(body("at: [5ms, 5ms, 80ms]"), until="1s"), "message.published")) == [5, 5, 80]
-    assert at_ms(rows(run(body("rate: 4/s, start: 10ms"), until="600ms"), "message.published")) == [10, 260, 510]
+    assert at_ms(rows(run(body("rate: 4/s, start: 10ms"), until="600ms"), "message.published")) == [
+        10,
+        260,
+        510,
+    ]
 
 
 def test_poisson_arrivals_have_the_mean():
@@ -85,40 +110,59 @@ def test_poisson_arrivals_have_the_mean():
 
 
 def test_a_retried_message_keeps_its_identity_and_order():
-    # A topic that is not loaded: the client tries each 100 ms. The run loads topics at once, so the state is made by an
+    # A topic that is not loaded: the client tries each 100 ms. The run loads topics at once, so the state is
+    # made by an
     # unload in the very instant of a publish: nothing is lost and nothing changes places.
     world = open_world(body("every: 100ms, start: 100ms, count: 20"), until="5s")
     for at in range(100, 1500, 100):
         world.run(at * MS)
         do(world, "topic.unload", cluster="a", topic="t")
     world.run()
-    assert numbers(rows(world, "message.stored", cluster="a")) == list(range(20)) == numbers(rows(world, "message.receipted"))
+    assert (
+        numbers(rows(world, "message.stored", cluster="a"))
+        == list(range(20))
+        == numbers(rows(world, "message.receipted"))
+    )
 
 
 def surviving(send_timeout="30s"):
     """Brokers of a die at 1 s and come back at 3 s, while the producer and the consumer live on."""
-    crash = "commands:\n  - {at: 1s, do: cluster.crash, cluster: a, clients: false}\n  - {at: 3s, do: cluster.restart, cluster: a}\n"
-    consumer = "subscriptions: {s: {topic: t, type: Shared, initialPosition: Earliest}}\nconsumers: {c: {subscription: s, cluster: a}}\n"
-    world = open_world(body(f"every: 100ms, start: 50ms, count: 40, sendTimeout: {send_timeout}") + consumer + crash, until="10s")
+    crash = (
+        "commands:\n  - {at: 1s, do: cluster.crash, cluster: a, clients: false}\n  - {at: 3s, do: "
+        "cluster.restart, cluster: a}\n"
+    )
+    consumer = (
+        "subscriptions: {s: {topic: t, type: Shared, initialPosition: Earliest}}\nconsumers: {c: "
+        "{subscription: s, cluster: a}}\n"
+    )
+    world = open_world(
+        body(f"every: 100ms, start: 50ms, count: 40, sendTimeout: {send_timeout}") + consumer + crash,
+        until="10s",
+    )
     world.run()
     return world
 
 
 def test_what_was_not_receipted_is_sent_again_in_order_when_the_broker_is_back():
-    # Ten were stored by 1 s; 20 wait for the restart at 3 s and are sent at the next try, in order, before number 30.
+    # Ten were stored by 1 s; 20 wait for the restart at 3 s and are sent at the next try, in order, before
+    # number 30.
     world = surviving()
     assert [row["sequence_id"] for row in rows(world, "message.resent")] == list(range(10, 30))
     assert {row["at_us"] for row in rows(world, "message.resent")} <= {3_000_000, 3_050_000, 3_100_000}
     assert numbers(rows(world, "message.stored", cluster="a")) == list(range(40))
-    # b also has copies of what a's replication cursor had no written receipt for (fact sheet B6, deduplication off).
+    # b also has copies of what a's replication cursor had no written receipt for (fact sheet B6,
+    # deduplication off).
     assert list(dict.fromkeys(numbers(rows(world, "message.stored", cluster="b")))) == list(range(40))
     assert len(rows(world, "message.receipted")) == 40 and rows(world, "message.send-failed") == []
-    assert {row["sequence_id"] for row in rows(world, "message.delivered")} == set(range(40)), "the consumer came back by itself"
+    assert {row["sequence_id"] for row in rows(world, "message.delivered")} == set(range(40)), (
+        "the consumer came back by itself"
+    )
     assert world.violations == []
 
 
 def test_after_the_send_timeout_the_application_is_told_and_nothing_is_stored_later():
-    # Published at 1.05 s with a timeout of 500 ms: failed at 1.55 s. The first try after the restart is at 3.05 s, when
+    # Published at 1.05 s with a timeout of 500 ms: failed at 1.55 s. The first try after the restart is at
+    # 3.05 s, when
     # number 25, published at 2.55 s, is just given up.
     world = surviving(send_timeout="500ms")
     failed = rows(world, "message.send-failed")

@@ -1,12 +1,25 @@
-"""Replicators: cursors per remote, what is passed over, rewinds, backoff, the producer queue, faults of links and clusters.
+"""Replicators: cursors per remote, what is passed over, rewinds, backoff, the producer queue, faults of
+links and clusters.
 
-Sources: sections A1 to A9 and B6 of the geo-replication fact sheet, sections 2 and 11 of the one on replicated
-subscriptions. Links take 40 ms each way unless said otherwise, so a receipt is back 80 ms after its message left.
+Sources: sections A1 to A9 and B6 of the geo-replication fact sheet, sections 2 and 11 of the one on
+replicated subscriptions. Links take 40 ms each way unless said otherwise, so a receipt is back 80 ms after
+its message left.
 """
 
 import pytest
 
-from tests.simulator.engine_runs import MS, SECOND, at_ms, do, numbers, open_world, positions, rows, run, topic
+from tests.simulator.engine_runs import (
+    MS,
+    SECOND,
+    at_ms,
+    do,
+    numbers,
+    open_world,
+    positions,
+    rows,
+    run,
+    topic,
+)
 
 STREAM = "p: {topic: t, cluster: a, start: 10ms, every: 10ms, count: 50}"
 
@@ -15,7 +28,8 @@ def body(clusters="a, b", producers=STREAM, latency="40ms", settings="", topic_m
     """Clusters, one topic everywhere, producers; no subscription, hence no markers."""
     names = [name.strip() for name in clusters.split(",")]
     return (
-        f"clusters: {{{', '.join(f'{name}: {{}}' for name in names)}}}\nsettings: {{{settings}}}\nlinks: {{default: {{latency: {latency}}}}}\n"
+        f"clusters: {{{', '.join(f'{name}: {{}}' for name in names)}}}\nsettings: "
+        f"{{{settings}}}\nlinks: {{default: {{latency: {latency}}}}}\n"
         f"topics: {{t: {{clusters: [{clusters}]{topic_more}}}}}\nproducers:\n  {producers}\n{more}"
     )
 
@@ -39,37 +53,61 @@ def test_each_remote_has_its_own_cursor_and_a_slow_one_slows_nobody():
     world.run(2 * SECOND)
     assert stored(world, "b") == list(range(50)) and stored(world, "c") == []
     assert (replicator(world, "a", "b")["backlog"], replicator(world, "a", "c")["backlog"]) == (0, 50)
-    assert replicator(world, "a", "b")["mark_delete_index"] == 49 and replicator(world, "a", "c")["mark_delete_index"] == -1
+    assert (
+        replicator(world, "a", "b")["mark_delete_index"] == 49
+        and replicator(world, "a", "c")["mark_delete_index"] == -1
+    )
 
 
 def test_partitions_have_replicators_of_their_own():
     # A1: one per topic partition and remote.
     world = run(body(topic_more=", partitions: 3"))
-    assert [(row["cluster"], row["peer"], row["topic"]) for row in rows(world, "replicator.created", cluster="a")] == \
-        [("a", "b", f"t-partition-{number}") for number in range(3)]  # fmt: skip
+    assert [
+        (row["cluster"], row["peer"], row["topic"]) for row in rows(world, "replicator.created", cluster="a")
+    ] == [("a", "b", f"t-partition-{number}") for number in range(3)]
     assert len(stored(world, "b")) == 50
 
 
 def test_nothing_goes_over_two_hops():
     # A5.6 and its consequence: a -> b -> c never forwards a's messages beyond b.
-    world = run(body("a, b, c", topic_more=", replication: [a <-> b, b <-> c]", producers=f"{STREAM}\n  q: {{topic: t, cluster: b, at: [1s, 2s]}}"))
-    assert rows(world, "message.stored", cluster="b", producer="p") and not rows(world, "message.stored", cluster="c", producer="p")
+    world = run(
+        body(
+            "a, b, c",
+            topic_more=", replication: [a <-> b, b <-> c]",
+            producers=f"{STREAM}\n  q: {{topic: t, cluster: b, at: [1s, 2s]}}",
+        )
+    )
+    assert rows(world, "message.stored", cluster="b", producer="p") and not rows(
+        world, "message.stored", cluster="c", producer="p"
+    )
     assert numbers(rows(world, "message.stored", cluster="c", producer="q")) == [0, 1]
     assert replicator(world, "b", "c")["mark_delete_index"] == 51, "what is passed over is acknowledged"
     assert rows(world, "message.replicated", cluster="b", peer="c", producer="p") == []
 
 
-@pytest.mark.parametrize("replicate_to, reached", [("[b]", {"b"}), ("[c]", {"c"}), ("[]", set()), ("[b, c]", {"b", "c"})])
+@pytest.mark.parametrize(
+    "replicate_to, reached", [("[b]", {"b"}), ("[c]", {"c"}), ("[]", set()), ("[b, c]", {"b", "c"})]
+)
 def test_replicate_to(replicate_to, reached):
-    # A5.7: non-empty and lacking this remote -> passed over. `[]` stands for Pulsar's disableReplication ("__local__").
+    # A5.7: non-empty and lacking this remote -> passed over. `[]` stands for Pulsar's disableReplication
+    # ("__local__").
     world = run(body("a, b, c", f"p: {{topic: t, cluster: a, at: [1s], replicateTo: {replicate_to}}}"))
     assert {name for name in "bc" if stored(world, name)} == reached
-    assert {row["peer"] for row in rows(world, "message.not-replicated", cluster="a", reason="replicate_to")} == {"b", "c"} - reached
+    assert {
+        row["peer"] for row in rows(world, "message.not-replicated", cluster="a", reason="replicate_to")
+    } == {"b", "c"} - reached
 
 
 def test_time_to_live_is_asked_when_the_replicator_reads():
-    # A5.8: past TTL -> acknowledged and passed over; publish time decides. Connected again at T, messages older than 1 s stay behind.
-    world = open_world(body(producers="p: {topic: t, cluster: a, start: 100ms, every: 100ms, count: 30}", settings="ttlDurationDefaultInSeconds: 1"), until="20s")
+    # A5.8: past TTL -> acknowledged and passed over; publish time decides. Connected again at T, messages
+    # older than 1 s stay behind.
+    world = open_world(
+        body(
+            producers="p: {topic: t, cluster: a, start: 100ms, every: 100ms, count: 30}",
+            settings="ttlDurationDefaultInSeconds: 1",
+        ),
+        until="20s",
+    )
     do(world, "link.cut", link="a -> b")
     world.run(2500 * MS)
     do(world, "link.heal", link="a -> b")
@@ -82,7 +120,8 @@ def test_time_to_live_is_asked_when_the_replicator_reads():
 
 
 def test_background_expiry_moves_a_cut_off_replication_cursor():
-    # A5, TTL: "plus background expiry of the replication cursor (every 5 min)": its backlog does not grow for ever.
+    # A5, TTL: "plus background expiry of the replication cursor (every 5 min)": its backlog does not grow for
+    # ever.
     world = open_world(body(settings="ttlDurationDefaultInSeconds: 10"), until="10m")
     do(world, "link.cut", link="a -> b")
     world.run(299 * SECOND)
@@ -96,7 +135,10 @@ def test_backlog_counts_what_will_be_passed_over():
     world = open_world(body())
     do(world, "link.cut", link="b -> a")
     world.run(2 * SECOND)
-    assert replicator(world, "b", "a")["backlog"] == 50 and replicator(world, "b", "a")["state"] == "disconnected"
+    assert (
+        replicator(world, "b", "a")["backlog"] == 50
+        and replicator(world, "b", "a")["state"] == "disconnected"
+    )
 
 
 def test_delayed_messages_are_sent_at_once():
@@ -127,7 +169,8 @@ def cut_at_200(settings="", until="3s"):
 
 
 def test_reconnect_rewinds_to_the_first_without_receipt_and_resends():
-    # A3: any reconnect resends everything unacknowledged. At 200 ms what left by 160 ms (0-15) is stored at b, what left
+    # A3: any reconnect resends everything unacknowledged. At 200 ms what left by 160 ms (0-15) is stored at
+    # b, what left
     # by 120 ms (0-11) has its receipt: 12-15 come twice.
     world = cut_at_200()
     assert positions(rows(world, "replicator.rewound", cluster="a")) == ["192:11"]
@@ -148,9 +191,12 @@ def test_first_reconnect_after_a_backoff_of_100_ms_and_a_round_trip():
     assert 200 * MS + 95 * MS + 80 * MS <= started <= 200 * MS + 105 * MS + 80 * MS
 
 
-@pytest.mark.parametrize("healed_s, attempt_ms", [(1, 1500), (4, 6300), (60, 102_300), (110, 162_300), (170, 222_300)])
+@pytest.mark.parametrize(
+    "healed_s, attempt_ms", [(1, 1500), (4, 6300), (60, 102_300), (110, 162_300), (170, 222_300)]
+)
 def test_backoff_doubles_up_to_a_minute(healed_s, attempt_ms):
-    # A3: 100 ms, x2, cap 60 s: attempts at 100, 300, 700, 1500, 3100, 6300 … 51,100, 102,300 (51.2 s), then 60 s each; +-5 % each.
+    # A3: 100 ms, x2, cap 60 s: attempts at 100, 300, 700, 1500, 3100, 6300 … 51,100, 102,300 (51.2 s), then
+    # 60 s each; +-5 % each.
     world = open_world(body(producers="p: {topic: t, cluster: a, at: [1ms]}"), until="5m")
     do(world, "link.cut", link="a -> b")
     world.run(healed_s * SECOND)
@@ -162,7 +208,8 @@ def test_backoff_doubles_up_to_a_minute(healed_s, attempt_ms):
 
 
 def test_another_fault_does_not_begin_the_backoff_anew():
-    # A3: the backoff is reset on success only. Cut at 0, b unloads at 40 s (while nothing is connected), healed at 41 s.
+    # A3: the backoff is reset on success only. Cut at 0, b unloads at 40 s (while nothing is connected),
+    # healed at 41 s.
     world = open_world(body(producers="p: {topic: t, cluster: a, at: [1ms]}"), until="2m")
     do(world, "link.cut", link="a -> b")
     world.run(40 * SECOND)
@@ -170,13 +217,21 @@ def test_another_fault_does_not_begin_the_backoff_anew():
     world.run(41 * SECOND)
     do(world, "link.heal", link="a -> b")
     world.run()
-    assert 51.1 * 0.95 <= rows(world, "replicator.started", cluster="a")[-1]["at_us"] / SECOND - 0.08 <= 51.1 * 1.05
+    assert (
+        51.1 * 0.95
+        <= rows(world, "replicator.started", cluster="a")[-1]["at_us"] / SECOND - 0.08
+        <= 51.1 * 1.05
+    )
 
 
 def test_queue_of_a_thousand_and_reading_on_below_nine_hundred():
-    # A4: permits = 1000 - in flight; reading resumes once pending is below 900. At 1 MB/s an entry of 1 KB takes 1 ms on
-    # the wire, so receipt k is back at k + 80 ms; the 101st, at 181 ms, leaves 899: 101 are read, and so on each 101 ms.
-    text = body(producers="p: {topic: t, cluster: a, paused: true}").replace("latency: 40ms", "latency: 40ms, bandwidth: 1MB/s")
+    # A4: permits = 1000 - in flight; reading resumes once pending is below 900. At 1 MB/s an entry of 1 KB
+    # takes 1 ms on
+    # the wire, so receipt k is back at k + 80 ms; the 101st, at 181 ms, leaves 899: 101 are read, and so on
+    # each 101 ms.
+    text = body(producers="p: {topic: t, cluster: a, paused: true}").replace(
+        "latency: 40ms", "latency: 40ms, bandwidth: 1MB/s"
+    )
     world = open_world(text)
     do(world, "producer.publish", producer="p", count=2000)
     assert replicator(world, "a", "b")["in_flight"] == 1000
@@ -193,7 +248,9 @@ def test_queue_of_a_thousand_and_reading_on_below_nine_hundred():
 
 
 def test_queue_size_is_the_setting():
-    world = open_world(body(producers="p: {topic: t, cluster: a, paused: true}", settings="replicationProducerQueueSize: 10"))
+    world = open_world(
+        body(producers="p: {topic: t, cluster: a, paused: true}", settings="replicationProducerQueueSize: 10")
+    )
     do(world, "producer.publish", producer="p", count=25)
     assert replicator(world, "a", "b")["in_flight"] == 10
     world.run()
@@ -204,21 +261,33 @@ def test_queue_size_is_the_setting():
 # --- order
 
 
-@pytest.mark.parametrize("latency", ["{distribution: lognormal, median: 40ms, sigma: 1}", "{distribution: uniform, low: 1ms, high: 200ms}"])
+@pytest.mark.parametrize(
+    "latency",
+    ["{distribution: lognormal, median: 40ms, sigma: 1}", "{distribution: uniform, low: 1ms, high: 200ms}"],
+)
 def test_order_is_kept_on_a_connection_whatever_the_latency(latency):
     # A4, "order of positions is kept"; issue, Engine 1: FIFO per connection.
-    world = run(body(producers="p: {topic: t, cluster: a, start: 1ms, every: 1ms, count: 2000}", latency=latency))
+    world = run(
+        body(producers="p: {topic: t, cluster: a, start: 1ms, every: 1ms, count: 2000}", latency=latency)
+    )
     found = rows(world, "message.stored", cluster="b")
     assert numbers(found) == list(range(2000))
     sent = {row["sequence_id"]: row["at_us"] for row in rows(world, "message.replicated")}
     assert all(row["at_us"] > sent[row["sequence_id"]] for row in found)
-    assert len({row["at_us"] for row in found}) < 1500, "many wait for a slower one in front and arrive with it"
+    assert len({row["at_us"] for row in found}) < 1500, (
+        "many wait for a slower one in front and arrive with it"
+    )
 
 
 def test_partitions_are_connections_of_their_own():
     # FIFO holds per connection; one partition's entries overtake another's.
-    world = run(body(producers="p: {topic: t, cluster: a, start: 1ms, every: 1ms, count: 1000}", latency="{distribution: lognormal, median: 40ms, sigma: 1}",
-                     topic_more=", partitions: 2"))  # fmt: skip
+    world = run(
+        body(
+            producers="p: {topic: t, cluster: a, start: 1ms, every: 1ms, count: 1000}",
+            latency="{distribution: lognormal, median: 40ms, sigma: 1}",
+            topic_more=", partitions: 2",
+        )
+    )
     found = rows(world, "message.stored", cluster="b")
     assert numbers(found) != sorted(numbers(found)) and len(found) == 1000
     for number in range(2):
@@ -237,12 +306,17 @@ def test_what_a_broken_connection_carried_does_not_hold_up_the_next_one():
     do(world, "link.heal", link="a -> b")
     world.run()
     connected_us = rows(world, "replicator.started", cluster="a")[-1]["at_us"]
-    assert [row["at_us"] for row in rows(world, "message.stored", cluster="b")] == [connected_us + 40 * MS, 540 * MS]
+    assert [row["at_us"] for row in rows(world, "message.stored", cluster="b")] == [
+        connected_us + 40 * MS,
+        540 * MS,
+    ]
 
 
 def test_bytes_lost_with_a_cut_do_not_fill_the_healed_link():
     # 100 KB at 10 KB/s would keep the link busy for ten seconds; they are gone with the cut.
-    text = body(producers="p: {topic: t, cluster: a, at: [10ms, 3s], size: 100KB}").replace("latency: 40ms", "latency: 40ms, bandwidth: 10KB/s")
+    text = body(producers="p: {topic: t, cluster: a, at: [10ms, 3s], size: 100KB}").replace(
+        "latency: 40ms", "latency: 40ms, bandwidth: 10KB/s"
+    )
     world = open_world(text, until="60s")
     world.run(200 * MS)
     do(world, "link.cut", link="a -> b")
@@ -259,14 +333,18 @@ def test_slowed_link_keeps_the_order_of_what_is_on_it():
     world.run(200 * MS)
     do(world, "link.heal", link="a -> b")
     world.run()
-    assert at_ms(rows(world, "message.stored", cluster="b")) == [1100, 1100], "the second waits behind the first"
+    assert at_ms(rows(world, "message.stored", cluster="b")) == [1100, 1100], (
+        "the second waits behind the first"
+    )
 
 
 # --- faults
 
 
 def test_cut_one_way_leaves_the_other_way_whole():
-    world = open_world(body(producers=f"{STREAM}\n  q: {{topic: t, cluster: b, start: 10ms, every: 10ms, count: 50}}"))
+    world = open_world(
+        body(producers=f"{STREAM}\n  q: {{topic: t, cluster: b, start: 10ms, every: 10ms, count: 50}}")
+    )
     do(world, "link.cut", link="a -> b")
     world.run(2 * SECOND)
     assert numbers(rows(world, "message.stored", cluster="a", producer="q")) == list(range(50))
@@ -274,13 +352,24 @@ def test_cut_one_way_leaves_the_other_way_whole():
 
 
 def test_cut_both_ways_and_heal():
-    world = open_world(body(producers=f"{STREAM}\n  q: {{topic: t, cluster: b, start: 10ms, every: 10ms, count: 50}}"), until="20s")
+    world = open_world(
+        body(producers=f"{STREAM}\n  q: {{topic: t, cluster: b, start: 10ms, every: 10ms, count: 50}}"),
+        until="20s",
+    )
     do(world, "link.cut", link="a <-> b")
     world.run(5 * SECOND)
-    assert rows(world, "message.stored", cluster="a", producer="q") == [] == rows(world, "message.stored", cluster="b", producer="p")
+    assert (
+        rows(world, "message.stored", cluster="a", producer="q")
+        == []
+        == rows(world, "message.stored", cluster="b", producer="p")
+    )
     do(world, "link.heal", link="a <-> b")
     world.run()
-    assert numbers(rows(world, "message.stored", cluster="a", producer="q")) == list(range(50)) == numbers(rows(world, "message.stored", cluster="b", producer="p"))
+    assert (
+        numbers(rows(world, "message.stored", cluster="a", producer="q"))
+        == list(range(50))
+        == numbers(rows(world, "message.stored", cluster="b", producer="p"))
+    )
 
 
 def test_crash_of_a_remote_and_its_return():
@@ -343,11 +432,19 @@ def test_lost_cluster_never_comes_back():
 # --- the list of clusters
 
 
-@pytest.mark.parametrize("start_at, expected", [("latest", [0, 1, 4, 5]), ("earliest", [0, 1, 0, 1, 2, 3, 4, 5])])
+@pytest.mark.parametrize(
+    "start_at, expected", [("latest", [0, 1, 4, 5]), ("earliest", [0, 1, 0, 1, 2, 3, 4, 5])]
+)
 def test_remove_and_add_a_cluster(start_at, expected):
-    # A2: removing deletes the cursor; the new one begins at replicationStartAt: latest skips what came meanwhile, earliest
+    # A2: removing deletes the cursor; the new one begins at replicationStartAt: latest skips what came
+    # meanwhile, earliest
     # sends everything retained again.
-    world = open_world(body(producers="p: {topic: t, cluster: a, start: 500ms, every: 500ms, count: 6}", settings=f"replicationStartAt: {start_at}"))
+    world = open_world(
+        body(
+            producers="p: {topic: t, cluster: a, start: 500ms, every: 500ms, count: 6}",
+            settings=f"replicationStartAt: {start_at}",
+        )
+    )
     world.run(1200 * MS)
     do(world, "replication.remove-cluster", topic="t", cluster="b")
     assert topic(world, "a")["replicators"] == {} == topic(world, "b")["replicators"]

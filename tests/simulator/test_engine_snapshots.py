@@ -1,29 +1,56 @@
 """Snapshots: when a tick asks, who has a controller, when a snapshot completes and what it names.
 
-Sections are those of the fact sheet on replicated subscriptions. Unless said otherwise: clusters a and b, 40 ms each way,
-a consumer in a that acknowledges at once, a tick each second from 0 on. `forcedControllerStart: false` leaves b without
-snapshots of its own, so that only a's markers are in the logs.
+Sections are those of the fact sheet on replicated subscriptions. Unless said otherwise: clusters a and b, 40
+ms each way, a consumer in a that acknowledges at once, a tick each second from 0 on. `forcedControllerStart:
+false` leaves b without snapshots of its own, so that only a's markers are in the logs.
 """
 
 import json
 
 import pytest
 
-from tests.simulator.engine_runs import MS, SECOND, at_ms, do, open_world, positions, rows, run, subscription, topic
+from tests.simulator.engine_runs import (
+    MS,
+    SECOND,
+    at_ms,
+    do,
+    open_world,
+    positions,
+    rows,
+    run,
+    subscription,
+    topic,
+)
 
 CONSUMER = "c1: {acknowledgmentGroupTime: 0s}"
 STREAM = "p: {topic: t, cluster: a, start: 50ms, every: 100ms, count: 20}"
 ONLY_A = "forcedControllerStart: false"
 
 
-def body(producers=STREAM, consumers=(CONSUMER,), clusters="a, b", links="default: {latency: 40ms}", settings="", options=ONLY_A, topic_more="",
-         subscription="type: Shared, replicateSubscriptionState: true, initialPosition: Earliest", cluster_more=""):  # fmt: skip
+def body(
+    producers=STREAM,
+    consumers=(CONSUMER,),
+    clusters="a, b",
+    links="default: {latency: 40ms}",
+    settings="",
+    options=ONLY_A,
+    topic_more="",
+    subscription="type: Shared, replicateSubscriptionState: true, initialPosition: Earliest",
+    cluster_more="",
+):
     """A scenario's text; `consumers` are written without subscription, and without cluster when it is a."""
     names = [name.strip() for name in clusters.split(",")]
-    lines = "".join("  " + one.replace("{", "{subscription: s, " + ("" if "cluster:" in one else "cluster: a, "), 1) + "\n" for one in consumers)
+    lines = "".join(
+        "  "
+        + one.replace("{", "{subscription: s, " + ("" if "cluster:" in one else "cluster: a, "), 1)
+        + "\n"
+        for one in consumers
+    )
     return (
-        f"clusters: {{{', '.join(f'{name}: {{}}' for name in names)}}}\nsettings: {{{settings}}}\noptions: {{{options}}}\nlinks: {{{links}}}\n"
-        f"topics: {{t: {{clusters: [{clusters}]{topic_more}}}}}\nproducers:\n  {producers}\nsubscriptions: {{s: {{topic: t, {subscription}}}}}\n"
+        f"clusters: {{{', '.join(f'{name}: {{}}' for name in names)}}}\nsettings: "
+        f"{{{settings}}}\noptions: {{{options}}}\nlinks: {{{links}}}\n"
+        f"topics: {{t: {{clusters: [{clusters}]{topic_more}}}}}\nproducers:\n  "
+        f"{producers}\nsubscriptions: {{s: {{topic: t, {subscription}}}}}\n"
         + (f"consumers:\n{lines}" if lines else "")
     ).replace("b: {}", f"b: {{{cluster_more}}}", 1)
 
@@ -44,10 +71,17 @@ def updates(world, cluster="a"):
 
 
 def test_one_more_snapshot_after_the_last_message_and_then_silence():
-    # Messages until 1950 ms; the tick at 2 s starts after the last one, completes, and there is no new data from then on.
+    # Messages until 1950 ms; the tick at 2 s starts after the last one, completes, and there is no new data
+    # from then on.
     world = run(body(), until="6s")
     assert requested(world) == [1000, 2000]
-    assert refused(world) == {0: "no-new-data", 3000: "no-new-data", 4000: "no-new-data", 5000: "no-new-data", 6000: "no-new-data"}
+    assert refused(world) == {
+        0: "no-new-data",
+        3000: "no-new-data",
+        4000: "no-new-data",
+        5000: "no-new-data",
+        6000: "no-new-data",
+    }
 
 
 def test_no_data_no_snapshot():
@@ -68,7 +102,8 @@ def test_data_between_start_and_completion_brings_another():
 
 
 def test_a_message_in_the_first_millisecond_counts_as_data():
-    # Rule 3: 0 stands for "never"; the broker's clock is never 0, and a message at the run's first instant is data.
+    # Rule 3: 0 stands for "never"; the broker's clock is never 0, and a message at the run's first instant is
+    # data.
     world = run(body(producers="p: {topic: t, cluster: a, at: [0s]}"), until="4s")
     assert rows(world, "snapshot.completed", cluster="a")
     assert subscription(world, "b")["mark_delete_index"] >= 0
@@ -82,7 +117,8 @@ def test_replicated_in_data_counts_and_markers_do_not():
 
 @pytest.mark.parametrize("replication, more", [("[a -> b]", ""), ("[a -> b]", ", count: 1")])
 def test_one_way_asks_once_per_timeout(replication, more):
-    # Section 5, rule 2 and #23839: nothing ever succeeded and one is pending. Requests at 1 s, 32 s, 63 s: the sweep is
+    # Section 5, rule 2 and #23839: nothing ever succeeded and one is pending. Requests at 1 s, 32 s, 63 s:
+    # the sweep is
     # strict (31 s: 1 + 30 < 31 is false) and happens at ticks only.
     producers = f"p: {{topic: t, cluster: a, start: 50ms, every: 100ms{more}}}"
     world = run(body(producers=producers, topic_more=f", replication: {replication}"), until="70s")
@@ -92,16 +128,31 @@ def test_one_way_asks_once_per_timeout(replication, more):
 
 
 def test_an_answer_after_the_timeout_and_before_the_next_tick_completes():
-    # Section 5, rule 1, derived: noticed only at ticks. Timeout 1 s, answer after 1.6 s, sweep at 3 s (1 + 1 < 2 is false).
-    world = run(body(settings="replicatedSubscriptionsSnapshotTimeoutSeconds: 1", links="default: {latency: 800ms}"), until="5s")
-    assert at_ms(rows(world, "snapshot.completed", cluster="a"))[0] == 2600 and rows(world, "snapshot.timed-out") == []
+    # Section 5, rule 1, derived: noticed only at ticks. Timeout 1 s, answer after 1.6 s, sweep at 3 s (1 + 1
+    # < 2 is false).
+    world = run(
+        body(settings="replicatedSubscriptionsSnapshotTimeoutSeconds: 1", links="default: {latency: 800ms}"),
+        until="5s",
+    )
+    assert (
+        at_ms(rows(world, "snapshot.completed", cluster="a"))[0] == 2600
+        and rows(world, "snapshot.timed-out") == []
+    )
 
 
 def test_an_answer_after_the_sweep_is_ignored():
-    world = run(body(producers="p: {topic: t, cluster: a, at: [500ms]}", settings="replicatedSubscriptionsSnapshotTimeoutSeconds: 1",
-                     links="default: {latency: 1100ms}"), until="4s")  # fmt: skip
+    world = run(
+        body(
+            producers="p: {topic: t, cluster: a, at: [500ms]}",
+            settings="replicatedSubscriptionsSnapshotTimeoutSeconds: 1",
+            links="default: {latency: 1100ms}",
+        ),
+        until="4s",
+    )
     assert at_ms(rows(world, "snapshot.timed-out")) == [3000]
-    assert [(row["at_us"], row["peer"]) for row in rows(world, "snapshot.answer-ignored")] == [(3200 * MS, "b")]
+    assert [(row["at_us"], row["peer"]) for row in rows(world, "snapshot.answer-ignored")] == [
+        (3200 * MS, "b")
+    ]
 
 
 def test_any_number_may_be_pending_after_the_first_success():
@@ -110,17 +161,26 @@ def test_any_number_may_be_pending_after_the_first_success():
     world.run(1500 * MS)
     do(world, "link.slow", link="a <-> b", latency="10s")
     world.run(9500 * MS)
-    assert len(topic(world, "a")["controller"]["pending"]) == 8 and len(rows(world, "snapshot.completed", cluster="a")) == 1
+    assert (
+        len(topic(world, "a")["controller"]["pending"]) == 8
+        and len(rows(world, "snapshot.completed", cluster="a")) == 1
+    )
     assert requested(world) == [1000 * number for number in range(1, 10)]
 
 
 def test_one_broken_replicator_stops_snapshots_for_all():
     # Rule 4; and they come back with it.
-    world = open_world(body(clusters="a, b, c", producers="p: {topic: t, cluster: a, start: 50ms, every: 100ms}"), until="10s")
+    world = open_world(
+        body(clusters="a, b, c", producers="p: {topic: t, cluster: a, start: 50ms, every: 100ms}"),
+        until="10s",
+    )
     world.run(1500 * MS)
     do(world, "link.cut", link="a -> c")
     world.run(4500 * MS)
-    assert requested(world) == [1000] and [refused(world)[at] for at in (2000, 3000, 4000)] == ["replicator-disconnected"] * 3
+    assert (
+        requested(world) == [1000]
+        and [refused(world)[at] for at in (2000, 3000, 4000)] == ["replicator-disconnected"] * 3
+    )
     do(world, "link.heal", link="a -> c")
     world.run()
     assert requested(world)[1] > 4500 and len(rows(world, "snapshot.completed", cluster="a")) > 2
@@ -128,7 +188,10 @@ def test_one_broken_replicator_stops_snapshots_for_all():
 
 def test_the_rules_come_in_the_brokers_order():
     # Pending before no-new-data before replicator-disconnected: with all three true the first is named.
-    world = open_world(body(producers="p: {topic: t, cluster: a, at: [500ms]}", topic_more=", replication: [a -> b]"), until="10s")
+    world = open_world(
+        body(producers="p: {topic: t, cluster: a, at: [500ms]}", topic_more=", replication: [a -> b]"),
+        until="10s",
+    )
     world.run(1500 * MS)
     do(world, "link.cut", link="a -> b")
     world.run(2500 * MS)
@@ -142,7 +205,8 @@ def test_the_rules_come_in_the_brokers_order():
 
 def test_period_is_the_setting():
     world = run(body(settings="replicatedSubscriptionsSnapshotFrequencyMillis: 300"), until="2s")
-    assert requested(world) == [300, 600, 900, 1200, 1500, 1800]  # the message of 1950 ms is covered by the tick of 2.1 s
+    # the message of 1950 ms is covered by the tick of 2.1 s
+    assert requested(world) == [300, 600, 900, 1200, 1500, 1800]
 
 
 # --- when there is a controller (section 4)
@@ -151,21 +215,32 @@ def test_period_is_the_setting():
 def test_forced_start_by_a_remote_marker_and_the_option_without_it():
     # A Request from a starts b's controller, whose own timer ticks from 1.04 s on.
     world = run(body(options=""), until="4s")
-    assert [(row["at_us"], row["reason"]) for row in rows(world, "controller.started", cluster="b")] == [(1040 * MS, "forced")]
+    assert [(row["at_us"], row["reason"]) for row in rows(world, "controller.started", cluster="b")] == [
+        (1040 * MS, "forced")
+    ]
     assert requested(world, "b") == [1040, 2040]
     world = run(body(), until="4s")
     assert requested(world, "b") == [] and rows(world, "snapshot.completed", cluster="a")
 
 
 def test_no_controller_without_replicated_subscription_without_feature_or_alone():
-    for more in ({"subscription": "type: Shared"}, {"settings": "enableReplicatedSubscriptions: false"}, {"clusters": "a", "links": ""}):
+    for more in (
+        {"subscription": "type: Shared"},
+        {"settings": "enableReplicatedSubscriptions: false"},
+        {"clusters": "a", "links": ""},
+    ):
         world = run(body(**more), until="3s")
         assert rows(world, "controller.started") == [] and rows(world, "marker.written") == [], more
-        assert len(rows(world, "message.delivered")) == 20 and not subscription(world, "a")["replicated"] or "clusters" in more
+        assert (
+            len(rows(world, "message.delivered")) == 20
+            and not subscription(world, "a")["replicated"]
+            or "clusters" in more
+        )
 
 
 def test_switching_replication_on_and_off():
-    # Section 13: the admin call acts on this cluster only; a consumer that subscribes without the flag never turns it off.
+    # Section 13: the admin call acts on this cluster only; a consumer that subscribes without the flag never
+    # turns it off.
     world = open_world(body(subscription="type: Shared"), until="10s")
     world.run(500 * MS)
     do(world, "subscription.replicate", subscription="s", cluster="a", enabled=True)
@@ -182,10 +257,16 @@ def test_switching_replication_on_and_off():
 
 @pytest.mark.parametrize("covers, asked", [("true", [3000]), ("false", [4000])])
 def test_enabling_on_a_topic_with_old_data(covers, asked):
-    # #26655: the first tick after activation covers older messages; before, it waits for the next publish if the topic was
+    # #26655: the first tick after activation covers older messages; before, it waits for the next publish if
+    # the topic was
     # loaded since. Data until 1950 ms, kept, unload at 2.5 s, enabled at 3 s, next message at 3.5 s.
-    kept = "defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1"  # else the load trims what everybody has passed
-    more = {"subscription": "type: Shared", "options": f"{ONLY_A}, initialSnapshotCoversOlder: {covers}", "settings": kept}
+    # else the load trims what everybody has passed
+    kept = "defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1"
+    more = {
+        "subscription": "type: Shared",
+        "options": f"{ONLY_A}, initialSnapshotCoversOlder: {covers}",
+        "settings": kept,
+    }
     text = body(producers=f"{STREAM}\n  q: {{topic: t, cluster: a, at: [3500ms]}}", **more)
     world = open_world(text, until="10s")
     world.run(2500 * MS)
@@ -198,11 +279,15 @@ def test_enabling_on_a_topic_with_old_data(covers, asked):
 
 @pytest.mark.parametrize("covers, asked", [("true", [3000, 4000]), ("false", [3000])])
 def test_a_controller_that_starts_on_a_topic_with_data_takes_one_snapshot_more(covers, asked):
-    # #26655 sets the timestamp of the newest data when the controller starts. The first tick is in the same millisecond, and
-    # "equal" does not stop a tick: the second one takes a snapshot although the newest message is of 500 ms. Before, the
+    # #26655 sets the timestamp of the newest data when the controller starts. The first tick is in the same
+    # millisecond, and
+    # "equal" does not stop a tick: the second one takes a snapshot although the newest message is of 500 ms.
+    # Before, the
     # timestamp was that message's own.
     more = {"subscription": "type: Shared", "options": f"{ONLY_A}, initialSnapshotCoversOlder: {covers}"}
-    world = open_world(body(producers="p: {topic: t, cluster: a, start: 50ms, every: 50ms, count: 10}", **more), until="10s")
+    world = open_world(
+        body(producers="p: {topic: t, cluster: a, start: 50ms, every: 50ms, count: 10}", **more), until="10s"
+    )
     world.run(3000 * MS)
     do(world, "subscription.replicate", subscription="s", cluster="a", enabled=True)
     world.run()
@@ -216,7 +301,9 @@ def test_closing_a_controller_neither_completes_nor_times_out_what_is_pending():
     do(world, "topic.unload", cluster="a", topic="t")
     world.run(40 * SECOND)
     assert [row["snapshot"] for row in rows(world, "snapshot.abandoned")] == [1]
-    assert not [row for kind in ("snapshot.completed", "snapshot.timed-out") for row in rows(world, kind, snapshot=1)]
+    assert not [
+        row for kind in ("snapshot.completed", "snapshot.timed-out") for row in rows(world, kind, snapshot=1)
+    ]
 
 
 # --- building (section 6)
@@ -226,20 +313,25 @@ def test_closing_a_controller_neither_completes_nor_times_out_what_is_pending():
 def test_two_clusters_complete_after_one_round_trip(there, back):
     # Derived timing: start + 2L; and the remote mark-delete moves L after the Update is written.
     world = run(body(links=f"a -> b: {{latency: {there}ms}}, b -> a: {{latency: {back}ms}}"), until="3s")
-    assert [row["duration_us"] for row in rows(world, "snapshot.completed", cluster="a")][:1] == [(there + back) * MS]
+    assert [row["duration_us"] for row in rows(world, "snapshot.completed", cluster="a")][:1] == [
+        (there + back) * MS
+    ]
     assert rows(world, "update.applied", cluster="b")[0]["at_us"] - updates(world)[0]["at_us"] == there * MS
 
 
 def test_three_clusters_complete_after_two_of_the_longest_round_trip():
     # start + 2 x max round trip: 80 ms to b, 200 ms to c.
-    world = run(body(clusters="a, b, c", links="default: {latency: 40ms}, a <-> c: {latency: 100ms}"), until="3s")
+    world = run(
+        body(clusters="a, b, c", links="default: {latency: 40ms}, a <-> c: {latency: 100ms}"), until="3s"
+    )
     first = rows(world, "snapshot.completed", cluster="a")[0]
     assert (first["at_us"], first["duration_us"]) == (1400 * MS, 400 * MS)
     assert requested(world, round_=2)[0] == 1200
 
 
 def test_snapshot_names_the_response_here_and_the_last_entry_there():
-    # Messages 0-9 are 192:0-9, the request 192:10, the response 192:11, the snapshot 192:12; in b 1234:0-9, the request
+    # Messages 0-9 are 192:0-9, the request 192:10, the response 192:11, the snapshot 192:12; in b 1234:0-9,
+    # the request
     # 1234:10, which was b's last confirmed entry when it answered.
     world = run(body(producers="p: {topic: t, cluster: a, start: 50ms, every: 50ms, count: 10}"), until="3s")
     completed = rows(world, "snapshot.completed", cluster="a")[0]
@@ -250,14 +342,23 @@ def test_snapshot_names_the_response_here_and_the_last_entry_there():
 
 
 def test_answer_waits_for_the_reverse_replicator_and_names_the_last_entry_of_then():
-    # Section 6: the request is handled when b's replicator to a meets it. b may have one entry on the wire (80 ms each), and
-    # 50 of its own are before the request, which arrives at 1040 ms; b's last message comes at 1490 ms, long before.
-    text = body(producers="p: {topic: t, cluster: a, at: [500ms]}\n  q: {topic: t, cluster: b, start: 1ms, every: 10ms, count: 150}",
-                cluster_more="settings: {replicationProducerQueueSize: 1}")  # fmt: skip
+    # Section 6: the request is handled when b's replicator to a meets it. b may have one entry on the wire
+    # (80 ms each), and
+    # 50 of its own are before the request, which arrives at 1040 ms; b's last message comes at 1490 ms, long
+    # before.
+    text = body(
+        producers=(
+            "p: {topic: t, cluster: a, at: [500ms]}\n  q: {topic: t, cluster: b, start: 1ms, every: 10ms, "
+            "count: 150}"
+        ),
+        cluster_more="settings: {replicationProducerQueueSize: 1}",
+    )
     world = run(text, until="30s")
     asked = rows(world, "marker.stored", cluster="b", reason="snapshot_request")[0]
     handled = rows(world, "marker.handled", cluster="b", reason="snapshot_request")[0]
-    before = len([row for row in rows(world, "message.stored", cluster="b", producer="q") if row["seq"] < asked["seq"]])
+    before = len(
+        [row for row in rows(world, "message.stored", cluster="b", producer="q") if row["seq"] < asked["seq"]]
+    )
     # q/0 leaves at 1 ms, each next one 80 ms later, the request right after the last of those before it
     assert before == 104 and handled["at_us"] == (1 + 80 * before) * MS
     answer = rows(world, "snapshot.answered", cluster="a")[0]
@@ -265,36 +366,57 @@ def test_answer_waits_for_the_reverse_replicator_and_names_the_last_entry_of_the
 
 
 def test_first_round_positions_are_kept_and_both_rounds_are_one_snapshot():
-    text = body(clusters="a, b, c", producers="p: {topic: t, cluster: b, start: 5ms, every: 10ms, count: 300}", options="")
+    text = body(
+        clusters="a, b, c",
+        producers="p: {topic: t, cluster: b, start: 5ms, every: 10ms, count: 300}",
+        options="",
+    )
     world = run(text, until="3s")
     completed = rows(world, "snapshot.completed", cluster="a")[0]
     answers = rows(world, "snapshot.answered", cluster="a", snapshot=completed["snapshot"])
     by_round = {(row["peer"], row["count"]): row["to_entry"] for row in answers}
     assert sorted(by_round) == [("b", 1), ("b", 2), ("c", 1), ("c", 2)]
     assert by_round[("b", 2)] > by_round[("b", 1)]
-    named = {row["peer"]: row["to_entry"] for row in rows(world, "snapshot.position", cluster="a", snapshot=completed["snapshot"])}
+    named = {
+        row["peer"]: row["to_entry"]
+        for row in rows(world, "snapshot.position", cluster="a", snapshot=completed["snapshot"])
+    }
     assert named == {"b": by_round[("b", 1)], "c": by_round[("c", 1)]}
     last = answers[-1]
     assert last["count"] == 2 and (completed["ledger"], completed["entry"]) == (last["ledger"], last["entry"])
-    requests = [row["marker"] for row in rows(world, "marker.written", cluster="a", reason="snapshot_request") if row["snapshot"] == completed["snapshot"]]
-    ids = {json.loads(world.marker(number)["json"])["ReplicatedSubscriptionsSnapshotRequest"]["snapshot_id"] for number in requests}
+    requests = [
+        row["marker"]
+        for row in rows(world, "marker.written", cluster="a", reason="snapshot_request")
+        if row["snapshot"] == completed["snapshot"]
+    ]
+    ids = {
+        json.loads(world.marker(number)["json"])["ReplicatedSubscriptionsSnapshotRequest"]["snapshot_id"]
+        for number in requests
+    }
     assert len(requests) == 2 and len(ids) == 1, "the second request has the same id"
 
 
 def test_cluster_lists_are_alphabetical_and_leave_the_requester_out():
-    # Section 2 and 6: a snapshot's and an Update's lists are by name, and the cluster that took it is not among them.
+    # Section 2 and 6: a snapshot's and an Update's lists are by name, and the cluster that took it is not
+    # among them.
     world = run(body(clusters="c, a, b"), until="3s")
     snapshot = rows(world, "marker.written", cluster="a", reason="snapshot")[0]["marker"]
     shown = json.loads(world.marker(snapshot)["json"])
     assert [entry["cluster"] for entry in shown["clusters"]] == ["b", "c"]
     update = json.loads(world.marker(updates(world)[0]["marker"])["json"])
-    assert [entry["cluster"] for entry in update["clusters"]] == ["b", "c"] and update["subscription_name"] == "s"
+    assert [entry["cluster"] for entry in update["clusters"]] == ["b", "c"] and update[
+        "subscription_name"
+    ] == "s"
 
 
 def test_a_repeated_first_round_answer_counts_toward_round_two():
-    # Section 6: answers carry no round. b's connection to a breaks before the receipt of its answer is back, so the answer is
-    # sent again; the second request to b is 3 s late. Both first answers are at a at 1080 ms, where round two begins.
-    world = open_world(body(clusters="a, b, c", producers="p: {topic: t, cluster: a, at: [500ms]}"), until="8s")
+    # Section 6: answers carry no round. b's connection to a breaks before the receipt of its answer is back,
+    # so the answer is
+    # sent again; the second request to b is 3 s late. Both first answers are at a at 1080 ms, where round two
+    # begins.
+    world = open_world(
+        body(clusters="a, b, c", producers="p: {topic: t, cluster: a, at: [500ms]}"), until="8s"
+    )
     world.run(1050 * MS)
     do(world, "marker.delay", cluster="a", peer="b", type="snapshot_request", by="3s")
     world.run(1090 * MS)
@@ -306,4 +428,6 @@ def test_a_repeated_first_round_answer_counts_toward_round_two():
     assert [(row["count"], row["at_us"]) for row in from_b] == [(1, 1080 * MS), (2, again_us)]
     assert from_b[0]["to_entry"] == from_b[1]["to_entry"], "it is the very same answer"
     assert rows(world, "snapshot.completed", cluster="a")[0]["at_us"] == again_us
-    assert [row["peer"] for row in rows(world, "snapshot.answer-ignored", cluster="a")] == ["b"], "the true one comes too late"
+    assert [row["peer"] for row in rows(world, "snapshot.answer-ignored", cluster="a")] == ["b"], (
+        "the true one comes too late"
+    )

@@ -1,4 +1,6 @@
-"""One instant may hold any amount of work: it is cut into slices, finished or undone, and nothing of that shows in the rows."""
+"""One instant may hold any amount of work: it is cut into slices, finished or undone, and nothing of that
+shows in the rows.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,18 @@ from hypothesis import strategies as st
 from simulator import ScenarioError, World, load_scenario_text
 from simulator.scenarios.limits import PUBLISHED_AT_ONCE_MAX
 
-HEAD = "{format: 1, name: x, title: x, family: replicated-subscriptions, about: x, until: 2s, clusters: {a: {}, b: {}}, topics: {t: {clusters: [a, b]}}, "
+HEAD = (
+    "{format: 1, name: x, title: x, family: replicated-subscriptions, about: x, until: 2s, clusters: {a: "
+    "{}, b: {}}, topics: {t: {clusters: [a, b]}}, "
+)
 CLIENTS = """producers: {web: {topic: t, cluster: a, every: 10ms}}, subscriptions: {s: {topic: t, replicateSubscriptionState: true}, r: {topic: t, type: Shared}},
 consumers: {c: {subscription: s, cluster: a, processing: 1ms}, d: {subscription: r, cluster: a, receiverQueueSize: 5000, processing: 0s}, e: {subscription: r, cluster: a}}, """
 ALONE = "producers: {web: {topic: t, cluster: a}}, "
 UNTIL_US = 2_000_000
 ROWS_OF_AN_EVENT = 3_000
-"""More than any event writes: a portion of 50 published messages with what they wake up, or 1,000 entries handed out."""
+"""More than any event writes: a portion of 50 published messages with what they wake up, or 1,000 entries
+handed out.
+"""
 
 
 def text(*commands: str, clients: str = CLIENTS) -> str:
@@ -27,10 +34,14 @@ def publish(at: str, count: int) -> str:
 
 
 BUSY = text(
-    publish("0s", 300), publish("500ms", 2500), "{at: 600ms, do: consumer.stop, consumer: d}", publish("700ms", 1500),
-    "{at: 700ms, do: subscription.skip, subscription: r, cluster: a, count: 900}", "{at: 900ms, do: subscription.reset, subscription: s, cluster: a, position: earliest}",
+    publish("0s", 300),
+    publish("500ms", 2500),
+    "{at: 600ms, do: consumer.stop, consumer: d}",
+    publish("700ms", 1500),
+    "{at: 700ms, do: subscription.skip, subscription: r, cluster: a, count: 900}",
+    "{at: 900ms, do: subscription.reset, subscription: s, cluster: a, position: earliest}",
     "{at: 1s, do: subscription.clear, subscription: s, cluster: a}",
-)  # fmt: skip
+)
 
 
 def run(scenario: str, events: int, rows_max: int | None = None) -> tuple:
@@ -66,10 +77,16 @@ def test_the_row_limit_holds_within_an_instant_wherever_it_is_cut(events, rows_m
 
 
 def test_an_undone_instant_leaves_nothing_behind():
-    """The lab stands at the end of the last complete instant, and can be sought in, branched, commanded and replayed."""
+    """The lab stands at the end of the last complete instant, and can be sought in, branched, commanded
+    and replayed.
+    """
     world = World.open(text(publish("500ms", 5_000)), rows_max=6_000)
     world.run()
-    assert world.now_us == 499_999 == world.furthest_us and "0.500000 s" in world.limit_reached and "6,000" in world.limit_reached
+    assert (
+        world.now_us == 499_999 == world.furthest_us
+        and "0.500000 s" in world.limit_reached
+        and "6,000" in world.limit_reached
+    )
     whole = World.open(text(publish("500ms", 5_000)), rows_max=None)
     whole.run(499_999)
     assert (world.digest(), world.view()["clusters"]) == (whole.digest(), whole.view()["clusters"])
@@ -90,8 +107,18 @@ def test_a_command_that_would_overflow_is_refused_and_nothing_has_changed(at_us)
         one.run(300_000)
         one.seek(at_us=at_us)
     result = world.apply({"do": "producer.publish", "producer": "web", "count": 50_000})
-    assert (result.ok, result.code) == (False, "limit") and "5,000 rows" in result.error and "smaller" in result.hint
-    assert (world.now_us, world.furthest_us, world.branch, world.command_log, len(world.branches)) == (at_us, 300_000, 0, [], 1)
+    assert (
+        (result.ok, result.code) == (False, "limit")
+        and "5,000 rows" in result.error
+        and "smaller" in result.hint
+    )
+    assert (world.now_us, world.furthest_us, world.branch, world.command_log, len(world.branches)) == (
+        at_us,
+        300_000,
+        0,
+        [],
+        1,
+    )
     assert world.view() == same.view() and len(world.trace) == len(same.trace) and world.command_results == []
     assert world.apply({"do": "producer.publish", "producer": "web", "count": 5}).ok
     assert same.apply({"do": "producer.publish", "producer": "web", "count": 5}).ok

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.kernel.distributions import BLOCK, BLOCKS_KEPT, LONGEST_US, Sampler, Span, interval_sampler, quantile_table
+from simulator.kernel.distributions import (
+    BLOCK,
+    BLOCKS_KEPT,
+    LONGEST_US,
+    Sampler,
+    Span,
+    interval_sampler,
+    quantile_table,
+)
 from simulator.kernel.normal_quantiles import CELLS, SCALE, normal_quantiles
 from simulator.kernel.random import draw, stream_key
 from simulator.scenarios.model import Distribution
@@ -21,8 +29,16 @@ INDICES = (0, 1, 2, 3, 1023, 1024, 1 << 40)
 
 spans = st.one_of(
     st.builds(Span, st.just("constant"), st.integers(0, LONGEST_US)),
-    st.builds(lambda low, more: Span("uniform", low_us=low, high_us=low + more), st.integers(0, 1 << 30), st.integers(0, 1 << 30)),
-    st.builds(lambda value, sigma: Span("lognormal", value, sigma_millionths=sigma), st.integers(0, 10**7), st.sampled_from((0, 1, 300_000, 1_500_000))),
+    st.builds(
+        lambda low, more: Span("uniform", low_us=low, high_us=low + more),
+        st.integers(0, 1 << 30),
+        st.integers(0, 1 << 30),
+    ),
+    st.builds(
+        lambda value, sigma: Span("lognormal", value, sigma_millionths=sigma),
+        st.integers(0, 10**7),
+        st.sampled_from((0, 1, 300_000, 1_500_000)),
+    ),
     st.builds(Span, st.just("exponential"), st.integers(0, 10**9)),
 )
 
@@ -55,7 +71,9 @@ def test_committed_normal_quantiles_are_the_inverse_normal():
     inverse = NormalDist().inv_cdf
     table = normal_quantiles()
     assert len(table) == CELLS
-    assert all(abs(value - inverse((2 * cell + 1) / (2 * CELLS)) * SCALE) <= 1 for cell, value in enumerate(table))
+    assert all(
+        abs(value - inverse((2 * cell + 1) / (2 * CELLS)) * SCALE) <= 1 for cell, value in enumerate(table)
+    )
     assert table == sorted(table)
     assert [-value for value in reversed(table)] == table
 
@@ -125,7 +143,11 @@ def test_what_varies_has_no_constant():
 def test_a_scenarios_distribution_serves():
     distribution = Distribution("lognormal", 40_000, sigma_millionths=250_000)
     assert Sampler(distribution, KEY).at(1) == Sampler(LOGNORMAL, KEY).at(1)
-    assert Sampler(Distribution("uniform", low_us=10, high_us=30), KEY).nominal_us == Span("uniform", low_us=10, high_us=30).nominal_us == 20
+    assert (
+        Sampler(Distribution("uniform", low_us=10, high_us=30), KEY).nominal_us
+        == Span("uniform", low_us=10, high_us=30).nominal_us
+        == 20
+    )
 
 
 @pytest.mark.parametrize(

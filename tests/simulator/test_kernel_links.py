@@ -11,7 +11,10 @@ from simulator.kernel.random import stream_key
 KEY = stream_key(1, "link/a/b")
 
 
-def link(span=Span("constant", 40_000), bandwidth=None):
+SPAN = Span("constant", 40_000)
+
+
+def link(span=SPAN, bandwidth=None):
     return Link("a", "b", Sampler(span, KEY), bandwidth)
 
 

@@ -87,7 +87,9 @@ def test_bits_are_balanced():
 def test_uuid_text_is_pinned_and_has_the_shape_of_version_4():
     assert uuid_text(KEY, 0) == "00F274B3-3276-4DC0-B9B1-99227D69481A"
     for index in range(200):
-        assert re.fullmatch(r"[0-9A-F]{8}-[0-9A-F]{4}-4[0-9A-F]{3}-[89AB][0-9A-F]{3}-[0-9A-F]{12}", uuid_text(KEY, index))
+        assert re.fullmatch(
+            r"[0-9A-F]{8}-[0-9A-F]{4}-4[0-9A-F]{3}-[89AB][0-9A-F]{3}-[0-9A-F]{12}", uuid_text(KEY, index)
+        )
     assert len({uuid_text(KEY, index) for index in range(1000)}) == 1000
 
 
@@ -97,7 +99,16 @@ def printed():
     outputs = []
     for hash_seed in ("0", "1", "4242"):
         environment = os.environ | {"PYTHONHASHSEED": hash_seed}
-        outputs.append(subprocess.run([sys.executable, "-c", PROGRAM], cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout)
+        outputs.append(
+            subprocess.run(
+                [sys.executable, "-c", PROGRAM],
+                cwd=ROOT,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+        )
     return outputs
 
 

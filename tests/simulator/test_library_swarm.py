@@ -1,7 +1,9 @@
-"""A swarm over every built-in scenario: random commands beside its own break no claim that the scenario itself keeps, and replay to the same bytes.
+"""A swarm over every built-in scenario: random commands beside its own break no claim that the scenario
+itself keeps, and replay to the same bytes.
 
-A few runs of each scenario, the same ones each time, are part of every test run; `SWARM_EXAMPLES=200 pytest -m swarm` runs that many of
-each, beginning with number `SWARM_FROM`. A failing run names its scenario and commands.
+A few runs of each scenario, the same ones each time, are part of every test run; `SWARM_EXAMPLES=200 pytest
+-m swarm` runs that many of each, beginning with number `SWARM_FROM`. A failing run names its scenario and
+commands.
 """
 
 import os
@@ -33,12 +35,17 @@ def schedule(name, number):
     scenario = World.open(name).scenario
     chance = Random(f"{name}/{number}")
     end_us = min(scenario.until_us, LONGEST_OF_US.get(name, LONGEST_US))
-    instants = sorted(chance.choice((0, chance.randrange(end_us), chance.randrange(end_us))) for _ in range(chance.randint(1, 5)))
+    instants = sorted(
+        chance.choice((0, chance.randrange(end_us), chance.randrange(end_us)))
+        for _ in range(chance.randint(1, 5))
+    )
     return end_us, [(at_us, random_command(scenario, chance)) for at_us in instants]
 
 
 def perturbed(name, end_us, commands):
-    """The scenario with commands given by hand; one that does not apply at its time is refused, which is fine."""
+    """The scenario with commands given by hand; one that does not apply at its time is refused, which is
+    fine.
+    """
     world = World.open(name)
     for at_us, command in commands:
         world.run(at_us)
@@ -50,7 +57,10 @@ def perturbed(name, end_us, commands):
 @cache
 def own_violations(name):
     """Claims that the scenario breaks by itself: some show what an unsafe option does."""
-    return frozenset(one["claim"] for one in perturbed(name, World.open(name).scenario.until_us, ()).summary()["violations"])
+    return frozenset(
+        one["claim"]
+        for one in perturbed(name, World.open(name).scenario.until_us, ()).summary()["violations"]
+    )
 
 
 @pytest.mark.parametrize("name", scenario_names())
@@ -70,35 +80,78 @@ def test_a_perturbed_scenario_breaks_no_claim(name):
 
 
 def test_a_client_that_was_asked_to_send_before_its_plan_keeps_its_wait():
-    # A send by hand at 0 looks the cluster up; refused, it waits 100 ms. The plan's beginning at 100 ms must not ask once more.
-    world = perturbed("tenant-moves", 2_000_000, [(0, {"do": "cluster.lose", "cluster": "blue"}), (0, {"do": "producer.publish", "producer": "web"})])
-    asked = [row["at_us"] // 1000 for row in world.trace.rows(types=["lookup.failed"]) if row["client"] == "web"]
+    # A send by hand at 0 looks the cluster up; refused, it waits 100 ms. The plan's beginning at 100 ms must
+    # not ask once more.
+    world = perturbed(
+        "tenant-moves",
+        2_000_000,
+        [(0, {"do": "cluster.lose", "cluster": "blue"}), (0, {"do": "producer.publish", "producer": "web"})],
+    )
+    asked = [
+        row["at_us"] // 1000 for row in world.trace.rows(types=["lookup.failed"]) if row["client"] == "web"
+    ]
     assert asked[:3] == [1, 103, 305] and world.summary()["violations"] == []
 
 
 def test_a_copied_request_over_a_slowed_link_may_take_as_long():
     # The request of 1 s reaches eu at 1.3 s, where the refusal is logged.
-    world = perturbed("created-apart", 10_000_000, [(0, {"do": "link.slow", "link": "us -> eu", "latency": "300ms"})])
+    world = perturbed(
+        "created-apart", 10_000_000, [(0, {"do": "link.slow", "link": "us -> eu", "latency": "300ms"})]
+    )
     refused = world.trace.rows(types=["topic.creation-refused"])
-    assert [row["at_us"] for row in refused if row["reason"] == "copied-request"] == [1_300_000] and world.summary()["violations"] == []
+    assert [row["at_us"] for row in refused if row["reason"] == "copied-request"] == [
+        1_300_000
+    ] and world.summary()["violations"] == []
 
 
 def test_a_topic_that_is_listed_as_a_shadow_but_is_none_closes_the_replicators_producer():
     # What was on its way to parcels-partition-2 arrived after that topic was deleted: an internal error.
-    listed = {"do": "shadow.set", "cluster": "eu", "topic": "orders", "shadows": ["orders", "refunds", "parcels"]}
-    world = perturbed("compared-first", 8_000_000, [(1_000_000, listed), (2_008_887, {"do": "namespace.set-clusters", "cluster": "eu", "namespace": "shop/parcels", "clusters": ["us"]})])
+    listed = {
+        "do": "shadow.set",
+        "cluster": "eu",
+        "topic": "orders",
+        "shadows": ["orders", "refunds", "parcels"],
+    }
+    world = perturbed(
+        "compared-first",
+        8_000_000,
+        [
+            (1_000_000, listed),
+            (
+                2_008_887,
+                {
+                    "do": "namespace.set-clusters",
+                    "cluster": "eu",
+                    "namespace": "shop/parcels",
+                    "clusters": ["us"],
+                },
+            ),
+        ],
+    )
     stopped = [(row["topic"], row["reason"]) for row in world.trace.rows(types=["shadow.replicator-stopped"])]
     assert ("parcels-partition-2", "shadow-deleted") in stopped and world.summary()["violations"] == []
     # Its producers count where a person deletes the topic without force.
-    (refused,) = [row["detail"] for row in world.trace.rows(types=["command.refused"]) if row["reason"] == "topic.delete"]
+    (refused,) = [
+        row["detail"]
+        for row in world.trace.rows(types=["command.refused"])
+        if row["reason"] == "topic.delete"
+    ]
     assert "and 1 replicators" in refused
 
 
 def test_a_replicator_towards_a_terminated_partition_is_not_overdue():
-    world = perturbed("drifted-partitions", 20_000_000, [(5_998_386, {"do": "topic.terminate", "cluster": "eu", "topic": "orders-partition-1"})])
+    world = perturbed(
+        "drifted-partitions",
+        20_000_000,
+        [(5_998_386, {"do": "topic.terminate", "cluster": "eu", "topic": "orders-partition-1"})],
+    )
     assert world.summary()["violations"] == []
 
 
 def test_an_audience_begins_anew_where_its_topic_was_deleted_in_the_first_stretch():
-    world = perturbed("starved-subscription", 2_000_000, [(645_141, {"do": "topic.delete", "cluster": "eu", "topic": "orders", "force": True})])
+    world = perturbed(
+        "starved-subscription",
+        2_000_000,
+        [(645_141, {"do": "topic.delete", "cluster": "eu", "topic": "orders", "force": True})],
+    )
     assert world.summary()["violations"] == []

@@ -1,4 +1,6 @@
-"""Checks that keep up with a growing trace say the same as checks that read it from the start, in every branch."""
+"""Checks that keep up with a growing trace say the same as checks that read it from the start, in every
+branch.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,21 @@ def broken_runs(monkeypatch) -> World:
     def one_back(self, index, reason, cause):
         moved = original(self, index, reason, cause)
         if moved and reason == "update":
-            here, back = self.border.position(self.cursor.mark_delete), self.border.position(self.cursor.mark_delete - 1)
+            here, back = (
+                self.border.position(self.cursor.mark_delete),
+                self.border.position(self.cursor.mark_delete - 1),
+            )
             topic = self.topic
-            self.runtime.note("cursor.moved", cause, topic.cluster.number, topic.number, self.number, *here, *back, "acknowledgement")
+            self.runtime.note(
+                "cursor.moved",
+                cause,
+                topic.cluster.number,
+                topic.number,
+                self.number,
+                *here,
+                *back,
+                "acknowledgement",
+            )
         return moved
 
     monkeypatch.setattr(Subscription, "acknowledge_up_to", one_back)

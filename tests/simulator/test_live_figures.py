@@ -1,4 +1,6 @@
-"""The figures that the engine keeps while it delivers are the ones that counting finds in the rows afterwards."""
+"""The figures that the engine keeps while it delivers are the ones that counting finds in the rows
+afterwards.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,27 @@ from simulator import World, scenario_names
 from tests.simulator.random_scenarios import random_scenario
 
 FIGURES = (
-    "duplicates", "redeliveries", "extra_deliveries", "stranded", "stranded_returned", "lost", "first_delivery_us", "outage_us", "caught_up_us", "drained_us",
-)  # fmt: skip
+    "duplicates",
+    "redeliveries",
+    "extra_deliveries",
+    "stranded",
+    "stranded_returned",
+    "lost",
+    "first_delivery_us",
+    "outage_us",
+    "caught_up_us",
+    "drained_us",
+)
 
-GROUP_FIGURES = ("duplicates", "redeliveries", "handovers", "handover_us", "unowned_us", "two_readers", "two_readers_us")
+GROUP_FIGURES = (
+    "duplicates",
+    "redeliveries",
+    "handovers",
+    "handover_us",
+    "unowned_us",
+    "two_readers",
+    "two_readers_us",
+)
 
 
 @pytest.mark.parametrize("name", scenario_names())
@@ -29,8 +48,10 @@ def figures(failovers: list[dict]) -> list[dict]:
 
 @pytest.mark.parametrize("seed", [6, 67, 71, 79, 158, 273, 326, 360, 475])
 def test_live_figures_of_random_runs_wherever_they_are_looked_at(seed):
-    """Windows closed by the next failover (6), ledgers deleted at the target (67), the target lost for good (71, 79), its cursor opened by an Update (475) or reset (158), messages
-    skipped at the source (273), filtered at the target (326), the source lost for good before (360)."""
+    """Windows closed by the next failover (6), ledgers deleted at the target (67), the target lost for
+    good (71, 79), its cursor opened by an Update (475) or reset (158), messages skipped at the source
+    (273), filtered at the target (326), the source lost for good before (360).
+    """
     world = World.open(random_scenario(seed))
     world.run()
     end_us = world.now_us
@@ -41,7 +62,11 @@ def test_live_figures_of_random_runs_wherever_they_are_looked_at(seed):
 
 def live_groups(world: World) -> dict:
     """What the page shows of each group."""
-    return {name: {key: one["figures"][key] for key in GROUP_FIGURES} for name, one in world.view().get("groups", {}).items() if one["figures"]}
+    return {
+        name: {key: one["figures"][key] for key in GROUP_FIGURES}
+        for name, one in world.view().get("groups", {}).items()
+        if one["figures"]
+    }
 
 
 def counted_groups(summary: dict) -> dict:

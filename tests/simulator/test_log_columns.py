@@ -21,7 +21,9 @@ def test_a_replay_writes_the_same_values_again():
 
 
 def test_a_different_value_is_our_bug_in_words():
-    with pytest.raises(AssertionError, match="writes 7 at index 1 where this branch has 6; the run is not deterministic"):
+    with pytest.raises(
+        AssertionError, match="writes 7 at index 1 where this branch has 6; the run is not deterministic"
+    ):
         filled(5, 6).append_at(1, 7)
 
 

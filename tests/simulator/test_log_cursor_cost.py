@@ -1,4 +1,6 @@
-"""A million entries, every other one acknowledged: at most 256 KiB a cursor, prints correctly, checkpoints share it."""
+"""A million entries, every other one acknowledged: at most 256 KiB a cursor, prints correctly, checkpoints
+share it.
+"""
 
 import pickle
 import subprocess
@@ -16,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ENTRIES = 1_000_000
 LIMIT_BYTES = 256 * 1024
 
-# Peak memory of a process of its own grows by this much per cursor; bitmaps live outside Python's allocator. On Linux
+# Peak memory of a process of its own grows by this much per cursor; bitmaps live outside Python's allocator.
+# On Linux
 # `ru_maxrss` begins at the parent's peak, so the kernel's own mark is read there.
 PROGRAM = """
 import re, resource, sys
@@ -38,7 +41,11 @@ print((peak_bytes() - before) // len(kept))
 
 def bytes_per_cursor(persist_every, extra):
     answer = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(persist_every), extra], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", PROGRAM, str(persist_every), extra],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return int(answer.stdout)
 
@@ -92,7 +99,9 @@ def test_it_prints_correctly_whole_and_cut(holed):
     whole = cursor.text(log)
     parts = whole[1:-1].replace("],(", "]|(").split("|")
     assert len(parts) == cursor.ranges_total == ENTRIES // 2
-    assert parts == [f"({i // 50_000}:{i % 50_000 - 1}..{i // 50_000}:{i % 50_000}]" for i in range(1, ENTRIES, 2)]
+    assert parts == [
+        f"({i // 50_000}:{i % 50_000 - 1}..{i // 50_000}:{i % 50_000}]" for i in range(1, ENTRIES, 2)
+    ]
     assert cursor.text(log, 40) == "[(0:0..0:1],(0:2..0:3],(0:4..0:5],…]"
     assert cursor.backlog(ENTRIES) == ENTRIES // 2
 
@@ -108,5 +117,12 @@ def test_what_is_held_open_closes_in_one_ack():
 def test_the_measurement_measures_each_case():
     ticks = iter(range(0, 10**9, 1_000))
     assert cost_of_acknowledging(lambda: next(ticks), entries=200, acks=10) == dict.fromkeys(
-        ("new_hole_with_none", "new_hole_with_many", "in_order_with_none", "in_order_with_many", "closing_a_hole_of_many"), 100.0
+        (
+            "new_hole_with_none",
+            "new_hole_with_many",
+            "in_order_with_none",
+            "in_order_with_many",
+            "closing_a_hole_of_many",
+        ),
+        100.0,
     )

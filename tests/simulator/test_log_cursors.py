@@ -61,7 +61,16 @@ def test_a_cumulative_ack_onto_an_acknowledged_entry_runs_to_its_ranges_end():
 
 def test_next_unacknowledged_skips_ranges():
     cursor = cursor_with(0, 3, 4, 5, 8)
-    assert [cursor.next_unacknowledged(index) for index in (-1, 0, 1, 3, 5, 6, 8, 20)] == [1, 1, 1, 6, 6, 6, 9, 20]
+    assert [cursor.next_unacknowledged(index) for index in (-1, 0, 1, 3, 5, 6, 8, 20)] == [
+        1,
+        1,
+        1,
+        6,
+        6,
+        6,
+        9,
+        20,
+    ]
 
 
 def test_reset_goes_back_or_forth_and_clears():
@@ -69,7 +78,12 @@ def test_reset_goes_back_or_forth_and_clears():
     cursor.acknowledge_batch(3, 0, 2)
     cursor.persist(1)
     cursor.reset(-1)
-    assert (cursor.mark_delete, cursor.ranges(), cursor.batch_remaining(3, 2), cursor.dirty) == (-1, [], 3, True)
+    assert (cursor.mark_delete, cursor.ranges(), cursor.batch_remaining(3, 2), cursor.dirty) == (
+        -1,
+        [],
+        3,
+        True,
+    )
     cursor.reset(7)
     assert (cursor.mark_delete, cursor.backlog(10)) == (7, 2)
 
@@ -159,7 +173,12 @@ def test_a_crash_forgets_acks_since_the_last_flush():
     cursor.acknowledge(12)
     assert cursor.dirty and cursor.persisted_mark_delete == 1
     cursor.recover()
-    assert (cursor.mark_delete, cursor.ranges(), cursor.batch_remaining(3, 2), cursor.dirty) == (1, [(5, 5)], 0b10, False)
+    assert (cursor.mark_delete, cursor.ranges(), cursor.batch_remaining(3, 2), cursor.dirty) == (
+        1,
+        [(5, 5)],
+        0b10,
+        False,
+    )
     assert cursor.backlog(13) == 10
 
 
@@ -178,7 +197,9 @@ def test_after_a_clean_close_nothing_is_forgotten():
 
 
 def test_over_the_limit_whole_ledgers_are_forgotten():
-    """As bitmaps a ledger is included while those before it hold at most the limit: 3 entries, then 3 more, then none."""
+    """As bitmaps a ledger is included while those before it hold at most the limit: 3 entries, then 3
+    more, then none.
+    """
     log = log_of((1, 8), (2, 8), (5, 8), (6, 8))
     cursor = cursor_with(1, 3, 5, 9, 11, 13, 17, 25, 26)
     assert cursor.persist(1, 3, log) == 3

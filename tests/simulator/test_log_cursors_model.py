@@ -1,4 +1,6 @@
-"""Cursors against a naive model made of a set, under any sequence of acts; captures and pickles stay what they were."""
+"""Cursors against a naive model made of a set, under any sequence of acts; captures and pickles stay what
+they were.
+"""
 
 import pickle
 
@@ -17,7 +19,9 @@ indices = st.integers(0, LENGTH - 1)
 acts = st.one_of(
     st.tuples(st.just("acknowledge"), indices),
     st.tuples(st.just("acknowledge"), indices),
-    st.tuples(st.just("acknowledge_many"), st.lists(st.tuples(indices, st.integers(1, 9)), min_size=1, max_size=4)),
+    st.tuples(
+        st.just("acknowledge_many"), st.lists(st.tuples(indices, st.integers(1, 9)), min_size=1, max_size=4)
+    ),
     st.tuples(st.just("mark_delete_to"), indices),
     st.tuples(st.just("acknowledge_batch"), indices, st.integers(0, BATCH - 1)),
     st.tuples(st.just("acknowledge_batch_to"), indices, st.integers(0, BATCH - 1)),
@@ -113,7 +117,11 @@ class Model:
     def text(self):
         parts, start = [], 0
         for ledger_id, entries in LEDGERS:
-            inside = [entry for entry in range(entries) if start + entry > self.mark_delete and self.whole(start + entry)]
+            inside = [
+                entry
+                for entry in range(entries)
+                if start + entry > self.mark_delete and self.whole(start + entry)
+            ]
             for entry in inside:
                 if entry - 1 not in inside:
                     last = next(end for end in range(entry, entries + 1) if end + 1 not in inside)
@@ -123,10 +131,24 @@ class Model:
 
     def state(self):
         ranges = self.ranges()
-        remaining = [sum(1 << b for b in range(BATCH) if i > self.below and (i, b) not in self.done) for i in range(LENGTH)]
-        unacknowledged = [next(e for e in range(i, LENGTH + 1) if e == LENGTH or not self.whole(e)) for i in range(LENGTH)]
+        remaining = [
+            sum(1 << b for b in range(BATCH) if i > self.below and (i, b) not in self.done)
+            for i in range(LENGTH)
+        ]
+        unacknowledged = [
+            next(e for e in range(i, LENGTH + 1) if e == LENGTH or not self.whole(e)) for i in range(LENGTH)
+        ]
         backlog = sum(not self.whole(index) for index in range(LENGTH))
-        return self.mark_delete, ranges, len(ranges), backlog, self.text(), remaining, unacknowledged, self.dirty
+        return (
+            self.mark_delete,
+            ranges,
+            len(ranges),
+            backlog,
+            self.text(),
+            remaining,
+            unacknowledged,
+            self.dirty,
+        )
 
 
 def state(cursor):
@@ -136,9 +158,15 @@ def state(cursor):
     assert cursor.ranges() == cursor.ranges(LENGTH)
     assert cursor.deleted_count == len(cursor.acknowledged())
     return (
-        cursor.mark_delete, cursor.ranges(), cursor.ranges_total, cursor.backlog(LENGTH),
-        cursor.text(LOG), remaining, unacknowledged, cursor.dirty,
-    )  # fmt: skip
+        cursor.mark_delete,
+        cursor.ranges(),
+        cursor.ranges_total,
+        cursor.backlog(LENGTH),
+        cursor.text(LOG),
+        remaining,
+        unacknowledged,
+        cursor.dirty,
+    )
 
 
 def play(cursor, act):
@@ -205,7 +233,9 @@ wide_acts = st.one_of(
 @settings(max_examples=25, deadline=None)
 @given(st.lists(wide_acts, max_size=8))
 def test_large_bitmaps_are_safe_to_share(script):
-    """Copies share containers until written; every kind of container and every way of writing is passed through."""
+    """Copies share containers until written; every kind of container and every way of writing is passed
+    through.
+    """
     cursor, captures, expected, saved = Cursor(), [], set(), (set(), -1)
     floor = -1
     for name, *arguments in script:

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from simulator.log.ledgers import TopicLog
 
 MINUTE_US = 60_000_000
-LIMITS = {"max_entries": 3, "max_size_bytes": 1_000, "max_age_us": 240 * MINUTE_US, "min_age_us": 10 * MINUTE_US}
+LIMITS = {
+    "max_entries": 3,
+    "max_size_bytes": 1_000,
+    "max_age_us": 240 * MINUTE_US,
+    "min_age_us": 10 * MINUTE_US,
+}
 
 
 def log_of(*ledgers, trim=None):
@@ -28,7 +33,10 @@ def test_entries_count_on_over_ledgers():
     log = log_of((5, 3), (9, 2))
     assert [log.text(index) for index in range(-1, 5)] == ["5:-1", "5:0", "5:1", "5:2", "9:0", "9:1"]
     assert [log.record(index) for index in range(5)] == [0, 1, 2, 3, 4]
-    assert [(ledger.id, ledger.first_index, ledger.entries, ledger.size_bytes) for ledger in log.ledgers] == [(5, 0, 3, 300), (9, 3, 2, 200)]
+    assert [(ledger.id, ledger.first_index, ledger.entries, ledger.size_bytes) for ledger in log.ledgers] == [
+        (5, 0, 3, 300),
+        (9, 3, 2, 200),
+    ]
 
 
 def test_negative_records_are_markers():
@@ -159,11 +167,22 @@ def test_positions_and_indices_are_inverse(sizes, trim_before):
 
 
 def state(log):
-    ledgers = [(ledger.id, ledger.first_index, ledger.entries, ledger.opened_us, ledger.closed_us, ledger.size_bytes) for ledger in log.ledgers]
-    return log.length, log.first_kept, ledgers, [log.text(index) for index in range(-1, log.length)], log.last_confirmed
+    ledgers = [
+        (ledger.id, ledger.first_index, ledger.entries, ledger.opened_us, ledger.closed_us, ledger.size_bytes)
+        for ledger in log.ledgers
+    ]
+    return (
+        log.length,
+        log.first_kept,
+        ledgers,
+        [log.text(index) for index in range(-1, log.length)],
+        log.last_confirmed,
+    )
 
 
-acts = st.one_of(st.just("append"), st.just("roll"), st.just("close"), st.tuples(st.just("trim"), st.integers(0, 30)))
+acts = st.one_of(
+    st.just("append"), st.just("roll"), st.just("close"), st.tuples(st.just("trim"), st.integers(0, 30))
+)
 
 
 def play(log, act, step):

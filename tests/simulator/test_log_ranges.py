@@ -5,10 +5,22 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from simulator.log.ledgers import TopicLog
-from simulator.log.ranges import count_runs, drop_ledgers_over, drop_runs_after, next_in, ranges_text, run_end, run_starts, runs, split_at_ledgers
+from simulator.log.ranges import (
+    count_runs,
+    drop_ledgers_over,
+    drop_runs_after,
+    next_in,
+    ranges_text,
+    run_end,
+    run_starts,
+    runs,
+    split_at_ledgers,
+)
 
 # Indices around 65,536 too: bitmaps are kept in pieces of that size.
-pieces = st.lists(st.tuples(st.one_of(st.integers(0, 60), st.integers(65_500, 65_560)), st.integers(1, 40)), max_size=8)
+pieces = st.lists(
+    st.tuples(st.one_of(st.integers(0, 60), st.integers(65_500, 65_560)), st.integers(1, 40)), max_size=8
+)
 
 
 def bitmap(spans):
@@ -33,7 +45,9 @@ def test_runs_are_what_a_walk_finds(spans, limit):
     assert runs(entries, limit) == expected[:limit]
     assert count_runs(entries) == len(expected)
     assert list(run_starts(entries)) == [first for first, _ in expected]
-    assert all(run_end(entries, index) == last for first, last in expected for index in range(first, last + 1))
+    assert all(
+        run_end(entries, index) == last for first, last in expected for index in range(first, last + 1)
+    )
 
 
 @given(pieces, st.integers(0, 70_000))
@@ -60,13 +74,19 @@ def test_ledgers_are_kept_until_those_before_hold_more_than_the_limit(sizes, wan
     present = BitMap([index for index in wanted if index < log.length])
     expected, included = [], 0
     for ledger in log.ledgers:
-        inside = [index for index in present if ledger.first_index <= index < ledger.first_index + ledger.entries]
+        inside = [
+            index for index in present if ledger.first_index <= index < ledger.first_index + ledger.entries
+        ]
         if included <= limit:
             expected += inside
             included += len(inside)
     kept = present.copy()
     drop_ledgers_over(kept, log, limit)
     assert list(kept) == expected
-    whole = [(ledger, entry) for ledger, first, last in split_at_ledgers(runs(present), log) for entry in range(first, last + 1)]
+    whole = [
+        (ledger, entry)
+        for ledger, first, last in split_at_ledgers(runs(present), log)
+        for entry in range(first, last + 1)
+    ]
     assert whole == [log.position(index) for index in present]
     assert ranges_text(present, log).count("(") == len(list(split_at_ledgers(runs(present), log)))

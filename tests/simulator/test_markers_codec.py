@@ -16,7 +16,9 @@ CLUSTERS = st.lists(st.tuples(NAME, JAVA_LONG, JAVA_LONG), max_size=5)
 
 
 def positions(message_ids):
-    return [(one["cluster"], one["message_id"]["ledger_id"], one["message_id"]["entry_id"]) for one in message_ids]
+    return [
+        (one["cluster"], one["message_id"]["ledger_id"], one["message_id"]["entry_id"]) for one in message_ids
+    ]
 
 
 def test_request_bytes_are_pinned():
@@ -27,7 +29,10 @@ def test_request_bytes_are_pinned():
 def test_response_bytes_are_pinned():
     position = b"\x08\xd2\x09" + b"\x10\xee\xe4\x02"  # ledger 1234, entry 45678 as varints
     cluster = b"\x0a\x01b" + b"\x12" + bytes([len(position)]) + position
-    assert codec.encode_response("S1", "b", 1234, 45678) == b"\x0a\x02S1" + b"\x12" + bytes([len(cluster)]) + cluster
+    assert (
+        codec.encode_response("S1", "b", 1234, 45678)
+        == b"\x0a\x02S1" + b"\x12" + bytes([len(cluster)]) + cluster
+    )
 
 
 def test_snapshot_bytes_are_pinned_and_clusters_alphabetical():
@@ -41,7 +46,10 @@ def test_snapshot_bytes_are_pinned_and_clusters_alphabetical():
 def test_update_bytes_are_pinned_and_clusters_alphabetical():
     b = b"\x0a\x01b\x12\x04\x08\x01\x10\x02"
     c = b"\x0a\x01c\x12\x04\x08\x03\x10\x04"
-    assert codec.encode_update("my", [("c", 3, 4), ("b", 1, 2)]) == b"\x0a\x02my" + b"\x12\x09" + b + b"\x12\x09" + c
+    assert (
+        codec.encode_update("my", [("c", 3, 4), ("b", 1, 2)])
+        == b"\x0a\x02my" + b"\x12\x09" + b + b"\x12\x09" + c
+    )
 
 
 def test_entry_before_the_first_travels_as_the_bits_of_a_java_long():
@@ -52,11 +60,14 @@ def test_entry_before_the_first_travels_as_the_bits_of_a_java_long():
 
 def test_metadata_bytes_are_pinned():
     wanted = b"\x0a\x0dpulsar.marker" + b"\x10\x00" + b"\x18\xe8\x07" + b"\x3a\x01a" + b"\xa0\x01\x0b"
-    assert codec.metadata_bytes("snapshot_response", 1000, ["a"]) == wanted  # 0x3a is field 7, 0xa0 0x01 field 20
+    # 0x3a is field 7, 0xa0 0x01 field 20
+    assert codec.metadata_bytes("snapshot_response", 1000, ["a"]) == wanted
 
 
 def test_replicated_metadata_names_its_origin():
-    metadata = protobuf.MessageMetadata.FromString(codec.metadata_bytes(10, 5, None, replicated_from="us-west"))
+    metadata = protobuf.MessageMetadata.FromString(
+        codec.metadata_bytes(10, 5, None, replicated_from="us-west")
+    )
     assert metadata.replicated_from == "us-west"
     assert list(metadata.replicate_to) == []
     assert codec.metadata_bytes(10, 5, None).count(b"us-west") == 0

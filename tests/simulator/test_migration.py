@@ -1,7 +1,8 @@
-"""Tenants' migrations: the LookupService and its clients, the five steps, what fails and goes on, the way back, blue-green.
+"""Tenants' migrations: the LookupService and its clients, the five steps, what fails and goes on, the way
+back, blue-green.
 
-Sources: the migration article (figures 11 and 12), fact sheet E1 and E2. The scenario of most tests is the built-in one that goes
-well; its numbers are derived beside its `expect`.
+Sources: the migration article (figures 11 and 12), fact sheet E1 and E2. The scenario of most tests is the
+built-in one that goes well; its numbers are derived beside its `expect`.
 """
 
 import pytest
@@ -62,27 +63,52 @@ def test_a_client_without_a_cluster_asks_for_partitions_then_for_its_broker_and_
     world.run(200 * MS)
     # lookupLatency is 2 ms: asked at 0, at the service 1 ms later, back after 2; then the lookup itself.
     assert [(row["at_us"] // MS, row["client"], row["reason"]) for row in rows(world, "lookup.answered")] == [
-        (1, "billing-1", "partition-metadata"), (3, "billing-1", "lookup"), (101, "web", "partition-metadata"), (103, "web", "lookup")]
-    assert at_ms(rows(world, "consumer.connected")) == [4] and at_ms(rows(world, "producer.connected")) == [104]
+        (1, "billing-1", "partition-metadata"),
+        (3, "billing-1", "lookup"),
+        (101, "web", "partition-metadata"),
+        (103, "web", "lookup"),
+    ]
+    assert at_ms(rows(world, "consumer.connected")) == [4] and at_ms(rows(world, "producer.connected")) == [
+        104
+    ]
     stored = rows(world, "message.stored")[0]
-    assert stored["at_us"] == 104 * MS and stored["sequence_id"] == 0, "what was published before is sent once it is connected"
+    assert stored["at_us"] == 104 * MS and stored["sequence_id"] == 0, (
+        "what was published before is sent once it is connected"
+    )
     assert not rows(world, "producer.connected", client="nobody")
 
 
 def test_a_client_with_a_schema_asks_for_it_between_partitions_and_lookup():
-    schema = "schemas: {order: {type: AVRO, definition: {type: record, name: Order, fields: [{name: id, type: long}]}}}\n"
+    schema = (
+        "schemas: {order: {type: AVRO, definition: {type: record, name: Order, fields: [{name: id, type: "
+        "long}]}}}\n"
+    )
     base = BASE.replace("every: 10ms, stop: 7s", "every: 10ms, stop: 7s, schema: order") + schema
     world = run(START, SWITCH, CLEAN_UP, base=base)
     asked = [(row["at_us"] // MS, row["reason"]) for row in rows(world, "lookup.answered", client="web")]
-    assert asked == [(101, "partition-metadata"), (103, "schema"), (105, "lookup"), (5101, "lookup")], "after the unload the lookup alone"
+    assert asked == [(101, "partition-metadata"), (103, "schema"), (105, "lookup"), (5101, "lookup")], (
+        "after the unload the lookup alone"
+    )
     everything_arrived(world)
 
 
 def test_roles_hold_for_clients_that_look_up():
-    for writer, reader, expected in (("writer", "reader", (True, True)), ("reader", "writer", (False, False)), ("writer", "writer", (True, False))):
-        base = BASE.replace("web: {", f"web: {{role: {writer}, ").replace("billing-1: {", f"billing-1: {{role: {reader}, ") + "roles: {reader: {consume: [orders]}, writer: {produce: [orders]}}\n"
+    for writer, reader, expected in (
+        ("writer", "reader", (True, True)),
+        ("reader", "writer", (False, False)),
+        ("writer", "writer", (True, False)),
+    ):
+        base = (
+            BASE.replace("web: {", f"web: {{role: {writer}, ").replace(
+                "billing-1: {", f"billing-1: {{role: {reader}, "
+            )
+            + "roles: {reader: {consume: [orders]}, writer: {produce: [orders]}}\n"
+        )
         world = run(START, SWITCH, base=base, until="7s")
-        assert (bool(rows(world, "message.stored")), bool(rows(world, "message.delivered"))) == expected, (writer, reader)
+        assert (bool(rows(world, "message.stored")), bool(rows(world, "message.delivered"))) == expected, (
+            writer,
+            reader,
+        )
 
 
 def test_data_does_not_go_through_the_lookup_service():
@@ -92,7 +118,12 @@ def test_data_does_not_go_through_the_lookup_service():
 
 
 def test_without_the_lookup_service_whoever_lost_its_broker_tries_again_at_growing_intervals():
-    world = run("at: 2s, do: lookup.stop", "at: 2s, do: topic.unload, cluster: blue, topic: orders", "at: 4s, do: lookup.start", until="8s")
+    world = run(
+        "at: 2s, do: lookup.stop",
+        "at: 2s, do: topic.unload, cluster: blue, topic: orders",
+        "at: 4s, do: lookup.start",
+        until="8s",
+    )
     asked = at_ms(rows(world, "lookup.failed", client="web"))
     # 100 ms after the unload, then after 200, 400 and 800 ms, each two milliseconds' request further on
     assert asked == [2101, 2303, 2705, 3507]
@@ -102,14 +133,19 @@ def test_without_the_lookup_service_whoever_lost_its_broker_tries_again_at_growi
 
 
 def test_a_crashed_cluster_does_not_take_clients_with_it_that_look_up():
-    world = run("at: 2s, do: cluster.crash, cluster: blue", "at: 3s, do: cluster.restart, cluster: blue", until="8s")
+    world = run(
+        "at: 2s, do: cluster.crash, cluster: blue", "at: 3s, do: cluster.restart, cluster: blue", until="8s"
+    )
     assert {row["reason"] for row in rows(world, "lookup.failed")} == {"cluster-down"}
     assert rows(world, "client.changed", reason="crash") == []
     everything_arrived(world)
 
 
 def test_a_fail_over_command_does_not_move_clients_that_look_up():
-    world = run("at: 2s, do: subscription.fail-over, subscription: billing, from: blue, to: green, mode: crash", until="3s")
+    world = run(
+        "at: 2s, do: subscription.fail-over, subscription: billing, from: blue, to: green, mode: crash",
+        until="3s",
+    )
     assert refused(world) == [("subscription.fail-over", "looks-up")]
 
 
@@ -119,7 +155,13 @@ def test_a_fail_over_command_does_not_move_clients_that_look_up():
 def test_every_resource_is_made_in_order_and_deleted_backwards():
     world = run(START, SWITCH, CLEAN_UP)
     made = [(row["reason"], row["detail"]) for row in rows(world, "resource.created")]
-    assert made == [("tenant", "acme"), ("role", "shop-app"), ("namespace", "acme/shop"), ("topic", "orders"), ("subscription", "billing")]
+    assert made == [
+        ("tenant", "acme"),
+        ("role", "shop-app"),
+        ("namespace", "acme/shop"),
+        ("topic", "orders"),
+        ("subscription", "billing"),
+    ]
     assert [(row["reason"], row["detail"]) for row in rows(world, "resource.deleted")] == made[::-1]
     assert {row["cluster"] for row in rows(world, "resource.deleted")} == {"blue"}
     everything_arrived(world)
@@ -137,11 +179,17 @@ def test_for_a_while_clients_stand_in_both_clusters():
 
 
 def test_a_client_that_was_told_the_old_cluster_just_before_is_sent_off_again():
-    # billing-2 asks at 4.999 s; the service answers "blue" a millisecond later, it connects there at 5.001 s, after the unload.
-    base = BASE.replace("consumers:\n", "consumers:\n  billing-2: {subscription: billing, start: 4997ms, processing: 1ms}\n")
+    # billing-2 asks at 4.999 s; the service answers "blue" a millisecond later, it connects there at 5.001 s,
+    # after the unload.
+    base = BASE.replace(
+        "consumers:\n", "consumers:\n  billing-2: {subscription: billing, start: 4997ms, processing: 1ms}\n"
+    )
     world = run(START, SWITCH, base=base, until="9s")
     assert at_ms(rows(world, "consumer.connected", client="billing-2", cluster="blue")) == [5001]
-    assert [at for at in at_ms(rows(world, "topic.unloaded", cluster="blue", reason="migration"))] == [5000, 6000]
+    assert list(at_ms(rows(world, "topic.unloaded", cluster="blue", reason="migration"))) == [
+        5000,
+        6000,
+    ]
     assert step(world, "switch")["state"] == "done"
     everything_arrived(world)
 
@@ -151,29 +199,45 @@ def test_a_step_begins_only_when_its_turn_has_come_and_its_precondition_holds():
     world.run(1 * 1_000_000)
     do(world, "migration.start", tenant="acme", to="green", through="metadata")
     world.run(1_600_000)
-    assert migration(world)["state"] == "waiting" and step(world, "topic-data")["state"] == "waiting", "through: metadata"
+    assert migration(world)["state"] == "waiting" and step(world, "topic-data")["state"] == "waiting", (
+        "through: metadata"
+    )
     assert world.apply({"do": "migration.switch", "tenant": "acme"}).code == "wrong-state"
     do(world, "migration.advance", tenant="acme")
     world.run(1_900_000)
     do(world, "migration.advance", tenant="acme")
     world.run(2_100_000)
-    assert [one["state"] for one in migration(world)["steps"]] == ["done", "done", "done", "waiting", "waiting"]
+    assert [one["state"] for one in migration(world)["steps"]] == [
+        "done",
+        "done",
+        "done",
+        "waiting",
+        "waiting",
+    ]
     do(world, "link.slow", link="blue -> green", latency="5s")
     world.run(4_000_000)
     answer = world.apply({"do": "migration.switch", "tenant": "acme"})
-    assert answer.code == "not-ready" and "the oldest published" in answer.error and "in blue and not in green" in answer.error
+    assert (
+        answer.code == "not-ready"
+        and "the oldest published" in answer.error
+        and "in blue and not in green" in answer.error
+    )
     do(world, "migration.switch", tenant="acme", force=True)
     world.run()
     everything_arrived(world)
 
 
 def test_clean_up_waits_until_nobody_needs_the_source():
-    hold = BASE.replace("consumers:\n", "consumers:\n  fixed: {subscription: billing, cluster: blue, processing: 1ms}\n")
+    hold = BASE.replace(
+        "consumers:\n", "consumers:\n  fixed: {subscription: billing, cluster: blue, processing: 1ms}\n"
+    )
     world = run(START, SWITCH, CLEAN_UP, base=hold)
     assert refused(world) == [("migration.clean-up", "not-ready")]
     told = world.summary()["commands"][-1]["error"]
     assert "1 client is connected in blue: fixed" in told
-    assert world.view()["migrations"][0]["way_back"] is None, "nothing was deleted: it can still be rolled back"
+    assert world.view()["migrations"][0]["way_back"] is None, (
+        "nothing was deleted: it can still be rolled back"
+    )
 
 
 def test_the_old_backlog_comes_only_from_the_earliest_entry():
@@ -184,56 +248,103 @@ def test_the_old_backlog_comes_only_from_the_earliest_entry():
     world = run(START + ", startAt: latest", SWITCH, base=slow, until="20s")
     assert refused(world) == [("migration.switch", "not-ready")]
     assert "never to be copied" in world.summary()["commands"][-1]["error"]
-    world = run(START + ", startAt: latest", SWITCH + ", force: true", "at: 15s, do: migration.clean-up, tenant: acme", base=slow, until="20s")
+    world = run(
+        START + ", startAt: latest",
+        SWITCH + ", force: true",
+        "at: 15s, do: migration.clean-up, tenant: acme",
+        base=slow,
+        until="20s",
+    )
     failover = world.summary()["failovers"][0]
-    assert failover["lost"] == failover["forecast"]["lost"] == failover["lost_by_cause"]["never_replicated"] > 0
-    assert refused(world) == [("migration.clean-up", "not-ready")] and "in blue alone" in world.summary()["commands"][-1]["error"]
+    assert (
+        failover["lost"] == failover["forecast"]["lost"] == failover["lost_by_cause"]["never_replicated"] > 0
+    )
+    assert (
+        refused(world) == [("migration.clean-up", "not-ready")]
+        and "in blue alone" in world.summary()["commands"][-1]["error"]
+    )
 
 
 # --- what fails, and goes on
 
 
-@pytest.mark.parametrize("cut_ms, name", [(1150, "metadata"), (1550, "topic-data"), (1720, "consumption-progress")])
-@pytest.mark.parametrize("fault, mended", [
-    ("link.cut, link: blue <-> green", "link.heal, link: blue <-> green"),
-    ("cluster.crash, cluster: green", "cluster.restart, cluster: green"),
-    ("cluster.crash, cluster: blue", "cluster.restart, cluster: blue"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "cut_ms, name", [(1150, "metadata"), (1550, "topic-data"), (1720, "consumption-progress")]
+)
+@pytest.mark.parametrize(
+    "fault, mended",
+    [
+        ("link.cut, link: blue <-> green", "link.heal, link: blue <-> green"),
+        ("cluster.crash, cluster: green", "cluster.restart, cluster: green"),
+        ("cluster.crash, cluster: blue", "cluster.restart, cluster: blue"),
+    ],
+)
 def test_a_fault_in_a_step_is_told_and_mended_and_another_attempt_finishes_it(cut_ms, name, fault, mended):
     later = (SWITCH.replace("5s", "9s"), CLEAN_UP.replace("9s", "15s"))
-    world = run(START, f"at: {cut_ms}ms, do: {fault}", f"at: 3s, do: {mended}", "at: 3500ms, do: migration.resume, tenant: acme", *later, until="20s")
+    world = run(
+        START,
+        f"at: {cut_ms}ms, do: {fault}",
+        f"at: 3s, do: {mended}",
+        "at: 3500ms, do: migration.resume, tenant: acme",
+        *later,
+        until="20s",
+    )
     failed = rows(world, "migration.step-failed")
-    assert [row["reason"] for row in failed] == [name] and (" is cut: " in failed[0]["detail"] or " is down: " in failed[0]["detail"])
+    assert [row["reason"] for row in failed] == [name] and (
+        " is cut: " in failed[0]["detail"] or " is down: " in failed[0]["detail"]
+    )
     assert step(world, name)["attempts"] == 2 and migration(world)["state"] == "finished"
     everything_arrived(world)
 
 
 def test_a_target_that_crashes_in_the_switch_fails_it_and_clients_come_when_it_is_back():
-    world = run(START, SWITCH, "at: 5050ms, do: cluster.crash, cluster: green", "at: 6s, do: cluster.restart, cluster: green",
-                "at: 6500ms, do: migration.resume, tenant: acme")  # fmt: skip
+    world = run(
+        START,
+        SWITCH,
+        "at: 5050ms, do: cluster.crash, cluster: green",
+        "at: 6s, do: cluster.restart, cluster: green",
+        "at: 6500ms, do: migration.resume, tenant: acme",
+    )
     assert [row["reason"] for row in rows(world, "migration.step-failed")] == ["switch"]
     assert step(world, "switch") | {"state": "done", "attempts": 2} == step(world, "switch")
     everything_arrived(world)
 
 
 def test_a_source_that_crashes_in_clean_up_fails_it_and_it_goes_on():
-    world = run(START, SWITCH, CLEAN_UP, "at: 9015ms, do: cluster.crash, cluster: blue", "at: 10s, do: cluster.restart, cluster: blue",
-                "at: 10500ms, do: migration.resume, tenant: acme")  # fmt: skip
+    world = run(
+        START,
+        SWITCH,
+        CLEAN_UP,
+        "at: 9015ms, do: cluster.crash, cluster: blue",
+        "at: 10s, do: cluster.restart, cluster: blue",
+        "at: 10500ms, do: migration.resume, tenant: acme",
+    )
     assert step(world, "clean-up")["attempts"] == 2 and migration(world)["state"] == "finished"
     assert "orders" not in world.topics["blue"]
 
 
 def test_paused_in_any_step_it_rests_and_goes_on_without_another_attempt():
-    world = run(START, "at: 1150ms, do: migration.pause, tenant: acme", "at: 3s, do: migration.resume, tenant: acme", until="5s")
+    world = run(
+        START,
+        "at: 1150ms, do: migration.pause, tenant: acme",
+        "at: 3s, do: migration.resume, tenant: acme",
+        until="5s",
+    )
     assert at_ms(rows(world, "resource.created"))[:2] == [1080, 3080]
     assert step(world, "metadata") | {"attempts": 1, "state": "done"} == step(world, "metadata")
 
 
 def test_switched_too_early_what_was_left_is_taken_up_afterwards():
     world = run(START, "at: 1450ms, do: migration.switch, tenant: acme, force: true", CLEAN_UP)
-    assert [one["state"] for one in migration(world)["steps"]] == ["done"] * 5 and migration(world)["state"] == "finished"
+    assert [one["state"] for one in migration(world)["steps"]] == ["done"] * 5 and migration(world)[
+        "state"
+    ] == "finished"
     failover = world.summary()["failovers"][0]
-    assert failover["duplicates"] == failover["by_cause"]["not_in_target_yet"] + failover["by_cause"]["ack_not_registered"] > 100
+    assert (
+        failover["duplicates"]
+        == failover["by_cause"]["not_in_target_yet"] + failover["by_cause"]["ack_not_registered"]
+        > 100
+    )
     everything_arrived(world)
 
 
@@ -241,9 +352,14 @@ def test_switched_too_early_what_was_left_is_taken_up_afterwards():
 
 
 @pytest.mark.parametrize("at_ms_", [2500, 2705, 3333, 4000, 4741, 5555])
-@pytest.mark.parametrize("base", [BASE.replace("processing: 1ms", "processing: 0ms"), PARTS.replace("processing: 1ms", "processing: 0ms")], ids=["plain", "partitions"])
+@pytest.mark.parametrize(
+    "base",
+    [BASE.replace("processing: 1ms", "processing: 0ms"), PARTS.replace("processing: 1ms", "processing: 0ms")],
+    ids=["plain", "partitions"],
+)
 def test_where_its_premise_fits_the_forecast_is_what_comes(at_ms_, base):
-    # The premise: the source dies at this very instant, nothing more leaves it, and nobody has a message in hand.
+    # The premise: the source dies at this very instant, nothing more leaves it, and nobody has a message in
+    # hand.
     world = world_of(START, base=base, until="30s")
     world.run(at_ms_ * MS)
     cost = world.view()["migrations"][0]["cost"]
@@ -262,7 +378,11 @@ def test_where_its_premise_fits_the_forecast_is_what_comes(at_ms_, base):
 @pytest.mark.parametrize("at_ms_", [1050, 1550, 1750, 3000])
 def test_rolled_back_before_the_switch_nobody_notices(at_ms_):
     world = run(START, f"at: {at_ms_}ms, do: migration.roll-back, tenant: acme")
-    assert migration(world) | {"state": "rolled-back", "rolled_back": True, "switched_at_us": None} == migration(world)
+    assert migration(world) | {
+        "state": "rolled-back",
+        "rolled_back": True,
+        "switched_at_us": None,
+    } == migration(world)
     assert world.topics == {"blue": ["orders"], "green": []} and world.summary()["failovers"] == []
     assert len(rows(world, "consumer.connected")) == 1
     everything_arrived(world)
@@ -273,14 +393,26 @@ def test_rolled_back_after_the_switch_what_was_published_and_acknowledged_there_
     assert migration(world)["rolled_back"] and world.summary()["lookup"] == {"acme": "blue"}
     assert world.topics == {"blue": ["orders"], "green": []}
     there, back = world.summary()["failovers"]
-    assert (there["mode"], back["mode"]) == ("migration", "roll-back") and (back["from"], back["to"]) == ("green", "blue")
+    assert (there["mode"], back["mode"]) == ("migration", "roll-back") and (back["from"], back["to"]) == (
+        "green",
+        "blue",
+    )
     published = [row for row in rows(world, "message.stored", cluster="green") if "peer" not in row]
-    assert len(published) > 80 and {row["sequence_id"] for row in published} <= set(numbers(rows(world, "message.stored", cluster="blue", peer="green")))
+    assert len(published) > 80 and {row["sequence_id"] for row in published} <= set(
+        numbers(rows(world, "message.stored", cluster="blue", peer="green"))
+    )
     everything_arrived(world)
 
 
 def test_a_way_back_over_a_cut_link_waits_with_cleaning_until_everything_is_back():
-    world = world_of(START, SWITCH, "at: 5500ms, do: link.cut, link: blue <-> green", BACK, "at: 8s, do: link.heal, link: blue <-> green", until="20s")
+    world = world_of(
+        START,
+        SWITCH,
+        "at: 5500ms, do: link.cut, link: blue <-> green",
+        BACK,
+        "at: 8s, do: link.heal, link: blue <-> green",
+        until="20s",
+    )
     world.run(7900 * MS)
     waits = [one["words"] for one in world.view()["migrations"][0]["waits_for"] if not one["holds"]]
     assert waits and "blue was not told all that billing acknowledged" in waits[0], waits
@@ -291,15 +423,30 @@ def test_a_way_back_over_a_cut_link_waits_with_cleaning_until_everything_is_back
 
 
 def test_no_way_back_once_clean_up_has_begun_or_the_old_cluster_is_down():
-    world = run(START, SWITCH, "at: 6s, do: cluster.crash, cluster: blue", "at: 7s, do: migration.roll-back, tenant: acme", until="8s")
+    world = run(
+        START,
+        SWITCH,
+        "at: 6s, do: cluster.crash, cluster: blue",
+        "at: 7s, do: migration.roll-back, tenant: acme",
+        until="8s",
+    )
     assert refused(world) == [("migration.roll-back", "no-way-back")]
     world = run(START, SWITCH, CLEAN_UP, "at: 9015ms, do: migration.roll-back, tenant: acme")
-    assert refused(world) == [("migration.roll-back", "no-way-back")] and migration(world)["state"] == "finished"
+    assert (
+        refused(world) == [("migration.roll-back", "no-way-back")] and migration(world)["state"] == "finished"
+    )
 
 
 def test_a_tenant_goes_there_and_back_again():
     base = BASE.replace("for: 20s", "for: 1s")
-    again = [command.replace("green", "blue") for command in (START.replace("1s", "10s"), SWITCH.replace("5s", "14s"), CLEAN_UP.replace("9s", "17s"))]
+    again = [
+        command.replace("green", "blue")
+        for command in (
+            START.replace("1s", "10s"),
+            SWITCH.replace("5s", "14s"),
+            CLEAN_UP.replace("9s", "17s"),
+        )
+    ]
     world = run(START, SWITCH, CLEAN_UP, *again, base=base.replace("stop: 7s", "stop: 16s"), until="20s")
     assert [one["state"] for one in world.summary()["migrations"]] == ["finished", "finished"]
     assert world.summary()["lookup"] == {"acme": "blue"}
@@ -309,7 +456,9 @@ def test_a_tenant_goes_there_and_back_again():
 # --- strategies
 
 
-@pytest.mark.parametrize("strategy, cause", [("none", "not_replicated"), ("snapshots", "after_newest_snapshot")])
+@pytest.mark.parametrize(
+    "strategy, cause", [("none", "not_replicated"), ("snapshots", "after_newest_snapshot")]
+)
 def test_other_strategies_have_their_own_price(strategy, cause):
     base = BASE.replace(", hold: {messages: [web/50], for: 20s}", "")
     world = run(f"{START}, strategy: {strategy}", SWITCH, CLEAN_UP, base=base)
@@ -321,10 +470,22 @@ def test_other_strategies_have_their_own_price(strategy, cause):
 # --- one run, however it is cut
 
 
-@pytest.mark.parametrize("commands, base", [
-    ([START, SWITCH, CLEAN_UP], BASE), ([START, SWITCH, BACK], PARTS), ([START, SWITCH, CLEAN_UP], PARTS),
-    ([START, "at: 1720ms, do: link.cut, link: blue <-> green", "at: 2s, do: migration.switch, tenant: acme, force: true"], PARTS),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "commands, base",
+    [
+        ([START, SWITCH, CLEAN_UP], BASE),
+        ([START, SWITCH, BACK], PARTS),
+        ([START, SWITCH, CLEAN_UP], PARTS),
+        (
+            [
+                START,
+                "at: 1720ms, do: link.cut, link: blue <-> green",
+                "at: 2s, do: migration.switch, tenant: acme, force: true",
+            ],
+            PARTS,
+        ),
+    ],
+)
 def test_one_digest_over_seeks_and_forks(commands, base):
     world = run(*commands, base=base)
     digest = world.digest()
@@ -339,21 +500,42 @@ def test_one_digest_over_seeks_and_forks(commands, base):
 
 # --- shadow topics share ledgers, which do not move
 
-SHADE = BASE.replace("namespace: acme/shop}", "namespace: acme/shop}\n  shade: {clusters: [blue], namespace: acme/shop, shadowOf: orders}")
+SHADE = BASE.replace(
+    "namespace: acme/shop}",
+    "namespace: acme/shop}\n  shade: {clusters: [blue], namespace: acme/shop, shadowOf: orders}",
+)
 
 
 def test_a_tenant_with_shadow_topics_moves_only_without_them():
-    alone = ["at: 500ms, do: migration.start, tenant: acme, to: green", "at: 900ms, do: shadow.delete, cluster: blue, topic: shade, force: true"]
+    alone = [
+        "at: 500ms, do: migration.start, tenant: acme, to: green",
+        "at: 900ms, do: shadow.delete, cluster: blue, topic: shade, force: true",
+    ]
     world = run(*alone, START, SWITCH, CLEAN_UP, base=SHADE)
-    assert refused(world) == [("migration.start", "shadow-topics")] and "shade of acme" in world.summary()["commands"][0]["error"]
-    assert migration(world)["state"] == "finished" and [sorted(world.topics[name]) for name in ("blue", "green")] == [[], ["orders"]]
+    assert (
+        refused(world) == [("migration.start", "shadow-topics")]
+        and "shade of acme" in world.summary()["commands"][0]["error"]
+    )
+    assert migration(world)["state"] == "finished" and [
+        sorted(world.topics[name]) for name in ("blue", "green")
+    ] == [[], ["orders"]]
     everything_arrived(world)
 
 
 def test_the_blue_green_check_passes_over_shadow_topics():
-    world = run("at: 1900ms, do: cluster.migrate, cluster: blue, to: green", base=SHADE + "settings: {clusterMigrationCheckDurationSeconds: 1}\n", until="4s")
-    assert [row["topic"] for row in rows(world, "topic.terminated")] == ["orders"] == [row["topic"] for row in rows(world, "topic.migrated")]
-    assert [row["reason"] for row in rows(world, "shadow.confirmed")][-1] == "terminated" and world.summary()["violations"] == []
+    world = run(
+        "at: 1900ms, do: cluster.migrate, cluster: blue, to: green",
+        base=SHADE + "settings: {clusterMigrationCheckDurationSeconds: 1}\n",
+        until="4s",
+    )
+    assert (
+        [row["topic"] for row in rows(world, "topic.terminated")]
+        == ["orders"]
+        == [row["topic"] for row in rows(world, "topic.migrated")]
+    )
+    assert [row["reason"] for row in rows(world, "shadow.confirmed")][-1] == "terminated" and world.summary()[
+        "violations"
+    ] == []
 
 
 # --- back from a switch that was forced past steps
@@ -362,11 +544,18 @@ HASTY = [START + ", through: metadata", "at: 2s, do: migration.switch, tenant: a
 
 
 @pytest.mark.parametrize("strategy", ["acknowledgement-sync", "snapshots", "none"])
-def test_a_way_back_brings_home_what_was_published_since_a_switch_that_was_forced_before_the_data_was_copied(strategy):
-    """Nothing was copied when it went over at 2 s; the slow reader leaves most of what came since in green, and all of it comes to blue before green is cleaned."""
+def test_a_way_back_brings_home_what_was_published_since_a_switch_that_was_forced_before_the_data_was_copied(
+    strategy,
+):
+    """Nothing was copied when it went over at 2 s; the slow reader leaves most of what came since in
+    green, and all of it comes to blue before green is cleaned.
+    """
     slow = BASE.replace("processing: 1ms", "processing: 15ms")
     world = run(HASTY[0] + f", strategy: {strategy}", HASTY[1], BACK, base=slow, until="30s")
-    assert migration(world)["rolled_back"] and [one["state"] for one in migration(world)["steps"][1:3]] == ["undone", "undone" if strategy != "none" else "skipped"]
+    assert migration(world)["rolled_back"] and [one["state"] for one in migration(world)["steps"][1:3]] == [
+        "undone",
+        "undone" if strategy != "none" else "skipped",
+    ]
     assert "orders" not in world.topics["green"]
     everything_arrived(world)
 
@@ -375,6 +564,10 @@ def test_a_way_back_brings_home_what_was_published_since_a_switch_that_was_force
 def test_a_way_back_from_a_forced_switch_while_the_target_is_down(then):
     down = ["at: 5900ms, do: cluster.crash, cluster: green", f"at: 8s, do: cluster.{then}, cluster: green"]
     world = run(*HASTY, *down, BACK, until="30s")
-    assert migration(world)["rolled_back"] and world.summary()["lookup"] == {"acme": "blue"} and world.summary()["violations"] == []
+    assert (
+        migration(world)["rolled_back"]
+        and world.summary()["lookup"] == {"acme": "blue"}
+        and world.summary()["violations"] == []
+    )
     if then == "restart":
         everything_arrived(world)

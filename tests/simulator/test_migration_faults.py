@@ -1,10 +1,22 @@
-"""Faults in the middle of a move of three partitions: the move ends, forward or back, nothing is lost, no claim breaks."""
+"""Faults in the middle of a move of three partitions: the move ends, forward or back, nothing is lost, no
+claim breaks.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.simulator.test_migration import BACK, CLEAN_UP, PARTS, START, SWITCH, everything_arrived, migration, refused, run
+from tests.simulator.test_migration import (
+    BACK,
+    CLEAN_UP,
+    PARTS,
+    START,
+    SWITCH,
+    everything_arrived,
+    migration,
+    refused,
+    run,
+)
 
 AWAY = "do: topic.crash, cluster: blue, topic: orders-partition-1, downtime: 700ms"
 
@@ -18,9 +30,17 @@ def test_a_partition_that_is_away_when_its_turn_to_be_unloaded_comes_keeps_nobod
 
 
 @pytest.mark.parametrize("cluster", ["blue", "green"])
-@pytest.mark.parametrize("last, state", [(CLEAN_UP, "finished"), (BACK.replace("6s", "9s"), "rolled-back")], ids=["forward", "back"])
+@pytest.mark.parametrize(
+    "last, state",
+    [(CLEAN_UP, "finished"), (BACK.replace("6s", "9s"), "rolled-back")],
+    ids=["forward", "back"],
+)
 def test_a_cluster_that_crashes_between_two_unloads(cluster, last, state):
-    crash = (f"at: 5050ms, do: cluster.crash, cluster: {cluster}", f"at: 7s, do: cluster.restart, cluster: {cluster}", "at: 7500ms, do: migration.resume, tenant: acme")
+    crash = (
+        f"at: 5050ms, do: cluster.crash, cluster: {cluster}",
+        f"at: 7s, do: cluster.restart, cluster: {cluster}",
+        "at: 7500ms, do: migration.resume, tenant: acme",
+    )
     world = run(START, SWITCH, *crash, last, base=PARTS, until="20s")
     assert migration(world)["state"] == state
     everything_arrived(world)

@@ -1,7 +1,9 @@
-"""Migrations in a swarm of small random runs: any commands and faults at any instant, then everything healed and whoever still can
-brought to an end. No claim breaks, nothing is lost, and what a run is does not depend on how it was cut.
+"""Migrations in a swarm of small random runs: any commands and faults at any instant, then everything
+healed and whoever still can brought to an end. No claim breaks, nothing is lost, and what a run is does
+not depend on how it was cut.
 
-A few runs, the same ones each time, are part of every test run; `SWARM_EXAMPLES=2000 pytest -m swarm` draws that many new ones.
+A few runs, the same ones each time, are part of every test run; `SWARM_EXAMPLES=2000 pytest -m swarm` draws
+that many new ones.
 """
 
 import json
@@ -18,7 +20,12 @@ ASKED = os.environ.get("SWARM_EXAMPLES")
 TRAFFIC_TO_MS, HEALED_MS, END_MS = 6_000, 7_000, 40_000
 
 pytestmark = pytest.mark.swarm
-swarm = settings(max_examples=int(ASKED or 12), derandomize=ASKED is None, deadline=None, suppress_health_check=list(HealthCheck))
+swarm = settings(
+    max_examples=int(ASKED or 12),
+    derandomize=ASKED is None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
 
 
 def milliseconds(value):
@@ -27,69 +34,166 @@ def milliseconds(value):
 
 @st.composite
 def scenarios(draw):
-    """Two tenants in blue, one of which moves; clients that look up and one that does not; commands and faults until 6 s."""
+    """Two tenants in blue, one of which moves; clients that look up and one that does not; commands and
+    faults until 6 s.
+    """
     type_ = draw(st.sampled_from(["Exclusive", "Failover", "Shared", "Key_Shared"]))
     several, partitions = type_ != "Exclusive", draw(st.sampled_from([0, 0, 2]))
     sync = draw(st.sampled_from(["none", "none", "periodic", "once"]))
-    consumers = {f"billing-{number}": {
-        "subscription": "billing", "processing": milliseconds(draw(st.sampled_from([0, 1, 5]))), "receiverQueueSize": draw(st.sampled_from([1, 10, 1000])),
-        "acknowledgmentGroupTime": milliseconds(draw(st.sampled_from([0, 100]))), "negativeAckRedeliveryDelay": "300ms",
-        **({"hold": {"share": "10%", "for": milliseconds(draw(st.sampled_from([50, 900])))}} if draw(st.booleans()) else {}),
-        **({"negativeAcknowledge": {"share": "5%"}} if draw(st.booleans()) else {}),
-    } for number in range(draw(st.integers(1, 2)) if several else 1)}  # fmt: skip
+    consumers = {
+        f"billing-{number}": {
+            "subscription": "billing",
+            "processing": milliseconds(draw(st.sampled_from([0, 1, 5]))),
+            "receiverQueueSize": draw(st.sampled_from([1, 10, 1000])),
+            "acknowledgmentGroupTime": milliseconds(draw(st.sampled_from([0, 100]))),
+            "negativeAckRedeliveryDelay": "300ms",
+            **(
+                {"hold": {"share": "10%", "for": milliseconds(draw(st.sampled_from([50, 900])))}}
+                if draw(st.booleans())
+                else {}
+            ),
+            **({"negativeAcknowledge": {"share": "5%"}} if draw(st.booleans()) else {}),
+        }
+        for number in range(draw(st.integers(1, 2)) if several else 1)
+    }
     return {
-        "format": 1, "name": "swarm", "title": "Swarm", "family": "tenant-migration", "seed": draw(st.integers(0, 1000)), "until": milliseconds(END_MS),
-        "settings": {"managedLedgerMaxEntriesPerLedger": draw(st.sampled_from([20, 50000])), "managedLedgerMinLedgerRolloverTimeMinutes": 0,
-                     "defaultRetentionTimeInMinutes": draw(st.sampled_from([0, -1])), "clusterMigrationCheckDurationSeconds": 1,
-                     "defaultRetentionSizeInMB": -1, "brokerDeduplicationEnabled": draw(st.booleans())},
+        "format": 1,
+        "name": "swarm",
+        "title": "Swarm",
+        "family": "tenant-migration",
+        "seed": draw(st.integers(0, 1000)),
+        "until": milliseconds(END_MS),
+        "settings": {
+            "managedLedgerMaxEntriesPerLedger": draw(st.sampled_from([20, 50000])),
+            "managedLedgerMinLedgerRolloverTimeMinutes": 0,
+            "defaultRetentionTimeInMinutes": draw(st.sampled_from([0, -1])),
+            "clusterMigrationCheckDurationSeconds": 1,
+            "defaultRetentionSizeInMB": -1,
+            "brokerDeduplicationEnabled": draw(st.booleans()),
+        },
         "clusters": {"blue": {}, "green": {}},
-        "links": {"default": {"latency": draw(st.sampled_from(["5ms", "40ms", {"distribution": "lognormal", "median": "40ms", "sigma": 0.5}]))}},
+        "links": {
+            "default": {
+                "latency": draw(
+                    st.sampled_from(
+                        ["5ms", "40ms", {"distribution": "lognormal", "median": "40ms", "sigma": 0.5}]
+                    )
+                )
+            }
+        },
         "tenants": {"acme": {"cluster": "blue", "roles": ["app"]}, "other": {"cluster": "blue"}},
-        "topics": {"orders": {"clusters": ["blue"], "namespace": "acme/shop", "partitions": partitions}, "clicks": {"clusters": ["blue"], "namespace": "other/web"}},
+        "topics": {
+            "orders": {"clusters": ["blue"], "namespace": "acme/shop", "partitions": partitions},
+            "clicks": {"clusters": ["blue"], "namespace": "other/web"},
+        },
         "producers": {
-            "web": {"topic": "orders", "every": milliseconds(draw(st.sampled_from([10, 40]))), "stop": milliseconds(TRAFFIC_TO_MS), "batch": draw(st.sampled_from([1, 1, 3])),
-                    "keys": 4, "sendTimeout": "0s", "start": milliseconds(draw(st.integers(0, 400)))},
-            "games": {"topic": "clicks", "every": "50ms", "stop": milliseconds(TRAFFIC_TO_MS), "sendTimeout": "0s"},
+            "web": {
+                "topic": "orders",
+                "every": milliseconds(draw(st.sampled_from([10, 40]))),
+                "stop": milliseconds(TRAFFIC_TO_MS),
+                "batch": draw(st.sampled_from([1, 1, 3])),
+                "keys": 4,
+                "sendTimeout": "0s",
+                "start": milliseconds(draw(st.integers(0, 400))),
+            },
+            "games": {
+                "topic": "clicks",
+                "every": "50ms",
+                "stop": milliseconds(TRAFFIC_TO_MS),
+                "sendTimeout": "0s",
+            },
         },
         "subscriptions": {
-            "billing": {"topic": "orders", "type": type_, "initialPosition": "Earliest", "acknowledgementSync": sync, "ackSyncPeriod": "700ms"},
+            "billing": {
+                "topic": "orders",
+                "type": type_,
+                "initialPosition": "Earliest",
+                "acknowledgementSync": sync,
+                "ackSyncPeriod": "700ms",
+            },
             "ads": {"topic": "clicks", "type": "Shared", "initialPosition": "Earliest"},
         },
         "consumers": {**consumers, "ads-1": {"subscription": "ads", "processing": "1ms"}},
-        "commands": draw(commands([f"orders-partition-{number}" for number in range(partitions)] or ["orders"])) + healing(),
-    }  # fmt: skip
+        "commands": draw(
+            commands([f"orders-partition-{number}" for number in range(partitions)] or ["orders"])
+        )
+        + healing(),
+    }
 
 
 @st.composite
 def commands(draw, logs):
-    """A migration begins early; everything else comes at random. One of the logs may lose its broker for a while."""
+    """A migration begins early; everything else comes at random.
+
+    One of the logs may lose its broker for a while.
+    """
     strategy = draw(st.sampled_from(STRATEGIES))
-    start = {"at": milliseconds(draw(st.integers(200, 1500))), "do": "migration.start", "tenant": "acme", "to": "green", "strategy": strategy,
-             "through": draw(st.sampled_from(["switch", "switch", "clean-up", "consumption-progress", "metadata"]))}  # fmt: skip
+    start = {
+        "at": milliseconds(draw(st.integers(200, 1500))),
+        "do": "migration.start",
+        "tenant": "acme",
+        "to": "green",
+        "strategy": strategy,
+        "through": draw(
+            st.sampled_from(["switch", "switch", "clean-up", "consumption-progress", "metadata"])
+        ),
+    }
     acme, cluster = {"tenant": st.just("acme")}, st.sampled_from(["blue", "green"])
     link = st.sampled_from(["blue -> green", "green -> blue", "blue <-> green"])
     one = st.one_of(
-        *[st.fixed_dictionaries({"do": st.just(f"migration.{name}"), **acme}) for name in ("pause", "resume", "advance", "switch", "clean-up", "roll-back")],
+        *[
+            st.fixed_dictionaries({"do": st.just(f"migration.{name}"), **acme})
+            for name in ("pause", "resume", "advance", "switch", "clean-up", "roll-back")
+        ],
         st.fixed_dictionaries({"do": st.just("migration.switch"), **acme, "force": st.just(True)}),
-        st.fixed_dictionaries({"do": st.just("link.cut"), "link": link}), st.fixed_dictionaries({"do": st.just("link.heal"), "link": link}),
-        st.fixed_dictionaries({"do": st.just("link.slow"), "link": link, "latency": st.sampled_from(["1ms", "300ms"])}),
-        st.fixed_dictionaries({"do": st.just("cluster.crash"), "cluster": cluster}), st.fixed_dictionaries({"do": st.just("cluster.restart"), "cluster": cluster}),
+        st.fixed_dictionaries({"do": st.just("link.cut"), "link": link}),
+        st.fixed_dictionaries({"do": st.just("link.heal"), "link": link}),
+        st.fixed_dictionaries(
+            {"do": st.just("link.slow"), "link": link, "latency": st.sampled_from(["1ms", "300ms"])}
+        ),
+        st.fixed_dictionaries({"do": st.just("cluster.crash"), "cluster": cluster}),
+        st.fixed_dictionaries({"do": st.just("cluster.restart"), "cluster": cluster}),
         st.fixed_dictionaries({"do": st.sampled_from(["lookup.stop", "lookup.start"])}),
-        st.fixed_dictionaries({"do": st.just("topic.unload"), "cluster": cluster, "topic": st.just("orders")}),
-        st.fixed_dictionaries({"do": st.just("topic.crash"), "cluster": cluster, "topic": st.sampled_from(logs), "downtime": st.sampled_from(["0s", "800ms"])}),
-        st.fixed_dictionaries({"do": st.just("producer.publish"), "producer": st.just("web"), "count": st.integers(1, 20)}),
-    )  # fmt: skip
+        st.fixed_dictionaries(
+            {"do": st.just("topic.unload"), "cluster": cluster, "topic": st.just("orders")}
+        ),
+        st.fixed_dictionaries(
+            {
+                "do": st.just("topic.crash"),
+                "cluster": cluster,
+                "topic": st.sampled_from(logs),
+                "downtime": st.sampled_from(["0s", "800ms"]),
+            }
+        ),
+        st.fixed_dictionaries(
+            {"do": st.just("producer.publish"), "producer": st.just("web"), "count": st.integers(1, 20)}
+        ),
+    )
     last = draw(st.sampled_from(["roll-back", "clean-up", "pause"]))
-    last = {"at": milliseconds(draw(st.integers(3000, TRAFFIC_TO_MS))), "do": f"migration.{last}", "tenant": "acme"}
+    last = {
+        "at": milliseconds(draw(st.integers(3000, TRAFFIC_TO_MS))),
+        "do": f"migration.{last}",
+        "tenant": "acme",
+    }
     drawn = draw(st.lists(st.tuples(st.integers(300, TRAFFIC_TO_MS), one), max_size=9))
-    return sorted([start, last, *({"at": milliseconds(at), **command} for at, command in drawn)], key=lambda command: int(command["at"][:-2]))
+    return sorted(
+        [start, last, *({"at": milliseconds(at), **command} for at, command in drawn)],
+        key=lambda command: int(command["at"][:-2]),
+    )
 
 
 def healing():
     """Everything up again; whatever stands is resumed."""
     at = milliseconds(HEALED_MS)
-    mended = [{"do": "link.heal", "link": "blue <-> green"}, *({"do": "cluster.restart", "cluster": name} for name in ("blue", "green")), {"do": "lookup.start"}]
-    again = [{"at": milliseconds(HEALED_MS + 500 * number), "do": "migration.resume", "tenant": "acme"} for number in (1, 2, 3)]
+    mended = [
+        {"do": "link.heal", "link": "blue <-> green"},
+        *({"do": "cluster.restart", "cluster": name} for name in ("blue", "green")),
+        {"do": "lookup.start"},
+    ]
+    again = [
+        {"at": milliseconds(HEALED_MS + 500 * number), "do": "migration.resume", "tenant": "acme"}
+        for number in (1, 2, 3)
+    ]
     return [{"at": at, **command} for command in mended] + again
 
 
@@ -107,19 +211,32 @@ def test_no_claim_breaks_and_every_receipted_message_is_handed_out(scenario):
     world = run(scenario)
     summary = world.summary()
     assert summary["violations"] == []
-    receipted = {(row["producer"], row["sequence_id"]) for row in world.trace.rows(types=["message.receipted"])}
+    receipted = {
+        (row["producer"], row["sequence_id"]) for row in world.trace.rows(types=["message.receipted"])
+    }
     handed = {(row["producer"], row["sequence_id"]) for row in world.trace.rows(types=["message.delivered"])}
-    published = {(row["producer"], row["sequence_id"]) for row in world.trace.rows(types=["message.published"])}
+    published = {
+        (row["producer"], row["sequence_id"]) for row in world.trace.rows(types=["message.published"])
+    }
     assert published == receipted <= handed, sorted(published - handed)[:5]
     run_of = summary["migrations"][0]
     if run_of["steps"][1]["state"] != "waiting":  # a switch was forced, and nobody ever let the data follow
         assert [one["lost"] for one in summary["failovers"]] == [0] * len(summary["failovers"])
-    assert summary["lookup"] == {"acme": "green" if run_of["switched_at_us"] and not run_of["rolled_back"] and not _on_its_way_back(run_of, summary) else "blue", "other": "blue"}
-    assert sum(value["delivered"] for value in summary["subscriptions"]["ads"].values()) >= len([one for one in receipted if one[0] == "games"])
+    assert summary["lookup"] == {
+        "acme": "green"
+        if run_of["switched_at_us"] and not run_of["rolled_back"] and not _on_its_way_back(run_of, summary)
+        else "blue",
+        "other": "blue",
+    }
+    assert sum(value["delivered"] for value in summary["subscriptions"]["ads"].values()) >= len(
+        [one for one in receipted if one[0] == "games"]
+    )
 
 
 def _on_its_way_back(migration, summary):
-    """A roll-back that has not come to its end, or a blue-green migration whose map changes only at clean-up."""
+    """A roll-back that has not come to its end, or a blue-green migration whose map changes only at
+    clean-up.
+    """
     undone = migration["steps"][3]["state"] in ("undoing", "undone")
     return undone or (migration["strategy"] == "blue-green" and migration["steps"][4]["attempts"] == 0)
 
@@ -139,7 +256,18 @@ def test_one_digest_however_the_run_is_cut(scenario, data):
 
 
 @settings(max_examples=300, deadline=None, derandomize=ASKED is None)
-@given(st.sampled_from(STRATEGIES), st.lists(st.sampled_from(sorted({given for _state, given in RUN_MOVES} - {"last-done", "last-undone", "go-on"} | {"done", "undone"})), max_size=40))
+@given(
+    st.sampled_from(STRATEGIES),
+    st.lists(
+        st.sampled_from(
+            sorted(
+                {given for _state, given in RUN_MOVES} - {"last-done", "last-undone", "go-on"}
+                | {"done", "undone"}
+            )
+        ),
+        max_size=40,
+    ),
+)
 def test_the_state_machine_takes_legal_moves_only_and_keeps_its_steps_in_order(strategy, inputs):
     machine = Run("acme", "blue", "green", strategy, "clean-up")
     for now_us, given_ in enumerate(inputs):
@@ -147,7 +275,11 @@ def test_the_state_machine_takes_legal_moves_only_and_keeps_its_steps_in_order(s
         try:
             machine.take(given_, now_us, "a reason")
         except IllegalMove:
-            assert (machine.state, machine.at, [(step.state, step.attempts) for step in machine.steps]) == before, "a refused input changes nothing"
+            assert (
+                machine.state,
+                machine.at,
+                [(step.state, step.attempts) for step in machine.steps],
+            ) == before, "a refused input changes nothing"
             continue
         working = [step.name for step in machine.steps if step.state in ("running", "undoing")]
         assert len(working) <= 1, working
@@ -156,5 +288,9 @@ def test_the_state_machine_takes_legal_moves_only_and_keeps_its_steps_in_order(s
         if machine.state == "rolled-back":
             assert not any(step.state in ("done", "running", "failed", "paused") for step in machine.steps)
         if machine.steps[-1].attempts:
-            assert all(step.state in ("done", "skipped") for step in machine.steps[:-1]) and not machine.may("roll-back")
-    assert machine.state not in ENDED or not any(machine.may(given_) for given_ in ("begin", "pause", "resume", "roll-back"))
+            assert all(step.state in ("done", "skipped") for step in machine.steps[:-1]) and not machine.may(
+                "roll-back"
+            )
+    assert machine.state not in ENDED or not any(
+        machine.may(given_) for given_ in ("begin", "pause", "resume", "roll-back")
+    )

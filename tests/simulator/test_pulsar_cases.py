@@ -1,8 +1,10 @@
-"""Cases from Pulsar's code, tests and bug reports as short scenarios: what must stand in the summary was derived by hand from the broker's code.
+"""Cases from Pulsar's code, tests and bug reports as short scenarios: what must stand in the summary was
+derived by hand from the broker's code.
 
-`pulsar_cases/*.yaml` hold them, with the derivation as `why` where it is not plain. A case says what differs from the usual: clusters
-a and b 10 ms apart, topic t, one message of producer p in a at 500 ms, a Shared subscription s from Earliest whose state is replicated, and its
-consumer c in a, which works in no time and tells the broker of an ack at once. `null` says that the subscription is not there.
+`pulsar_cases/*.yaml` hold them, with the derivation as `why` where it is not plain. A case says what differs
+from the usual: clusters a and b 10 ms apart, topic t, one message of producer p in a at 500 ms, a Shared
+subscription s from Earliest whose state is replicated, and its consumer c in a, which works in no time and
+tells the broker of an ack at once. `null` says that the subscription is not there.
 Ledger ids: a topic's first is 192 in a, 1234 in b, 7655 in c; a cursor takes the next id at its first write.
 """
 
@@ -26,14 +28,21 @@ def scenario(case: dict) -> str:
     """The case as a scenario without its head: one line for each block, JSON being YAML."""
     clusters = case.get("clusters", ["a", "b"])
     here = {"subscription": "s", "cluster": clusters[0], "acknowledgmentGroupTime": "0s"}
-    subscription = {"topic": "t", "type": case.get("type", "Shared"), **case.get("subscription", {"initialPosition": "Earliest", "replicateSubscriptionState": True})}
+    subscription = {
+        "topic": "t",
+        "type": case.get("type", "Shared"),
+        **case.get("subscription", {"initialPosition": "Earliest", "replicateSubscriptionState": True}),
+    }
     blocks = {
         "clusters": {name: case.get("settings_of", {}).get(name, {}) for name in clusters},
         "links": {"default": {"latency": "10ms"}, **case.get("links", {})},
         "settings": case.get("settings", {}),
         "options": case.get("options", {}),
         "topics": {"t": {"clusters": clusters, **case.get("topic", {})}},
-        "producers": {"p": {"topic": "t", "cluster": clusters[0], **case.get("producer", {"at": ["500ms"]})}, **case.get("producers", {})},
+        "producers": {
+            "p": {"topic": "t", "cluster": clusters[0], **case.get("producer", {"at": ["500ms"]})},
+            **case.get("producers", {}),
+        },
         "subscriptions": {"s": subscription, **case.get("subscriptions", {})},
         "consumers": {name: {**here, **more} for name, more in case.get("consumers", {"c": {}}).items()},
         "commands": case.get("commands", []),
@@ -45,5 +54,9 @@ def scenario(case: dict) -> str:
 def test_as_in_pulsar(case):
     summary = run(scenario(case), until=case["until"]).summary()
     expected = {path: value for path, value in case["expect"].items() if value is not None}
-    there = [path for path in case["expect"].keys() - expected if path.split(".")[2] in summary["subscriptions"][path.split(".")[1]]]
+    there = [
+        path
+        for path in case["expect"].keys() - expected
+        if path.split(".")[2] in summary["subscriptions"][path.split(".")[1]]
+    ]
     assert broken_expectations(expected, summary) == [] and there == [] and summary["violations"] == []

@@ -1,7 +1,8 @@
-"""Pulsar's own tests of the snapshot cache (ReplicatedSubscriptionSnapshotCacheTest, new and old), on the lab's cache.
+"""Pulsar's own tests of the snapshot cache (ReplicatedSubscriptionSnapshotCacheTest, new and old), on the
+lab's cache.
 
-Positions `L:E` of Pulsar's cases become indices. Its tests measure distances as differences of entry ids, the lab's as entries
-between, one less each; which entry goes is the same.
+Positions `L:E` of Pulsar's cases become indices. Its tests measure distances as differences of entry ids, the
+lab's as entries between, one less each; which entry goes is the same.
 """
 
 import random
@@ -34,7 +35,14 @@ def test_lookups(rule):
     cache = cache_of(10, [], rule)
     assert found(cache, 0) is None and found(cache, 1000) is None
     cache = cache_of(10, [11, 22, 55, 77], rule)
-    assert [found(cache, mark_delete) for mark_delete in (0, 10, 11, 56, 22, 55)] == [None, None, 11, 55, None, None]
+    assert [found(cache, mark_delete) for mark_delete in (0, 10, 11, 56, 22, 55)] == [
+        None,
+        None,
+        11,
+        55,
+        None,
+        None,
+    ]
 
 
 def test_pruning_keeps_the_first_and_the_last():
@@ -50,7 +58,9 @@ def test_pruning_of_older_releases_drops_the_first():
 
 
 def test_pruning_step_by_step():
-    """testSnapshotCachePruningScenarios: which one goes with each new snapshot; one before the tail leaves only itself."""
+    """testSnapshotCachePruningScenarios: which one goes with each new snapshot; one before the tail leaves
+    only itself.
+    """
     cache = cache_of(5, [1, 2, 10, 15, 25])
     for added, gone in ((100, 2), (110, 10), (112, 110), (113, 112), (200, 15)):
         before = kept(cache)

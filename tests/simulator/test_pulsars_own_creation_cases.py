@@ -1,8 +1,11 @@
-"""Pulsar's own tests of replication and topic creation, case by case, as runs of the lab: each must come out as Pulsar asserts it.
+"""Pulsar's own tests of replication and topic creation, case by case, as runs of the lab: each must come
+out as Pulsar asserts it.
 
-Read in the newest versions at hand (mid-2026): OneWayReplicatorTest, DisabledCreateTopicToRemoteClusterForReplicationTest,
-OneWayReplicatorSchemaValidationEnforcedTest; SetReplicationClustersValidationTest is in `test_creation_set_clusters`. Names of their methods stand
-in each docstring. Out of scope here: non-persistent topics, clusters that share a configuration store, publish rates as topic policies.
+Read in the newest versions at hand (mid-2026): OneWayReplicatorTest,
+DisabledCreateTopicToRemoteClusterForReplicationTest, OneWayReplicatorSchemaValidationEnforcedTest;
+SetReplicationClustersValidationTest is in `test_creation_set_clusters`. Names of their methods stand in each
+docstring. Out of scope here: non-persistent topics, clusters that share a configuration store, publish rates
+as topic policies.
 """
 
 import pytest
@@ -29,7 +32,9 @@ def test_delete_topic_when_replicating(partitions):
 
 
 def test_delete_remote_topic_by_global_policy():
-    """testDeleteRemoteTopicByGlobalPolicy: a global list of [r1] reaches r2, which deletes the topic; removed, all comes back."""
+    """testDeleteRemoteTopicByGlobalPolicy: a global list of [r1] reaches r2, which deletes the topic;
+    removed, all comes back.
+    """
     world = opened(exists="{r1: 1}", overrides="", clients=ON_COMMAND)
     world.run(SECOND)
     assert replicator(world)["connected"]
@@ -43,7 +48,9 @@ def test_delete_remote_topic_by_global_policy():
 
 
 def test_policies_overwrite():
-    """testPoliciesOverWrite: local before global before namespace; r2's local list keeps its topic from being deleted."""
+    """testPoliciesOverWrite: local before global before namespace; r2's local list keeps its topic from
+    being deleted.
+    """
     world = opened(exists="{r1: 1}", clients=ON_COMMAND)
     world.run(SECOND)
     do(world, "topic.set-replication-clusters", cluster="r2", topic="t", clusters=["r2"])
@@ -61,8 +68,13 @@ def test_policies_overwrite():
 
 
 def test_create_remote_consumer_first():
-    """testCreateRemoteConsumerFirst: the replicator's producer brings no schema; a consumer with one subscribes all the same."""
-    clients = ON_COMMAND + "\nsubscriptions: {s1: {topic: t}}\nconsumers: {c: {subscription: s1, cluster: r2, start: 1s, schema: text}}"
+    """testCreateRemoteConsumerFirst: the replicator's producer brings no schema; a consumer with one
+    subscribes all the same.
+    """
+    clients = ON_COMMAND + (
+        "\nsubscriptions: {s1: {topic: t}}\nconsumers: {c: {subscription: s1, cluster: r2, start: 1s, "
+        "schema: text}}"
+    )
     world = opened(exists="{}", clients=clients, schemas=SCHEMAS)
     world.run(2 * SECOND)
     assert replicator(world)["connected"] and len(rows(world, "consumer.connected")) == 1
@@ -83,7 +95,9 @@ def test_delete_topics_after_replication_is_disabled(partitions):
 
 
 def test_no_expand_topic_partitions_when_disable_topic_level_replication():
-    """testNoExpandTopicPartitionsWhenDisableTopicLevelReplication: 3 here, 2 there, also after three seconds."""
+    """testNoExpandTopicPartitionsWhenDisableTopicLevelReplication: 3 here, 2 there, also after three
+    seconds.
+    """
     world = opened(exists="{r1: 2}")
     world.run(SECOND)
     for cluster in BOTH:
@@ -104,7 +118,9 @@ def test_expand_topic_partitions_on_namespace_level_replication():
 
 @pytest.mark.parametrize("level", ["topic", "namespace"])
 def test_reload_with_topic_level_geo_replication(level):
-    """testReloadWithTopicLevelGeoReplication: what was published while nothing replicated is sent after an unload (#22890)."""
+    """testReloadWithTopicLevelGeoReplication: what was published while nothing replicated is sent after an
+    unload (#22890).
+    """
     world = opened(clients=ON_COMMAND, replicated=level == "namespace")
     if level == "topic":
         do(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=BOTH)
@@ -122,7 +138,12 @@ def test_reload_with_topic_level_geo_replication(level):
 @pytest.mark.parametrize("start_at, arrives", [("latest", []), ("earliest", [0])])
 def test_config_replication_start_at(start_at, arrives):
     """testConfigReplicationStartAt: a message from before replication was enabled."""
-    world = opened(exists="{r1: 0}", clients=ON_COMMAND, replicated=False, settings=f"defaultRetentionTimeInMinutes: 60, replicationStartAt: {start_at}")
+    world = opened(
+        exists="{r1: 0}",
+        clients=ON_COMMAND,
+        replicated=False,
+        settings=f"defaultRetentionTimeInMinutes: 60, replicationStartAt: {start_at}",
+    )
     do(world, "producer.publish", producer="p", count=1)
     do(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=BOTH)
     world.run(3 * SECOND)
@@ -131,10 +152,24 @@ def test_config_replication_start_at(start_at, arrives):
 
 @pytest.mark.parametrize("both_ways", [False, True])
 def test_different_topic_creation_rule(both_ways):
-    """testDifferentTopicCreationRule: r2 lets clients create 2 partitions; the replicator makes a plain topic, as at home."""
-    world = opened(exists="{r1: 0}", replicated=False, overrides="allowAutoTopicCreationType: partitioned, defaultNumPartitions: 2", clients=ON_COMMAND)
+    """testDifferentTopicCreationRule: r2 lets clients create 2 partitions; the replicator makes a plain
+    topic, as at home.
+    """
+    world = opened(
+        exists="{r1: 0}",
+        replicated=False,
+        overrides="allowAutoTopicCreationType: partitioned, defaultNumPartitions: 2",
+        clients=ON_COMMAND,
+    )
     for cluster in BOTH if both_ways else BOTH[:1]:
-        do(world, "namespace.set-clusters", cluster=cluster, namespace=NAMESPACE, clusters=BOTH, compareTopicPartitions=False)
+        do(
+            world,
+            "namespace.set-clusters",
+            cluster=cluster,
+            namespace=NAMESPACE,
+            clusters=BOTH,
+            compareTopicPartitions=False,
+        )
     do(world, "producer.publish", producer="p", count=1)
     world.run(3 * SECOND)
     assert world.topics["r1"] == world.topics["r2"] == ["t"] and stored(world) == [0]
@@ -142,13 +177,19 @@ def test_different_topic_creation_rule(both_ways):
 
 def test_replication_count_metrics():
     """testReplicationCountMetrics (PIP-370): disconnected while the start fails, connected afterwards."""
-    world = opened(exists="{r1: 0}", replicated=False, settings="createTopicToRemoteClusterForReplication: false")
+    world = opened(
+        exists="{r1: 0}", replicated=False, settings="createTopicToRemoteClusterForReplication: false"
+    )
     do(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=BOTH)
     world.run(SECOND)
 
     def counts():
         text = world.admin("metrics", "r1", "t")["text"]
-        values = {line.split("{")[0]: float(line.split()[-1]) for line in text.splitlines() if line.startswith("pulsar_replication_") and "connected_count" in line}
+        values = {
+            line.split("{")[0]: float(line.split()[-1])
+            for line in text.splitlines()
+            if line.startswith("pulsar_replication_") and "connected_count" in line
+        }
         return values["pulsar_replication_connected_count"], values["pulsar_replication_disconnected_count"]
 
     assert counts() == (0, 1)
@@ -158,23 +199,38 @@ def test_replication_count_metrics():
 
 
 def test_close_topic_after_start_replication_failed():
-    """testCloseTopicAfterStartReplicationFailed: a closed topic's retry does nothing; only the load's own replicator asks."""
+    """testCloseTopicAfterStartReplicationFailed: a closed topic's retry does nothing; only the load's own
+    replicator asks.
+    """
     world = opened(exists="{r1: 0, r2: 2}")
     world.run(3 * SECOND)
     do(world, "topic.unload", cluster="r1", topic="t")
     world.run(5 * SECOND)
-    waits = [row["duration_us"] for row in rows(world, "replicator.start-refused") if row["at_us"] > 3 * SECOND]
-    assert len(waits) == len({row["at_us"] for row in rows(world, "replicator.start-refused") if row["at_us"] > 3 * SECOND}), "one asks, not two"
+    waits = [
+        row["duration_us"] for row in rows(world, "replicator.start-refused") if row["at_us"] > 3 * SECOND
+    ]
+    assert len(waits) == len(
+        {row["at_us"] for row in rows(world, "replicator.start-refused") if row["at_us"] > 3 * SECOND}
+    ), "one asks, not two"
 
 
 @pytest.mark.parametrize("deduplication", ["false", "true"])
 def test_incompatible_multi_version_schema(deduplication):
-    """testIncompatibleMultiVersionSchema: STRING, BOOLEAN, STRING; stuck in order through three unloads, freed by policy and unloads."""
-    clients = "producers: {p: {topic: t, cluster: r1}}\nsubscriptions: {s1: {topic: t, initialPosition: Earliest}}\nconsumers: {c: {subscription: s1, cluster: r2, start: 30s}}"
+    """testIncompatibleMultiVersionSchema: STRING, BOOLEAN, STRING; stuck in order through three unloads,
+    freed by policy and unloads.
+    """
+    clients = (
+        "producers: {p: {topic: t, cluster: r1}}\nsubscriptions: {s1: {topic: t, initialPosition: "
+        "Earliest}}\nconsumers: {c: {subscription: s1, cluster: r2, start: 30s}}"
+    )
     world = opened(
-        exists="{r1: 0}", clients=clients, schemas=SCHEMAS, policies="schemaCompatibilityStrategy: ALWAYS_COMPATIBLE,",
-        overrides="schemaCompatibilityStrategy: FORWARD", settings=f"brokerDeduplicationEnabled: {deduplication}",
-    )  # fmt: skip
+        exists="{r1: 0}",
+        clients=clients,
+        schemas=SCHEMAS,
+        policies="schemaCompatibilityStrategy: ALWAYS_COMPATIBLE,",
+        overrides="schemaCompatibilityStrategy: FORWARD",
+        settings=f"brokerDeduplicationEnabled: {deduplication}",
+    )
     world.run(SECOND)
     for schema in ("text", "flag", "text"):
         do(world, "producer.use-schema", producer="p", schema=schema)
@@ -186,11 +242,20 @@ def test_incompatible_multi_version_schema(deduplication):
     printed = world.admin("stats-internal", "r1", "t")["text"]
     assert '"individuallyDeletedMessages" : "[]"' in printed, "no individual acks: everything waits in order"
     assert replicator(world)["replication_backlog"] == 2 and stored(world) == [0]
-    do(world, "namespace.set-schema-compatibility-strategy", cluster="r2", namespace=NAMESPACE, strategy="ALWAYS_COMPATIBLE")
+    do(
+        world,
+        "namespace.set-schema-compatibility-strategy",
+        cluster="r2",
+        namespace=NAMESPACE,
+        strategy="ALWAYS_COMPATIBLE",
+    )
     for cluster in ("r2", "r1"):
         do(world, "topic.unload", cluster=cluster, topic="t")
     world.run(40 * SECOND)
-    assert numbers(rows(world, "message.delivered")) == [0, 1, 2] and replicator(world)["replication_backlog"] == 0
+    assert (
+        numbers(rows(world, "message.delivered")) == [0, 1, 2]
+        and replicator(world)["replication_backlog"] == 0
+    )
     assert schemas(world, "r2") == ["text", "flag"]
 
 
@@ -205,13 +270,30 @@ def test_replicator_create_topic(partitions):
 
 @pytest.mark.parametrize("here, there", [(4, 0), (4, 8)])
 def test_replicator_with_a_different_topic_across_clusters(here, there):
-    """testReplicatorCreateTopicWhenTopicExistsWithDifferentTypeAcrossClusters, testReplicatorWhenPartitionCountsDiffer: nobody is
-    connected, nothing is created, each cluster keeps its own messages."""
-    clients = "producers:\n  p1: {topic: t, cluster: r1, at: [500ms]}\n  p2: {topic: t, cluster: r2, at: [500ms]}\n" \
-        "subscriptions: {test-sub: {topic: t, type: Shared, initialPosition: Earliest}}\nconsumers: {c2: {subscription: test-sub, cluster: r2, start: 1s}}"  # fmt: skip
-    world = opened(exists=f"{{r1: {here}, r2: {there}}}", replicated=False, overrides="allowAutoTopicCreationType: partitioned, defaultNumPartitions: 12", clients=clients)
+    """testReplicatorCreateTopicWhenTopicExistsWithDifferentTypeAcrossClusters,
+    testReplicatorWhenPartitionCountsDiffer: nobody is connected, nothing is created, each cluster keeps
+    its own messages.
+    """
+    clients = (
+        "producers:\n  p1: {topic: t, cluster: r1, at: [500ms]}\n  p2: {topic: t, cluster: r2, at: [500ms]}\n"
+        "subscriptions: {test-sub: {topic: t, type: Shared, initialPosition: Earliest}}\nconsumers: "
+        "{c2: {subscription: test-sub, cluster: r2, start: 1s}}"
+    )
+    world = opened(
+        exists=f"{{r1: {here}, r2: {there}}}",
+        replicated=False,
+        overrides="allowAutoTopicCreationType: partitioned, defaultNumPartitions: 12",
+        clients=clients,
+    )
     for cluster in BOTH:
-        do(world, "namespace.set-clusters", cluster=cluster, namespace=NAMESPACE, clusters=BOTH, compareTopicPartitions=False)
+        do(
+            world,
+            "namespace.set-clusters",
+            cluster=cluster,
+            namespace=NAMESPACE,
+            clusters=BOTH,
+            compareTopicPartitions=False,
+        )
     world.run(10 * SECOND)
     assert not replicator(world)["connected"] and not replicator(world, "r2", "r1")["connected"]
     assert (shape(world, "r1"), shape(world, "r2")) == (here, there)
@@ -224,8 +306,14 @@ def test_replicator_with_a_different_topic_across_clusters(here, there):
 @pytest.mark.parametrize("partitions, level", [(1, "namespace"), (1, "topic"), (0, "topic")])
 def test_disabled_create_topic_to_remote_cluster(partitions, level):
     """testCreatePartitionedTopicWithNsReplication, testEnableTopicReplication, testNonPartitionedTopic."""
-    clients = PRODUCER + "\nsubscriptions: {s1: {topic: t, initialPosition: Earliest}}\nconsumers: {c: {subscription: s1, cluster: r2, start: 20s}}"
-    settings = "createTopicToRemoteClusterForReplication: false, replicationStartAt: earliest, defaultRetentionTimeInMinutes: 60"
+    clients = PRODUCER + (
+        "\nsubscriptions: {s1: {topic: t, initialPosition: Earliest}}\nconsumers: {c: {subscription: s1, "
+        "cluster: r2, start: 20s}}"
+    )
+    settings = (
+        "createTopicToRemoteClusterForReplication: false, replicationStartAt: earliest, "
+        "defaultRetentionTimeInMinutes: 60"
+    )
     world = opened(exists="{}", replicated=False, settings=settings, clients=clients)
     do(world, "topic.create", cluster="r1", topic="t", partitions=partitions)
     if level == "namespace":
@@ -246,7 +334,10 @@ ENFORCED = "isSchemaValidationEnforced: true, allowAutoTopicCreation: false"
 
 def test_replication_with_avro_schema_with_schema_validation_enforced():
     """testReplicationWithAvroSchemaWithSchemaValidationEnforced (#25012)."""
-    clients = "producers: {p: {topic: t, cluster: r1, at: [1s], schema: v1}}\nsubscriptions: {sub: {topic: t}}\nconsumers: {c: {subscription: sub, cluster: r2, start: 500ms, schema: v1}}"
+    clients = (
+        "producers: {p: {topic: t, cluster: r1, at: [1s], schema: v1}}\nsubscriptions: {sub: {topic: "
+        "t}}\nconsumers: {c: {subscription: sub, cluster: r2, start: 500ms, schema: v1}}"
+    )
     world = opened(settings=ENFORCED, clients=clients, schemas=SCHEMAS)
     for cluster in BOTH:
         do(world, "schema.upload", cluster=cluster, topic="t", schema="v1")
@@ -255,7 +346,9 @@ def test_replication_with_avro_schema_with_schema_validation_enforced():
 
 
 def test_replication_reconnect_with_schema_validation_enforced():
-    """testReplicationReconnectWithSchemaValidationEnforced (#25437): a schema uploaded at the remote, then a reconnection."""
+    """testReplicationReconnectWithSchemaValidationEnforced (#25437): a schema uploaded at the remote, then
+    a reconnection.
+    """
     world = opened(settings=ENFORCED, schemas=SCHEMAS)
     world.run(SECOND)
     do(world, "schema.upload", cluster="r2", topic="t", schema="v1")

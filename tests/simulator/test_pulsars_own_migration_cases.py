@@ -1,6 +1,8 @@
-"""Pulsar's tests of blue-green migration, `ClusterMigrationTest`, as runs of the lab that must come out as Pulsar asserts it.
+"""Pulsar's tests of blue-green migration, `ClusterMigrationTest`, as runs of the lab that must come out as
+Pulsar asserts it.
 
-There a check is asked for by hand; here it comes every minute, so that what happens between two checks is told apart from what a check does.
+There a check is asked for by hand; here it comes every minute, so that what happens between two checks is
+told apart from what a check does.
 """
 
 import pytest
@@ -11,12 +13,17 @@ CHECK_S = 60
 
 
 def migrated(clients, commands, namespaces="", topics="", settings="", until="130s"):
-    """blue and green; t in blue alone, with p's five messages from 100 ms on and s's first consumer gone before them."""
+    """blue and green; t in blue alone, with p's five messages from 100 ms on and s's first consumer gone
+    before them.
+    """
     world = open_world(
-        f"settings: {{clusterMigrationCheckDurationSeconds: {CHECK_S}{settings}}}\nclusters: {{blue: {{}}, green: {{}}, red: {{}}}}\nlinks: {{default: {{latency: 10ms}}}}\n"
+        f"settings: {{clusterMigrationCheckDurationSeconds: {CHECK_S}{settings}}}\nclusters: {{blue: "
+        f"{{}}, green: {{}}, red: {{}}}}\nlinks: {{default: {{latency: 10ms}}}}\n"
         f"{namespaces}topics:\n  t: {{clusters: [blue], namespace: acme/shop}}\n{topics}{clients}"
-        "commands:\n" + "".join(f"  - {{{one}}}\n" for one in commands), until=until, family="tenant-migration",
-    )  # fmt: skip
+        "commands:\n" + "".join(f"  - {{{one}}}\n" for one in commands),
+        until=until,
+        family="tenant-migration",
+    )
     world.run()
     assert world.summary()["violations"] == []
     return world
@@ -24,12 +31,19 @@ def migrated(clients, commands, namespaces="", topics="", settings="", until="13
 
 def sent_on(world, client):
     """When a broker sent the client on to green, in ms."""
-    return [row["at_us"] // MS for row in rows(world, "client.redirected", client=client) if row["peer"] == "green"]
+    return [
+        row["at_us"] // MS
+        for row in rows(world, "client.redirected", client=client)
+        if row["peer"] == "green"
+    ]
 
 
 def delivered(world, client):
     """(cluster, message) in order."""
-    return [(row["cluster"], f"{row['producer']}/{row['sequence_id']}") for row in rows(world, "message.delivered", client=client)]
+    return [
+        (row["cluster"], f"{row['producer']}/{row['sequence_id']}")
+        for row in rows(world, "message.delivered", client=client)
+    ]
 
 
 CLIENTS = """producers:
@@ -53,21 +67,45 @@ consumers:
 
 @pytest.mark.parametrize("type_", ["Shared", "Key_Shared"])
 def test_cluster_migration(type_):
-    commands = ["at: 1s, do: cluster.migrate, cluster: blue, to: green", "at: 90s, do: cluster.crash, cluster: blue, clients: false", "at: 95s, do: cluster.restart, cluster: blue"]
-    world = migrated(CLIENTS.replace("TYPE", type_), commands, topics="  n: {clusters: [blue], namespace: acme/shop, exists: {}}\n")
-    assert [row["topic"] for row in rows(world, "topic.terminated", cluster="blue")] == ["t"], "and no topic is made there any more"
-    # The backlog is read in blue, then the consumer leaves it at once: no check asserts that, the next is at 120 s.
-    assert delivered(world, "c")[:5] == [("blue", f"p/{number}") for number in range(5)] and sent_on(world, "c")[0] == 65_000
-    assert delivered(world, "c")[5:] == [("green", name) for name in ("p/5", "late/0", "late/1", "again/0", "again/1")]
-    # Producers and new subscriptions of a migrated topic, and whoever asks for a topic that blue does not have, are sent on immediately.
-    assert {name: sent_on(world, name) for name in ("p", "late", "d", "fresh", "e")} == {"p": [60_000], "late": [70_000], "d": [67_000], "fresh": [80_000], "e": [79_000]}
+    commands = [
+        "at: 1s, do: cluster.migrate, cluster: blue, to: green",
+        "at: 90s, do: cluster.crash, cluster: blue, clients: false",
+        "at: 95s, do: cluster.restart, cluster: blue",
+    ]
+    world = migrated(
+        CLIENTS.replace("TYPE", type_),
+        commands,
+        topics="  n: {clusters: [blue], namespace: acme/shop, exists: {}}\n",
+    )
+    assert [row["topic"] for row in rows(world, "topic.terminated", cluster="blue")] == ["t"], (
+        "and no topic is made there any more"
+    )
+    # The backlog is read in blue, then the consumer leaves it at once: no check asserts that, the next is at
+    # 120 s.
+    assert (
+        delivered(world, "c")[:5] == [("blue", f"p/{number}") for number in range(5)]
+        and sent_on(world, "c")[0] == 65_000
+    )
+    assert delivered(world, "c")[5:] == [
+        ("green", name) for name in ("p/5", "late/0", "late/1", "again/0", "again/1")
+    ]
+    # Producers and new subscriptions of a migrated topic, and whoever asks for a topic that blue does not
+    # have, are sent on immediately.
+    assert {name: sent_on(world, name) for name in ("p", "late", "d", "fresh", "e")} == {
+        "p": [60_000],
+        "late": [70_000],
+        "d": [67_000],
+        "fresh": [80_000],
+        "e": [79_000],
+    }
     assert [row["cluster"] for row in rows(world, "topic.created", topic="n")] == ["green"]
     assert delivered(world, "e") == [("green", "fresh/0"), ("green", "fresh/1")]
     # The broker in blue is started again: who comes to it then is sent on like those before.
     assert sent_on(world, "f") == [99_000] and sent_on(world, "again") == [100_000]
     assert delivered(world, "f") == [("green", "again/0"), ("green", "again/1")]
-    assert [row["subscription"] for row in rows(world, "subscription.deleted", cluster="blue")] == ["s"], "the check of 120 s leaves nothing behind"
-
+    assert [row["subscription"] for row in rows(world, "subscription.deleted", cluster="blue")] == ["s"], (
+        "the check of 120 s leaves nothing behind"
+    )
 
 
 @pytest.mark.parametrize("of_cluster, of_namespace", [(True, False), (False, True), (True, True)])
@@ -80,26 +118,47 @@ consumers: {c: {subscription: s, cluster: blue, acknowledgmentGroupTime: 0s}, d:
 """
     commands = [
         f"at: 1s, do: cluster.migrate, cluster: blue, to: green, migrated: {str(of_cluster).lower()}",
-        f"at: 1s, do: namespace.migrate, cluster: blue, namespace: acme/shop, migrated: {str(of_namespace).lower()}",
+        (
+            f"at: 1s, do: namespace.migrate, cluster: blue, namespace: acme/shop, migrated: "
+            f"{str(of_namespace).lower()}"
+        ),
     ]
-    world = migrated(clients, commands, topics="  u: {clusters: [blue], namespace: acme/other}\n", until="70s")
+    world = migrated(
+        clients, commands, topics="  u: {clusters: [blue], namespace: acme/other}\n", until="70s"
+    )
     other = "green" if of_cluster else "blue"
-    assert delivered(world, "c") == [("blue", "p/0"), ("green", "p/1")] and delivered(world, "d") == [("blue", "q/0"), (other, "q/1")]
+    assert delivered(world, "c") == [("blue", "p/0"), ("green", "p/1")] and delivered(world, "d") == [
+        ("blue", "q/0"),
+        (other, "q/1"),
+    ]
     assert [row["topic"] for row in rows(world, "topic.migrated")] == (["t", "u"] if of_cluster else ["t"])
 
 
 def test_cluster_migration_with_replication_backlog():
-    """red, which blue replicates to, is away: the producer is disconnected and goes nowhere until red has everything."""
+    """red, which blue replicates to, is away: the producer is disconnected and goes nowhere until red has
+    everything.
+    """
     clients = """producers: {p: {topic: r, cluster: blue, at: [100ms, 2s, 61s], sendTimeout: 0s}}
 subscriptions: {s: {topic: r, type: Shared, initialPosition: Earliest}}
 consumers: {c: {subscription: s, cluster: blue, acknowledgmentGroupTime: 0s}}
 """
-    commands = ["at: 1s, do: cluster.crash, cluster: red", "at: 3s, do: cluster.migrate, cluster: blue, to: green", "at: 90s, do: cluster.restart, cluster: red"]
+    commands = [
+        "at: 1s, do: cluster.crash, cluster: red",
+        "at: 3s, do: cluster.migrate, cluster: blue, to: green",
+        "at: 90s, do: cluster.restart, cluster: red",
+    ]
     world = migrated(clients, commands, topics="  r: {clusters: [blue, red], namespace: acme/shop}\n")
     assert [row["at_us"] // MS for row in rows(world, "topic.terminated", topic="r")] == [60_000]
     assert sent_on(world, "p") == [120_000], "at the first check after the backlog is gone"
-    assert [(row["cluster"], row["sequence_id"]) for row in rows(world, "message.stored", producer="p") if "peer" not in row] == [("blue", 0), ("blue", 1), ("green", 2)]
-    assert [(row["cluster"], row["sequence_id"]) for row in rows(world, "message.stored", producer="p", cluster="red")] == [("red", 0), ("red", 1)]
+    assert [
+        (row["cluster"], row["sequence_id"])
+        for row in rows(world, "message.stored", producer="p")
+        if "peer" not in row
+    ] == [("blue", 0), ("blue", 1), ("green", 2)]
+    assert [
+        (row["cluster"], row["sequence_id"])
+        for row in rows(world, "message.stored", producer="p", cluster="red")
+    ] == [("red", 0), ("red", 1)]
 
 
 def test_cluster_migration_with_resource_created():
@@ -108,7 +167,20 @@ def test_cluster_migration_with_resource_created():
 subscriptions: {s1: {topic: t, initialPosition: Earliest}, s2: {topic: t, initialPosition: Earliest}}
 consumers: {c: {subscription: s1, cluster: blue, start: 65s}}
 """
-    create = [f"at: 500ms, do: subscription.create, cluster: blue, subscription: {name}, initialPosition: Earliest" for name in ("s1", "s2")]
-    world = migrated(clients, [*create, "at: 1s, do: cluster.migrate, cluster: blue, to: green"], settings=", clusterMigrationAutoResourceCreation: true", until="70s")
-    assert [(row["subscription"], row["reason"]) for row in rows(world, "subscription.created", cluster="green")] == [("s1", "migration"), ("s2", "migration")]
+    create = [
+        (
+            f"at: 500ms, do: subscription.create, cluster: blue, subscription: {name}, initialPosition: "
+            f"Earliest"
+        )
+        for name in ("s1", "s2")
+    ]
+    world = migrated(
+        clients,
+        [*create, "at: 1s, do: cluster.migrate, cluster: blue, to: green"],
+        settings=", clusterMigrationAutoResourceCreation: true",
+        until="70s",
+    )
+    assert [
+        (row["subscription"], row["reason"]) for row in rows(world, "subscription.created", cluster="green")
+    ] == [("s1", "migration"), ("s2", "migration")]
     assert delivered(world, "c") == [("green", "p/0"), ("green", "p/1"), ("green", "p/2")]

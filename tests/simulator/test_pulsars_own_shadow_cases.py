@@ -1,8 +1,10 @@
-"""Pulsar's own tests of shadow topics, case by case, as runs of the lab: each must come out as Pulsar asserts it.
+"""Pulsar's own tests of shadow topics, case by case, as runs of the lab: each must come out as Pulsar
+asserts it.
 
-Read in the newest versions at hand (mid-2026): ShadowManagedLedgerImplTest, ShadowReplicatorTest, ShadowTopicTest,
-ShadowTopicRealBkTest, TopicPoliciesTest, and issue #18731. Names of their methods stand in each docstring. Pulsar's mocked
-bookies say at once how far an open ledger goes, which `bookkeeperExplicitLacIntervalInMills: 1` does here.
+Read in the newest versions at hand (mid-2026): ShadowManagedLedgerImplTest, ShadowReplicatorTest,
+ShadowTopicTest, ShadowTopicRealBkTest, TopicPoliciesTest, and issue #18731. Names of their methods stand in
+each docstring. Pulsar's mocked bookies say at once how far an open ledger goes, which
+`bookkeeperExplicitLacIntervalInMills: 1` does here.
 """
 
 import pytest
@@ -13,14 +15,27 @@ KEEP = "defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1"
 SMALL = f"managedLedgerMaxEntriesPerLedger: 2, managedLedgerMinLedgerRolloverTimeMinutes: 0, {KEEP}"
 
 
-def shadowed(settings=KEEP, options="", shadow="", source="", producers="p: {topic: source, cluster: eu}", until="30s", audience="sub"):
-    """One cluster, a source topic, a shadow of it, a producer that publishes on command and a reader of the shadow, from Earliest."""
+def shadowed(
+    settings=KEEP,
+    options="",
+    shadow="",
+    source="",
+    producers="p: {topic: source, cluster: eu}",
+    until="30s",
+    audience="sub",
+):
+    """One cluster, a source topic, a shadow of it, a producer that publishes on command and a reader of
+    the shadow, from Earliest.
+    """
     return open_world(
         f"clusters: {{eu: {{firstLedger: 10}}}}\nsettings: {{{settings}}}\noptions: {{{options}}}\n"
-        f"topics:\n  source: {{clusters: [eu]{source}}}\n  shadow: {{clusters: [eu], shadowOf: source{shadow}}}\nproducers:\n  {producers}\n"
-        f"subscriptions:\n  {audience}: {{topic: shadow, initialPosition: Earliest}}\nconsumers:\n  c: {{subscription: {audience}, cluster: eu}}\n",
-        until=until, family="shadow-topics",
-    )  # fmt: skip
+        f"topics:\n  source: {{clusters: [eu]{source}}}\n  shadow: {{clusters: [eu], shadowOf: "
+        f"source{shadow}}}\nproducers:\n  {producers}\n"
+        f"subscriptions:\n  {audience}: {{topic: shadow, initialPosition: Earliest}}\nconsumers:\n  c: "
+        f"{{subscription: {audience}, cluster: eu}}\n",
+        until=until,
+        family="shadow-topics",
+    )
 
 
 def publish(world, count=1, ms=20):
@@ -44,7 +59,11 @@ def ledgers(world, name):
 
 
 def received(world):
-    return [(row["sequence_id"], f"{row['ledger']}:{row['entry']}") for row in rows(world, "message.delivered") if row["topic"].startswith("shadow")]
+    return [
+        (row["sequence_id"], f"{row['ledger']}:{row['entry']}")
+        for row in rows(world, "message.delivered")
+        if row["topic"].startswith("shadow")
+    ]
 
 
 # --- ShadowManagedLedgerImplTest.testShadowWrites
@@ -52,8 +71,11 @@ def received(world):
 
 def ledger_test():
     """Five entries in ledgers of two, then the shadow is opened; nobody feeds it but the test."""
-    world = shadowed(SMALL + ", bookkeeperExplicitLacIntervalInMills: 1", shadow=", shadowReplication: false",
-                     producers="p: {topic: source, cluster: eu}\n  by-hand: {topic: shadow, cluster: eu}")  # fmt: skip
+    world = shadowed(
+        SMALL + ", bookkeeperExplicitLacIntervalInMills: 1",
+        shadow=", shadowReplication: false",
+        producers="p: {topic: source, cluster: eu}\n  by-hand: {topic: shadow, cluster: eu}",
+    )
     publish(world, 5)
     do(world, "topic.unload", cluster="eu", topic="shadow")
     return world
@@ -116,19 +138,32 @@ def test_shadow_replication():
     """testShadowReplication: two shadows get the same message under the same id, and no bytes travel."""
     world = open_world(
         "clusters: {eu: {}}\ntopics:\n  source: {clusters: [eu], namespace: prop1/ns-source}\n"
-        "  one: {clusters: [eu], namespace: prop1/ns-shadow, shadowOf: source}\n  two: {clusters: [eu], namespace: prop1/ns-shadow, shadowOf: source}\n"
+        "  one: {clusters: [eu], namespace: prop1/ns-shadow, shadowOf: source}\n  two: {clusters: "
+        "[eu], namespace: prop1/ns-shadow, shadowOf: source}\n"
         "producers: {p: {topic: source, cluster: eu, keys: 1}}\n"
-        "subscriptions: {s: {topic: source, initialPosition: Earliest}, s1: {topic: one, initialPosition: Earliest}, s2: {topic: two, initialPosition: Earliest}}\n"
-        "consumers: {c: {subscription: s, cluster: eu}, c1: {subscription: s1, cluster: eu}, c2: {subscription: s2, cluster: eu}}\n",
+        "subscriptions: {s: {topic: source, initialPosition: Earliest}, s1: {topic: one, "
+        "initialPosition: Earliest}, s2: {topic: two, initialPosition: Earliest}}\n"
+        "consumers: {c: {subscription: s, cluster: eu}, c1: {subscription: s1, cluster: eu}, c2: "
+        "{subscription: s2, cluster: eu}}\n",
         family="shadow-topics",
-    )  # fmt: skip
+    )
     publish(world)
     assert len(rows(world, "message.delivered")) == 3
-    delivered = [{name: row[name] for name in ("producer", "sequence_id", "ledger", "entry", "evidence_seq")} for row in rows(world, "message.delivered")]
-    assert delivered[0] == delivered[1] == delivered[2], "one stored entry: data, key, properties and times are those of the source"
+    delivered = [
+        {name: row[name] for name in ("producer", "sequence_id", "ledger", "entry", "evidence_seq")}
+        for row in rows(world, "message.delivered")
+    ]
+    assert delivered[0] == delivered[1] == delivered[2], (
+        "one stored entry: data, key, properties and times are those of the source"
+    )
     for name in ("one", "two"):
         replicator = world.summary()["shadows"][name]["replicator"]
-        assert (replicator["state"], replicator["messages_out"], replicator["bytes_out"], replicator["in_flight"]) == ("started", 1, 0, 0)
+        assert (
+            replicator["state"],
+            replicator["messages_out"],
+            replicator["bytes_out"],
+            replicator["in_flight"],
+        ) == ("started", 1, 0, 0)
 
 
 def test_counter_of_pending_messages_is_correct():
@@ -136,7 +171,12 @@ def test_counter_of_pending_messages_is_correct():
     world = shadowed()
     publish(world, 20, ms=1)
     world.run(world.now_us + SECOND)
-    assert told(world)["replicator"] == {**told(world)["replicator"], "backlog": 0, "in_flight": 0, "messages_out": 20}
+    assert told(world)["replicator"] == {
+        **told(world)["replicator"],
+        "backlog": 0,
+        "in_flight": 0,
+        "messages_out": 20,
+    }
 
 
 # --- ShadowTopicTest
@@ -160,14 +200,21 @@ def test_a_partitioned_shadow_has_its_sources_partitions(partitions):
     world.run(SECOND)
     assert sorted(number for number, _position in received(world)) == list(range(10))
     stored = {row["sequence_id"]: row["topic"] for row in rows(world, "message.stored")}
-    assert {row["sequence_id"]: row["topic"].replace("shadow", "source") for row in rows(world, "message.delivered")} == stored, "partition i feeds partition i"
+    assert {
+        row["sequence_id"]: row["topic"].replace("shadow", "source")
+        for row in rows(world, "message.delivered")
+    } == stored, "partition i feeds partition i"
 
 
 def test_not_writable():
     """testShadowTopicNotWritable: the producer connects, the send is refused."""
     world = shadowed(producers="p: {topic: source, cluster: eu}\n  q: {topic: shadow, cluster: eu}")
     refused = world.apply({"do": "producer.send", "producer": "q"})
-    assert (refused.ok, refused.code, refused.error) == (False, "NotAllowed", "Cannot send messages to a shadow topic")
+    assert (refused.ok, refused.code, refused.error) == (
+        False,
+        "NotAllowed",
+        "Cannot send messages to a shadow topic",
+    )
     do(world, "producer.publish", producer="q", count=3)
     assert [row["reason"] for row in rows(world, "message.send-failed", client=None)] == ["not-allowed"] * 3
     assert told(world)["refused_sends"] == 3 and told(world)["stored_bytes"] == 0
@@ -176,7 +223,10 @@ def test_not_writable():
 def test_a_position_of_its_own_is_for_shadows_only():
     world = shadowed()
     refused = world.apply({"do": "producer.send", "producer": "p", "position": "10:0"})
-    assert (refused.code, refused.error) == ("NotAllowed", "Only shadow topic supports sending messages with messageId")
+    assert (refused.code, refused.error) == (
+        "NotAllowed",
+        "Only shadow topic supports sending messages with messageId",
+    )
 
 
 def test_consuming_gives_the_same_message_id():
@@ -194,7 +244,9 @@ def test_consuming_goes_on():
 
 
 def test_consuming_without_replicator_after_the_source_was_unloaded():
-    """testConsumeShadowMessageWithoutCache: nothing feeds the shadow; the unload closes the ledger, and the list of ledgers shows its entries."""
+    """testConsumeShadowMessageWithoutCache: nothing feeds the shadow; the unload closes the ledger, and
+    the list of ledgers shows its entries.
+    """
     world = shadowed(shadow=", shadowReplication: false")
     publish(world, 11)
     assert received(world) == [], "an open ledger says nothing of its entries (PR #25354)"
@@ -224,18 +276,30 @@ def test_read_from_storage():
 def test_the_list_is_set_read_and_removed():
     world = shadowed(shadow=", shadowReplication: false")
     ask = {"do": "shadow.list", "cluster": "eu", "topic": "source"}
-    for command, wait in (({"do": "shadow.set", "cluster": "eu", "topic": "source", "shadows": ["shadow"]}, 1), ({"do": "shadow.remove", "cluster": "eu", "topic": "source"}, 2)):
+    for command, wait in (
+        ({"do": "shadow.set", "cluster": "eu", "topic": "source", "shadows": ["shadow"]}, 1),
+        ({"do": "shadow.remove", "cluster": "eu", "topic": "source"}, 2),
+    ):
         assert world.apply(ask).ok and world.apply(command).ok
         world.run(wait * SECOND)
     assert world.apply(ask).ok
-    assert [(one["code"], one.get("answer")) for one in world.summary()["commands"]] == [("200", []), ("204", None), ("200", ["shadow"]), ("204", None), ("200", [])]
+    assert [(one["code"], one.get("answer")) for one in world.summary()["commands"]] == [
+        ("200", []),
+        ("204", None),
+        ("200", ["shadow"]),
+        ("204", None),
+        ("200", []),
+    ]
 
 
 # --- issue #18731
 
 
 def test_issue_18731_rollover_and_retention_delete_what_the_shadow_has_not_read():
-    """Ledgers of two, no subscription on the source, retention 0: each full ledger is deleted at once. What fills one never reaches the shadow's reader."""
+    """Ledgers of two, no subscription on the source, retention 0: each full ledger is deleted at once.
+
+    What fills one never reaches the shadow's reader.
+    """
     world = shadowed("managedLedgerMaxEntriesPerLedger: 2, managedLedgerMinLedgerRolloverTimeMinutes: 0")
     publish(world, 10, ms=100)
     assert [number for number, _position in received(world)] == [0, 2, 4, 6, 8]

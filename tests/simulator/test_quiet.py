@@ -1,4 +1,6 @@
-"""Quiet stretches in columns: the same rows, figures and live state as event by event, wherever they begin and end."""
+"""Quiet stretches in columns: the same rows, figures and live state as event by event, wherever they begin
+and end.
+"""
 
 from __future__ import annotations
 
@@ -15,50 +17,115 @@ from tests.examples import examples
 
 UNTIL_US = 1_500_000
 
-LATENCIES = ("40ms", "0ms", "{distribution: lognormal, median: 5ms, sigma: 0.8}", "{distribution: uniform, low: 0ms, high: 30ms}")
-PROCESSING = ("500us", "1us", "3ms", "{distribution: uniform, low: 1us, high: 4ms}", "{distribution: exponential, mean: 1ms}")
-RATES = ("rate: 1000/s", "rate: 333/s", "rate: 2000/s, arrivals: poisson", "rate: 900/s, count: 700", "rate: 700/s, arrivals: poisson, stop: 900ms, keys: 7")
+LATENCIES = (
+    "40ms",
+    "0ms",
+    "{distribution: lognormal, median: 5ms, sigma: 0.8}",
+    "{distribution: uniform, low: 0ms, high: 30ms}",
+)
+PROCESSING = (
+    "500us",
+    "1us",
+    "3ms",
+    "{distribution: uniform, low: 1us, high: 4ms}",
+    "{distribution: exponential, mean: 1ms}",
+)
+RATES = (
+    "rate: 1000/s",
+    "rate: 333/s",
+    "rate: 2000/s, arrivals: poisson",
+    "rate: 900/s, count: 700",
+    "rate: 700/s, arrivals: poisson, stop: 900ms, keys: 7",
+)
 READERS = ("reader", "other-1", "other-2", "a-first")
 COMMANDS = (
-    "do: producer.publish, producer: web, count: 3", "do: producer.slow, producer: web, every: 1400us", "do: consumer.pause, consumer: reader",
-    "do: topic.unload, topic: orders, cluster: a", "do: client.kill, client: reader", "do: link.slow, link: a <-> b, latency: 3ms",
-    "do: consumer.hold, consumer: reader, share: 5%, for: 30ms", "do: consumer.hold, consumer: reader, share: 1%", "do: consumer.release, consumer: reader",
-    "do: consumer.negative-acknowledge, consumer: reader, messages: [web/30, web/60, web/61]", "do: subscription.skip, subscription: billing, cluster: a, count: 3",
+    "do: producer.publish, producer: web, count: 3",
+    "do: producer.slow, producer: web, every: 1400us",
+    "do: consumer.pause, consumer: reader",
+    "do: topic.unload, topic: orders, cluster: a",
+    "do: client.kill, client: reader",
+    "do: link.slow, link: a <-> b, latency: 3ms",
+    "do: consumer.hold, consumer: reader, share: 5%, for: 30ms",
+    "do: consumer.hold, consumer: reader, share: 1%",
+    "do: consumer.release, consumer: reader",
+    "do: consumer.negative-acknowledge, consumer: reader, messages: [web/30, web/60, web/61]",
+    "do: subscription.skip, subscription: billing, cluster: a, count: 3",
     "do: subscription.reset, subscription: billing, cluster: a, position: earliest",
-    "do: consumer.slow, consumer: reader, processing: 5ms", "do: link.cut, link: a -> b", "do: link.heal, link: a -> b", "do: cluster.crash, cluster: a", "do: cluster.crash, cluster: b",
-)  # fmt: skip
+    "do: consumer.slow, consumer: reader, processing: 5ms",
+    "do: link.cut, link: a -> b",
+    "do: link.heal, link: a -> b",
+    "do: cluster.crash, cluster: a",
+    "do: cluster.crash, cluster: b",
+)
 
 
 @st.composite
 def scenarios(draw) -> str:
     """Evenly published messages with everything that may come between, as a scenario's text."""
+
     def pick(*choices):
         return draw(st.sampled_from(choices))
 
     commands = sorted(draw(st.lists(st.tuples(st.integers(50, 1400), st.sampled_from(COMMANDS)), max_size=3)))
-    names, type_ = pick("a, b", "a, b, c"), pick("Exclusive", "Failover", "Shared", "Shared", "Shared", "Key_Shared")
+    names, type_ = (
+        pick("a, b", "a, b, c"),
+        pick("Exclusive", "Failover", "Shared", "Shared", "Shared", "Key_Shared"),
+    )
     readers = READERS[: pick(1, 2, 3, 4)] if "Shared" in type_ else READERS[:1]
-    asides = "".join(pick("", f", {aside}") for aside in (f"hold: {{share: 5%, for: {pick('30ms', '400ms', '1s')}}}", f"negativeAcknowledge: {{share: 3%}}, negativeAckRedeliveryDelay: {pick('13ms', '200ms')}"))
+    asides = "".join(
+        pick("", f", {aside}")
+        for aside in (
+            f"hold: {{share: 5%, for: {pick('30ms', '400ms', '1s')}}}",
+            f"negativeAcknowledge: {{share: 3%}}, negativeAckRedeliveryDelay: {pick('13ms', '200ms')}",
+        )
+    )
     lines = [
-        "format: 1", "name: quiet", "title: Quiet", "family: replicated-subscriptions", f"seed: {draw(st.integers(0, 99))}", "until: 1500ms",
-        f"settings: {{managedLedgerMaxEntriesPerLedger: {pick(50, 700, 50000)}, managedLedgerMinLedgerRolloverTimeMinutes: {pick(0, 0, 10)},"
-        f" replicationProducerQueueSize: {pick(30, 200, 1000)}, replicatedSubscriptionsSnapshotFrequencyMillis: {pick(200, 1000)}, retentionCheckIntervalInSeconds: 1,"
-        f" managedLedgerDefaultMarkDeleteRateLimit: {pick(1, 1, 7, 0)}, managedLedgerCursorPositionFlushSeconds: {pick(60, 1)},"
-        f" maxUnackedMessagesPerConsumer: {pick(50000, 50000, 40)}, dispatcherMaxRoundRobinBatchSize: {pick(20, 1)}}}",
-        "clusters: {" + ", ".join(f"{name}: {{}}" for name in names.split(", ")) + "}", f"links: {{default: {{latency: {draw(st.sampled_from(LATENCIES))}}}}}",
-        f"topics: {{orders: {{clusters: [{names}]}}}}", "producers:", f"  web: {{topic: orders, cluster: a, start: 1ms, {draw(st.sampled_from(RATES))}}}",
+        "format: 1",
+        "name: quiet",
+        "title: Quiet",
+        "family: replicated-subscriptions",
+        f"seed: {draw(st.integers(0, 99))}",
+        "until: 1500ms",
+        f"settings: {{managedLedgerMaxEntriesPerLedger: {pick(50, 700, 50000)}, "
+        f"managedLedgerMinLedgerRolloverTimeMinutes: {pick(0, 0, 10)},"
+        f" replicationProducerQueueSize: {pick(30, 200, 1000)}, "
+        f"replicatedSubscriptionsSnapshotFrequencyMillis: {pick(200, 1000)}, "
+        f"retentionCheckIntervalInSeconds: 1,"
+        f" managedLedgerDefaultMarkDeleteRateLimit: {pick(1, 1, 7, 0)}, "
+        f"managedLedgerCursorPositionFlushSeconds: {pick(60, 1)},"
+        f" maxUnackedMessagesPerConsumer: {pick(50000, 50000, 40)}, dispatcherMaxRoundRobinBatchSize: "
+        f"{pick(20, 1)}}}",
+        "clusters: {" + ", ".join(f"{name}: {{}}" for name in names.split(", ")) + "}",
+        f"links: {{default: {{latency: {draw(st.sampled_from(LATENCIES))}}}}}",
+        f"topics: {{orders: {{clusters: [{names}]}}}}",
+        "producers:",
+        f"  web: {{topic: orders, cluster: a, start: 1ms, {draw(st.sampled_from(RATES))}}}",
         *pick((), (), ("  other: {topic: orders, cluster: b, start: 300ms, rate: 20/s, batch: 3}",)),
-        f"subscriptions: {{billing: {{topic: orders, type: {type_}, replicateSubscriptionState: {pick('true', 'false')}, initialPosition: Earliest}}}}", "consumers:",
-        *(f"  {name}: {{subscription: billing, cluster: a, processing: {draw(st.sampled_from(PROCESSING))}, receiverQueueSize: {pick(1000, 60)},"
-          f" acknowledgmentGroupTime: {pick('100ms', '7ms', '1s')}, start: {pick('0s', '0s', '200ms')}{asides}}}" for name in readers),
-        "commands:" if commands else "commands: []", *(f"  - {{at: {at}ms, {do}}}" for at, do in commands),
-    ]  # fmt: skip
+        (
+            f"subscriptions: {{billing: {{topic: orders, type: {type_}, replicateSubscriptionState: "
+            f"{pick('true', 'false')}, initialPosition: Earliest}}}}"
+        ),
+        "consumers:",
+        *(
+            f"  {name}: {{subscription: billing, cluster: a, processing: "
+            f"{draw(st.sampled_from(PROCESSING))}, receiverQueueSize: {pick(1000, 60)},"
+            f" acknowledgmentGroupTime: {pick('100ms', '7ms', '1s')}, start: "
+            f"{pick('0s', '0s', '200ms')}{asides}}}"
+            for name in readers
+        ),
+        "commands:" if commands else "commands: []",
+        *(f"  - {{at: {at}ms, {do}}}" for at, do in commands),
+    ]
     return "\n".join(lines) + "\n"
 
 
 def everything(world: World) -> tuple[str, str, str]:
     """Digest, summary and live state."""
-    return world.digest(), json.dumps(world.summary(), sort_keys=True), json.dumps(world.view(), sort_keys=True)
+    return (
+        world.digest(),
+        json.dumps(world.summary(), sort_keys=True),
+        json.dumps(world.view(), sort_keys=True),
+    )
 
 
 def states(text: str, instants: list[int]) -> list[tuple[str, str, str]]:
@@ -84,7 +151,11 @@ def event_by_event(patch: pytest.MonkeyPatch) -> None:
 
 
 @examples(10)
-@given(scenarios(), st.lists(st.integers(0, UNTIL_US), max_size=3), st.lists(st.integers(0, UNTIL_US), max_size=4))
+@given(
+    scenarios(),
+    st.lists(st.integers(0, UNTIL_US), max_size=3),
+    st.lists(st.integers(0, UNTIL_US), max_size=4),
+)
 def test_the_same_as_event_by_event(text, instants, sought):
     instants = [*sorted(instants), UNTIL_US]
     with pytest.MonkeyPatch.context() as patch:
@@ -125,7 +196,10 @@ producers: {web: {topic: orders, cluster: a, start: 1ms, rate: 1000/s}}
 subscriptions: {billing: {topic: orders, type: Shared, replicateSubscriptionState: true, initialPosition: Earliest}}
 consumers:
 """ + "".join(
-    f"  {name}: {{subscription: billing, cluster: a, processing: 2ms, negativeAckRedeliveryDelay: 1s, negativeAcknowledge: {{share: 1%}}, hold: {{share: 5%, for: 2s}}}}\n"
+    (
+        f"  {name}: {{subscription: billing, cluster: a, processing: 2ms, negativeAckRedeliveryDelay: 1s, "
+        f"negativeAcknowledge: {{share: 1%}}, hold: {{share: 5%, for: 2s}}}}\n"
+    )
     for name in ("one", "two", "three", "four")
 )
 HELD_SHORTLY = SHARED.replace("for: 2s", "for: 30ms")
@@ -159,7 +233,9 @@ def test_what_four_consumers_hold_and_give_back_ends_no_stretch(monkeypatch):
 
 
 def test_markers_at_a_peer_end_no_stretch(monkeypatch):
-    """A second of the plain mix has a request, a response and an Update arrive at b, and a tick there; only the snapshot's way through a ends stretches."""
+    """A second of the plain mix has a request, a response and an Update arrive at b, and a tick there;
+    only the snapshot's way through a ends stretches.
+    """
     published = quiet_messages(monkeypatch, PLAIN)
     assert sum(1 for count in published if count) <= 4 * 3, "in three seconds"
 
@@ -199,7 +275,9 @@ def forget_snapshots(monkeypatch):
 def forget_answers(monkeypatch):
     """A stretch goes on over the answer to a request that passed in it."""
     before = passing.Passings.before
-    monkeypatch.setattr(passing.Passings, "before", lambda one, horizon_us: (before(one, horizon_us)[0], horizon_us))
+    monkeypatch.setattr(
+        passing.Passings, "before", lambda one, horizon_us: (before(one, horizon_us)[0], horizon_us)
+    )
     monkeypatch.setattr(running, "pass_by", lambda one: passing.pass_by(one) and one.stretch.horizon_us)
 
 
@@ -213,7 +291,16 @@ def forget_turns(monkeypatch):
     monkeypatch.setattr(dispatch_shared.SharedDispatcher, "in_turn", lambda one: one.sessions)
 
 
-@pytest.mark.parametrize(("mistake", "text"), [(survey_late, PLAIN), (forget_snapshots, PLAIN), (forget_answers, PLAIN), (forget_what_is_held, HELD_SHORTLY), (forget_turns, SHARED)])
+@pytest.mark.parametrize(
+    ("mistake", "text"),
+    [
+        (survey_late, PLAIN),
+        (forget_snapshots, PLAIN),
+        (forget_answers, PLAIN),
+        (forget_what_is_held, HELD_SHORTLY),
+        (forget_turns, SHARED),
+    ],
+)
 def test_a_stretch_that_passes_over_something_else_is_found_out(monkeypatch, mistake, text):
     """The comparison notices what it is there for."""
     with monkeypatch.context() as patch:

@@ -13,21 +13,60 @@ from simulator.scenarios.compound import KINDS
 from simulator.trace.registry import MARKER_TYPES
 
 NAMES = KnownNames(
-    clusters=("a", "b"), topics=("t",), producers=("p",), subscriptions=("s",), consumers=("c",), brokers=("x",), schemas=("v",), roles=("r",), tenants=("n",),
-    nodes=("d",), sessions=("e",), publishers=("f",))
+    clusters=("a", "b"),
+    topics=("t",),
+    producers=("p",),
+    subscriptions=("s",),
+    consumers=("c",),
+    brokers=("x",),
+    schemas=("v",),
+    roles=("r",),
+    tenants=("n",),
+    nodes=("d",),
+    sessions=("e",),
+    publishers=("f",),
+)
 
 SAMPLES = {
-    "cluster": "a", "topic": "t", "topic-or-partition": "t", "broker": "x", "producer": "p", "subscription": "s", "consumer": "c", "client": "p",
-    "link": "a<->b", "duration": "300ms", "share": "1%", "messages": ["p/1", "p/2"], "integer": 4, "boolean": True, "position": "1:4",
-    "distribution": {"distribution": "uniform", "low": "1ms", "high": "2ms"}, "setting-name": "replicationStartAt", "setting-value": "earliest",
-    "address": "persistent://public/default/t", "addresses": ["t"], "role": "r", "tenant": "n", "namespace": "n/o", "names": ["a"], "schema": "v",
-    "node": "d", "session": "e", "publisher": "f", "text": "g", "subscription-filter": "$share/g/t/#",
+    "cluster": "a",
+    "topic": "t",
+    "topic-or-partition": "t",
+    "broker": "x",
+    "producer": "p",
+    "subscription": "s",
+    "consumer": "c",
+    "client": "p",
+    "link": "a<->b",
+    "duration": "300ms",
+    "share": "1%",
+    "messages": ["p/1", "p/2"],
+    "integer": 4,
+    "boolean": True,
+    "position": "1:4",
+    "distribution": {"distribution": "uniform", "low": "1ms", "high": "2ms"},
+    "setting-name": "replicationStartAt",
+    "setting-value": "earliest",
+    "address": "persistent://public/default/t",
+    "addresses": ["t"],
+    "role": "r",
+    "tenant": "n",
+    "namespace": "n/o",
+    "names": ["a"],
+    "schema": "v",
+    "node": "d",
+    "session": "e",
+    "publisher": "f",
+    "text": "g",
+    "subscription-filter": "$share/g/t/#",
 }
 
 
 def sample(name):
     """A command with every argument given."""
-    arguments = {key.name: key.choices[0] if key.kind == "choice" else SAMPLES[key.kind] for key in COMMANDS[name].arguments}
+    arguments = {
+        key.name: key.choices[0] if key.kind == "choice" else SAMPLES[key.kind]
+        for key in COMMANDS[name].arguments
+    }
     if name in ("subscription.fail-over", "cluster.migrate"):
         arguments["to"] = "b"
     if name == "subscription.reset":
@@ -51,7 +90,11 @@ def test_every_required_argument_is_asked_for(name):
             command = {argument: value for argument, value in sample(name).items() if argument != key.name}
             with pytest.raises(CommandError) as caught:
                 normalise_command(command, NAMES)
-            assert caught.value.code == "missing-argument" and key.name in caught.value.message and caught.value.hint
+            assert (
+                caught.value.code == "missing-argument"
+                and key.name in caught.value.message
+                and caught.value.hint
+            )
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -61,46 +104,102 @@ def test_every_argument_has_a_kind_and_a_sentence(name):
 
 
 def test_defaults_are_filled_in():
-    assert normalise_command({"do": "producer.publish", "producer": "p"}, NAMES) == {"do": "producer.publish", "producer": "p", "count": 1}
-    move = normalise_command({"do": "subscription.fail-over", "subscription": "s", "from": "a", "to": "b", "mode": "auto"}, NAMES)
+    assert normalise_command({"do": "producer.publish", "producer": "p"}, NAMES) == {
+        "do": "producer.publish",
+        "producer": "p",
+        "count": 1,
+    }
+    move = normalise_command(
+        {"do": "subscription.fail-over", "subscription": "s", "from": "a", "to": "b", "mode": "auto"}, NAMES
+    )
     assert move == {
-        "do": "subscription.fail-over", "subscription": "s", "from": "a", "to": "b", "mode": "auto", "producers": False,
-        "limit_us": 30_000_000, "stop-producers": False, "probeInterval_us": 30_000_000, "failoverDelay_us": 30_000_000,
-        "switchBackDelay_us": 60_000_000, "switchBack": True,
+        "do": "subscription.fail-over",
+        "subscription": "s",
+        "from": "a",
+        "to": "b",
+        "mode": "auto",
+        "producers": False,
+        "limit_us": 30_000_000,
+        "stop-producers": False,
+        "probeInterval_us": 30_000_000,
+        "failoverDelay_us": 30_000_000,
+        "switchBackDelay_us": 60_000_000,
+        "switchBack": True,
     }
 
 
 def test_units_are_read():
-    assert normalise_command({"do": "link.slow", "link": " a->b", "latency": "0.3s"}, NAMES) == {"do": "link.slow", "link": "a -> b", "latency_us": 300_000}
+    assert normalise_command({"do": "link.slow", "link": " a->b", "latency": "0.3s"}, NAMES) == {
+        "do": "link.slow",
+        "link": "a -> b",
+        "latency_us": 300_000,
+    }
     hold = normalise_command({"do": "consumer.hold", "consumer": "c", "share": "1%", "for": "10s"}, NAMES)
     assert hold == {"do": "consumer.hold", "consumer": "c", "share_millionths": 10_000, "for_us": 10_000_000}
 
 
-@pytest.mark.parametrize(("command", "code", "words"), [
-    ({}, "missing-argument", "do"),
-    ({"do": "cluster.crsh"}, "unknown-command", "cluster.crsh"),
-    ({"do": ["x"]}, "unknown-command", "x"),
-    ({"do": "cluster.crash", "cluster": "z"}, "unknown-name", '"z"'),
-    ({"do": "cluster.crash", "cluster": "a", "force": True}, "unknown-argument", "force"),
-    ({"do": "client.kill", "client": "s"}, "unknown-name", "producer or consumer"),
-    ({"do": "topic.unload", "cluster": "a", "topic": "u-partition-0"}, "unknown-name", "u-partition-0"),
-    ({"do": "link.cut", "link": "a -> z"}, "unknown-name", '"z"'),
-    ({"do": "link.cut", "link": "a to b"}, "bad-value", "not a link"),
-    ({"do": "link.slow", "link": "a -> b", "latency": 300}, "bad-value", "no unit"),
-    ({"do": "link.slow", "link": "a -> b", "latency_us": -5}, "unknown-argument", "latency_us"),
-    ({"do": "producer.publish", "producer": "p", "count": 0}, "bad-value", "too small"),
-    ({"do": "consumer.hold", "consumer": "c"}, "missing-argument", "holds nothing"),
-    ({"do": "consumer.release", "consumer": "c", "messages": ["c/1"]}, "unknown-name", '"c"'),
-    ({"do": "subscription.reset", "subscription": "s", "cluster": "a"}, "missing-argument", "neither position nor time"),
-    ({"do": "subscription.reset", "subscription": "s", "cluster": "a", "position": "1:4", "time": "1s"}, "missing-argument", "both"),
-    ({"do": "subscription.reset", "subscription": "s", "cluster": "a", "position": 14}, "bad-value", "not a position"),
-    ({"do": "subscription.fail-over", "subscription": "s", "from": "a", "to": "a", "mode": "crash"}, "bad-value", "leave"),
-    ({"do": "setting.change", "setting": "ttl", "value": 1}, "unknown-name", "ttl"),
-    ({"do": "setting.change", "setting": "brokerDeduplicationEnabled", "value": 1}, "bad-value", "true or false"),
-    ({"do": "marker.drop", "cluster": "a", "type": "snapshot_requst"}, "bad-value", "snapshot_requst"),
-    ({"do": "consumer.slow", "consumer": "c", "processing": {"kind": "constant", "value_us": "x"}}, "bad-value", "distribution"),
-    ({"do": "consumer.slow", "consumer": "c", "processing": {"kind": ["constant"]}}, "bad-value", "distribution"),
-])
+@pytest.mark.parametrize(
+    ("command", "code", "words"),
+    [
+        ({}, "missing-argument", "do"),
+        ({"do": "cluster.crsh"}, "unknown-command", "cluster.crsh"),
+        ({"do": ["x"]}, "unknown-command", "x"),
+        ({"do": "cluster.crash", "cluster": "z"}, "unknown-name", '"z"'),
+        ({"do": "cluster.crash", "cluster": "a", "force": True}, "unknown-argument", "force"),
+        ({"do": "client.kill", "client": "s"}, "unknown-name", "producer or consumer"),
+        ({"do": "topic.unload", "cluster": "a", "topic": "u-partition-0"}, "unknown-name", "u-partition-0"),
+        ({"do": "link.cut", "link": "a -> z"}, "unknown-name", '"z"'),
+        ({"do": "link.cut", "link": "a to b"}, "bad-value", "not a link"),
+        ({"do": "link.slow", "link": "a -> b", "latency": 300}, "bad-value", "no unit"),
+        ({"do": "link.slow", "link": "a -> b", "latency_us": -5}, "unknown-argument", "latency_us"),
+        ({"do": "producer.publish", "producer": "p", "count": 0}, "bad-value", "too small"),
+        ({"do": "consumer.hold", "consumer": "c"}, "missing-argument", "holds nothing"),
+        ({"do": "consumer.release", "consumer": "c", "messages": ["c/1"]}, "unknown-name", '"c"'),
+        (
+            {"do": "subscription.reset", "subscription": "s", "cluster": "a"},
+            "missing-argument",
+            "neither position nor time",
+        ),
+        (
+            {
+                "do": "subscription.reset",
+                "subscription": "s",
+                "cluster": "a",
+                "position": "1:4",
+                "time": "1s",
+            },
+            "missing-argument",
+            "both",
+        ),
+        (
+            {"do": "subscription.reset", "subscription": "s", "cluster": "a", "position": 14},
+            "bad-value",
+            "not a position",
+        ),
+        (
+            {"do": "subscription.fail-over", "subscription": "s", "from": "a", "to": "a", "mode": "crash"},
+            "bad-value",
+            "leave",
+        ),
+        ({"do": "setting.change", "setting": "ttl", "value": 1}, "unknown-name", "ttl"),
+        (
+            {"do": "setting.change", "setting": "brokerDeduplicationEnabled", "value": 1},
+            "bad-value",
+            "true or false",
+        ),
+        ({"do": "marker.drop", "cluster": "a", "type": "snapshot_requst"}, "bad-value", "snapshot_requst"),
+        (
+            {"do": "consumer.slow", "consumer": "c", "processing": {"kind": "constant", "value_us": "x"}},
+            "bad-value",
+            "distribution",
+        ),
+        (
+            {"do": "consumer.slow", "consumer": "c", "processing": {"kind": ["constant"]}},
+            "bad-value",
+            "distribution",
+        ),
+    ],
+)
 def test_refusals_have_code_words_and_a_hint(command, code, words):
     with pytest.raises(CommandError) as caught:
         normalise_command(command, NAMES)
@@ -116,4 +215,4 @@ def test_the_given_command_is_left_alone():
 
 
 def test_marker_words_are_the_traces_own():
-    assert MARKER_WORDS == tuple(MARKER_TYPES)
+    assert tuple(MARKER_TYPES) == MARKER_WORDS

@@ -1,4 +1,6 @@
-"""Laws of the loader and the commands: whatever comes in, one of two things comes out; what loads, loads again the same."""
+"""Laws of the loader and the commands: whatever comes in, one of two things comes out; what loads, loads
+again the same.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +9,59 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.scenarios import CommandError, KnownNames, Scenario, ScenarioError, load_scenario_text, normalise_command
+from simulator.scenarios import (
+    CommandError,
+    KnownNames,
+    Scenario,
+    ScenarioError,
+    load_scenario_text,
+    normalise_command,
+)
 from simulator.scenarios.canonical import flow
 from simulator.scenarios.command_table import COMMANDS
 from simulator.scenarios.tree import read_tree
 
 EXAMPLE = (Path(__file__).resolve().parents[2] / "docs" / "scenario-example.yaml").read_text(encoding="utf-8")
-NAMES = KnownNames(clusters=("a", "b"), topics=("t",), producers=("p",), subscriptions=("s",), consumers=("c",), brokers=("x",))
-
-scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12) | st.sampled_from(
-    ["1s", "40ms", "a", "b", "t", "p", "s", "c", "a -> b", "1%", "p/1", "1:4", "crash", "snapshot", "earliest"]
+NAMES = KnownNames(
+    clusters=("a", "b"),
+    topics=("t",),
+    producers=("p",),
+    subscriptions=("s",),
+    consumers=("c",),
+    brokers=("x",),
 )
-values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3), max_leaves=6)
+
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=12)
+    | st.sampled_from(
+        [
+            "1s",
+            "40ms",
+            "a",
+            "b",
+            "t",
+            "p",
+            "s",
+            "c",
+            "a -> b",
+            "1%",
+            "p/1",
+            "1:4",
+            "crash",
+            "snapshot",
+            "earliest",
+        ]
+    )
+)
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
 
 
 def loads_or_says_why(text):
@@ -38,9 +81,13 @@ def test_any_text_loads_or_says_why(text):
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.integers(0, len(EXAMPLE)), st.integers(0, 60), st.text(alphabet="{}[]:,- \n\"'abs019%&*!|>#", max_size=6))
+@given(
+    st.integers(0, len(EXAMPLE)),
+    st.integers(0, 60),
+    st.text(alphabet="{}[]:,- \n\"'abs019%&*!|>#", max_size=6),
+)
 def test_a_damaged_file_loads_or_says_why(start, length, inserted):
-    loads_or_says_why(EXAMPLE[:start] + inserted + EXAMPLE[start + length:])
+    loads_or_says_why(EXAMPLE[:start] + inserted + EXAMPLE[start + length :])
 
 
 @settings(max_examples=80, deadline=None)
@@ -74,19 +121,38 @@ def unprintable(character):
 
 
 durations = st.integers(0, 10**9).map(lambda value: f"{value}us")
-processing = durations | st.builds(
-    lambda median, sigma: f"{{distribution: lognormal, median: {median}, sigma: {sigma / 1000000}}}",
-    st.integers(0, 10**6).map(lambda value: f"{value}us"), st.integers(0, 32 * 10**5),  # the longest draw stays below 48 h
-) | st.builds(lambda low, more: f"{{distribution: uniform, low: {low}us, high: {low + more}us}}", st.integers(0, 10**6), st.integers(0, 10**6))
+processing = (
+    durations
+    | st.builds(
+        lambda median, sigma: f"{{distribution: lognormal, median: {median}, sigma: {sigma / 1000000}}}",
+        # the longest draw stays below 48 h
+        st.integers(0, 10**6).map(lambda value: f"{value}us"),
+        st.integers(0, 32 * 10**5),
+    )
+    | st.builds(
+        lambda low, more: f"{{distribution: uniform, low: {low}us, high: {low + more}us}}",
+        st.integers(0, 10**6),
+        st.integers(0, 10**6),
+    )
+)
 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    title=st.text(min_size=1, max_size=30).filter(lambda text: text.strip() and not any(unprintable(character) for character in text)),
-    processing=processing, share=st.integers(1, 10**6), every=st.integers(1, 10**7), first_ledger=st.integers(0, 10**6),
-    latency=durations, types=st.sampled_from(["Exclusive", "Failover", "Shared", "Key_Shared"]), partitions=st.integers(0, 5),
+    title=st.text(min_size=1, max_size=30).filter(
+        lambda text: text.strip() and not any(unprintable(character) for character in text)
+    ),
+    processing=processing,
+    share=st.integers(1, 10**6),
+    every=st.integers(1, 10**7),
+    first_ledger=st.integers(0, 10**6),
+    latency=durations,
+    types=st.sampled_from(["Exclusive", "Failover", "Shared", "Key_Shared"]),
+    partitions=st.integers(0, 5),
 )
-def test_a_scenario_comes_back_from_its_canonical_text(title, processing, share, every, first_ledger, latency, types, partitions):
+def test_a_scenario_comes_back_from_its_canonical_text(
+    title, processing, share, every, first_ledger, latency, types, partitions
+):
     text = f"""\
 format: 1
 name: law

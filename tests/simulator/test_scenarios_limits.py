@@ -1,4 +1,6 @@
-"""A scenario's text that is too large, too deep or wrong everywhere: few problems, few bytes, refused before it is read whole."""
+"""A scenario's text that is too large, too deep or wrong everywhere: few problems, few bytes, refused
+before it is read whole.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ from hypothesis import strategies as st
 from simulator import ScenarioError, load_scenario, load_scenario_text, scenario_names
 from simulator.scenarios import problems, shape, tree
 from simulator.scenarios.problems import MOST_PROBLEMS, Problem, Problems, suggestion
-from simulator.scenarios.tree import DEEPEST_NESTING, LARGEST_TEXT_CHARACTERS, MOST_MEMBERS, MOST_OPEN_BRACKETS, MOST_VALUES
+from simulator.scenarios.tree import (
+    DEEPEST_NESTING,
+    LARGEST_TEXT_CHARACTERS,
+    MOST_MEMBERS,
+    MOST_OPEN_BRACKETS,
+    MOST_VALUES,
+)
 
 MOST_BYTES = 30_000
 """What 100 problems with ordinary words have, at most: 20,007 of them had 6.9 MB."""
@@ -25,15 +33,25 @@ def test_a_hundred_problems_are_told_and_the_others_counted():
     error = error_of("format: 1\n" + "".join(f"k{number}: 1\n" for number in range(1_900)))
     assert error.count == 1_900 + 6, "the unknown keys, and six that are missing"
     assert len(error.problems) == MOST_PROBLEMS + 1
-    assert error.problems[-1].what == f"and {error.count - MOST_PROBLEMS:,} more problems" and error.problems[-1].line is None
+    assert (
+        error.problems[-1].what == f"and {error.count - MOST_PROBLEMS:,} more problems"
+        and error.problems[-1].line is None
+    )
     assert len(str(error)) < MOST_BYTES + MOST_PROBLEMS * 600, "an unknown key lists what is known"
 
 
 def test_a_problem_that_is_only_counted_is_not_put_into_words(monkeypatch):
     looked_up = []
     plain = problems.difflib.get_close_matches
-    monkeypatch.setattr(problems.difflib, "get_close_matches", lambda *given, **how: looked_up.append(1) or plain(*given, **how))
-    error = error_of("format: 1\ncommands:\n" + "".join(f"- {{at: 1s, do: link.cutt, link: a{number}}}\n" for number in range(1_990)))
+    monkeypatch.setattr(
+        problems.difflib,
+        "get_close_matches",
+        lambda *given, **how: looked_up.append(1) or plain(*given, **how),
+    )
+    error = error_of(
+        "format: 1\ncommands:\n"
+        + "".join(f"- {{at: 1s, do: link.cutt, link: a{number}}}\n" for number in range(1_990))
+    )
     assert error.count >= 1_990 and len(looked_up) <= 2 * MOST_PROBLEMS
 
 
@@ -49,14 +67,35 @@ def test_a_problem_that_is_only_counted_is_not_put_into_words(monkeypatch):
         ("a: [" + "1," * 120_000 + "]", "too many entries"),
         ("".join(f"k{number}: 1\n" for number in range(20_000)), "too many entries"),
         ("\n".join(f"k{number}: [{'1,' * 1_000}]" for number in range(100)), "too many keys and values"),
-        ("a: &a [1,1,1,1,1,1,1,1,1,1]\n" + "".join(f"{one}: &{one} [{','.join(['*' + before] * 10)}]\n" for before, one in zip("abcde", "bcdef", strict=True)), "unfold"),
+        (
+            "a: &a [1,1,1,1,1,1,1,1,1,1]\n"
+            + "".join(
+                f"{one}: &{one} [{','.join(['*' + before] * 10)}]\n"
+                for before, one in zip("abcde", "bcdef", strict=True)
+            ),
+            "unfold",
+        ),
         (f"a: &a {'x' * 100_000}\nb: [{'*a ,' * 1_900}1]", "unfold"),
     ],
-    ids=["open brackets", "a file of them", "flow maps", "dashes", "question marks", "block maps", "a list", "a mapping", "values", "aliases of lists", "aliases of a text"],
+    ids=[
+        "open brackets",
+        "a file of them",
+        "flow maps",
+        "dashes",
+        "question marks",
+        "block maps",
+        "a list",
+        "a mapping",
+        "values",
+        "aliases of lists",
+        "aliases of a text",
+    ],
 )
 def test_what_is_too_much_is_one_problem_without_reading_on(text, words, monkeypatch):
     composed = []
-    monkeypatch.setattr(tree, "_convert", lambda node, *rest, plain=tree._convert: composed.append(1) or plain(node, *rest))
+    monkeypatch.setattr(
+        tree, "_convert", lambda node, *rest, plain=tree._convert: composed.append(1) or plain(node, *rest)
+    )
     error = error_of(text)
     assert error.count == 1 and words in str(error)
     assert len(str(error)) < 500 and len(composed) <= MOST_VALUES + 1
@@ -74,30 +113,80 @@ def test_too_many_values_stop_the_reading(monkeypatch):
 def test_a_section_beyond_its_size_is_the_only_problem(name):
     """Links are made for every pair of clusters: sixteen thousand clusters would be 256 million."""
     most = {section.name: section.most for section in shape.SECTIONS}.get(name, shape.MOST_LINK_PATTERNS)
-    error = error_of("format: 1\n" + f"{name}: {{" + ", ".join(f"n{number}: {{}}" for number in range(most + 1)) + "}\n")
+    error = error_of(
+        "format: 1\n" + f"{name}: {{" + ", ".join(f"n{number}: {{}}" for number in range(most + 1)) + "}\n"
+    )
     assert [(problem.path, problem.right) for problem in error.problems] == [(name, f"at most {most}")]
 
 
-@pytest.mark.parametrize("text", ["name: {0}", "family: {0}", "until: {0}", "seed: {0}", "{0}: 1", "clusters: {{{0}: {{}}}}", "links: {{{0}: {{}}}}", "commands: [{{do: {0}}}]", "schemas: {{a: {{definition: {0}}}}}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name: {0}",
+        "family: {0}",
+        "until: {0}",
+        "seed: {0}",
+        "{0}: 1",
+        "clusters: {{{0}: {{}}}}",
+        "links: {{{0}: {{}}}}",
+        "commands: [{{do: {0}}}]",
+        "schemas: {{a: {{definition: {0}}}}}",
+    ],
+)
 def test_a_value_that_is_quoted_is_cut_off(text):
     error = error_of("format: 1\n" + text.format("x" * 200_000))
-    assert max(len(part) for problem in error.problems for part in (problem.what, problem.path, problem.right, problem.source)) <= problems.LONGEST_RIGHT
+    assert (
+        max(
+            len(part)
+            for problem in error.problems
+            for part in (problem.what, problem.path, problem.right, problem.source)
+        )
+        <= problems.LONGEST_RIGHT
+    )
     assert len(str(error)) < MOST_BYTES
 
 
-@pytest.mark.parametrize("value", ["!!int 0xZZ", "!!int 0b2", "!!int ''", "!!float abc1", "!!float 1.2.3", "9" * 4_301, "0x" + "f" * 5_000, "0b" + "1" * 5_000, ".1e99999", "1" + "_0" * 3_000])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "!!int 0xZZ",
+        "!!int 0b2",
+        "!!int ''",
+        "!!float abc1",
+        "!!float 1.2.3",
+        "9" * 4_301,
+        "0x" + "f" * 5_000,
+        "0b" + "1" * 5_000,
+        ".1e99999",
+        "1" + "_0" * 3_000,
+    ],
+)
 def test_a_number_that_is_none_is_a_problem(value):
     error = error_of(f"format: 1\nseed: {value}\nuntil: 1s\n")
     assert any(problem.path == "seed" or problem.line == 2 for problem in error.problems)
 
 
-@pytest.mark.parametrize("path", ["a[" + "9" * 4_301 + "]", ".".join("a" * 5_000), "a" + "[0]" * 5_000, "a" * 100_000])
+@pytest.mark.parametrize(
+    "path", ["a[" + "9" * 4_301 + "]", ".".join("a" * 5_000), "a" + "[0]" * 5_000, "a" * 100_000]
+)
 def test_an_override_with_an_endless_path_is_a_problem(path):
     error = error_of("format: 1\na: [1]\n", overrides=[(path, "1")])
     assert error.problems and len(str(error)) < MOST_BYTES
 
 
-@pytest.mark.parametrize("definition", ["'" + "[" * 200 + "'", '\'{"type": ' * 30, "'[" + "9" * 5_000 + "]'", "'{}'", "'[]'", "{type: fixed, name: a, size: -1}", "{type: enum, name: a, symbols: 1}", "{type: [[[]]]}"])
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "'" + "[" * 200 + "'",
+        '\'{"type": ' * 30,
+        "'[" + "9" * 5_000 + "]'",
+        "'{}'",
+        "'[]'",
+        "{type: fixed, name: a, size: -1}",
+        "{type: enum, name: a, symbols: 1}",
+        "{type: [[[]]]}",
+    ],
+)
 def test_a_schema_that_is_none_is_a_problem(definition):
     error = error_of(f"format: 1\nschemas: {{a: {{definition: {definition}}}}}\n")
     assert error.problems and len(str(error)) < MOST_BYTES
@@ -125,5 +214,7 @@ def test_problems_count_what_they_do_not_keep(single, extended):
             found.append(one)
     for times in extended:
         found.extend(Problems([one] * times))
-    assert len(found) == sum(single) + sum(extended) and len(found.kept) == min(MOST_PROBLEMS, len(found)) == len(list(found))
+    assert len(found) == sum(single) + sum(extended) and len(found.kept) == min(
+        MOST_PROBLEMS, len(found)
+    ) == len(list(found))
     assert one.right == "the only one is b"

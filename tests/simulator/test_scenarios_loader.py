@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from simulator.counting.group_causes import GROUP_CAUSES
 from simulator.counting.causes import CAUSE_TABLES
+from simulator.counting.group_causes import GROUP_CAUSES
 from simulator.scenarios import ScenarioError, load_scenario, load_scenario_text, parse_overrides, shape
 from simulator.scenarios.compound import KINDS
 from simulator.scenarios.model import Distribution, Scenario, Selection
@@ -53,7 +53,9 @@ def small(old, new):
 def test_the_contract_example_loads_as_it_is(example_text):
     scenario = load_scenario_text(example_text)
     assert scenario.until_us == 20_000_000 and scenario.seed == 42
-    assert scenario.links["us-west", "us-east"].latency == Distribution("lognormal", 40_000, sigma_millionths=300_000)
+    assert scenario.links["us-west", "us-east"].latency == Distribution(
+        "lognormal", 40_000, sigma_millionths=300_000
+    )
     assert scenario.links["us-west", "us-east"].bandwidth_bytes_per_s == 100_000_000
     assert scenario.links["us-east", "us-west"].latency == Distribution(value_us=40_000)
     assert scenario.producers["web"].size_bytes == 1000 and scenario.producers["api"].every_us == 200_000
@@ -74,7 +76,9 @@ def test_canonical_text_is_a_fixed_point_and_an_equal_scenario(example_text):
 
 def test_defaults_are_written_out():
     text = load_scenario_text(SMALL).canonical_text
-    assert "sendTimeout: 30s" in text and "initialPosition: Latest" in text and "a -> b: {latency: 40ms}" in text
+    assert (
+        "sendTimeout: 30s" in text and "initialPosition: Latest" in text and "a -> b: {latency: 40ms}" in text
+    )
 
 
 def test_where_a_scenario_comes_from(tmp_path):
@@ -91,16 +95,28 @@ def test_where_a_scenario_comes_from(tmp_path):
 
 
 def test_seed_and_until_and_overrides_change_what_is_loaded():
-    overrides = parse_overrides(["producers.p.every=1s", "clusters.b.settings.brokerDeduplicationEnabled=true", "producers.p.count=3"])
+    overrides = parse_overrides(
+        ["producers.p.every=1s", "clusters.b.settings.brokerDeduplicationEnabled=true", "producers.p.count=3"]
+    )
     scenario = load_scenario_text(SMALL, seed=9, until_us=1_234, overrides=overrides)
-    assert (scenario.seed, scenario.until_us, scenario.producers["p"].every_us, scenario.producers["p"].count) == (9, 1_234, 1_000_000, 3)
+    assert (
+        scenario.seed,
+        scenario.until_us,
+        scenario.producers["p"].every_us,
+        scenario.producers["p"].count,
+    ) == (9, 1_234, 1_000_000, 3)
     assert scenario.clusters["b"].settings == {"brokerDeduplicationEnabled": True}
     assert load_scenario_text(scenario.canonical_text) == scenario
 
 
 def test_overrides_are_checked_like_the_file():
-    problems = problems_of(SMALL, overrides=[("clusters.b.settings.brokerDedup", "true"), ("producers.p.cluster", "c")])
-    assert [problem.source for problem in problems] == ["--set clusters.b.settings.brokerDedup=true", "--set producers.p.cluster=c"]
+    problems = problems_of(
+        SMALL, overrides=[("clusters.b.settings.brokerDedup", "true"), ("producers.p.cluster", "c")]
+    )
+    assert [problem.source for problem in problems] == [
+        "--set clusters.b.settings.brokerDedup=true",
+        "--set producers.p.cluster=c",
+    ]
     with pytest.raises(ScenarioError) as caught:
         parse_overrides(["a", "=b", "c=d"])
     assert len(caught.value.problems) == 2
@@ -186,42 +202,80 @@ def test_a_problem_prints_place_path_what_and_right():
     assert str(problem) == 't.yaml:14:21: topics.t.clusters[1]: there is no cluster "bb"; did you mean b?'
 
 
-@pytest.mark.parametrize(("old", "new", "path", "words"), [
-    ("every: 10ms", "rate: 5/s, every: 10ms", "producers.p.rate", "says the same as every"),
-    ("every: 10ms", "count: 5", "producers.p.count", "without an interval"),
-    ("every: 10ms", "arrivals: poisson", "producers.p.arrivals", "without an interval"),
-    ("every: 10ms", "at: [1s], every: 1s", "producers.p.every", "does not go with at"),
-    ("every: 10ms", "at: [2s, 1s]", "producers.p.at", "not in order"),
-    ("every: 10ms", "every: 0s", "producers.p.every", "too small"),
-    ("every: 10ms", "start: 2s, stop: 1s", "producers.p.stop", "before start"),
-    ("every: 10ms", "delay: {messages: [p/1]}", "producers.p.delay.for", "is missing"),
-    ("every: 10ms", "delay: {for: 1s}", "producers.p.delay", "selects nothing"),
-    ("every: 10ms", "replicateTo: [c]", "producers.p.replicateTo[0]", "no cluster"),
-    ("  p: {", "  c: {", "producers.c", "name of a consumer"),
-    ("t: {clusters: [a, b]}", "t-partition-1: {clusters: [a, b]}\n  t: {clusters: [a, b]}", "topics.t-partition-1", "looks like a partition"),
-    ("[a, b]", "[]", "topics.t.clusters", "is empty"),
-    ("[a, b]", "[a, a]", "topics.t.clusters[1]", "stands twice"),
-    ("[a, b]}", "[a, b], replication: [a -> a]}", "topics.t.replication[0]", "to itself"),
-    ("clusters: [a, b]}", "clusters: [b], replication: [a -> b]}", "topics.t.replication", "not in the list"),
-    ("[a, b]}", "[a, b], namespace: orders}", "topics.t.namespace", "not a namespace"),
-    ("[a, b]}", "[a, b], namespace: acme/}", "topics.t.namespace", "not a name"),
-    ("[a, b]}", "[a, b], namespace: acme/or_ders}", "topics.t.namespace", "not a name"),
-    ("cluster: a}", "cluster: a, acknowledge: cumulative}", "consumers.c.acknowledge", "refuse cumulative"),
-    ("cluster: a}", "cluster: a, ackTimeout: 5ms}", "consumers.c.ackTimeout", "under a second"),
-    ("cluster: a}", "cluster: a, processing: {distribution: uniform, low: 2s, high: 1s}}", "consumers.c.processing", "low is above high"),
-    ("cluster: a}", "cluster: a, processing: {distribution: lognormal, median: 2s}}", "consumers.c.processing.sigma", "is missing"),
-    ("until: 5s", "until: 0s", "until", "too small"),
-    ("format: 1", "format: 2", "format", "too large"),
-    ("title: Two clusters", 'title: "\\aTwo"', "title", "control character"),
-    ("title: Two clusters", 'title: " "', "title", "is empty"),
-    ("until: 5s", "until: 5s\nlinks: []", "links", "not a mapping"),
-    ("until: 5s", "until: 5s\ncommands: {}", "commands", "not a list"),
-    ("until: 5s", "until: 5s\ncommands: [1]", "commands[0]", "not a command"),
-    ("until: 5s", "until: 5s\ncommands: [{at: 1s, do: topic.grow, topic: t, partitions: 3}]", "commands[0].topic", "no partitions"),
-    ("until: 5s", "until: 5s\ncommands: [{at: 1s, do: topic.unload, cluster: a, topic: t-partition-1}]", "commands[0].topic", "no partitions"),
-    ("clusters: {a: {}, b: {}}", "clusters: 3", "clusters", "not a mapping"),
-    ("clusters: {a: {}, b: {}}", "clusters: {a: 1, b: {}}", "clusters.a", "not a mapping"),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "path", "words"),
+    [
+        ("every: 10ms", "rate: 5/s, every: 10ms", "producers.p.rate", "says the same as every"),
+        ("every: 10ms", "count: 5", "producers.p.count", "without an interval"),
+        ("every: 10ms", "arrivals: poisson", "producers.p.arrivals", "without an interval"),
+        ("every: 10ms", "at: [1s], every: 1s", "producers.p.every", "does not go with at"),
+        ("every: 10ms", "at: [2s, 1s]", "producers.p.at", "not in order"),
+        ("every: 10ms", "every: 0s", "producers.p.every", "too small"),
+        ("every: 10ms", "start: 2s, stop: 1s", "producers.p.stop", "before start"),
+        ("every: 10ms", "delay: {messages: [p/1]}", "producers.p.delay.for", "is missing"),
+        ("every: 10ms", "delay: {for: 1s}", "producers.p.delay", "selects nothing"),
+        ("every: 10ms", "replicateTo: [c]", "producers.p.replicateTo[0]", "no cluster"),
+        ("  p: {", "  c: {", "producers.c", "name of a consumer"),
+        (
+            "t: {clusters: [a, b]}",
+            "t-partition-1: {clusters: [a, b]}\n  t: {clusters: [a, b]}",
+            "topics.t-partition-1",
+            "looks like a partition",
+        ),
+        ("[a, b]", "[]", "topics.t.clusters", "is empty"),
+        ("[a, b]", "[a, a]", "topics.t.clusters[1]", "stands twice"),
+        ("[a, b]}", "[a, b], replication: [a -> a]}", "topics.t.replication[0]", "to itself"),
+        (
+            "clusters: [a, b]}",
+            "clusters: [b], replication: [a -> b]}",
+            "topics.t.replication",
+            "not in the list",
+        ),
+        ("[a, b]}", "[a, b], namespace: orders}", "topics.t.namespace", "not a namespace"),
+        ("[a, b]}", "[a, b], namespace: acme/}", "topics.t.namespace", "not a name"),
+        ("[a, b]}", "[a, b], namespace: acme/or_ders}", "topics.t.namespace", "not a name"),
+        (
+            "cluster: a}",
+            "cluster: a, acknowledge: cumulative}",
+            "consumers.c.acknowledge",
+            "refuse cumulative",
+        ),
+        ("cluster: a}", "cluster: a, ackTimeout: 5ms}", "consumers.c.ackTimeout", "under a second"),
+        (
+            "cluster: a}",
+            "cluster: a, processing: {distribution: uniform, low: 2s, high: 1s}}",
+            "consumers.c.processing",
+            "low is above high",
+        ),
+        (
+            "cluster: a}",
+            "cluster: a, processing: {distribution: lognormal, median: 2s}}",
+            "consumers.c.processing.sigma",
+            "is missing",
+        ),
+        ("until: 5s", "until: 0s", "until", "too small"),
+        ("format: 1", "format: 2", "format", "too large"),
+        ("title: Two clusters", 'title: "\\aTwo"', "title", "control character"),
+        ("title: Two clusters", 'title: " "', "title", "is empty"),
+        ("until: 5s", "until: 5s\nlinks: []", "links", "not a mapping"),
+        ("until: 5s", "until: 5s\ncommands: {}", "commands", "not a list"),
+        ("until: 5s", "until: 5s\ncommands: [1]", "commands[0]", "not a command"),
+        (
+            "until: 5s",
+            "until: 5s\ncommands: [{at: 1s, do: topic.grow, topic: t, partitions: 3}]",
+            "commands[0].topic",
+            "no partitions",
+        ),
+        (
+            "until: 5s",
+            "until: 5s\ncommands: [{at: 1s, do: topic.unload, cluster: a, topic: t-partition-1}]",
+            "commands[0].topic",
+            "no partitions",
+        ),
+        ("clusters: {a: {}, b: {}}", "clusters: 3", "clusters", "not a mapping"),
+        ("clusters: {a: {}, b: {}}", "clusters: {a: 1, b: {}}", "clusters.a", "not a mapping"),
+    ],
+)
 def test_single_mistakes(old, new, path, words):
     problems = problems_of(small(old, new))
     found = [problem for problem in problems if problem.path == path]
@@ -244,12 +298,17 @@ def test_a_topic_has_a_namespace_and_its_tenant():
 
 
 def test_a_cluster_added_later_may_hold_clients():
-    text = SMALL.replace("[a, b]", "[a]") + "commands:\n  - {at: 1s, do: replication.add-cluster, topic: t, cluster: b}\n"
+    text = (
+        SMALL.replace("[a, b]", "[a]")
+        + "commands:\n  - {at: 1s, do: replication.add-cluster, topic: t, cluster: b}\n"
+    )
     assert load_scenario_text(text).topics["t"].clusters == ("a",)
 
 
 def test_links_are_filled_in_for_every_ordered_pair():
-    text = SMALL.replace("{a: {}, b: {}}", "{a: {}, b: {}, c: {}}") + """\
+    text = (
+        SMALL.replace("{a: {}, b: {}}", "{a: {}, b: {}, c: {}}")
+        + """\
 links:
   a -> b: {latency: 1ms}
   a <-> b: {latency: 2ms, bandwidth: 1MB/s}
@@ -257,15 +316,25 @@ links:
   c <-> a: {latency: 3ms}
   a <-> c: {latency: 4ms}
 """
+    )
     links = load_scenario_text(text).links
     assert {pair: link.latency.value_us for pair, link in links.items()} == {
-        ("a", "b"): 1000, ("b", "a"): 2000, ("a", "c"): 4000, ("c", "a"): 4000, ("b", "c"): 9000, ("c", "b"): 9000,
+        ("a", "b"): 1000,
+        ("b", "a"): 2000,
+        ("a", "c"): 4000,
+        ("c", "a"): 4000,
+        ("b", "c"): 9000,
+        ("c", "b"): 9000,
     }
-    assert links["a", "b"].bandwidth_bytes_per_s == 1_000_000 and links["b", "c"].bandwidth_bytes_per_s is None
+    assert (
+        links["a", "b"].bandwidth_bytes_per_s == 1_000_000 and links["b", "c"].bandwidth_bytes_per_s is None
+    )
 
 
 def test_replication_pairs_and_first_ledger():
-    text = SMALL.replace("[a, b]}", "[a, b], replication: [a -> b]}").replace("b: {}}", "b: {firstLedger: 3}}")
+    text = SMALL.replace("[a, b]}", "[a, b], replication: [a -> b]}").replace(
+        "b: {}}", "b: {firstLedger: 3}}"
+    )
     scenario = load_scenario_text(text)
     assert scenario.topics["t"].replication == (("a", "b"),)
     assert (scenario.clusters["a"].first_ledger, scenario.clusters["b"].first_ledger) == (None, 3)
@@ -273,8 +342,15 @@ def test_replication_pairs_and_first_ledger():
 
 
 def test_names_of_digits_and_odd_texts_come_back():
-    text = SMALL.replace("{a: {}, b: {}}", "{001: {}, b: {}, 1e3: {}}").replace("[a, b]", "[001, b, 1e3]").replace("cluster: a", "cluster: 1e3")
-    text = text.replace("Two clusters", '"it\'s: \\"1:4\\" # [x]\\u2028, ü"') + 'about: "a\\n\\n  b: c  \\n# d"\nwatch: "true"\n'
+    text = (
+        SMALL.replace("{a: {}, b: {}}", "{001: {}, b: {}, 1e3: {}}")
+        .replace("[a, b]", "[001, b, 1e3]")
+        .replace("cluster: a", "cluster: 1e3")
+    )
+    text = (
+        text.replace("Two clusters", '"it\'s: \\"1:4\\" # [x]\\u2028, ü"')
+        + 'about: "a\\n\\n  b: c  \\n# d"\nwatch: "true"\n'
+    )
     scenario = load_scenario_text(text)
     assert scenario.title == 'it\'s: "1:4" # [x]\u2028, ü' and scenario.watch == "true"
     assert load_scenario_text(scenario.canonical_text) == scenario
@@ -289,9 +365,20 @@ def test_shape_and_model_cover_each_other(section):
 
 def test_every_family_has_its_causes():
     assert set(shape.FAMILIES) == set(CAUSE_TABLES) | {"durable-shared-subscriptions"}
-    assert [name for name, _holds in GROUP_CAUSES] == ["progress_unreported", "progress_unpersisted", "owner_declared_dead", "progress_rewound", "chunk_repeated", "leader_outdated"]
+    assert [name for name, _holds in GROUP_CAUSES] == [
+        "progress_unreported",
+        "progress_unpersisted",
+        "owner_declared_dead",
+        "progress_rewound",
+        "chunk_repeated",
+        "leader_outdated",
+    ]
 
 
 def test_the_head_covers_the_scenario():
-    declared = {key.field for key in shape.HEAD} - {"format"} | {section.name for section in shape.SECTIONS} | {"links", "commands", "expect", "compare"}
+    declared = (
+        {key.field for key in shape.HEAD} - {"format"}
+        | {section.name for section in shape.SECTIONS}
+        | {"links", "commands", "expect", "compare"}
+    )
     assert declared == {field.name for field in fields(Scenario)} - {"canonical_text"}

@@ -6,7 +6,13 @@ import pytest
 
 from simulator.scenarios.loader import load_scenario_text
 from simulator.scenarios.problems import ScenarioError
-from simulator.scenarios.tree import DEEPEST_NESTING, LARGEST_TEXT_CHARACTERS, apply_overrides, node_of, read_tree
+from simulator.scenarios.tree import (
+    DEEPEST_NESTING,
+    LARGEST_TEXT_CHARACTERS,
+    apply_overrides,
+    node_of,
+    read_tree,
+)
 
 
 def tree(text):
@@ -22,10 +28,22 @@ def test_values_know_their_places():
     assert [(item.value, item.line, item.column) for item in inner.value] == [(1, 2, 7), ("two", 2, 10)]
 
 
-@pytest.mark.parametrize(("text", "value"), [
-    ("1", 1), ("-7", -7), ("1_000", 1000), ("0x1F", 31), ("1.5", 1.5), ("true", True), ("on", "on"), ("~", None), ("1:4", "1:4"),
-    ("2001-12-14", "2001-12-14"), ('"5"', "5"),
-])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1", 1),
+        ("-7", -7),
+        ("1_000", 1000),
+        ("0x1F", 31),
+        ("1.5", 1.5),
+        ("true", True),
+        ("on", "on"),
+        ("~", None),
+        ("1:4", "1:4"),
+        ("2001-12-14", "2001-12-14"),
+        ('"5"', "5"),
+    ],
+)
 def test_scalars_are_yaml_1_2(text, value):
     assert tree(f"a: {text}").plain() == {"a": value}
 
@@ -34,15 +52,18 @@ def test_a_name_of_digits_keeps_its_text():
     assert tree("a: 001").value["a"].text == "001"
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("a: &x 1", "anchor"),
-    ("a: !!binary aaaa", "tag"),
-    ("a: .nan", "not a number"),
-    ("a: 1\na: 2", "stands twice"),
-    ("<<: {a: 1}", "plain text"),
-    ("[1]: 2", "plain text"),
-    ("a: " + "9" * 40, "this long"),
-])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: &x 1", "anchor"),
+        ("a: !!binary aaaa", "tag"),
+        ("a: .nan", "not a number"),
+        ("a: 1\na: 2", "stands twice"),
+        ("<<: {a: 1}", "plain text"),
+        ("[1]: 2", "plain text"),
+        ("a: " + "9" * 40, "this long"),
+    ],
+)
 def test_what_is_not_plain_is_a_problem_with_a_place(text, words):
     _, problems = read_tree(text, "t.yaml")
     assert len(problems) == 1
@@ -50,10 +71,19 @@ def test_what_is_not_plain_is_a_problem_with_a_place(text, words):
     assert problems[0].line is not None
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("a: [", "not YAML"), ("", "empty"), ("# only a comment\n", "empty"), ("a: \x00", "not YAML"), ("[" * 100_000, "too deeply"), ("a: " + "[" * 20 + "]" * 20, "nested too deeply"),
-    ("a: 1\n---\nb: 2\n", "not YAML"), ("x" * (LARGEST_TEXT_CHARACTERS + 1), "characters"),
-])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: [", "not YAML"),
+        ("", "empty"),
+        ("# only a comment\n", "empty"),
+        ("a: \x00", "not YAML"),
+        ("[" * 100_000, "too deeply"),
+        ("a: " + "[" * 20 + "]" * 20, "nested too deeply"),
+        ("a: 1\n---\nb: 2\n", "not YAML"),
+        ("x" * (LARGEST_TEXT_CHARACTERS + 1), "characters"),
+    ],
+)
 def test_without_a_tree_there_is_one_problem(text, words):
     with pytest.raises(ScenarioError) as caught:
         read_tree(text, "t.yaml")
@@ -71,13 +101,21 @@ def test_what_could_not_be_read_is_named_as_it_was_written():
 
 def test_an_anchor_is_one_problem_and_what_it_stands_for_is_there():
     root, problems = read_tree("a: &x {c: 1}\nb: [*x, *x]\nd: {<<: *x, e: 2}\n", "t.yaml")
-    assert [(problem.line, problem.what) for problem in problems] == [(1, "anchor &x"), (3, "a key is plain text")]
+    assert [(problem.line, problem.what) for problem in problems] == [
+        (1, "anchor &x"),
+        (3, "a key is plain text"),
+    ]
     assert root.plain() == {"a": {"c": 1}, "b": [{"c": 1}, {"c": 1}], "d": {"c": 1, "e": 2}}
 
 
-@pytest.mark.parametrize("text", [
-    "a0: &a0 [1,1,1,1,1,1,1,1]\n" + "".join(f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 8)}]\n" for n in range(1, 9)), "a: &x [*x, *x, *x, *x]\n",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a0: &a0 [1,1,1,1,1,1,1,1]\n"
+        + "".join(f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 8)}]\n" for n in range(1, 9)),
+        "a: &x [*x, *x, *x, *x]\n",
+    ],
+)
 def test_an_alias_cannot_unfold(text):
     with pytest.raises(ScenarioError) as caught:
         read_tree(text, "t.yaml")
@@ -86,18 +124,34 @@ def test_an_alias_cannot_unfold(text):
 
 def test_overrides_make_way_and_replace():
     root = tree("a: {b: 1}\nc: [1, 2]\nd:\ng: 1\n")
-    pairs = [("a.b", "x"), ("a.new.deep", "[1, 2]"), ("c[1]", "7"), ("d.e", "40ms"), ("links.us-west -> us-east.latency", "1ms"), ("g", "")]
+    pairs = [
+        ("a.b", "x"),
+        ("a.new.deep", "[1, 2]"),
+        ("c[1]", "7"),
+        ("d.e", "40ms"),
+        ("links.us-west -> us-east.latency", "1ms"),
+        ("g", ""),
+    ]
     assert apply_overrides(root, pairs) == []
     assert root.plain() == {
-        "a": {"b": "x", "new": {"deep": [1, 2]}}, "c": [1, 7], "d": {"e": "40ms"},
+        "a": {"b": "x", "new": {"deep": [1, 2]}},
+        "c": [1, 7],
+        "d": {"e": "40ms"},
         "links": {"us-west -> us-east": {"latency": "1ms"}},
     }
 
 
-@pytest.mark.parametrize(("path", "text", "words"), [
-    ("a..b", "1", "is not a path"), ("a.b.c", "1", "nothing to set"), ("c[5]", "1", "nothing to set"), ("a[0]", "1", "nothing to set"),
-    ("a.b", "[", "not YAML"), ("a.b", "&x 1", "anchor"),
-])
+@pytest.mark.parametrize(
+    ("path", "text", "words"),
+    [
+        ("a..b", "1", "is not a path"),
+        ("a.b.c", "1", "nothing to set"),
+        ("c[5]", "1", "nothing to set"),
+        ("a[0]", "1", "nothing to set"),
+        ("a.b", "[", "not YAML"),
+        ("a.b", "&x 1", "anchor"),
+    ],
+)
 def test_overrides_that_lead_nowhere(path, text, words):
     root = tree("a: {b: 1}\nc: [1, 2]\n")
     problems = apply_overrides(root, [(path, text)])

@@ -1,10 +1,19 @@
-"""Rules of shadow topics over time: brokers go and come, what is told and what is not, retention, where reads are served."""
+"""Rules of shadow topics over time: brokers go and come, what is told and what is not, retention, where
+reads are served.
+"""
 
 import pytest
 
 from tests.simulator.engine_runs import MS, SECOND, do, numbers, open_world, positions, rows
-from tests.simulator.test_pulsars_own_shadow_cases import KEEP, SMALL, confirmed, publish, received, shadowed, told
-
+from tests.simulator.test_pulsars_own_shadow_cases import (
+    KEEP,
+    SMALL,
+    confirmed,
+    publish,
+    received,
+    shadowed,
+    told,
+)
 
 # --- brokers go and come
 
@@ -18,25 +27,38 @@ def test_a_shadows_broker_crashes_and_what_was_on_its_way_is_told_again():
     publish(world, 2)
     world.run(2 * SECOND)
     assert rows(world, "shadow.replicator-stopped")[0]["reason"] == "shadow-crash"
-    assert [number for number, _position in received(world)][-3:] == [3, 4, 5] and told(world)["replicator"]["backlog"] == 0
+    assert [number for number, _position in received(world)][-3:] == [3, 4, 5] and told(world)["replicator"][
+        "backlog"
+    ] == 0
 
 
 def test_after_a_reload_the_open_ledger_is_out_of_sight_until_the_next_position():
     world = shadowed()
     publish(world, 3)
     do(world, "topic.unload", cluster="eu", topic="shadow")
-    assert confirmed(world)[1].endswith(":-1") and told(world)["behind_entries"] == 3, "the replicator has its receipts and tells nothing twice"
+    assert confirmed(world)[1].endswith(":-1") and told(world)["behind_entries"] == 3, (
+        "the replicator has its receipts and tells nothing twice"
+    )
     world.run(world.now_us + SECOND)
     assert told(world)["behind_entries"] == 3
     publish(world)
     assert confirmed(world)[0] == confirmed(world)[1]
 
 
-@pytest.mark.parametrize("interval, piggyback, seen", [(0, "false", 0), (0, "true", 4), (1000, "false", 3), (1000, "true", 4)])
+@pytest.mark.parametrize(
+    "interval, piggyback, seen", [(0, "false", 0), (0, "true", 4), (1000, "false", 3), (1000, "true", 4)]
+)
 def test_what_the_bookies_say_of_an_open_ledger(interval, piggyback, seen):
-    """Five entries at 0.3 s to 1.5 s, opened at 1.9 s. Told at 1 s: three. Carried by the fifth entry: four."""
-    world = shadowed(f"{KEEP}, bookkeeperExplicitLacIntervalInMills: {interval}", options=f"shadowReadsPiggybackedLac: {piggyback}", shadow=", shadowReplication: false",
-                     producers="p: {topic: source, cluster: eu, at: [300ms, 600ms, 900ms, 1200ms, 1500ms]}")  # fmt: skip
+    """Five entries at 0.3 s to 1.5 s, opened at 1.9 s.
+
+    Told at 1 s: three. Carried by the fifth entry: four.
+    """
+    world = shadowed(
+        f"{KEEP}, bookkeeperExplicitLacIntervalInMills: {interval}",
+        options=f"shadowReadsPiggybackedLac: {piggyback}",
+        shadow=", shadowReplication: false",
+        producers="p: {topic: source, cluster: eu, at: [300ms, 600ms, 900ms, 1200ms, 1500ms]}",
+    )
     world.run(1900 * MS)
     do(world, "topic.unload", cluster="eu", topic="shadow")
     assert told(world)["behind_entries"] == 5 - seen
@@ -44,8 +66,11 @@ def test_what_the_bookies_say_of_an_open_ledger(interval, piggyback, seen):
 
 def test_a_source_that_crashed_told_the_bookies_until_then_and_one_that_closed_told_all():
     for how, seen in (("topic.crash", 3), ("topic.unload", 5)):
-        world = shadowed(f"{KEEP}, bookkeeperExplicitLacIntervalInMills: 1000", shadow=", shadowReplication: false",
-                         producers="p: {topic: source, cluster: eu, at: [300ms, 600ms, 900ms, 1200ms, 1500ms]}")  # fmt: skip
+        world = shadowed(
+            f"{KEEP}, bookkeeperExplicitLacIntervalInMills: 1000",
+            shadow=", shadowReplication: false",
+            producers="p: {topic: source, cluster: eu, at: [300ms, 600ms, 900ms, 1200ms, 1500ms]}",
+        )
         world.run(1600 * MS)
         source = world.runtime.clusters["eu"].topics["source"]
         source.unload("crash" if how == "topic.crash" else "unload", 0, clean=how == "topic.unload")
@@ -58,9 +83,13 @@ def test_a_source_unloaded_tells_nothing_of_what_lay_between():
     do(world, "topic.crash", cluster="eu", topic="shadow", downtime="10s")
     publish(world, 5)
     do(world, "topic.unload", cluster="eu", topic="source")
-    assert positions(rows(world, "shadow.replicator-created"))[-1] == confirmed(world)[0], "the new cursor begins at the end"
+    assert positions(rows(world, "shadow.replicator-created"))[-1] == confirmed(world)[0], (
+        "the new cursor begins at the end"
+    )
     world.run(25 * SECOND)
-    assert [number for number, _position in received(world)] == [0, 1, 2, 3, 4] and rows(world, "shadow.added") == [], "the list of ledgers shows them"
+    assert [number for number, _position in received(world)] == [0, 1, 2, 3, 4] and rows(
+        world, "shadow.added"
+    ) == [], "the list of ledgers shows them"
 
 
 def test_a_first_start_that_fails_is_the_last_until_the_next_policy_check():
@@ -68,7 +97,11 @@ def test_a_first_start_that_fails_is_the_last_until_the_next_policy_check():
     do(world, "topic.crash", cluster="eu", topic="shadow", downtime="3s")
     do(world, "topic.unload", cluster="eu", topic="source")  # a new replicator, which finds no shadow
     world.run(4 * SECOND)
-    assert [row["reason"] for row in rows(world, "shadow.replicator-stopped")] == ["shadow-crash", "source-unload", "start-failed"]
+    assert [row["reason"] for row in rows(world, "shadow.replicator-stopped")] == [
+        "shadow-crash",
+        "source-unload",
+        "start-failed",
+    ]
     publish(world, 2)
     assert told(world)["replicator"] is None and received(world) == []
     world.run(21 * SECOND)
@@ -81,7 +114,9 @@ def test_with_retries_a_first_start_that_fails_is_tried_again():
     do(world, "topic.crash", cluster="eu", topic="shadow", downtime="3s")
     do(world, "topic.unload", cluster="eu", topic="source")
     world.run(10 * SECOND)
-    assert told(world)["replicator"]["connected"] and "start-failed" not in {row["reason"] for row in rows(world, "shadow.replicator-stopped")}
+    assert told(world)["replicator"]["connected"] and "start-failed" not in {
+        row["reason"] for row in rows(world, "shadow.replicator-stopped")
+    }
 
 
 def test_a_cluster_crash_takes_both_and_both_come_back():
@@ -92,7 +127,9 @@ def test_a_cluster_crash_takes_both_and_both_come_back():
     do(world, "cluster.restart", cluster="eu")
     publish(world, 3)
     world.run(world.now_us + 2 * SECOND)
-    assert [number for number, _position in received(world)][-3:] == [4, 5, 6] and confirmed(world)[0] == confirmed(world)[1]
+    assert [number for number, _position in received(world)][-3:] == [4, 5, 6] and confirmed(world)[
+        0
+    ] == confirmed(world)[1]
 
 
 # --- what is told, and what is not
@@ -100,17 +137,31 @@ def test_a_cluster_crash_takes_both_and_both_come_back():
 
 def test_markers_and_what_came_from_elsewhere_are_told():
     world = open_world(
-        "clusters: {eu: {}, us: {}}\nlinks: {default: {latency: 10ms}}\ntopics: {t: {clusters: [eu, us]}, dark: {clusters: [eu], shadowOf: t}}\n"
-        "producers: {here: {topic: t, cluster: eu, every: 50ms, stop: 2s}, there: {topic: t, cluster: us, every: 70ms, stop: 2s}, only: {topic: t, cluster: eu, every: 90ms, stop: 2s, replicateTo: []}}\n"
-        "subscriptions: {s: {topic: t, replicateSubscriptionState: true, initialPosition: Earliest}, d: {topic: dark, initialPosition: Earliest}}\n"
-        "consumers: {c: {subscription: s, cluster: eu}, e: {subscription: d, cluster: eu}}\n", until="4s", family="shadow-topics",
-    )  # fmt: skip
+        "clusters: {eu: {}, us: {}}\nlinks: {default: {latency: 10ms}}\ntopics: {t: {clusters: [eu, "
+        "us]}, dark: {clusters: [eu], shadowOf: t}}\n"
+        "producers: {here: {topic: t, cluster: eu, every: 50ms, stop: 2s}, there: {topic: t, cluster: "
+        "us, every: 70ms, stop: 2s}, only: {topic: t, cluster: eu, every: 90ms, stop: 2s, replicateTo: "
+        "[]}}\n"
+        "subscriptions: {s: {topic: t, replicateSubscriptionState: true, initialPosition: Earliest}, "
+        "d: {topic: dark, initialPosition: Earliest}}\n"
+        "consumers: {c: {subscription: s, cluster: eu}, e: {subscription: d, cluster: eu}}\n",
+        until="4s",
+        family="shadow-topics",
+    )
     world.run()
     summary = world.summary()
     source = summary["clusters"]["eu"]["topics"]["t"]
     assert len(rows(world, "shadow.added")) == source["entries"] and source["markers"]["snapshot_request"] > 0
-    assert summary["clusters"]["eu"]["topics"]["dark"]["messages"] == source["messages"] == summary["subscriptions"]["d"]["eu"]["delivered"]
-    assert {row["producer"] for row in rows(world, "message.delivered", topic="dark")} == {"here", "there", "only"}
+    assert (
+        summary["clusters"]["eu"]["topics"]["dark"]["messages"]
+        == source["messages"]
+        == summary["subscriptions"]["d"]["eu"]["delivered"]
+    )
+    assert {row["producer"] for row in rows(world, "message.delivered", topic="dark")} == {
+        "here",
+        "there",
+        "only",
+    }
     assert rows(world, "marker.filtered", topic="dark") and summary["violations"] == []
 
 
@@ -122,7 +173,9 @@ def test_what_time_to_live_has_expired_is_left_out():
     publish(world)
     world.run(10 * SECOND)
     assert len(rows(world, "shadow.entry-skipped")) == 3 == told(world)["replicator"]["skipped"]
-    assert positions(rows(world, "shadow.added")) == positions(rows(world, "message.stored"))[3:], "the next one told brings them into sight"
+    assert positions(rows(world, "shadow.added")) == positions(rows(world, "message.stored"))[3:], (
+        "the next one told brings them into sight"
+    )
 
 
 def test_a_backlog_may_be_jumped_over_as_the_proposal_says():
@@ -136,7 +189,11 @@ def test_a_backlog_may_be_jumped_over_as_the_proposal_says():
 
 
 def test_a_full_queue_stalls_until_receipts_come():
-    world = shadowed(f"{KEEP}, replicationProducerQueueSize: 4", options="shadowReplicationLatency: 100ms", producers="p: {topic: source, cluster: eu, every: 10ms, count: 100}")
+    world = shadowed(
+        f"{KEEP}, replicationProducerQueueSize: 4",
+        options="shadowReplicationLatency: 100ms",
+        producers="p: {topic: source, cluster: eu, every: 10ms, count: 100}",
+    )
     world.run(500 * MS)
     assert told(world)["replicator"]["in_flight"] == 4
     world.run(30 * SECOND)
@@ -154,15 +211,22 @@ def test_truncation_of_the_source_pushes_the_shadow():
     world.run(world.now_us + SECOND)
     assert numbers(rows(world, "message.lost")) == [0, 1, 2, 3] and told(world)["saved_bytes"] == 1000
     do(world, "consumer.resume", consumer="c")
-    assert [number for number, _position in received(world)] == [0, 1, 2, 3, 4], "what the client had fetched before it still delivers"
-    assert told(world)["lost_to_retention"] == 0, "and acknowledges: lost is what nobody acknowledges any more"
+    assert [number for number, _position in received(world)] == [0, 1, 2, 3, 4], (
+        "what the client had fetched before it still delivers"
+    )
+    assert told(world)["lost_to_retention"] == 0, (
+        "and acknowledges: lost is what nobody acknowledges any more"
+    )
 
 
 def test_what_a_consumer_has_in_hand_counts_as_lost_only_while_it_is_not_acknowledged():
     world = shadowed("managedLedgerMaxEntriesPerLedger: 2, managedLedgerMinLedgerRolloverTimeMinutes: 0")
     do(world, "consumer.hold", consumer="c", share="100%")
     publish(world, 2)
-    assert [(row["sequence_id"], row["reason"]) for row in rows(world, "message.lost")] == [(0, "unacknowledged"), (1, "unread")]
+    assert [(row["sequence_id"], row["reason"]) for row in rows(world, "message.lost")] == [
+        (0, "unacknowledged"),
+        (1, "unread"),
+    ]
     assert told(world)["lost_to_retention"] == 2
     do(world, "consumer.release", consumer="c")
     assert told(world)["lost_to_retention"] == 1 and world.summary()["violations"] == []
@@ -170,11 +234,19 @@ def test_what_a_consumer_has_in_hand_counts_as_lost_only_while_it_is_not_acknowl
 
 def test_a_shadows_cursor_holds_nothing_back_and_the_sources_does():
     for reader, kept in (("shadow", 1), ("source", 5)):
-        world = shadowed("managedLedgerMaxEntriesPerLedger: 2, managedLedgerMinLedgerRolloverTimeMinutes: 0", audience="sub")
+        world = shadowed(
+            "managedLedgerMaxEntriesPerLedger: 2, managedLedgerMinLedgerRolloverTimeMinutes: 0",
+            audience="sub",
+        )
         if reader == "source":
-            world = open_world("clusters: {eu: {}}\nsettings: {managedLedgerMaxEntriesPerLedger: 2, managedLedgerMinLedgerRolloverTimeMinutes: 0}\ntopics: {source: {clusters: [eu]}}\n"
-                               "producers: {p: {topic: source, cluster: eu}}\nsubscriptions: {sub: {topic: source, initialPosition: Earliest}}\n"
-                               "consumers: {c: {subscription: sub, cluster: eu}}\n", family="shadow-topics")  # fmt: skip
+            world = open_world(
+                "clusters: {eu: {}}\nsettings: {managedLedgerMaxEntriesPerLedger: 2, "
+                "managedLedgerMinLedgerRolloverTimeMinutes: 0}\ntopics: {source: {clusters: [eu]}}\n"
+                "producers: {p: {topic: source, cluster: eu}}\nsubscriptions: {sub: "
+                "{topic: source, initialPosition: Earliest}}\n"
+                "consumers: {c: {subscription: sub, cluster: eu}}\n",
+                family="shadow-topics",
+            )
         do(world, "consumer.pause", consumer="c")
         publish(world, 5)
         assert world.summary()["clusters"]["eu"]["topics"]["source"]["entries"] == kept
@@ -193,15 +265,26 @@ def test_a_terminated_source_is_seen_to_its_end():
 
 
 def test_the_hazard_a_shadow_deletes_what_it_shares():
-    """Read in the source, confirmed by nobody: with the option the shadow's own trimming deletes ledgers under the source's readers."""
+    """Read in the source, confirmed by nobody: with the option the shadow's own trimming deletes ledgers
+    under the source's readers.
+    """
     world = open_world(
-        "clusters: {eu: {}}\nsettings: {managedLedgerMaxEntriesPerLedger: 2, managedLedgerMinLedgerRolloverTimeMinutes: 0, managedLedgerCacheEvictionTimeThresholdMillis: 0, retentionCheckIntervalInSeconds: 1}\n"
-        "options: {shadowDeletesSharedLedgers: true}\ntopics: {source: {clusters: [eu]}, shadow: {clusters: [eu], shadowOf: source}}\n"
-        "producers: {p: {topic: source, cluster: eu, every: 100ms, count: 6}}\nsubscriptions: {s: {topic: source, initialPosition: Earliest}, d: {topic: shadow, initialPosition: Earliest}}\n"
-        "consumers: {c: {subscription: s, cluster: eu, receiverQueueSize: 1, processing: 10s}, e: {subscription: d, cluster: eu, acknowledgmentGroupTime: 0s}}\n", family="shadow-topics", until="60s",
-    )  # fmt: skip
+        "clusters: {eu: {}}\nsettings: {managedLedgerMaxEntriesPerLedger: 2, "
+        "managedLedgerMinLedgerRolloverTimeMinutes: 0, managedLedgerCacheEvictionTimeThresholdMillis: "
+        "0, retentionCheckIntervalInSeconds: 1}\n"
+        "options: {shadowDeletesSharedLedgers: true}\ntopics: {source: {clusters: [eu]}, shadow: "
+        "{clusters: [eu], shadowOf: source}}\n"
+        "producers: {p: {topic: source, cluster: eu, every: 100ms, count: 6}}\nsubscriptions: {s: "
+        "{topic: source, initialPosition: Earliest}, d: {topic: shadow, initialPosition: Earliest}}\n"
+        "consumers: {c: {subscription: s, cluster: eu, receiverQueueSize: 1, processing: 10s}, e: "
+        "{subscription: d, cluster: eu, acknowledgmentGroupTime: 0s}}\n",
+        family="shadow-topics",
+        until="60s",
+    )
     world.run()
-    assert [row["reason"] for row in rows(world, "ledger.deleted")] and {row["reason"] for row in rows(world, "ledger.deleted")} == {"shadow"}
+    assert [row["reason"] for row in rows(world, "ledger.deleted")] and {
+        row["reason"] for row in rows(world, "ledger.deleted")
+    } == {"shadow"}
     assert rows(world, "entry.unreadable", topic="source")[0]["reason"] == "ledger-deleted"
     assert world.summary()["subscriptions"]["s"]["eu"]["delivered"] < 6
 

@@ -1,4 +1,5 @@
-"""Shadow topics where they were found wrong by reading Pulsar's own code and tests: cursors over loads, crashes and resets; reading; retention.
+"""Shadow topics where they were found wrong by reading Pulsar's own code and tests: cursors over loads,
+crashes and resets; reading; retention.
 
 Each expectation was written down before the run, from the source that its comment names.
 """
@@ -14,7 +15,10 @@ clusters: {a: {firstLedger: 10}}
 topics: {t: {clusters: [a]}, x: {clusters: [a], shadowOf: t}}
 subscriptions: {b: {topic: t}, s: {topic: x, initialPosition: Earliest, type: Shared}}
 """
-FED = "producers: {p: {topic: t, cluster: a, start: 50ms, every: 10ms, count: 23}, q: {topic: t, cluster: a}, f: {topic: x, cluster: a}}\n"
+FED = (
+    "producers: {p: {topic: t, cluster: a, start: 50ms, every: 10ms, count: 23}, q: {topic: t, cluster: "
+    "a}, f: {topic: x, cluster: a}}\n"
+)
 EAGER = "consumers: {c: {subscription: s, cluster: a, acknowledgmentGroupTime: 0s}}\n"
 
 
@@ -43,12 +47,17 @@ def seen_in(world: World) -> list[str]:
 
 
 def test_a_cursor_is_not_ahead_of_what_a_reloaded_shadow_sees():
-    # ManagedCursorImpl.recoveredCursor: a position ahead of the ledger's last one is put back to that. A shadow that is loaded
-    # anew sees nothing of the open ledger, so all that was acknowledged of it comes again with the next position.
+    # ManagedCursorImpl.recoveredCursor: a position ahead of the ledger's last one is put back to that. A
+    # shadow that is loaded
+    # anew sees nothing of the open ledger, so all that was acknowledged of it comes again with the next
+    # position.
     world = shadowed(HEAD + FED + EAGER)
     assert at(world, 500)["mark_delete"] == "10:22"
     do(world, "topic.unload", cluster="a", topic="x")
-    assert at(world, 501)["mark_delete"] == "10:-1" and world.summary()["shadows"]["x"]["last_confirmed"] == "10:-1"
+    assert (
+        at(world, 501)["mark_delete"] == "10:-1"
+        and world.summary()["shadows"]["x"]["last_confirmed"] == "10:-1"
+    )
     do(world, "producer.publish", producer="q")
     after = at(world, 2_000)
     assert (after["delivered"], after["repeated"], after["mark_delete"]) == (23 + 24, 23, "10:23")
@@ -66,12 +75,16 @@ def test_a_cursor_stays_where_explicit_lac_tells_the_reloaded_shadow_enough():
 
 
 def test_single_acknowledgements_stay_when_a_cursor_is_put_back():
-    # Of a recovered cursor only the mark-delete is put back: p/3 and p/4 were acknowledged above a hole and do not come again.
+    # Of a recovered cursor only the mark-delete is put back: p/3 and p/4 were acknowledged above a hole and
+    # do not come again.
     world = shadowed(HEAD + FED + EAGER)
     hold(world, 2)
     assert at(world, 95)["individually_deleted"] == "[(10:2..10:4]]"
     do(world, "topic.unload", cluster="a", topic="x")
-    assert (at(world, 96)["mark_delete"], at(world, 96)["individually_deleted"]) == ("10:-1", "[(10:2..10:4]]")
+    assert (at(world, 96)["mark_delete"], at(world, 96)["individually_deleted"]) == (
+        "10:-1",
+        "[(10:2..10:4]]",
+    )
     at(world, 2_000)
     assert [seen_in(world).count(f"10:{entry}") for entry in range(6)] == [2, 2, 2, 1, 1, 1]
 
@@ -80,7 +93,8 @@ def test_single_acknowledgements_stay_when_a_cursor_is_put_back():
 
 
 def test_a_crash_forgets_what_was_not_persisted_also_where_ledgers_went():
-    # Cursor writes are limited to one a second: p/0 was persisted, the acks of 10 to 15 were not. Ledgers 10 to 14 are deleted
+    # Cursor writes are limited to one a second: p/0 was persisted, the acks of 10 to 15 were not. Ledgers 10
+    # to 14 are deleted
     # while the shadow is away; of the last ledger's entries the recovered cursor knows nothing.
     world = shadowed(SMALL + HEAD + FED + EAGER)
     hold(world, 1, 7, 9, 16, 21)
@@ -110,7 +124,12 @@ def test_a_clean_unload_keeps_single_acknowledgements_of_what_is_left():
 
 def test_a_pushed_cursor_stands_before_the_first_ledger_that_is_left():
     # ManagedLedgerImpl.advanceCursorsIfNecessary: the mark-delete becomes `<first ledger kept>:-1`.
-    world = shadowed(SMALL + HEAD + FED + "consumers: {c: {subscription: s, cluster: a, processing: 10s, receiverQueueSize: 1}}\n")
+    world = shadowed(
+        SMALL
+        + HEAD
+        + FED
+        + "consumers: {c: {subscription: s, cluster: a, processing: 10s, receiverQueueSize: 1}}\n"
+    )
     hold(world, 0)
     at(world, 500)
     do(world, "topic.truncate", cluster="a", topic="t")
@@ -119,13 +138,25 @@ def test_a_pushed_cursor_stands_before_the_first_ledger_that_is_left():
 
 
 def test_a_pushed_cursor_is_recovered_by_the_words_it_was_persisted_with():
-    # Pushed at every deletion, persisted once a second: the crash finds an older `<first ledger kept>:-1` (found by the swarm of random runs).
+    # Pushed at every deletion, persisted once a second: the crash finds an older `<first ledger kept>:-1`
+    # (found by the swarm of random runs).
     fed = "producers: {p: {topic: t, cluster: a, start: 50ms, every: 10ms}}\n"
-    world = shadowed(SMALL + HEAD + fed + "consumers: {d: {subscription: b, cluster: a}, c: {subscription: s, cluster: a, processing: 10s, receiverQueueSize: 1}}\n")
+    world = shadowed(
+        SMALL
+        + HEAD
+        + fed
+        + (
+            "consumers: {d: {subscription: b, cluster: a}, c: {subscription: s, cluster: a, processing: 10s, "
+            "receiverQueueSize: 1}}\n"
+        )
+    )
     at(world, 2_730)
     do(world, "topic.crash", cluster="a", topic="x", downtime="50ms")
     at(world, 2_900)
-    persisted, (recovered,) = rows(world, "cursor.persisted", subscription="s"), rows(world, "cursor.recovered", subscription="s")
+    persisted, (recovered,) = (
+        rows(world, "cursor.persisted", subscription="s"),
+        rows(world, "cursor.recovered", subscription="s"),
+    )
     assert persisted[-1]["entry"] == recovered["entry"] == -1
     assert [row["ledger"] for row in persisted if row["seq"] < recovered["seq"]][-1] == recovered["ledger"]
     moved = rows(world, "cursor.moved", subscription="s")
@@ -140,7 +171,8 @@ def test_a_pushed_cursor_is_recovered_by_the_words_it_was_persisted_with():
 
 
 def test_a_reset_goes_no_further_than_the_shadow_sees():
-    # ManagedCursorImpl.asyncResetCursor: a position that is not valid yet becomes the one after the last confirmed entry.
+    # ManagedCursorImpl.asyncResetCursor: a position that is not valid yet becomes the one after the last
+    # confirmed entry.
     world = shadowed(HEAD.replace("shadowOf: t", "shadowOf: t, shadowReplication: false") + FED + EAGER)
     at(world, 400)
     do(world, "producer.send", producer="f", position="10:3")
@@ -156,7 +188,8 @@ def test_a_reset_goes_no_further_than_the_shadow_sees():
 
 
 def test_markers_are_read_like_messages():
-    # A replicated subscription of the source writes markers; a shadow's broker reads each from the bookies before it passes over it.
+    # A replicated subscription of the source writes markers; a shadow's broker reads each from the bookies
+    # before it passes over it.
     world = shadowed("""
 clusters: {a: {firstLedger: 10}, b: {firstLedger: 500}}
 links: {a <-> b: {latency: 20ms}}
@@ -169,16 +202,23 @@ consumers: {b1: {subscription: b, cluster: a}, c: {subscription: s, cluster: a}}
     source, shadow = world.summary()["clusters"]["a"]["topics"]["t"], world.summary()["shadows"]["x"]
     markers = sum(source["markers"].values())
     assert markers > 5 and after["delivered"] == 60 and after["backlog"] == 0
-    assert shadow["last_confirmed"] == source["last_position"] and shadow["replicator"]["messages_out"] == 60 + markers
+    assert (
+        shadow["last_confirmed"] == source["last_position"]
+        and shadow["replicator"]["messages_out"] == 60 + markers
+    )
     assert shadow["reads"]["bookies"] == 60 + markers
 
 
-KEPT_AND_OFFLOADED = "settings: {managedLedgerMaxEntriesPerLedger: 5, managedLedgerMinLedgerRolloverTimeMinutes: 0, defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1, managedLedgerOffloadDriver: aws-s3}\n"
+KEPT_AND_OFFLOADED = (
+    "settings: {managedLedgerMaxEntriesPerLedger: 5, managedLedgerMinLedgerRolloverTimeMinutes: 0, "
+    "defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1, managedLedgerOffloadDriver: aws-s3}\n"
+)
 
 
 @pytest.mark.parametrize("kind", ["Shared", "Exclusive"])
 def test_a_read_that_failed_is_tried_again(kind):
-    # Pulsar's dispatchers wait 15 s after a failed read, then 30 s, then 60 s: nobody has to unload anything once it can be read.
+    # Pulsar's dispatchers wait 15 s after a failed read, then 30 s, then 60 s: nobody has to unload anything
+    # once it can be read.
     late = "consumers: {c: {subscription: s, cluster: a, start: 1s}}\n"
     world = shadowed(KEPT_AND_OFFLOADED + HEAD.replace("Shared", kind) + FED + late, until="300s")
     at(world, 500)
@@ -192,9 +232,21 @@ def test_a_read_that_failed_is_tried_again(kind):
 
 
 def test_what_a_broker_read_leaves_with_it():
-    # The cache is the broker's memory, the source's too: after an unload what it had read from the bookies is read there again.
-    world = shadowed("settings: {managedLedgerCacheEvictionTimeThresholdMillis: 60000, defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1}\n" + HEAD + FED + "consumers: {b1: {subscription: b, cluster: a}}\n")
-    at_source = lambda: world.summary()["shadows"]["x"]["source_reads"]["bookies"]
+    # The cache is the broker's memory, the source's too: after an unload what it had read from the bookies is
+    # read there again.
+    world = shadowed(
+        (
+            "settings: {managedLedgerCacheEvictionTimeThresholdMillis: 60000, defaultRetentionTimeInMinutes: "
+            "-1, defaultRetentionSizeInMB: -1}\n"
+        )
+        + HEAD
+        + FED
+        + "consumers: {b1: {subscription: b, cluster: a}}\n"
+    )
+
+    def at_source():
+        return world.summary()["shadows"]["x"]["source_reads"]["bookies"]
+
     for milliseconds, read in ((500, 0), (1_500, 23), (2_500, 46)):
         world.run(milliseconds * 1000)
         assert at_source() == read
@@ -207,7 +259,8 @@ def test_what_a_broker_read_leaves_with_it():
 
 
 def test_a_truncation_clears_what_a_replicator_had_to_tell():
-    # Truncating clears the backlog of every cursor, the replicators' too: what is in the open ledger is told no more.
+    # Truncating clears the backlog of every cursor, the replicators' too: what is in the open ledger is told
+    # no more.
     world = shadowed(HEAD + FED + EAGER)
     at(world, 100)
     do(world, "topic.crash", cluster="a", topic="x", downtime="1s")
@@ -229,7 +282,9 @@ def test_a_topic_at_no_broker_does_nothing(command):
 
 def test_a_partition_has_no_list_of_its_own():
     # PersistentTopics.preValidation: policies belong to the whole topic.
-    world = shadowed("clusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 2}, x: {clusters: [a], shadowOf: t}}\n")
+    world = shadowed(
+        "clusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 2}, x: {clusters: [a], shadowOf: t}}\n"
+    )
     for command in ({"do": "shadow.set", "shadows": ["x"]}, {"do": "shadow.list"}, {"do": "shadow.remove"}):
         refused = world.apply({**command, "cluster": "a", "topic": "t-partition-1"})
         assert (refused.code, refused.error) == ("412", "Not allowed to set/get topic policy for a partition")
@@ -238,20 +293,29 @@ def test_a_partition_has_no_list_of_its_own():
 def test_a_fed_shadow_says_how_many_replicators_it_has():
     # PersistentTopic.delete; the producer is the one that tries to publish to the shadow.
     world = shadowed(HEAD + FED)
-    assert world.apply({"do": "topic.delete", "cluster": "a", "topic": "x"}).error == "Topic has 2 clients connected Including 0 consumers, 1 producers, and 1 replicators."
+    assert (
+        world.apply({"do": "topic.delete", "cluster": "a", "topic": "x"}).error
+        == "Topic has 2 clients connected Including 0 consumers, 1 producers, and 1 replicators."
+    )
 
 
 def test_a_partition_that_the_shadow_lacks_is_not_fed():
-    # Copied once: the source's new partitions have no counterpart until somebody adds them, and then until a policy check.
-    world = shadowed("clusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 2}, x: {clusters: [a], shadowOf: t}}\n"
-                     "producers: {p: {topic: t, cluster: a, start: 50ms, every: 10ms, count: 400}}\n", until="1000s")  # fmt: skip
+    # Copied once: the source's new partitions have no counterpart until somebody adds them, and then until a
+    # policy check.
+    world = shadowed(
+        "clusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 2}, x: {clusters: [a], shadowOf: t}}\n"
+        "producers: {p: {topic: t, cluster: a, start: 50ms, every: 10ms, count: 400}}\n",
+        until="1000s",
+    )
     world.run(1_000_000)
     do(world, "topic.grow", topic="t", partitions=3)
     world.run(5_000_000)
     assert len(world.summary()["shadows"]["x"]["partitions"]) == 2 and world.summary()["violations"] == []
     do(world, "topic.grow", topic="x", partitions=3)
     world.run(10_000_000)
-    assert world.summary()["shadows"]["x"]["partitions"]["x-partition-2"]["replicator"] is None, "its first start had failed"
+    assert world.summary()["shadows"]["x"]["partitions"]["x-partition-2"]["replicator"] is None, (
+        "its first start had failed"
+    )
     world.run(700_000_000)
     assert world.summary()["shadows"]["x"]["partitions"]["x-partition-2"]["replicator"]["connected"]
 
@@ -259,22 +323,30 @@ def test_a_partition_that_the_shadow_lacks_is_not_fed():
 # --- found by random commands
 
 
-TINY = "settings: {managedLedgerMaxEntriesPerLedger: 1, managedLedgerMinLedgerRolloverTimeMinutes: 0, retentionCheckIntervalInSeconds: 1}\n"
+TINY = (
+    "settings: {managedLedgerMaxEntriesPerLedger: 1, managedLedgerMinLedgerRolloverTimeMinutes: 0, "
+    "retentionCheckIntervalInSeconds: 1}\n"
+)
 
 
 def test_a_terminated_topic_keeps_its_last_ledger():
-    # With ledgers of one entry the last one is empty when the topic is terminated; trimming leaves it, and rolls nothing over.
+    # With ledgers of one entry the last one is empty when the topic is terminated; trimming leaves it, and
+    # rolls nothing over.
     world = shadowed(TINY + HEAD + FED + EAGER)
     at(world, 500)
     do(world, "topic.terminate", cluster="a", topic="t")
     at(world, 5_000)
     do(world, "topic.unload", cluster="a", topic="x")
     at(world, 9_000)
-    assert len(world.runtime.clusters["a"].topics["t"].log.ledgers) == 1 and world.summary()["violations"] == []
+    assert (
+        len(world.runtime.clusters["a"].topics["t"].log.ledgers) == 1 and world.summary()["violations"] == []
+    )
 
 
 def test_a_topic_that_is_made_again_after_its_termination_takes_messages():
-    world = shadowed("clusters: {a: {}}\ntopics: {t: {clusters: [a]}}\nproducers: {q: {topic: t, cluster: a}}\n")
+    world = shadowed(
+        "clusters: {a: {}}\ntopics: {t: {clusters: [a]}}\nproducers: {q: {topic: t, cluster: a}}\n"
+    )
     do(world, "topic.terminate", cluster="a", topic="t")
     do(world, "producer.stop", producer="q")
     do(world, "topic.delete", cluster="a", topic="t")
@@ -286,7 +358,15 @@ def test_a_topic_that_is_made_again_after_its_termination_takes_messages():
 
 
 def test_a_shadow_that_asks_the_bookies_survives_its_source():
-    world = shadowed("settings: {bookkeeperExplicitLacIntervalInMills: 100}\noptions: {shadowLastConfirmedRefresh: on-read}\n" + HEAD + FED + EAGER)
+    world = shadowed(
+        (
+            "settings: {bookkeeperExplicitLacIntervalInMills: 100}\noptions: {shadowLastConfirmedRefresh: "
+            "on-read}\n"
+        )
+        + HEAD
+        + FED
+        + EAGER
+    )
     at(world, 200)
     do(world, "topic.delete", cluster="a", topic="t", force=True)
     do(world, "producer.stop", producer="p")
@@ -298,19 +378,35 @@ def test_a_shadow_that_asks_the_bookies_survives_its_source():
 
 
 def test_a_recovered_cursor_has_the_name_that_it_was_persisted_under():
-    # Pushed to `<first kept>:-1`, persisted, pushed again unpersisted (one write a second), then recovered after a crash.
-    world = shadowed(SMALL + HEAD.replace("b: {topic: t}, ", "") + FED + "consumers: {c: {subscription: s, cluster: a, processing: 10s, receiverQueueSize: 1}}\n")
+    # Pushed to `<first kept>:-1`, persisted, pushed again unpersisted (one write a second), then recovered
+    # after a crash.
+    world = shadowed(
+        SMALL
+        + HEAD.replace("b: {topic: t}, ", "")
+        + FED
+        + "consumers: {c: {subscription: s, cluster: a, processing: 10s, receiverQueueSize: 1}}\n"
+    )
     at(world, 300)
     do(world, "topic.crash", cluster="a", topic="x")
     at(world, 400)
-    recovered, persisted = rows(world, "cursor.recovered", subscription="s")[-1], rows(world, "cursor.persisted", subscription="s")
-    assert (recovered["ledger"], recovered["entry"]) == (persisted[0]["ledger"], -1) and world.summary()["violations"] == []
+    recovered, persisted = (
+        rows(world, "cursor.recovered", subscription="s")[-1],
+        rows(world, "cursor.persisted", subscription="s"),
+    )
+    assert (recovered["ledger"], recovered["entry"]) == (persisted[0]["ledger"], -1) and world.summary()[
+        "violations"
+    ] == []
 
 
 def test_payloads_for_a_topic_that_is_no_shadow_are_counted():
-    world = shadowed("options: {shadowCachesReplicatedEntries: true}\nclusters: {a: {}}\ntopics: {t: {clusters: [a]}, n: {clusters: [a]}}\nproducers: {q: {topic: t, cluster: a}}\n")
+    world = shadowed(
+        "options: {shadowCachesReplicatedEntries: true}\nclusters: {a: {}}\ntopics: {t: {clusters: [a]}, "
+        "n: {clusters: [a]}}\nproducers: {q: {topic: t, cluster: a}}\n"
+    )
     do(world, "shadow.set", cluster="a", topic="t", shadows=["n"])
     world.run(1_000_000)
     do(world, "producer.send", producer="q")
     world.run(2_500_000)
-    assert world.runtime.clusters["a"].topics["t"].shadows.replicators["n"].sent_bytes == 2 * 1000, "sent, refused, and sent again after a second"
+    assert world.runtime.clusters["a"].topics["t"].shadows.replicators["n"].sent_bytes == 2 * 1000, (
+        "sent, refused, and sent again after a second"
+    )

@@ -1,4 +1,6 @@
-"""What checks ask about messages seen where: the answer is that of plain sets of rows, however dense the ids are and however often they come."""
+"""What checks ask about messages seen where: the answer is that of plain sets of rows, however dense the
+ids are and however often they come.
+"""
 
 import numpy as np
 from hypothesis import given
@@ -15,4 +17,6 @@ def test_the_first_row_of_each_id(data, most):
     first: dict[int, int] = {}
     for sequence_id, seq in zip(ids, seqs):
         first[sequence_id] = min(seq, first.get(sequence_id, seq))
-    assert _Firsts(np.array(ids), np.array(seqs)).of(np.array(asked, dtype=np.int64)).tolist() == [first.get(one, _NEVER) for one in asked]
+    assert _Firsts(np.array(ids), np.array(seqs)).of(np.array(asked, dtype=np.int64)).tolist() == [
+        first.get(one, _NEVER) for one in asked
+    ]

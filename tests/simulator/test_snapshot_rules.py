@@ -1,4 +1,6 @@
-"""Why no snapshot is asked for now, and how far a remote lags: against the controller's own rules and a plain look at the rows."""
+"""Why no snapshot is asked for now, and how far a remote lags: against the controller's own rules and a
+plain look at the rows.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,17 @@ def test_what_stops_the_tick_is_what_the_next_tick_does(name):
     ticks = [row for row in world.trace.rows(types=ASKED) if row.get("count", 1) == 1 and row["at_us"] > 0]
     for row in random.Random(7).sample(ticks, min(25, len(ticks))):
         world.seek(at_us=row["at_us"] - 1)
-        if any(other["at_us"] == row["at_us"] and other["seq"] < row["seq"] for other in world.trace.rows(max(0, row["seq"] - 40), row["seq"])):
+        if any(
+            other["at_us"] == row["at_us"] and other["seq"] < row["seq"]
+            for other in world.trace.rows(max(0, row["seq"] - 40), row["seq"])
+        ):
             continue  # something else at this very instant may have changed the answer
         found = rules_of(world, row["topic"], row["cluster"])
         assert found["next_tick_us"] == row["at_us"], row
         assert found["stopped_by"] == row.get("reason"), row
-        assert all(rule["holds"] for rule in found["rules"][:-1]) and bool(found["until"]) == (row["type"] == "snapshot.refused")
+        assert all(rule["holds"] for rule in found["rules"][:-1]) and bool(found["until"]) == (
+            row["type"] == "snapshot.refused"
+        )
 
 
 def at(name: str, at_us: int) -> World:
@@ -46,18 +53,31 @@ def test_a_region_that_is_down_is_named():
 def test_the_snapshot_that_is_in_the_way_is_named_with_its_end():
     found = rules_of(at("one-way-replication", 3_500_000), "orders", "us-west")
     assert found["stopped_by"] == "pending"
-    assert "S1, asked for at 1.000 s, still waits for us-east" in found["rules"][-1]["words"] and "after 6.000 s" in found["until"]
+    assert (
+        "S1, asked for at 1.000 s, still waits for us-east" in found["rules"][-1]["words"]
+        and "after 6.000 s" in found["until"]
+    )
 
 
 def test_nothing_new_says_since_when():
     found = rules_of(at("two-regions", 12_000_000), "orders", "us-west")
-    assert found["stopped_by"] == "no-new-data" and "since the newest finished snapshot was asked for, at 8.000 s" in found["rules"][-1]["words"]
+    assert (
+        found["stopped_by"] == "no-new-data"
+        and "since the newest finished snapshot was asked for, at 8.000 s" in found["rules"][-1]["words"]
+    )
 
 
 def test_a_region_without_a_controller_says_why():
-    assert rules_of(at("local-subscription-earliest", 1_000_000), "orders", "us-west")["stopped_by"] == "controller"
-    assert "to no other region" in rules_of(at("figure-4", 500_000), "orders", "cluster-a")["rules"][0]["words"]
-    assert "us-west is down" in rules_of(at("region-down", 7_000_000), "orders", "us-west")["rules"][0]["words"]
+    assert (
+        rules_of(at("local-subscription-earliest", 1_000_000), "orders", "us-west")["stopped_by"]
+        == "controller"
+    )
+    assert (
+        "to no other region" in rules_of(at("figure-4", 500_000), "orders", "cluster-a")["rules"][0]["words"]
+    )
+    assert (
+        "us-west is down" in rules_of(at("region-down", 7_000_000), "orders", "us-west")["rules"][0]["words"]
+    )
 
 
 def plain_lag(world: World, cluster: str, subscription: str) -> int:
@@ -65,9 +85,16 @@ def plain_lag(world: World, cluster: str, subscription: str) -> int:
     oldest = []
     for name, topic in world.view()["clusters"][cluster]["topics"].items():
         cursor = topic["subscriptions"].get(subscription)
-        places = {(row["ledger"], row["entry"]): row["at_us"] for row in world.trace.rows(0, world.seq, types=("message.stored",)) if (row["cluster"], row["topic"]) == (cluster, name)}
+        places = {
+            (row["ledger"], row["entry"]): row["at_us"]
+            for row in world.trace.rows(0, world.seq, types=("message.stored",))
+            if (row["cluster"], row["topic"]) == (cluster, name)
+        }
         for index in range(topic["first_kept"], topic["length"]):
-            covered = cursor is not None and (index <= cursor["mark_delete_index"] or any(first <= index <= last for first, last in cursor["ranges"]))
+            covered = cursor is not None and (
+                index <= cursor["mark_delete_index"]
+                or any(first <= index <= last for first, last in cursor["ranges"])
+            )
             ledger, first, _ = next(part for part in reversed(topic["ledgers"]) if part[1] <= index)
             if not covered and (ledger, index - first) in places:
                 oldest.append(places[ledger, index - first])
@@ -75,14 +102,19 @@ def plain_lag(world: World, cluster: str, subscription: str) -> int:
     return world.now_us - min(oldest) if oldest else 0
 
 
-@pytest.mark.parametrize("name", ["region-down", "two-regions", "slow-consumer-spread", "ack-hole-delayed-message", "enabled-on-backlog"])
+@pytest.mark.parametrize(
+    "name",
+    ["region-down", "two-regions", "slow-consumer-spread", "ack-hole-delayed-message", "enabled-on-backlog"],
+)
 def test_the_lag_is_the_age_of_the_oldest_message_that_is_not_covered(name):
     world = World.open(name)
     world.run()
     for at_us in random.Random(3).sample(range(200_000, min(world.furthest_us, 9_000_000)), 6):
         world.seek(at_us=at_us)
         lags = world.sync_lag("billing")
-        assert lags and all(lag == plain_lag(world, cluster, "billing") for cluster, lag in lags.items()), at_us
+        assert lags and all(lag == plain_lag(world, cluster, "billing") for cluster, lag in lags.items()), (
+            at_us
+        )
 
 
 def test_looking_changes_nothing():

@@ -1,4 +1,6 @@
-"""Stories of what came twice in a shared group: every duplicate has one, from its publish to its second delivery, with why where it was settled."""
+"""Stories of what came twice in a shared group: every duplicate has one, from its publish to its second
+delivery, with why where it was settled.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def counted():
 def test_every_duplicate_has_its_story(counted, name):
     world, group = counted[name]
     listed = shared_groups(group)
-    assert tuple(one["cause"] for one in listed) == OF_CAUSES[name] and {one["cause"]: one["count"] for one in listed} == {cause: count for cause, count in group.by_cause.items() if count}
+    assert tuple(one["cause"] for one in listed) == OF_CAUSES[name] and {
+        one["cause"]: one["count"] for one in listed
+    } == {cause: count for cause, count in group.by_cause.items() if count}
     for one in listed:
         page = shared_page(group, one["cause"], 0, 3)
         assert page["total"] == one["count"] and len(page["messages"]) == min(3, one["count"])
@@ -38,8 +42,15 @@ def test_every_duplicate_has_its_story(counted, name):
             beats = shared_story(world.trace, "meters", group.duplicates_list[message["place"]])
             kinds = [beat.kind for beat in beats]
             assert [beat.seq for beat in beats] == sorted(beat.seq for beat in beats)
-            assert kinds[-1] == "again" and kinds.count("why") == 1 and {"published", "stored", "delivered", "acknowledged"} <= set(kinds)
-            assert beats[-1].at_us == message["at_us"] and beats[kinds.index("why")].words == GROUP_CAUSES[one["cause"]][1]
+            assert (
+                kinds[-1] == "again"
+                and kinds.count("why") == 1
+                and {"published", "stored", "delivered", "acknowledged"} <= set(kinds)
+            )
+            assert (
+                beats[-1].at_us == message["at_us"]
+                and beats[kinds.index("why")].words == GROUP_CAUSES[one["cause"]][1]
+            )
             assert shared_place_of(group, message["producer"], message["sequence_id"]) <= message["place"]
 
 
@@ -47,14 +58,20 @@ def test_a_story_names_what_came_between(counted):
     world, group = counted["groups-two-readers"]
     words = [beat.words for beat in shared_story(world.trace, "meters", group.duplicates_list[0])]
     assert words[4:8] == [
-        "What ben tells of it reaches no leader (link-cut).", "The leader knows ben no more (expired).",
-        "The leader gives 1/1/meters/heat to ada, to read from offset 13 on.", "ada reads 1/1/meters/heat from offset 13 on.",
-    ]  # fmt: skip
+        "What ben tells of it reaches no leader (link-cut).",
+        "The leader knows ben no more (expired).",
+        "The leader gives 1/1/meters/heat to ada, to read from offset 13 on.",
+        "ada reads 1/1/meters/heat from offset 13 on.",
+    ]
 
 
 def test_a_chunk_that_a_session_sent_again_itself_has_no_decision_in_its_story():
-    world = open_world('nodes: {n: {}}\nsessions: {c: {node: n, processing: 300ms, subscriptions: ["$share/g/t"]}}\npublishers: {p: {topic: t, clients: 1, at: [1s, 1s, 1s]}}\n'
-                       "commands:\n  - {at: 1400ms, do: session.disconnect, session: c}\n  - {at: 2s, do: session.connect, session: c}\n")  # fmt: skip
+    world = open_world(
+        "nodes: {n: {}}\nsessions: {c: {node: n, processing: 300ms, subscriptions: "
+        '["$share/g/t"]}}\npublishers: {p: {topic: t, clients: 1, at: [1s, 1s, 1s]}}\n'
+        "commands:\n  - {at: 1400ms, do: session.disconnect, session: c}\n  - {at: 2s, "
+        "do: session.connect, session: c}\n"
+    )
     world.run()
     group = world.counted_whole().groups["g"]
     stories = [[beat.kind for beat in shared_story(world.trace, "g", one)] for one in group.duplicates_list]

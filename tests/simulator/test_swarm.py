@@ -1,7 +1,7 @@
 """A swarm of small random runs: no claim breaks, nothing is lost, and one digest however the run is cut.
 
-A few runs, the same ones each time, are part of every test run; `SWARM_EXAMPLES=2000 pytest -m swarm` draws that many new
-ones. A failing example is printed as a scenario file.
+A few runs, the same ones each time, are part of every test run; `SWARM_EXAMPLES=2000 pytest -m swarm` draws
+that many new ones. A failing example is printed as a scenario file.
 """
 
 import os
@@ -20,7 +20,12 @@ ASKED = os.environ.get("SWARM_EXAMPLES")
 END_US = END_MS * 1000
 
 pytestmark = pytest.mark.swarm
-swarm = settings(max_examples=int(ASKED or EXAMPLES_ALWAYS), derandomize=ASKED is None, deadline=None, suppress_health_check=list(HealthCheck))
+swarm = settings(
+    max_examples=int(ASKED or EXAMPLES_ALWAYS),
+    derandomize=ASKED is None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
 
 
 def loaded(scenario):
@@ -72,16 +77,21 @@ def test_healed_clusters_hold_the_same_messages(scenario):
     columns = ("cluster", "producer", "sequence_id")
     for row in world.trace.rows(types=["message.stored"]):
         held.setdefault(row["cluster"], set()).add(tuple(row[name] for name in columns[1:]))
-    receipted = {(row["producer"], row["sequence_id"]) for row in world.trace.rows(types=["message.receipted"])}
+    receipted = {
+        (row["producer"], row["sequence_id"]) for row in world.trace.rows(types=["message.receipted"])
+    }
     for cluster in scenario["clusters"]:
-        assert held.get(cluster, set()) == receipted, f"{cluster} lacks {sorted(receipted - held.get(cluster, set()))[:5]}"
+        assert held.get(cluster, set()) == receipted, (
+            f"{cluster} lacks {sorted(receipted - held.get(cluster, set()))[:5]}"
+        )
 
 
 @swarm
 @given(scenarios())
 def test_nothing_that_an_earliest_subscription_began_before_is_lost(scenario):
     scenario["subscriptions"][SUBSCRIPTION]["initialPosition"] = "Earliest"
-    scenario["settings"] |= {"defaultRetentionTimeInMinutes": -1, "defaultRetentionSizeInMB": -1}  # what nobody subscribed to yet stays
+    # what nobody subscribed to yet stays
+    scenario["settings"] |= {"defaultRetentionTimeInMinutes": -1, "defaultRetentionSizeInMB": -1}
     world = run(scenario)
     for failover in world.summary()["failovers"]:
         assert failover["lost"] == 0, failover
@@ -123,7 +133,9 @@ def test_commands_by_hand_replay_to_the_same_bytes(scenario, data):
     world = World.from_scenario(scenario)
     world.run(data.draw(st.integers(0, END_US)))
     for command in commands:
-        world.seek(at_us=max(0, int(command["at"][:-2]) * 1000 + data.draw(st.sampled_from([-200_000, 0, 300_000]))))
+        world.seek(
+            at_us=max(0, int(command["at"][:-2]) * 1000 + data.draw(st.sampled_from([-200_000, 0, 300_000])))
+        )
         world.apply({name: value for name, value in command.items() if name != "at"})
     world.run(END_US)
     replayed = World.replay(scenario, scenario.seed, world.command_log, END_US)

@@ -11,7 +11,11 @@ from simulator.views import pulsar
 
 def controller_after(link_s: int, seconds: int) -> dict:
     """The view of A's snapshot controller on a slow link, where snapshots stay pending."""
-    text = scenarios.holes(seconds * scenarios.RATE_PER_S).replace("latency: 5s", f"latency: {link_s}s").replace(f"rate: {scenarios.RATE_PER_S}/s", "rate: 20/s")
+    text = (
+        scenarios.holes(seconds * scenarios.RATE_PER_S)
+        .replace("latency: 5s", f"latency: {link_s}s")
+        .replace(f"rate: {scenarios.RATE_PER_S}/s", "rate: 20/s")
+    )
     world = World.from_scenario(load_scenario_text(text))
     world.run(seconds * 1_000_000)
     return world.view()["clusters"]["a"]["topics"]["orders"]["controller"]
@@ -39,21 +43,46 @@ def test_what_other_clusters_said_is_what_the_filter_stage_will_not_send():
     assert said and min(said) > shown["mark_delete_index"]
     before = world.seq
     world.run()
-    log = {(row["ledger"], row["entry"]) for row in (world.trace.row(seq) for seq in world.trace.seqs(before, world.seq, types=("message.filtered",))) if row["cluster"] == target}
+    log = {
+        (row["ledger"], row["entry"])
+        for row in (
+            world.trace.row(seq) for seq in world.trace.seqs(before, world.seq, types=("message.filtered",))
+        )
+        if row["cluster"] == target
+    }
     positions = {world.runtime.clusters[target].topics["orders"].log.position(index) for index in said}
     assert positions <= log
 
 
 def test_what_a_cluster_has_told_is_what_the_rows_say():
-    """At every instant: entries acknowledged, those named by the newest request that arrived and when, and what is on the wire."""
+    """At every instant: entries acknowledged, those named by the newest request that arrived and when, and
+    what is on the wire.
+    """
     world = World.open("strategies-delayed-message")
     for at_us in (900_000, 1_020_000, 2_500_000, 4_900_000):
         world.run(at_us)
         told = world.view()["clusters"]["blue"]["topics"]["orders"]["subscriptions"]["billing"]["told"]
-        rows = [world.trace.row(seq) for seq in world.trace.seqs(types=("acknowledgements.sent", "acknowledgements.applied", "message.registered"))]
-        arrived = [row for row in rows if row["type"] == "acknowledgements.applied" and row["cluster"] == "green"]
+        rows = [
+            world.trace.row(seq)
+            for seq in world.trace.seqs(
+                types=("acknowledgements.sent", "acknowledgements.applied", "message.registered")
+            )
+        ]
+        arrived = [
+            row for row in rows if row["type"] == "acknowledgements.applied" and row["cluster"] == "green"
+        ]
         sent = sum(row["type"] == "acknowledgements.sent" and row["cluster"] == "blue" for row in rows)
         entries = arrived[-1]["to_entry"] + 1 + arrived[-1]["count"] if arrived else 0
-        assert told["peers"] == {"green": {"entries": entries, "at_us": arrived[-1]["at_us"] if arrived else None, "on_the_wire": sent - len(arrived)}}
-        assert told["acknowledged"] == sum(row["type"] == "message.registered" and row["cluster"] == "blue" for row in rows) > 0
+        assert told["peers"] == {
+            "green": {
+                "entries": entries,
+                "at_us": arrived[-1]["at_us"] if arrived else None,
+                "on_the_wire": sent - len(arrived),
+            }
+        }
+        assert (
+            told["acknowledged"]
+            == sum(row["type"] == "message.registered" and row["cluster"] == "blue" for row in rows)
+            > 0
+        )
         assert told["every_us"] == 1_000_000 and 0 < told["next_us"] - at_us <= 1_000_000

@@ -57,7 +57,9 @@ def test_they_agree_with_a_dict(script):
             columns = waiting.columns()
             assert list(columns.by_key(place).items()) == list(wanted.items())
             odd = list(range(1, len(wanted), 2))
-            assert list(columns.chosen(odd).by_key(place)) == [key for number, key in enumerate(wanted) if number % 2]
+            assert list(columns.chosen(odd).by_key(place)) == [
+                key for number, key in enumerate(wanted) if number % 2
+            ]
     assert list(waiting.by_key().items()) == list(wanted.items())
 
 

@@ -30,7 +30,9 @@ def test_every_variant_of_every_scenario_is_a_scenario_that_can_be_saved(name):
     assert len(set(texts)) == len(texts), "each changes something, and no two the same"
 
 
-@pytest.mark.parametrize(("name", "section"), [("region-down", "failovers"), ("groups-two-readers", "groups")])
+@pytest.mark.parametrize(
+    ("name", "section"), [("region-down", "failovers"), ("groups-two-readers", "groups")]
+)
 def test_the_run_as_it_was_has_the_very_bytes(name, section):
     scenario = load_scenario(name)
     world = World.from_scenario(scenario)
@@ -38,7 +40,9 @@ def test_the_run_as_it_was_has_the_very_bytes(name, section):
     real, summary = outcome(variants(scenario, [])[0]), world.summary()
     assert real["digest"] == world.digest()
     counted = summary[section] if section == "failovers" else list(summary[section].values())
-    assert [{key: case[key] for key in told} for case, told in zip(real["cases"], counted, strict=True)] == counted
+    assert [
+        {key: case[key] for key in told} for case, told in zip(real["cases"], counted, strict=True)
+    ] == counted
 
 
 @pytest.mark.parametrize(
@@ -94,10 +98,17 @@ def test_who_reads_nothing_helps_nobody():
     scenario = load_scenario("groups-two-readers")
     [real] = outcome(variants(scenario, [])[0])["cases"]
     idle = {**real, "duplicates": 0, "waiting": real["waiting"] + real["duplicates"] + 1}
-    outcomes = [{"key": key, "name": key, "digest": "", "cases": cases} for key, cases in (("real", [real]), ("idle", [idle]), ("none", []))]
+    outcomes = [
+        {"key": key, "name": key, "digest": "", "cases": cases}
+        for key, cases in (("real", [real]), ("idle", [idle]), ("none", []))
+    ]
     _, [told], [missing] = (outcome["cases"] for outcome in beside(scenario, outcomes))
     assert told["difference"] == "31 fewer twice, 32 more not read by the end" and not told["helps"]
-    assert (missing["figures"], missing["harm"], missing["difference"]) == (None, None, "the group was not declared")
+    assert (missing["figures"], missing["harm"], missing["difference"]) == (
+        None,
+        None,
+        "the group was not declared",
+    )
 
 
 def test_a_command_given_by_hand_is_changed_like_a_planned_one():
@@ -105,7 +116,15 @@ def test_a_command_given_by_hand_is_changed_like_a_planned_one():
     world = World.from_scenario(scenario)
     world.run(3_000_000)
     assert world.apply({"do": "cluster.crash", "cluster": "us-west"}).ok
-    assert world.apply({"do": "subscription.fail-over", "subscription": "billing", "from": "us-west", "to": "us-east", "mode": "crash"}).ok
+    assert world.apply(
+        {
+            "do": "subscription.fail-over",
+            "subscription": "billing",
+            "from": "us-west",
+            "to": "us-east",
+            "mode": "crash",
+        }
+    ).ok
     world.run(6_000_000)
     found = by_key(scenario, world.command_log)
     assert outcome(found["as-it-was"], 6_000_000)["digest"] == world.digest()
@@ -128,13 +147,34 @@ def test_a_variant_gives_the_same_however_it_is_cut():
         ({}, "no difference"),
         ({"duplicates": 3, "lost": 2}, "4 fewer twice, 2 more lost"),
         ({"outage_us": 1_500_000}, "outage 1.40 s longer"),
-        ({"first_delivery_us": None, "outage_us": None, "duplicates": 0}, "7 fewer twice, nothing left to deliver"),
-        ({"first_delivery_us": None, "outage_us": None, "moved": False}, "the consumers had not moved by the end"),
+        (
+            {"first_delivery_us": None, "outage_us": None, "duplicates": 0},
+            "7 fewer twice, nothing left to deliver",
+        ),
+        (
+            {"first_delivery_us": None, "outage_us": None, "moved": False},
+            "the consumers had not moved by the end",
+        ),
     ],
 )
 def test_differences_are_said_in_words(other, words):
-    real = {"duplicates": 7, "redeliveries": 0, "stranded": 0, "lost": 0, "outage_us": 100_000, "first_delivery_us": 5, "mode": "crash", "moved": True, "markers": 9, "label": "s from a to b", "at_us": 5}
-    outcomes = [{"key": key, "name": key, "digest": "", "cases": cases} for key, cases in (("real", [real]), ("other", [] if other is None else [{**real, **other}]))]
+    real = {
+        "duplicates": 7,
+        "redeliveries": 0,
+        "stranded": 0,
+        "lost": 0,
+        "outage_us": 100_000,
+        "first_delivery_us": 5,
+        "mode": "crash",
+        "moved": True,
+        "markers": 9,
+        "label": "s from a to b",
+        "at_us": 5,
+    }
+    outcomes = [
+        {"key": key, "name": key, "digest": "", "cases": cases}
+        for key, cases in (("real", [real]), ("other", [] if other is None else [{**real, **other}]))
+    ]
     [told] = beside(load_scenario("region-down"), outcomes)[1]["cases"]
     assert told["difference"] == words
     assert told["helps"] == (other is not None and "fewer twice" in words and "lost" not in words)
@@ -142,8 +182,15 @@ def test_differences_are_said_in_words(other, words):
 
 def test_after_a_crash_a_planned_move_is_told_with_what_it_assumes():
     scenario = load_scenario("region-down")
-    wanted = [variant for variant in variants(scenario, []) if variant.key in ("as-it-was", "period-halved", "planned", "drained")]
-    assumed = {one["key"]: one["cases"][0]["assumes"] for one in beside(scenario, [outcome(variant) for variant in wanted])}
+    wanted = [
+        variant
+        for variant in variants(scenario, [])
+        if variant.key in ("as-it-was", "period-halved", "planned", "drained")
+    ]
+    assumed = {
+        one["key"]: one["cases"][0]["assumes"]
+        for one in beside(scenario, [outcome(variant) for variant in wanted])
+    }
     assert assumed["planned"] == assumed["drained"] == "assumes a planned move while the region was still up"
     assert assumed["as-it-was"] is assumed["period-halved"] is None
 

@@ -1,7 +1,8 @@
-"""History: seek, step, step back, fork and branch are exact; a command in the past begins a branch; the row bound; replay.
+"""History: seek, step, step back, fork and branch are exact; a command in the past begins a branch; the
+row bound; replay.
 
-Issue, Engine 6: "seek, step, step back, fork, all exact; a command given at a past instant starts a new branch, the old
-one stays … A lab holds at most 5,000,000 rows (a named bound): it then pauses and says so."
+Issue, Engine 6: "seek, step, step back, fork, all exact; a command given at a past instant starts a new
+branch, the old one stays … A lab holds at most 5,000,000 rows (a named bound): it then pauses and says so."
 """
 
 import json
@@ -52,7 +53,19 @@ def state(world):
 def straight():
     """States at certain instants of a run that only ever went forward."""
     world, found = open_world(BODY, until="6s"), {}
-    for at_us in (0, 1, 700 * MS, 1200 * MS, 1_234_567, 2500 * MS, 3_299_999, 3300 * MS, 4100 * MS, 5 * SECOND, END_US):
+    for at_us in (
+        0,
+        1,
+        700 * MS,
+        1200 * MS,
+        1_234_567,
+        2500 * MS,
+        3_299_999,
+        3300 * MS,
+        4100 * MS,
+        5 * SECOND,
+        END_US,
+    ):
         world.run(at_us)
         found[at_us] = state(world)
     return found
@@ -64,7 +77,19 @@ def straight():
 def test_seek_back_and_forth_is_exact(straight):
     world = open_world(BODY, until="6s")
     world.run()
-    for at_us in (2500 * MS, 0, END_US, 1_234_567, 3300 * MS, 3_299_999, 1, 4100 * MS, 700 * MS, 5 * SECOND, 1200 * MS):
+    for at_us in (
+        2500 * MS,
+        0,
+        END_US,
+        1_234_567,
+        3300 * MS,
+        3_299_999,
+        1,
+        4100 * MS,
+        700 * MS,
+        5 * SECOND,
+        1200 * MS,
+    ):
         world.seek(at_us=at_us)
         assert state(world) == straight[at_us], at_us
 
@@ -97,7 +122,11 @@ def test_checkpoints_are_used_and_exact(straight):
     # Many checkpoints (one each 500 rows): seeks load the nearest and run the rest.
     from simulator import branch
 
-    kept, branch.CHECKPOINT_ROWS_MIN, branch.ROW_BYTES = (branch.CHECKPOINT_ROWS_MIN, branch.ROW_BYTES), 500, 1 << 30
+    kept, branch.CHECKPOINT_ROWS_MIN, branch.ROW_BYTES = (
+        (branch.CHECKPOINT_ROWS_MIN, branch.ROW_BYTES),
+        500,
+        1 << 30,
+    )
     try:
         world = open_world(BODY, until="6s")
         while world.advance(END_US, 50):
@@ -121,7 +150,11 @@ def test_step_visits_every_instant_with_a_row_that_passes(filter_):
     if filter_ in (None, "control"):
         wanted = world.trace.rows(0, end, control_only=True)
     elif "message" in filter_:
-        wanted = [row for row in world.trace.rows(0, end) if (row.get("producer"), row.get("sequence_id")) == ("p", 30)]
+        wanted = [
+            row
+            for row in world.trace.rows(0, end)
+            if (row.get("producer"), row.get("sequence_id")) == ("p", 30)
+        ]
     else:
         wanted = [row for row in world.trace.rows(0, end) if row.get("subscription") == "s2"]
     instants = sorted({row["at_us"] for row in wanted if row["at_us"] > 0})[:40]
@@ -160,7 +193,13 @@ def test_step_runs_forward_when_needed_and_says_when_nothing_comes():
     world = open_world(BODY, until="6s")
     row = world.step({"message": ["p", 10]})
     assert row["type"] == "message.published" and world.now_us == row["at_us"] == world.furthest_us
-    quiet = open_world("clusters: {a: {}}\ntopics: {t: {clusters: [a]}}\nproducers: {p: {topic: t, cluster: a, at: [1s]}}\n", until="5s")
+    quiet = open_world(
+        (
+            "clusters: {a: {}}\ntopics: {t: {clusters: [a]}}\nproducers: {p: {topic: t, cluster: a, at: "
+            "[1s]}}\n"
+        ),
+        until="5s",
+    )
     assert quiet.step({"message": ["p", 0]})["at_us"] == SECOND
     assert quiet.step({"message": ["p", 7]}) is None
     assert quiet.step_back({"message": ["p", 7]}) is None and quiet.now_us == 0
@@ -208,7 +247,10 @@ def test_a_command_in_the_past_begins_a_branch_and_the_old_one_stays(straight):
     do(world, "link.cut", link="a <-> b")
     assert world.branch == 1 and world.furthest_us == 2500 * MS
     described = world.branches
-    assert [(one["number"], one["parent"], one["at_us"]) for one in described] == [(0, None, 0), (1, 0, 2500 * MS)]
+    assert [(one["number"], one["parent"], one["at_us"]) for one in described] == [
+        (0, None, 0),
+        (1, 0, 2500 * MS),
+    ]
     assert described[1]["command"]["do"] == "link.cut"
     world.run(END_US)
     changed = state(world)
@@ -243,7 +285,9 @@ def test_a_branch_of_a_branch_before_the_first_cut():
     do(world, "consumer.pause", consumer="c2")
     assert world.branch == 2 and world.branches[2]["parent"] == 1
     world.run(5 * SECOND)
-    assert [entry["consumer"] for entry in world.command_log] == ["c2"], "what came by hand after the cut does not come here"
+    assert [entry["consumer"] for entry in world.command_log] == ["c2"], (
+        "what came by hand after the cut does not come here"
+    )
     for number in (0, 1, 2, 1, 0, 2):
         world.switch_branch(number)
         world.seek(at_us=4 * SECOND)
@@ -286,17 +330,35 @@ def test_replay_of_the_command_log_gives_the_same_bytes():
     world.run(END_US)
     do(world, "setting.change", setting="ttlDurationDefaultInSeconds", value=2)
     world.run(END_US + SECOND)
-    replayed = World.replay(world.scenario, world.seed, json.loads(json.dumps(world.command_log)), END_US + SECOND)
+    replayed = World.replay(
+        world.scenario, world.seed, json.loads(json.dumps(world.command_log)), END_US + SECOND
+    )
     assert replayed.digest() == world.digest()
     assert state(replayed)[:3] == state(world)[:3]
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(st.tuples(st.sampled_from(["seek", "run", "step", "back", "command", "fork", "switch"]), st.integers(0, 6000)), min_size=4, max_size=12))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["seek", "run", "step", "back", "command", "fork", "switch"]),
+            st.integers(0, 6000),
+        ),
+        min_size=4,
+        max_size=12,
+    )
+)
 def test_whatever_was_done_a_replay_of_the_log_gives_the_same_bytes(moves):
-    commands = [{"do": "consumer.pause", "consumer": "c1"}, {"do": "consumer.resume", "consumer": "c1"}, {"do": "link.cut", "link": "a -> b"},
-                {"do": "link.heal", "link": "a -> b"}, {"do": "topic.unload", "cluster": "b", "topic": "t"}, {"do": "client.close", "client": "c2"},
-                {"do": "cluster.crash", "cluster": "b"}, {"do": "cluster.restart", "cluster": "b"}]  # fmt: skip
+    commands = [
+        {"do": "consumer.pause", "consumer": "c1"},
+        {"do": "consumer.resume", "consumer": "c1"},
+        {"do": "link.cut", "link": "a -> b"},
+        {"do": "link.heal", "link": "a -> b"},
+        {"do": "topic.unload", "cluster": "b", "topic": "t"},
+        {"do": "client.close", "client": "c2"},
+        {"do": "cluster.crash", "cluster": "b"},
+        {"do": "cluster.restart", "cluster": "b"},
+    ]
     world = open_world(BODY, until="6s")
     for move, value in moves:
         if move == "seek":
@@ -328,7 +390,8 @@ def test_the_bound_is_five_million_rows():
 
 
 def test_a_full_lab_pauses_and_says_so_wherever_it_was_cut():
-    # Reached with a small bound: the run stops before the instant that does not fit, however it is cut into slices.
+    # Reached with a small bound: the run stops before the instant that does not fit, however it is cut into
+    # slices.
     lengths = []
     for events in (1, 7, 100_000):
         world = open_world(BODY, until="6s", rows_max=2000)

@@ -11,13 +11,17 @@ def scenario(clusters=("a", "b"), **changes) -> Scenario:
         "clusters": {name: ClusterSpec(name) for name in clusters},
         "topics": {"orders": TopicSpec("orders", tuple(clusters))},
         "producers": {"web": ProducerSpec("web", "orders", clusters[0])},
-        "subscriptions": {"billing": SubscriptionSpec("billing", "orders", replicate_subscription_state=True)},
+        "subscriptions": {
+            "billing": SubscriptionSpec("billing", "orders", replicate_subscription_state=True)
+        },
     }
     return Scenario("by-hand", "By hand", "replicated-subscriptions", 60_000_000, **(parts | changes))
 
 
 class WrittenTrace:
-    """`write("message.stored", cluster="a", …)`; topic `orders` unless said otherwise, one microsecond a row."""
+    """`write("message.stored", cluster="a", …)`; topic `orders` unless said otherwise, one microsecond a
+    row.
+    """
 
     def __init__(self):
         self.trace = Trace()
@@ -49,36 +53,82 @@ class WrittenTrace:
     def stored(self, cluster, number, entry, peer=NULL, producer="web", ledger=1, batch_index=NULL):
         """Message `producer`/`number` lies at ledger:entry of the cluster's log."""
         return self.write(
-            "message.stored", cluster=cluster, peer=peer, producer=producer, sequence_id=number, ledger=ledger, entry=entry,
-            batch_index=batch_index, size_bytes=100,
-        )  # fmt: skip
+            "message.stored",
+            cluster=cluster,
+            peer=peer,
+            producer=producer,
+            sequence_id=number,
+            ledger=ledger,
+            entry=entry,
+            batch_index=batch_index,
+            size_bytes=100,
+        )
 
     def marker(self, cluster, entry, peer=NULL, ledger=1):
         """A marker lies at ledger:entry; `peer` is where it was replicated from."""
         event = "marker.written" if peer == NULL else "marker.stored"
-        return self.write(event, cluster=cluster, peer=peer, marker=1, reason="snapshot_request", ledger=ledger, entry=entry)
+        return self.write(
+            event, cluster=cluster, peer=peer, marker=1, reason="snapshot_request", ledger=ledger, entry=entry
+        )
 
     def about(self, event, cluster, number, entry=0, producer="web", ledger=1, **more):
         """A row of subscription `billing` about a message."""
         return self.write(
-            event, cluster=cluster, subscription="billing", producer=producer, sequence_id=number, ledger=ledger, entry=entry, **more
+            event,
+            cluster=cluster,
+            subscription="billing",
+            producer=producer,
+            sequence_id=number,
+            ledger=ledger,
+            entry=entry,
+            **more,
         )
 
     def created(self, cluster, ledger, entry, reason="consumer"):
         """Subscription `billing` opens with this mark-delete."""
         return self.write(
-            "subscription.created", cluster=cluster, subscription="billing", ledger=ledger, entry=entry, reason=reason, count=1
+            "subscription.created",
+            cluster=cluster,
+            subscription="billing",
+            ledger=ledger,
+            entry=entry,
+            reason=reason,
+            count=1,
         )
 
     def moved(self, cluster, before, after, reason="acknowledgement"):
         """The mark-delete of `billing` moved, entries of ledger 1."""
         return self.write(
-            "cursor.moved", cluster=cluster, subscription="billing", ledger=1, entry=before, to_ledger=1, to_entry=after, reason=reason
+            "cursor.moved",
+            cluster=cluster,
+            subscription="billing",
+            ledger=1,
+            entry=before,
+            to_ledger=1,
+            to_entry=after,
+            reason=reason,
         )
 
     def update(self, cluster, peer, entry, snapshot=1):
-        """The cluster writes an Update of `billing` that names 1:entry for peer; returns the seq of its position row."""
-        self.write("update.written", cluster=cluster, subscription="billing", snapshot=snapshot, marker=1, ledger=1, entry=90)
+        """The cluster writes an Update of `billing` that names 1:entry for peer; returns the seq of its
+        position row.
+        """
+        self.write(
+            "update.written",
+            cluster=cluster,
+            subscription="billing",
+            snapshot=snapshot,
+            marker=1,
+            ledger=1,
+            entry=90,
+        )
         return self.write(
-            "update.position", cluster=cluster, peer=peer, subscription="billing", snapshot=snapshot, marker=1, to_ledger=1, to_entry=entry
+            "update.position",
+            cluster=cluster,
+            peer=peer,
+            subscription="billing",
+            snapshot=snapshot,
+            marker=1,
+            to_ledger=1,
+            to_entry=entry,
         )

@@ -32,7 +32,13 @@ def systems(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def write_run(world: World, path: Path) -> Path:
     """A world's trace as `simulate --trace` writes it."""
-    meta = {"engine_version": ENGINE_VERSION, "scenario": world.scenario.canonical_text, "seed": world.seed, "commands": world.command_log, "until_us": world.now_us}
+    meta = {
+        "engine_version": ENGINE_VERSION,
+        "scenario": world.scenario.canonical_text,
+        "seed": world.seed,
+        "commands": world.command_log,
+        "until_us": world.now_us,
+    }
     write_trace(path, world.trace, meta)
     return path
 

@@ -1,4 +1,6 @@
-"""Runs of durable shared subscriptions that no built-in scenario tells: random faults of code and network, and groups of every shape beside private subscriptions."""
+"""Runs of durable shared subscriptions that no built-in scenario tells: random faults of code and network,
+and groups of every shape beside private subscriptions.
+"""
 
 from __future__ import annotations
 
@@ -44,37 +46,69 @@ def random_world(seed: int) -> World:
     options = {name: value for name, value in SHIPPED.items() if chance.random() < 0.35}
     schedule = [(chance.randint(100, 20_000), _fault(chance)) for _ in range(chance.randint(4, 14))]
     link = chance.choice(("", ", loss: 10%", ", loss: 5%, duplication: 5%, reordering: 10%"))
-    world = world_of(schedule, seed, link, chance.choice((1, 3, 100)), chance.choice(("0s", "20ms", "150ms")), options)
+    world = world_of(
+        schedule, seed, link, chance.choice((1, 3, 100)), chance.choice(("0s", "20ms", "150ms")), options
+    )
     world.run(60 * SECOND)
     return world
 
 
 def _fault(chance: Random) -> str:
     session = chance.choice(SESSIONS)
-    return chance.choice((
-        f"session.kill, session: {session}", f"session.disconnect, session: {session}", f"session.connect, session: {session}",
-        f"session.pause-acks, session: {session}", f"session.resume-acks, session: {session}",
-        f"session.subscribe, session: {session}, topic: {SHARE}", f"session.unsubscribe, session: {session}, topic: {SHARE}",
-        "leader.crash, group: g", "leader.stop, group: g", "storage.close-generation", "storage.add-shards, count: 1", "store.fail, for: 3s",
-        f"node.crash, node: {chance.choice(NODES)}", f"node.restart, node: {chance.choice(NODES)}", "link.cut, link: n1 <-> n2", "link.heal, link: n1 <-> n2",
-        f"protocol.lose, type: {chance.choice(MESSAGES)}", f"protocol.delay, type: {chance.choice(MESSAGES)}, by: {chance.randint(1, 12_000)}ms",
-        f"protocol.duplicate, type: {chance.choice(MESSAGES)}, by: {chance.randint(0, 3_000)}ms",
-        f"session.connect, session: {session}, node: {chance.choice(NODES)}", f"node.stop, node: {chance.choice(NODES)}",
-        f"store.fail, for: {chance.randint(20, 90)}s, node: {chance.choice(NODES)}", f"config.update, setting: leader_borrower_timeout, value: {chance.randint(2_000, 8_000)}ms",
-    ))  # fmt: skip
+    return chance.choice(
+        (
+            f"session.kill, session: {session}",
+            f"session.disconnect, session: {session}",
+            f"session.connect, session: {session}",
+            f"session.pause-acks, session: {session}",
+            f"session.resume-acks, session: {session}",
+            f"session.subscribe, session: {session}, topic: {SHARE}",
+            f"session.unsubscribe, session: {session}, topic: {SHARE}",
+            "leader.crash, group: g",
+            "leader.stop, group: g",
+            "storage.close-generation",
+            "storage.add-shards, count: 1",
+            "store.fail, for: 3s",
+            f"node.crash, node: {chance.choice(NODES)}",
+            f"node.restart, node: {chance.choice(NODES)}",
+            "link.cut, link: n1 <-> n2",
+            "link.heal, link: n1 <-> n2",
+            f"protocol.lose, type: {chance.choice(MESSAGES)}",
+            f"protocol.delay, type: {chance.choice(MESSAGES)}, by: {chance.randint(1, 12_000)}ms",
+            f"protocol.duplicate, type: {chance.choice(MESSAGES)}, by: {chance.randint(0, 3_000)}ms",
+            f"session.connect, session: {session}, node: {chance.choice(NODES)}",
+            f"node.stop, node: {chance.choice(NODES)}",
+            f"store.fail, for: {chance.randint(20, 90)}s, node: {chance.choice(NODES)}",
+            f"config.update, setting: leader_borrower_timeout, value: {chance.randint(2_000, 8_000)}ms",
+        )
+    )
 
 
 def group_worlds() -> dict[str, World]:
     """By name."""
-    return {f"groups-random-{seed}": random_world(seed) for seed in SEEDS} | {"groups-of-every-shape": run(MANY_SHAPES, until="50s")}
+    return {f"groups-random-{seed}": random_world(seed) for seed in SEEDS} | {
+        "groups-of-every-shape": run(MANY_SHAPES, until="50s")
+    }
 
 
 def lost_by_hand(world: World) -> Trace:
-    """The rows of a run in which nobody ever got every seventh message, though positions passed it: what no engine of ours does, countings must see."""
+    """The rows of a run in which nobody ever got every seventh message, though positions passed it: what
+    no engine of ours does, countings must see.
+    """
     trace = Trace()
     for row in world.trace.rows():
         gone = row["type"] in ("message.delivered", "message.acknowledged") and row["sequence_id"] % 7 == 0
         event = BY_NAME["store.failed" if gone else row["type"]]
         values = (row.get(name, NULL) for name in event.fields)
-        trace.append((event.code, row["at_us"], row.get("cause_seq", NULL), *(trace.intern(value) if COLUMNS[name][0] == NAME and value != NULL else value for name, value in zip(event.fields, values, strict=True))))
+        trace.append(
+            (
+                event.code,
+                row["at_us"],
+                row.get("cause_seq", NULL),
+                *(
+                    trace.intern(value) if COLUMNS[name][0] == NAME and value != NULL else value
+                    for name, value in zip(event.fields, values, strict=True)
+                ),
+            )
+        )
     return trace

@@ -1,7 +1,8 @@
-"""Durable shared subscriptions counted a third time, in plain Python, row by row: slow, and written from docs/counting.md alone.
+"""Durable shared subscriptions counted a third time, in plain Python, row by row: slow, and written from
+docs/counting.md alone.
 
-Shares nothing with `simulator.counting` and `spark_reports`, so that a mistake in one of the three shows. Time is walked from one event to the next; a cause is
-looked for in all rows of its stream.
+Shares nothing with `simulator.counting` and `spark_reports`, so that a mistake in one of the three shows.
+Time is walked from one event to the next; a cause is looked for in all rows of its stream.
 """
 
 from __future__ import annotations
@@ -27,22 +28,61 @@ def recount_one(rows: list[Row], declared: Row, scenario) -> dict:
     group, asked = declared["subscription"], declared["detail"]
     wanted = asked.removeprefix("$queue/") if asked.startswith("$queue/") else asked.split("/", 2)[2]
     mine = [row for row in rows if row.get("subscription") == group]
-    streams = [row["topic"] for row in rows if row["type"] == "stream.opened" and is_of(row["topic"].split("/", 2)[2], wanted)]
-    sums = dict.fromkeys(("published", "delivered", "acknowledged", "duplicates", "redeliveries", "lost", "lost_qos0", "waiting", "handovers", "unowned_us", "two_readers", "two_readers_us", "messages_twice"), 0)
-    sums["by_cause"] = dict.fromkeys(("progress_unreported", "progress_unpersisted", "owner_declared_dead", "progress_rewound", "chunk_repeated", "leader_outdated"), 0)
+    streams = [
+        row["topic"]
+        for row in rows
+        if row["type"] == "stream.opened" and is_of(row["topic"].split("/", 2)[2], wanted)
+    ]
+    sums = dict.fromkeys(
+        (
+            "published",
+            "delivered",
+            "acknowledged",
+            "duplicates",
+            "redeliveries",
+            "lost",
+            "lost_qos0",
+            "waiting",
+            "handovers",
+            "unowned_us",
+            "two_readers",
+            "two_readers_us",
+            "messages_twice",
+        ),
+        0,
+    )
+    sums["by_cause"] = dict.fromkeys(
+        (
+            "progress_unreported",
+            "progress_unpersisted",
+            "owner_declared_dead",
+            "progress_rewound",
+            "chunk_repeated",
+            "leader_outdated",
+        ),
+        0,
+    )
     gaps: list[int] = []
     by_stream, everywhere = by_topic(mine), [row for row in mine if "topic" not in row]
     lives = lives_of(mine)
     stored = by_topic(row for row in rows if row["type"] == "message.stored")
     for stream in streams:
         count_messages(by_stream[stream], stored[stream], lives, scenario, sums)
-        count_readers(sorted(by_stream[stream] + everywhere, key=lambda row: row["seq"]), rows[-1]["at_us"], sums, gaps)
+        count_readers(
+            sorted(by_stream[stream] + everywhere, key=lambda row: row["seq"]), rows[-1]["at_us"], sums, gaps
+        )
     gaps.sort()
     return {
-        **sums, "streams": len(streams), "sessions": len({row["client"] for row in mine if row["type"] == "session.subscribed"}),
-        "leader_changes": max(0, sum(row["type"] == "leader.elected" for row in mine) - 1), "reordered": reordered(rows, mine),
-        "handover_us": {name: gaps[max(1, ceil(len(gaps) * share)) - 1] if gaps else None for name, share in (("p50", 0.5), ("p95", 0.95), ("max", 1))},
-    }  # fmt: skip
+        **sums,
+        "streams": len(streams),
+        "sessions": len({row["client"] for row in mine if row["type"] == "session.subscribed"}),
+        "leader_changes": max(0, sum(row["type"] == "leader.elected" for row in mine) - 1),
+        "reordered": reordered(rows, mine),
+        "handover_us": {
+            name: gaps[max(1, ceil(len(gaps) * share)) - 1] if gaps else None
+            for name, share in (("p50", 0.5), ("p95", 0.95), ("max", 1))
+        },
+    }
 
 
 def by_topic(rows) -> dict[str, list[Row]]:
@@ -82,21 +122,45 @@ def lives_of(mine: list[Row]) -> list[list[int]]:
 def count_messages(rows: list[Row], stored: list[Row], lives: list[list[int]], scenario, sums: dict) -> None:
     passed = position_at_end(rows)
     for message in stored:
-        seen = [row for row in rows if row["type"] in ("message.delivered", "message.acknowledged") and row["entry"] == message["entry"]]
+        seen = [
+            row
+            for row in rows
+            if row["type"] in ("message.delivered", "message.acknowledged")
+            and row["entry"] == message["entry"]
+        ]
         deliveries = [row for row in seen if row["type"] == "message.delivered"]
-        *_earlier, is_of_the_last = is_of_each = [start_us <= message["at_us"] and message["seq"] < until for start_us, until in lives]
+        *_earlier, is_of_the_last = is_of_each = [
+            start_us <= message["at_us"] and message["seq"] < until for start_us, until in lives
+        ]
         if not seen and not any(is_of_each):
             continue
         sums["published"] += 1
         sums["delivered"] += len(deliveries)
         sums["acknowledged"] += len(seen) - len(deliveries)
         if not seen:
-            took = [row["client"] for row in rows if row["type"] == "chunk.fetched" and row["entry"] <= message["entry"] < row["to_entry"]]
-            quality = min([scenario.publishers[message["producer"]].qos, *(scenario.sessions[name].qos for name in took)])
-            sums["waiting" if passed <= message["entry"] or not is_of_the_last else "lost" if quality else "lost_qos0"] += 1
+            took = [
+                row["client"]
+                for row in rows
+                if row["type"] == "chunk.fetched" and row["entry"] <= message["entry"] < row["to_entry"]
+            ]
+            quality = min(
+                [
+                    scenario.publishers[message["producer"]].qos,
+                    *(scenario.sessions[name].qos for name in took),
+                ]
+            )
+            sums[
+                "waiting"
+                if passed <= message["entry"] or not is_of_the_last
+                else "lost"
+                if quality
+                else "lost_qos0"
+            ] += 1
         twice = False
         for again in deliveries[1:]:
-            acknowledged = [row for row in seen if row["type"] == "message.acknowledged" and row["seq"] < again["seq"]]
+            acknowledged = [
+                row for row in seen if row["type"] == "message.acknowledged" and row["seq"] < again["seq"]
+            ]
             if acknowledged:
                 sums["by_cause"][cause(rows, again, acknowledged[-1])] += 1
             sums["duplicates" if acknowledged else "redeliveries"] += 1
@@ -119,21 +183,54 @@ def cause(rows: list[Row], again: Row, acknowledged: Row) -> str:
     if chunk["reason"] == "again":
         return "chunk_repeated"
     reader = (chunk["client"], chunk["count"])
-    lease = [row for row in rows if row["type"] == "lease.changed" and row["reason"] == "granted" and (row["client"], row["count"]) == reader and row["seq"] < chunk["seq"]][-1]
-    offers = [row["seq"] for row in rows if row["type"] == "assignment.changed" and row["reason"] == "granting" and (row["client"], row["count"]) == reader and row["seq"] < lease["seq"]]
+    lease = [
+        row
+        for row in rows
+        if row["type"] == "lease.changed"
+        and row["reason"] == "granted"
+        and (row["client"], row["count"]) == reader
+        and row["seq"] < chunk["seq"]
+    ][-1]
+    offers = [
+        row["seq"]
+        for row in rows
+        if row["type"] == "assignment.changed"
+        and row["reason"] == "granting"
+        and (row["client"], row["count"]) == reader
+        and row["seq"] < lease["seq"]
+    ]
     decided = offers[-1] if offers else lease["seq"]
     before = [row for row in rows if row["seq"] < decided]
     beyond = [row for row in before if position_in(row) > again["entry"]]
     taken = [row for row in beyond if row["type"] in ("progress.saved", "stream.found")]
-    done = any(row["type"] == "progress.told" and row["client"] == acknowledged["client"] and row["seq"] > acknowledged["seq"] for row in beyond)
+    done = any(
+        row["type"] == "progress.told"
+        and row["client"] == acknowledged["client"]
+        and row["seq"] > acknowledged["seq"]
+        for row in beyond
+    )
     if done and not any(row["seq"] > acknowledged["seq"] for row in taken):
         return "progress_unreported"
-    if any(row["count"] != lease["ledger"] for row in taken) and not any(row["type"] == "progress.persisted" for row in beyond):
+    if any(row["count"] != lease["ledger"] for row in taken) and not any(
+        row["type"] == "progress.persisted" for row in beyond
+    ):
         return "progress_unpersisted"
     if acknowledged["seq"] > decided:
         return "owner_declared_dead"
-    first_known = min((row["seq"] for row in beyond if row["type"] in ("progress.saved", "stream.found", "progress.persisted")), default=FOR_EVER)
-    if any(row["type"] in ("progress.saved", "stream.found") and row["seq"] > first_known and position_in(row) <= again["entry"] for row in before):
+    first_known = min(
+        (
+            row["seq"]
+            for row in beyond
+            if row["type"] in ("progress.saved", "stream.found", "progress.persisted")
+        ),
+        default=FOR_EVER,
+    )
+    if any(
+        row["type"] in ("progress.saved", "stream.found")
+        and row["seq"] > first_known
+        and position_in(row) <= again["entry"]
+        for row in before
+    ):
         return "progress_rewound"
     if not done:
         return "chunk_repeated"
@@ -142,12 +239,20 @@ def cause(rows: list[Row], again: Row, acknowledged: Row) -> str:
 
 
 def reordered(rows: list[Row], mine: list[Row]) -> int:
-    client_of = {(row["producer"], row["sequence_id"]): row["key"] for row in rows if row["type"] == "message.published"}
+    client_of = {
+        (row["producer"], row["sequence_id"]): row["key"]
+        for row in rows
+        if row["type"] == "message.published"
+    }
     newest: dict[tuple, int] = {}
     older = 0
     for row in mine:
         if row["type"] == "message.delivered":
-            order = (row["producer"], client_of[row["producer"], row["sequence_id"]], row["topic"].split("/", 2)[2])
+            order = (
+                row["producer"],
+                client_of[row["producer"], row["sequence_id"]],
+                row["topic"].split("/", 2)[2],
+            )
             older += row["sequence_id"] < newest.get(order, -1)
             newest[order] = max(newest.get(order, -1), row["sequence_id"])
     return older
@@ -166,9 +271,12 @@ def count_readers(rows: list[Row], last_us: int, sums: dict, gaps: list[int]) ->
         kind, who = row["type"], (row.get("client"), row.get("count"))
         if kind == "stream.found":
             begun_us, over_us = row["at_us"] if begun_us is None else begun_us, None
-        elif kind == "progress.saved" and "to_entry" not in row:
-            over_us = row["at_us"]
-        elif kind == "group.destroyed" and over_us is None:
+        elif (
+            kind == "progress.saved"
+            and "to_entry" not in row
+            or kind == "group.destroyed"
+            and over_us is None
+        ):
             over_us = row["at_us"]
         elif kind == "lease.changed" and row["reason"] == "granted":
             readings.append([row["at_us"], None, *who])
@@ -181,10 +289,16 @@ def count_readers(rows: list[Row], last_us: int, sums: dict, gaps: list[int]) ->
         if one[2] != other[2]:
             gaps.append(max(0, other[0] - (other[0] if one[1] is None else one[1])))
             sums["handovers"] += 1
-    whole = [(since, min(over_us, over_us if until is None else until), client) for since, until, client, _borrower in readings if since < over_us]
+    whole = [
+        (since, min(over_us, over_us if until is None else until), client)
+        for since, until, client, _borrower in readings
+        if since < over_us
+    ]
     sums["two_readers"] += sum(
-        max(one[0], other[0]) < min(one[1], other[1]) and one[2] != other[2] for place, one in enumerate(whole) for other in whole[place + 1 :]
-    )  # fmt: skip
+        max(one[0], other[0]) < min(one[1], other[1]) and one[2] != other[2]
+        for place, one in enumerate(whole)
+        for other in whole[place + 1 :]
+    )
     instants = sorted({begun_us, over_us, *(at for since, until, _client in whole for at in (since, until))})
     for since, until in zip(instants, instants[1:]):
         reading = {client for first, last, client in whole if first <= since and until <= last}

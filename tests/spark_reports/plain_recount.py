@@ -1,6 +1,7 @@
 """The headline counts once more, in plain Python, row by row: slow, and written from the definitions alone.
 
-Shares nothing with `simulator.counting` (numpy) and `spark_reports` (Spark), so that a mistake in one of the three shows.
+Shares nothing with `simulator.counting` (numpy) and `spark_reports` (Spark), so that a mistake in one of the
+three shows.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ def recount(rows: list[Row]) -> list[dict]:
     moves = [row for row in rows if row["type"] == "failover.started"]
     told = []
     for place, move in enumerate(moves):
-        later = [other["seq"] for other in moves[place + 1 :] if other["subscription"] == move["subscription"]]
+        later = [
+            other["seq"] for other in moves[place + 1 :] if other["subscription"] == move["subscription"]
+        ]
         told.append(recount_one(rows, move, later[0] if later else len(rows)))
     return told
 
@@ -40,7 +43,10 @@ def recount_one(rows: list[Row], move: Row, closed: int) -> dict:
     counts = dict.fromkeys(("duplicates", "redeliveries", "extra_deliveries", "reordered"), 0)
     dedup_us, first_us = 0, None
     for row in rows[:closed]:
-        if row.get("subscription") != subscription or row["type"] not in ("message.acknowledged", "message.delivered"):
+        if row.get("subscription") != subscription or row["type"] not in (
+            "message.acknowledged",
+            "message.delivered",
+        ):
             continue
         message = message_of(row)
         if row["type"] == "message.acknowledged":
@@ -62,7 +68,14 @@ def recount_one(rows: list[Row], move: Row, closed: int) -> dict:
         delivered.add(message)
     ended_us = crash_before(rows, move["cluster"], opened)
     outage = None if first_us is None else first_us - (move["at_us"] if ended_us is None else ended_us)
-    return {**counts, **stranded(rows, move), "lost": lost(rows, move, closed), "first_delivery_us": first_us, "outage_us": outage, "dedup_us": dedup_us}
+    return {
+        **counts,
+        **stranded(rows, move),
+        "lost": lost(rows, move, closed),
+        "first_delivery_us": first_us,
+        "outage_us": outage,
+        "dedup_us": dedup_us,
+    }
 
 
 def crash_before(rows: list[Row], cluster: str, opened: int) -> int | None:
@@ -77,7 +90,11 @@ def crash_before(rows: list[Row], cluster: str, opened: int) -> int | None:
 
 
 def topics_of(rows: list[Row], subscription: str) -> set[str]:
-    return {row["topic"] for row in rows if row["type"] == "subscription.created" and row["subscription"] == subscription}
+    return {
+        row["topic"]
+        for row in rows
+        if row["type"] == "subscription.created" and row["subscription"] == subscription
+    }
 
 
 def stranded(rows: list[Row], move: Row) -> dict[str, int]:
@@ -95,8 +112,16 @@ def stranded(rows: list[Row], move: Row) -> dict[str, int]:
         elif row["type"] == "message.stored" and row["cluster"] == move["peer"]:
             (there if row["seq"] < opened else later).add(message_of(row))
     left = (here & receipted) - there
-    acked = {message_of(row) for row in rows[:opened] if row["type"] == "message.acknowledged" and row["subscription"] == move["subscription"]}
-    return {"stranded": len(left), "stranded_unprocessed": len(left - acked), "stranded_returned": len(left & later)}
+    acked = {
+        message_of(row)
+        for row in rows[:opened]
+        if row["type"] == "message.acknowledged" and row["subscription"] == move["subscription"]
+    }
+    return {
+        "stranded": len(left),
+        "stranded_unprocessed": len(left - acked),
+        "stranded_returned": len(left & later),
+    }
 
 
 def lost(rows: list[Row], move: Row, closed: int) -> int:
@@ -130,18 +155,34 @@ def lost(rows: list[Row], move: Row, closed: int) -> int:
                 origin[message_of(row)] = (row["cluster"], topic, place_of(row))
         elif kind == "message.removed" and row["cluster"] == target:
             held[message_of(row)].pop((topic, place_of(row)), None)
-        elif kind == "message.not-replicated" and row["peer"] == target or kind == "message.deduplicated" and row["cluster"] == target:
-            passed.add(message_of(row))
-        elif kind == "message.removed" and message_of(row) in origin and origin[message_of(row)][::2] == (row["cluster"], place_of(row)):
+        elif (
+            kind == "message.not-replicated"
+            and row["peer"] == target
+            or kind == "message.deduplicated"
+            and row["cluster"] == target
+        ) or (
+            kind == "message.removed"
+            and message_of(row) in origin
+            and origin[message_of(row)][::2] == (row["cluster"], place_of(row))
+        ):
             passed.add(message_of(row))
         elif kind in ("replicator.created", "replicator.removed") and row["peer"] == target:
             sends[(row["cluster"], topic)] = place_of(row) if kind == "replicator.created" else None
-        elif kind in ("subscription.created", "cursor.recovered", "cursor.moved", "subscription.deleted") and mine:
+        elif (
+            kind in ("subscription.created", "cursor.recovered", "cursor.moved", "subscription.deleted")
+            and mine
+        ):
             if kind == "subscription.created" and row["reason"] != "update":
                 where = (row["cluster"], topic)
                 opened_at[where] = min(opened_at.get(where, place_of(row)), place_of(row))
             if row["cluster"] == target:
-                mark[topic] = None if kind == "subscription.deleted" else place_of(row, "to_ledger", "to_entry") if kind == "cursor.moved" else place_of(row)
+                mark[topic] = (
+                    None
+                    if kind == "subscription.deleted"
+                    else place_of(row, "to_ledger", "to_entry")
+                    if kind == "cursor.moved"
+                    else place_of(row)
+                )
 
     def reachable(message: Message) -> bool:
         if target in gone_clusters:
@@ -152,12 +193,20 @@ def lost(rows: list[Row], move: Row, closed: int) -> int:
             return True
         cluster, topic, place = origin[message]
         begins = sends.get((cluster, topic))
-        return begins is not None and place > begins and message not in passed and cluster not in gone_clusters
+        return (
+            begins is not None and place > begins and message not in passed and cluster not in gone_clusters
+        )
 
-    return sum(1 for message in receipted - settled if owed(owed_places[message], opened_at) and not reachable(message))
+    return sum(
+        1
+        for message in receipted - settled
+        if owed(owed_places[message], opened_at) and not reachable(message)
+    )
 
 
-def owed(copies: list[tuple[str, str, tuple[int, int]]], opened_at: dict[tuple[str, str], tuple[int, int]]) -> bool:
+def owed(
+    copies: list[tuple[str, str, tuple[int, int]]], opened_at: dict[tuple[str, str], tuple[int, int]]
+) -> bool:
     """Where some cursor was opened the message was not yet there: it came later, or (replicate_to) never."""
     for (cluster, topic), mark in opened_at.items():
         here = [place for *where, place in copies if where == [cluster, topic]]

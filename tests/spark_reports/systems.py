@@ -1,7 +1,9 @@
-"""One report over runs of every system that has a part of its own in it: tenants' moves, topic creation, shadow topics, declared brokers, groups.
+"""One report over runs of every system that has a part of its own in it: tenants' moves, topic creation,
+shadow topics, declared brokers, groups.
 
-Rules: the job is made once for all files that ask about its parts, since Spark costs by the job and not by the run. `page` renders the
-runs that one file is about, so that what it counts there does not depend on the others.
+Rules: the job is made once for all files that ask about its parts, since Spark costs by the job and not by
+the run. `page` renders the runs that one file is about, so that what it counts there does not depend on the
+others.
 """
 
 from __future__ import annotations
@@ -44,7 +46,10 @@ class Systems:
     """The runs and what the report tells of them, by scenario."""
 
     def __init__(self, spark: Any, folder: Path) -> None:
-        self.worlds: dict[str, World] = {name: run_scenario(TEXTS.get(name, name)) for name in (*MIGRATION, *CREATION, *SHADOWS, *LATENCY, *GROUPS, WITHOUT)}
+        self.worlds: dict[str, World] = {
+            name: run_scenario(TEXTS.get(name, name))
+            for name in (*MIGRATION, *CREATION, *SHADOWS, *LATENCY, *GROUPS, WITHOUT)
+        }
         paths = [write_run(world, folder / f"{name}.parquet") for name, world in self.worlds.items()]
         self.folder = folder / "report"
         FailoverReport(spark, paths, self.folder, replay_url="/reports/x/replay/").make()

@@ -1,4 +1,6 @@
-"""The report's comparison of strategies: counted by Spark from traces of its own, equal to the simulator's, apart from the run's own figures."""
+"""The report's comparison of strategies: counted by Spark from traces of its own, equal to the
+simulator's, apart from the run's own figures.
+"""
 
 from __future__ import annotations
 
@@ -38,31 +40,51 @@ def test_spark_counts_of_each_strategy_what_the_simulator_counts(made: tuple[dic
     for ours, theirs in zip(told, json.loads(out.getvalue())["comparison"], strict=True):
         assert ours["strategy"] == theirs["strategy"] and ours["trace_sha256"] == theirs["trace_sha256"]
         [mine], [other] = ours["failovers"], theirs["failovers"]
-        assert {name: mine[name] for name in other if name != "forecast"} == {name: value for name, value in other.items() if name != "forecast"}
-        assert ours["markers"] == {"entries": theirs["costs"]["marker_entries"], "bytes": theirs["costs"]["marker_bytes"]}
-        assert ours["requests"] == {"entries": theirs["costs"]["requests"], "bytes": theirs["costs"]["request_bytes"]}
+        assert {name: mine[name] for name in other if name != "forecast"} == {
+            name: value for name, value in other.items() if name != "forecast"
+        }
+        assert ours["markers"] == {
+            "entries": theirs["costs"]["marker_entries"],
+            "bytes": theirs["costs"]["marker_bytes"],
+        }
+        assert ours["requests"] == {
+            "entries": theirs["costs"]["requests"],
+            "bytes": theirs["costs"]["request_bytes"],
+        }
 
 
 def test_the_run_itself_is_told_as_without_a_comparison(made: tuple[dict[str, Any], Path]) -> None:
     report, folder = made
     assert len(report["runs"]) == 1 and report["runs"][0]["failovers"][0]["duplicates"] == 9
-    assert list(report["runs"][0]["failovers"][0]["by_cause"]).index("after_last_sync") == 7, "in the order of decision"
+    assert list(report["runs"][0]["failovers"][0]["by_cause"]).index("after_last_sync") == 7, (
+        "in the order of decision"
+    )
     rows = parquet.read_table(folder / "deliveries.parquet")
     assert set(rows.column("run").to_pylist()) == {0}
     assert sum(verdict == "duplicate" for verdict in rows.column("verdict").to_pylist()) == 9
-    assert sorted(path.name for path in (folder / comparison.FOLDER).iterdir()) == sorted(f"{strategy.name}.parquet" for strategy in STRATEGIES)
+    assert sorted(path.name for path in (folder / comparison.FOLDER).iterdir()) == sorted(
+        f"{strategy.name}.parquet" for strategy in STRATEGIES
+    )
 
 
 def test_the_page_has_the_three_columns(made: tuple[dict[str, Any], Path]) -> None:
     report, folder = made
     text = (folder / "report.html").read_text()
-    section = text[text.index("<h2>Under three strategies</h2>") : text.index("<h2>What would have helped</h2>")]
+    section = text[
+        text.index("<h2>Under three strategies</h2>") : text.index("<h2>What would have helped</h2>")
+    ]
     assert "Fewest twice: <b>Acknowledgement-state sync</b>, 9 messages." in section
     for strategy in STRATEGIES:
         assert f'<th scope="col">{strategy.title}</th>' in section
-    assert "Held back by an unacknowledged message" in section and "Newer than the last sync" in section and "Newer than the newest snapshot" in section
+    assert (
+        "Held back by an unacknowledged message" in section
+        and "Newer than the last sync" in section
+        and "Newer than the newest snapshot" in section
+    )
     report["runs"][0]["comparison"][1]["failovers"] = []
-    assert "no move" in page(report).split("<h2>Under three strategies</h2>")[1].split("</table>")[0], "a strategy under which the move was refused"
+    assert "no move" in page(report).split("<h2>Under three strategies</h2>")[1].split("</table>")[0], (
+        "a strategy under which the move was refused"
+    )
     report["runs"][0]["comparison"][0]["title"] = "<script>"
     assert "<script>" not in page(report).split("<h2>Under three strategies</h2>")[1].split("</table>")[0]
 

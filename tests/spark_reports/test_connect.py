@@ -1,4 +1,6 @@
-"""A report through Spark Connect: a server started from the pip package, its client without any JVM, progress and cancelling."""
+"""A report through Spark Connect: a server started from the pip package, its client without any JVM,
+progress and cancelling.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from script.support.ports import free_port
-from tests.spark_reports.cluster import end, environment, started
+from tests.spark_reports.cluster import end, started
 from tests.spark_reports.conftest import run_scenario, write_run
 
 pytestmark = pytest.mark.slow
@@ -21,13 +23,29 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The environment of a process whose sessions are a Connect server's; Java is nowhere to be found in it."""
+    """The environment of a process whose sessions are a Connect server's; Java is nowhere to be found in
+    it.
+    """
     folder, port = tmp_path_factory.mktemp("connect"), free_port()
     server, _ = started(
-        ["org.apache.spark.deploy.SparkSubmit", "--master", "local[2]", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
-         "--conf", f"spark.connect.grpc.binding.port={port}", "--conf", "spark.connect.grpc.binding.address=127.0.0.1", "--conf", "spark.ui.enabled=false"],
-        folder, folder / "server.log", "Spark Connect server started", memory="1g",
-    )  # fmt: skip
+        [
+            "org.apache.spark.deploy.SparkSubmit",
+            "--master",
+            "local[2]",
+            "--class",
+            "org.apache.spark.sql.connect.service.SparkConnectServer",
+            "--conf",
+            f"spark.connect.grpc.binding.port={port}",
+            "--conf",
+            "spark.connect.grpc.binding.address=127.0.0.1",
+            "--conf",
+            "spark.ui.enabled=false",
+        ],
+        folder,
+        folder / "server.log",
+        "Spark Connect server started",
+        memory="1g",
+    )
     try:
         yield {**os.environ, "SPARK_REMOTE": f"sc://127.0.0.1:{port}", "JAVA_HOME": str(folder)}
     finally:
@@ -36,9 +54,22 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
 
 def test_a_report_through_connect_has_the_simulators_figures(client: dict[str, str], tmp_path: Path) -> None:
     world, shared = run_scenario("region-down"), run_scenario("groups-leader-crash-early")
-    paths = [write_run(one, tmp_path / f"{name}.parquet") for name, one in (("run", world), ("shared", shared))]
-    command = [sys.executable, "-m", "spark_reports", "failover", "--trace", *map(str, paths), "--out", str(tmp_path / "out")]
-    said = subprocess.run(command, cwd=ROOT, env=client, capture_output=True, text=True, timeout=400, check=False)
+    paths = [
+        write_run(one, tmp_path / f"{name}.parquet") for name, one in (("run", world), ("shared", shared))
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "spark_reports",
+        "failover",
+        "--trace",
+        *map(str, paths),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    said = subprocess.run(
+        command, cwd=ROOT, env=client, capture_output=True, text=True, timeout=400, check=False
+    )
     assert said.returncode == 0, said.stderr[-3000:]
     told = json.loads((tmp_path / "out" / "report.json").read_text())
     ours, theirs = told["runs"][0]["failovers"][0], world.summary()["failovers"][0]
@@ -74,10 +105,20 @@ spark = open_session()
 print(any(cancelled_after_s() < 2 for _ in range(5)), spark.range(3).count())
 spark.stop()
 """
-"""Wants to cancel when it is told that four tasks run; a busy machine may hold one cancel up, not each of five."""
+"""Wants to cancel when it is told that four tasks run; a busy machine may hold one cancel up, not each of
+five.
+"""
 
 
 def test_progress_is_told_and_a_cancel_ends_the_query_within_two_seconds(client: dict[str, str]) -> None:
-    said = subprocess.run([sys.executable, "-c", CANCELLED], cwd=ROOT, env=client, capture_output=True, text=True, timeout=400, check=False)
+    said = subprocess.run(
+        [sys.executable, "-c", CANCELLED],
+        cwd=ROOT,
+        env=client,
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
     assert said.returncode == 0, said.stderr[-3000:]
     assert said.stdout.split() == ["True", "3"], said.stdout

@@ -13,8 +13,16 @@ from spark_reports.csv_file import FORMULA_STARTS, safe_cell, write_csv
 from spark_reports.publish import CSV, write_small
 
 GROUP = {
-    "number": 0, "name": "@group", "filter": "=HYPERLINK(\"http://elsewhere\")", "duplicates": 7, "redeliveries": 0, "lost": -1, "state": "+1", "by_cause": {"=cause": 3}, "handover_us": {"-a": 5},
-}  # fmt: skip
+    "number": 0,
+    "name": "@group",
+    "filter": '=HYPERLINK("http://elsewhere")',
+    "duplicates": 7,
+    "redeliveries": 0,
+    "lost": -1,
+    "state": "+1",
+    "by_cause": {"=cause": 3},
+    "handover_us": {"-a": 5},
+}
 
 
 def written(path: Path) -> list[dict[str, str]]:
@@ -24,9 +32,16 @@ def written(path: Path) -> list[dict[str, str]]:
 
 def test_a_group_filter_that_is_a_formula_is_written_as_text(tmp_path, monkeypatch):
     monkeypatch.setattr("spark_reports.publish.page", lambda report: "")
-    write_small({"runs": [{"run": 1, "scenario": "-s", "seed": 5, "failovers": [], "groups": [GROUP]}]}, tmp_path)
+    write_small(
+        {"runs": [{"run": 1, "scenario": "-s", "seed": 5, "failovers": [], "groups": [GROUP]}]}, tmp_path
+    )
     (row,) = written(tmp_path / CSV)
-    assert row["filter"] == "'=HYPERLINK(\"http://elsewhere\")" and row["group"] == "'@group" and row["scenario"] == "'-s" and row["state"] == "'+1"
+    assert (
+        row["filter"] == '\'=HYPERLINK("http://elsewhere")'
+        and row["group"] == "'@group"
+        and row["scenario"] == "'-s"
+        and row["state"] == "'+1"
+    )
     assert (row["duplicates"], row["lost"], row["seed"]) == ("7", "-1", "5"), "numbers stay numbers"
     assert not [name for name in row if name.startswith(FORMULA_STARTS)]
 
@@ -37,7 +52,17 @@ def test_each_start_of_a_formula_gets_an_apostrophe(start):
     assert safe_cell(-1) == -1 and safe_cell(None) is None and safe_cell(-0.5) == -0.5
 
 
-@given(st.lists(st.dictionaries(st.sampled_from("abc"), st.integers() | st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0")) | st.none()), min_size=1))
+@given(
+    st.lists(
+        st.dictionaries(
+            st.sampled_from("abc"),
+            st.integers()
+            | st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"))
+            | st.none(),
+        ),
+        min_size=1,
+    )
+)
 def test_no_cell_of_any_row_begins_as_a_formula(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("csv") / "file.csv"
     write_csv(path, ["a", "b", "=c"], rows)
@@ -53,5 +78,10 @@ def test_no_cell_of_any_row_begins_as_a_formula(tmp_path_factory, rows):
 
 def test_there_is_no_other_writer_of_csv():
     root = Path(__file__).resolve().parents[2]
-    found = [path.relative_to(root).as_posix() for room in ("visualizer", "spark_reports", "labsite", "simulator") for path in (root / room).rglob("*.py") if "csv.writer" in (text := path.read_text()) or "csv.DictWriter" in text]
+    found = [
+        path.relative_to(root).as_posix()
+        for room in ("visualizer", "spark_reports", "labsite", "simulator")
+        for path in (root / room).rglob("*.py")
+        if "csv.writer" in (text := path.read_text()) or "csv.DictWriter" in text
+    ]
     assert found == ["spark_reports/csv_file.py"]

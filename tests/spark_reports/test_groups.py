@@ -1,4 +1,6 @@
-"""The report's part about durable shared subscriptions: its values against the rows and the simulator's summary, its words and charts, its downloads."""
+"""The report's part about durable shared subscriptions: its values against the rows and the simulator's
+summary, its words and charts, its downloads.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,22 @@ def test_who_read_what_and_how_evenly_is_what_the_rows_say(systems, name):
     assert {key: group[key] for key in summary} == summary
     leases = world.trace.rows(0, world.seq, types=("lease.changed",))
     for stream in group["streams_told"]:
-        granted = [(row["client"], row["at_us"]) for row in leases if row["topic"] == stream["stream"] and row["reason"] == "granted"]
+        granted = [
+            (row["client"], row["at_us"])
+            for row in leases
+            if row["topic"] == stream["stream"] and row["reason"] == "granted"
+        ]
         assert [(one["client"], one["at_us"]) for one in stream["readers"]] == granted
         assert sum(until - since for since, until in group_charts.unread(stream)) == stream["unowned_us"]
     assert sum(stream["two_readers_us"] for stream in group["streams_told"]) == summary["two_readers_us"]
     streams, told = world.view()["groups"][group["name"]]["streams"].values(), group["balance"]
     for client, counts in told["sessions"].items():
-        held = [reader for stream in streams for reader, lent in stream["readers"].items() if reader.startswith(f"{client}/") and lent["lease"] != "absent"]
+        held = [
+            reader
+            for stream in streams
+            for reader, lent in stream["readers"].items()
+            if reader.startswith(f"{client}/") and lent["lease"] != "absent"
+        ]
         assert counts[-1] == len(held), client
     assert told["unread"][-1] == summary["streams"] - sum(counts[-1] for counts in told["sessions"].values())
 
@@ -43,26 +54,62 @@ def test_who_read_what_and_how_evenly_is_what_the_rows_say(systems, name):
 @pytest.mark.parametrize("name", GROUPS)
 def test_each_cause_has_an_example_whose_rows_are_there(systems, name):
     group, world = group_of(systems, name), systems.worlds[name]
-    assert {one["cause"]: one["duplicates"] for one in group["causes"]} == {cause: count for cause, count in group["by_cause"].items() if count}
+    assert {one["cause"]: one["duplicates"] for one in group["causes"]} == {
+        cause: count for cause, count in group["by_cause"].items() if count
+    }
     counted = world.counted().groups[group["name"]].duplicates_list
     for one in group["causes"]:
-        first = min((other for other in counted if other.cause == one["cause"]), key=lambda other: other.evidence["delivered"])
+        first = min(
+            (other for other in counted if other.cause == one["cause"]),
+            key=lambda other: other.evidence["delivered"],
+        )
         example = one["example"]
-        assert (example["seq"], example["ack_seq"], example["decided_seq"]) == (first.evidence["delivered"], first.evidence["acknowledged"], first.evidence["decided"])
+        assert (example["seq"], example["ack_seq"], example["decided_seq"]) == (
+            first.evidence["delivered"],
+            first.evidence["acknowledged"],
+            first.evidence["decided"],
+        )
         types = [row["type"] for row in one["story"]]
-        assert types[:2] == ["message.published", "message.stored"] and types.count("message.delivered") == 2 and one["story"][-1]["seq"] == example["seq"]
+        assert (
+            types[:2] == ["message.published", "message.stored"]
+            and types.count("message.delivered") == 2
+            and one["story"][-1]["seq"] == example["seq"]
+        )
         assert {example["ack_seq"], example["decided_seq"]} <= {row["seq"] for row in one["story"]}
 
 
 def test_the_page_tells_both_and_links_to_instants(systems):
     page = systems.page(GROUPS)
-    assert "What helps most: <b>no link cut or slowed</b>. 31 fewer twice" in page and "a dead leader&#x27;s claim believed for 15 s instead of 30 s" in page
-    for says in ("Every group", "Why they came twice", "Who read which stream", "Hand-over and idle time", "How evenly they were dealt", "Two readers at once", "Messages from start to finish", "Without a reader"):
+    assert (
+        "What helps most: <b>no link cut or slowed</b>. 31 fewer twice" in page
+        and "a dead leader&#x27;s claim believed for 15 s instead of 30 s" in page
+    )
+    for says in (
+        "Every group",
+        "Why they came twice",
+        "Who read which stream",
+        "Hand-over and idle time",
+        "How evenly they were dealt",
+        "Two readers at once",
+        "Messages from start to finish",
+        "Without a reader",
+    ):
         assert says in page, says
-    assert page.count("<h2>Who read which stream</h2>") == page.count('id="readers-') == page.count('id="balance-') == 2 and page.count("<h2>Two readers at once</h2>") == 1
+    assert (
+        page.count("<h2>Who read which stream</h2>")
+        == page.count('id="readers-')
+        == page.count('id="balance-')
+        == 2
+        and page.count("<h2>Two readers at once</h2>") == 1
+    )
     assert 'href="/reports/x/replay/?at_us=10000000"' in page and "leader 1 is no more" in page
     alone = groups.headline(systems.told[GROUPS[1]], group_of(systems, GROUPS[1]), True)
-    assert "meters got" in alone and "messages twice</span>" in alone and "nobody read for" in alone and "Its leader changed once." in alone
+    assert (
+        "meters got" in alone
+        and "messages twice</span>" in alone
+        and "nobody read for" in alone
+        and "Its leader changed once." in alone
+    )
     assert systems.told[WITHOUT]["groups"] == []
 
 
@@ -76,11 +123,24 @@ def test_the_downloads_have_the_groups_beside_the_failovers(systems):
     with (systems.folder / "figures.csv").open() as file:
         lines = {line["scenario"]: line for line in csv.DictReader(file) if line["group"]}
     assert sorted(lines) == sorted(GROUPS)
-    rows = [row for row in parquet.read_table(systems.folder / "deliveries.parquet").to_pylist() if row["subscription"] == "meters"]
+    rows = [
+        row
+        for row in parquet.read_table(systems.folder / "deliveries.parquet").to_pylist()
+        if row["subscription"] == "meters"
+    ]
     for name in GROUPS:
-        group, mine = group_of(systems, name), [row for row in rows if row["run"] == systems.told[name]["run"]]
-        assert int(lines[name]["duplicates"]) == group["duplicates"] == sum(row["verdict"] == "duplicate" for row in mine)
-        assert len(mine) == group["delivered"] and {row["cause"] for row in mine if row["verdict"] == "duplicate"} == {one["cause"] for one in group["causes"]}
+        group, mine = (
+            group_of(systems, name),
+            [row for row in rows if row["run"] == systems.told[name]["run"]],
+        )
+        assert (
+            int(lines[name]["duplicates"])
+            == group["duplicates"]
+            == sum(row["verdict"] == "duplicate" for row in mine)
+        )
+        assert len(mine) == group["delivered"] and {
+            row["cause"] for row in mine if row["verdict"] == "duplicate"
+        } == {one["cause"] for one in group["causes"]}
         assert sum(row["reordered"] for row in mine) == group["reordered"]
 
 
@@ -91,4 +151,8 @@ def test_words_are_there_for_everything_that_is_counted():
 
 def test_filters_are_read_as_clients_write_them():
     assert filter_of("$share/g/a/+/c") == "a/+/c" and filter_of("$queue/a/#") == "a/#"
-    assert topic_pattern("a/+/c") == "^a/[^/]*/c$" and topic_pattern("#") == "^(?![$]).*$" and topic_pattern("a/#") == "^a(/.*)?$"
+    assert (
+        topic_pattern("a/+/c") == "^a/[^/]*/c$"
+        and topic_pattern("#") == "^(?![$]).*$"
+        and topic_pattern("a/#") == "^a(/.*)?$"
+    )

@@ -1,4 +1,6 @@
-"""The report's part about declared brokers: Spark's figures against the engine's own, and audiences kept out of what counts by subscription."""
+"""The report's part about declared brokers: Spark's figures against the engine's own, and audiences kept
+out of what counts by subscription.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,26 @@ from tests.spark_reports.systems import LATENCY, WITHOUT
 def test_brokers_and_latencies_are_the_engines(systems, name):
     part, world = systems.told[name]["latency"], systems.worlds[name]
     figures = world.summary()["brokers"]
-    assert {one["broker"] for one in part["brokers"]} == {broker for broker, one in figures.items() if one["dispatches"]}
+    assert {one["broker"] for one in part["brokers"]} == {
+        broker for broker, one in figures.items() if one["dispatches"]
+    }
     for one in part["brokers"]:
-        assert {key: one[key] for key in ("dispatches", "bytes_out", "busy_us", "busy_millionths", "bytes_out_per_s_max")} == {
-            key: figures[one["broker"]][key] for key in ("dispatches", "bytes_out", "busy_us", "busy_millionths", "bytes_out_per_s_max")
+        assert {
+            key: one[key]
+            for key in ("dispatches", "bytes_out", "busy_us", "busy_millionths", "bytes_out_per_s_max")
+        } == {
+            key: figures[one["broker"]][key]
+            for key in ("dispatches", "bytes_out", "busy_us", "busy_millionths", "bytes_out_per_s_max")
         }
-    readers = {(reader["name"], reader["topic"]): reader["so_far"] for reader in world.broker_load()["readers"]}
-    assert {(one["name"], one["topic"]): {key: one[key] for key in ("delivered", "mean_us", "p50_us", "p99_us", "max_us")} for one in part["readers"]} == readers
+    readers = {
+        (reader["name"], reader["topic"]): reader["so_far"] for reader in world.broker_load()["readers"]
+    }
+    assert {
+        (one["name"], one["topic"]): {
+            key: one[key] for key in ("delivered", "mean_us", "p50_us", "p99_us", "max_us")
+        }
+        for one in part["readers"]
+    } == readers
 
 
 def test_an_audience_is_no_subscription(systems):
@@ -32,4 +47,7 @@ def test_a_run_without_brokers_has_no_such_part(systems):
 def test_the_page_tells_it_and_calls_the_fit_a_fit(systems):
     page = systems.page(LATENCY)
     assert page.count("<h2>Latency</h2>") == page.count("<h2>Brokers</h2>") == 3
-    assert "everybody (300 subscriptions)" in page and page.count("are a fit to the one point that PIP-180 measured") == 3
+    assert (
+        "everybody (300 subscriptions)" in page
+        and page.count("are a fit to the one point that PIP-180 measured") == 3
+    )

@@ -1,4 +1,6 @@
-"""Finding traces, the session's rules, what would have helped, the archive: everything that needs no Spark session."""
+"""Finding traces, the session's rules, what would have helped, the archive: everything that needs no Spark
+session.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,10 @@ from script.support.package import make_package
 from simulator import World, load_scenario
 from simulator.trace.files import TraceFileError, read_meta
 from simulator.what_if import beside
-from spark_reports import session, what_if
+from spark_reports import curves, session, what_if
 from spark_reports.html.what_if import what_if as table
 from spark_reports.read import find_traces
 from spark_reports.transforms.series import SAMPLES
-from spark_reports import curves
 from tests.spark_reports.conftest import run_scenario, write_run
 
 
@@ -67,17 +68,41 @@ def test_variants_change_one_thing_and_the_first_nothing(trace: Path) -> None:
 def test_the_table_begins_with_what_happened_and_ends_with_what_makes_no_difference(trace: Path) -> None:
     run = {"what_if": what_if.compare(read_meta(trace), lambda: None)[0]}
     told = table(run, 0)
-    names, differences = re.findall(r'<th scope="row">(.*?)</th>', told), re.findall(r'words">(.*?)</td>', told)
+    names, differences = (
+        re.findall(r'<th scope="row">(.*?)</th>', told),
+        re.findall(r'words">(.*?)</td>', told),
+    )
     assert names[0] == "as it was" and differences[0] == "what happened"
     assumed = ["<small>(assumes" in name for name in names]
     assert assumed == sorted(assumed) and any(assumed), "what assumes a planned move comes last after a crash"
     same = [words == "no difference" for words in differences[: assumed.index(True)]]
     assert same == sorted(same) and len(names) == len(run["what_if"]["variants"])
-    assert "What helps most" not in told and "nothing helps" in told, "the planned moves bring fewer duplicates, but are no advice after a crash"
+    assert "What helps most" not in told and "nothing helps" in told, (
+        "the planned moves bring fewer duplicates, but are no advice after a crash"
+    )
     assert any("fewer twice" in words for words in differences[assumed.index(True) :])
-    real = {"digest": "", "cases": [{"label": "s from a to b", "at_us": 5, "mode": "planned", "moved": True, "first_delivery_us": 5, **dict.fromkeys(("duplicates", "redeliveries", "stranded", "lost", "outage_us", "markers"), 3)}]}
-    outcomes = [{"key": "as-it-was", "name": "as it was", **real}, {"key": "other", "name": "other", "digest": "", "cases": []}]
-    alone = table({"what_if": {**run["what_if"], "variants": beside(load_scenario("region-down"), outcomes)}}, 0)
+    real = {
+        "digest": "",
+        "cases": [
+            {
+                "label": "s from a to b",
+                "at_us": 5,
+                "mode": "planned",
+                "moved": True,
+                "first_delivery_us": 5,
+                **dict.fromkeys(
+                    ("duplicates", "redeliveries", "stranded", "lost", "outage_us", "markers"), 3
+                ),
+            }
+        ],
+    }
+    outcomes = [
+        {"key": "as-it-was", "name": "as it was", **real},
+        {"key": "other", "name": "other", "digest": "", "cases": []},
+    ]
+    alone = table(
+        {"what_if": {**run["what_if"], "variants": beside(load_scenario("region-down"), outcomes)}}, 0
+    )
     assert "nothing helps" in alone and "the failover did not come about" in alone
 
 
@@ -87,7 +112,9 @@ def test_another_engine_is_not_compared(trace: Path) -> None:
 
 
 def test_long_runs_are_not_run_again(trace: Path) -> None:
-    compared, _as_it_was = what_if.compare({**read_meta(trace), "rows": what_if.ROWS_MOST + 1}, lambda: pytest.fail("it ran"))
+    compared, _as_it_was = what_if.compare(
+        {**read_meta(trace), "rows": what_if.ROWS_MOST + 1}, lambda: pytest.fail("it ran")
+    )
     assert compared["variants"] == [] and "1,000,000" in compared["note"]
 
 
@@ -97,7 +124,7 @@ def test_java_is_asked_for_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         session.check_java()
     old = tmp_path / "bin" / "java"
     old.parent.mkdir()
-    old.write_text('#!/bin/sh\necho \'openjdk version "11.0.2" 2019-01-15\' >&2\n')
+    old.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
     old.chmod(0o755)
     with pytest.raises(session.JavaMissing, match="is Java 11"):
         session.check_java()
@@ -113,10 +140,14 @@ def test_java_is_asked_for_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ({"spark.master": "spark://m:7077", session.SHUFFLED: "64"}, 9_000, "64"),
     ],
 )
-def test_a_job_is_cut_by_its_rows_and_a_cluster_that_chose_for_itself_is_left_alone(settings: dict[str, str], rows: int, partitions: str) -> None:
+def test_a_job_is_cut_by_its_rows_and_a_cluster_that_chose_for_itself_is_left_alone(
+    settings: dict[str, str], rows: int, partitions: str
+) -> None:
     own = SparkConf(loadDefaults=False).setAll(settings.items())
     now = dict(settings)
-    spark = SimpleNamespace(conf=SimpleNamespace(get=now.get, set=now.__setitem__), _sc=SimpleNamespace(getConf=lambda: own))
+    spark = SimpleNamespace(
+        conf=SimpleNamespace(get=now.get, set=now.__setitem__), _sc=SimpleNamespace(getConf=lambda: own)
+    )
     for _ in range(2):  # a worker's session makes one report after another
         session.cut_for(spark, 50_000_000)
         session.cut_for(spark, rows)
@@ -127,7 +158,12 @@ def test_the_archive_is_the_same_for_the_same_sources_and_holds_what_is_read(tmp
     one, other = make_package(tmp_path / "one.zip"), make_package(tmp_path / "two.zip")
     assert one.read_bytes() == other.read_bytes()
     names = set(zipfile.ZipFile(one).namelist())
-    assert {"spark_reports/html/report.css", "spark_reports/submit.py", "simulator/world.py", "simulator/scenarios/library/region-down.yaml"} <= names
+    assert {
+        "spark_reports/html/report.css",
+        "spark_reports/submit.py",
+        "simulator/world.py",
+        "simulator/scenarios/library/region-down.yaml",
+    } <= names
     assert not [name for name in names if not name.startswith(("simulator/", "spark_reports/"))]
 
 

@@ -1,4 +1,6 @@
-"""A whole report, made as the site makes it: progress on its row, the files, and that the page stands alone; and cancelling."""
+"""A whole report, made as the site makes it: progress on its row, the files, and that the page stands
+alone; and cancelling.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,22 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def done(spark: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Report, list[tuple[str, int]]]:
-    """A finished report on a lab in which region-down ran to its end, and the steps that its row went through."""
+def done(
+    spark: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Report, list[tuple[str, int]]]:
+    """A finished report on a lab in which region-down ran to its end, and the steps that its row went
+    through.
+    """
     settings.DATA_DIR, settings.ALLOWED_HOSTS = tmp_path, ["testserver"]
     lab = new_lab({"scenario": "region-down"}).lab
-    report = Report.objects.create(lab=lab, title=lab.title, scenario_text=lab.scenario_text, seed=lab.seed, until_us=0, site="https://lab.example.org")
+    report = Report.objects.create(
+        lab=lab,
+        title=lab.title,
+        scenario_text=lab.scenario_text,
+        seed=lab.seed,
+        until_us=0,
+        site="https://lab.example.org",
+    )
     told: list[tuple[str, int]] = []
     step = report_worker.Row.step
 
@@ -53,7 +66,11 @@ class Addresses(HTMLParser):
         self.found: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found += [value or "" for name, value in attrs if name in ("src", "srcset") or (tag == "link" and name == "href")]
+        self.found += [
+            value or ""
+            for name, value in attrs
+            if name in ("src", "srcset") or (tag == "link" and name == "href")
+        ]
 
 
 def test_a_report_from_the_queue_to_the_downloads(done: tuple[Report, list[tuple[str, int]]]) -> None:
@@ -72,8 +89,14 @@ def test_a_report_from_the_queue_to_the_downloads(done: tuple[Report, list[tuple
     shown = client.get(f"/reports/{report.pk}/").content.decode()
     assert f"/reports/{report.pk}/document/" in shown
     document = client.get(f"/reports/{report.pk}/document/")
-    assert "sandbox" in document.headers["Content-Security-Policy"] and "default-src 'none'" in document.headers["Content-Security-Policy"]
-    assert all(client.get(f"/reports/{report.pk}/download/{kind}/").status_code == 200 for kind in ("html", "csv", "json", "parquet", "trace"))
+    assert (
+        "sandbox" in document.headers["Content-Security-Policy"]
+        and "default-src 'none'" in document.headers["Content-Security-Policy"]
+    )
+    assert all(
+        client.get(f"/reports/{report.pk}/download/{kind}/").status_code == 200
+        for kind in ("html", "csv", "json", "parquet", "trace")
+    )
 
 
 def check_contents(report: Report, run: dict[str, Any], failover: dict[str, Any]) -> None:
@@ -85,12 +108,22 @@ def check_contents(report: Report, run: dict[str, Any], failover: dict[str, Any]
     assert all(count == failover[name] for name, count in as_it_was.items() if name != "markers")
     assert set(failover["forecast"]) == {"duplicates", "lost", "stranded"}
     assert {name for name, count in failover["by_cause"].items() if count} == set(failover["examples"])
-    assert {name: sum(counts.values()) for name, counts in failover["by_origin"].items()} == {name: count for name, count in failover["by_cause"].items() if count}
-    assert all(example["evidence"]["seq"] == example["evidence_seq"] for example in failover["examples"].values() if example["evidence_seq"] is not None)
+    assert {name: sum(counts.values()) for name, counts in failover["by_origin"].items()} == {
+        name: count for name, count in failover["by_cause"].items() if count
+    }
+    assert all(
+        example["evidence"]["seq"] == example["evidence_seq"]
+        for example in failover["examples"].values()
+        if example["evidence_seq"] is not None
+    )
     story = failover["stories"][0]
-    assert [row["type"] for row in story["rows"]][0] == "message.published" and story["rows"][-1]["seq"] == story["seq"]
+    assert [row["type"] for row in story["rows"]][0] == "message.published" and story["rows"][-1][
+        "seq"
+    ] == story["seq"]
     drawn = failover["series"]["deliveries"]
-    assert sum(entry["deliveries"] for entry in drawn if entry["kind"] == "duplicate") == failover["duplicates"]
+    assert (
+        sum(entry["deliveries"] for entry in drawn if entry["kind"] == "duplicate") == failover["duplicates"]
+    )
     assert failover["series"]["remaining"][-1][1] == 0
     assert set(failover["series"]["positions"]) == set(run["clusters"])
     assert failover["consumers"] and failover["snapshots"] and run["markers"]
@@ -113,9 +146,23 @@ def check_page(report: Report, failover: dict[str, Any]) -> None:
     seen.feed(text)
     assert seen.found == [], "the page fetches nothing"
     assert "Plotly.react(place" in text and "plotly.js v" in text
-    for says in ("Why they came twice", "What would have helped", "Around the failover", "Where each cursor stood", "How far behind", "Forecast and outcome",
-                 "Snapshots asked for by", "Per consumer", "The worst keys", "Messages from start to finish", "Per subscription, cluster and partition",
-                 "What the markers cost", "This run, again", "Definitions", "Method"):  # fmt: skip
+    for says in (
+        "Why they came twice",
+        "What would have helped",
+        "Around the failover",
+        "Where each cursor stood",
+        "How far behind",
+        "Forecast and outcome",
+        "Snapshots asked for by",
+        "Per consumer",
+        "The worst keys",
+        "Messages from start to finish",
+        "Per subscription, cluster and partition",
+        "What the markers cost",
+        "This run, again",
+        "Definitions",
+        "Method",
+    ):
         assert says in text, says
     assert re.search(rf"{failover['duplicates']} messages? twice", text)
 
@@ -149,7 +196,10 @@ class Wanting(Silent):
 def cancelled_after_s(spark: Any) -> float:
     """How long a job that would run for hours goes on when nobody wants it any more."""
     wanting = Wanting()
-    steps = [("for ever", lambda: spark.range(0, 10**13, 1, 4).selectExpr("sum(id % 7)").collect()), ("never", lambda: pytest.fail("a step after the cancel"))]
+    steps = [
+        ("for ever", lambda: spark.range(0, 10**13, 1, 4).selectExpr("sum(id % 7)").collect()),
+        ("never", lambda: pytest.fail("a step after the cancel")),
+    ]
     with pytest.raises(Cancelled), Watch(spark, wanting, "a-report") as watch:
         watch.run(steps)
     return time.monotonic() - wanting.since

@@ -1,4 +1,6 @@
-"""Reports while the database is away or the disk is full: the work goes on, its end is written, nothing internal is shown."""
+"""Reports while the database is away or the disk is full: the work goes on, its end is written, nothing
+internal is shown.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,14 @@ def report(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Re
     monkeypatch.setattr(report_worker, "WRITE_EVERY_S", 0.04)
     monkeypatch.setattr(report_worker, "_forget_broken_session", lambda: None)
     lab = new_lab({"scenario": "region-down"}).lab
-    return Report.objects.create(lab=lab, title="Region down", scenario_text=lab.scenario_text, seed=1, until_us=9_000_000)
+    return Report.objects.create(
+        lab=lab, title="Region down", scenario_text=lab.scenario_text, seed=1, until_us=9_000_000
+    )
 
 
-def test_a_report_that_ends_while_the_database_is_away_is_written_when_it_is_back(report: Report, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_report_that_ends_while_the_database_is_away_is_written_when_it_is_back(
+    report: Report, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     with injected_faults() as faults:
 
         def work(made: Report, row: report_worker.Row) -> list[dict[str, Any]]:
@@ -50,7 +56,9 @@ def test_a_report_that_ends_while_the_database_is_away_is_written_when_it_is_bac
     assert (report.state, report.figures) == ("done", [{"duplicates": 7}])
 
 
-def test_a_report_given_up_while_the_database_was_away_goes_on_when_its_worker_is_heard_again(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_given_up_while_the_database_was_away_goes_on_when_its_worker_is_heard_again(
+    report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def work(made: Report, row: report_worker.Row) -> list[dict[str, Any]]:
         state = "running"
         while state != "failed":  # its row is written by another thread meanwhile
@@ -68,8 +76,20 @@ def test_a_report_given_up_while_the_database_was_away_goes_on_when_its_worker_i
     assert (report.state, report.error) == ("done", "")
 
 
-@pytest.mark.parametrize(("error", "words"), [(OSError(errno.ENOSPC, "No space left on device", SECRET), "no room left"), (RuntimeError(SECRET), "internal error (RuntimeError)")])
-def test_what_drivers_and_spark_say_stays_in_the_log(report: Report, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception, words: str) -> None:
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", SECRET), "no room left"),
+        (RuntimeError(SECRET), "internal error (RuntimeError)"),
+    ],
+)
+def test_what_drivers_and_spark_say_stays_in_the_log(
+    report: Report,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    words: str,
+) -> None:
     def work(made: Report, row: report_worker.Row) -> None:
         raise error
 

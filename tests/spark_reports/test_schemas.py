@@ -1,4 +1,6 @@
-"""The schema that Spark reads traces with is the registry's, and the files that the simulator writes have it."""
+"""The schema that Spark reads traces with is the registry's, and the files that the simulator writes have
+it.
+"""
 
 from __future__ import annotations
 
@@ -18,4 +20,6 @@ def test_columns_and_types_are_the_registrys_in_its_order() -> None:
 
 def test_nullability_is_that_of_the_files() -> None:
     arrow = {LongType(): pa.int64(), StringType(): pa.string()}
-    assert [(field.name, arrow[field.dataType], field.nullable) for field in TRACE] == [(field.name, field.type, field.nullable) for field in files.SCHEMA]
+    assert [(field.name, arrow[field.dataType], field.nullable) for field in TRACE] == [
+        (field.name, field.type, field.nullable) for field in files.SCHEMA
+    ]

@@ -1,4 +1,6 @@
-"""Reports on the site without Spark: who may ask, what the page says, how a report ends when its worker does."""
+"""Reports on the site without Spark: who may ask, what the page says, how a report ends when its worker
+does.
+"""
 
 from __future__ import annotations
 
@@ -39,18 +41,29 @@ def made() -> Any:
 
 @pytest.fixture
 def report(made: Any) -> Report:
-    return Report.objects.create(lab=made.lab, title="Region down", scenario_text=made.lab.scenario_text, seed=1, until_us=9_000_000)
+    return Report.objects.create(
+        lab=made.lab, title="Region down", scenario_text=made.lab.scenario_text, seed=1, until_us=9_000_000
+    )
 
 
 def post(path: str, token: str | None = None, body: dict | None = None, **headers: str) -> Any:
-    return Client().post(path, json.dumps(body or {}), content_type="application/json", headers={**({"X-Lab-Token": token} if token else {}), **headers})
+    return Client().post(
+        path,
+        json.dumps(body or {}),
+        content_type="application/json",
+        headers={**({"X-Lab-Token": token} if token else {}), **headers},
+    )
 
 
 def test_the_owner_asks_and_the_task_is_queued(made: Any) -> None:
     answer = post(f"/labs/{made.lab.pk}/reports/", made.token, {"until_us": 5_000_000})
     assert answer.status_code == 201
     report = Report.objects.get(pk=answer.json()["id"])
-    assert (report.state, report.until_us, report.scenario_text) == ("queued", 5_000_000, made.lab.scenario_text)
+    assert (report.state, report.until_us, report.scenario_text) == (
+        "queued",
+        5_000_000,
+        made.lab.scenario_text,
+    )
     queued = DBTaskResult.objects.get()
     assert queued.task_path == "labsite.tasks.make_failover_report"
     assert queued.args_kwargs["args"] == [report.pk, 1]
@@ -84,7 +97,13 @@ def test_a_lab_has_few_reports_at_once(made: Any) -> None:
 
 
 def test_a_silent_worker_is_shown_as_failed_and_can_be_tried_again(made: Any, report: Report) -> None:
-    Report.objects.filter(pk=report.pk).update(state="running", heard_at=timezone.now() - timedelta(seconds=60), step_number=3, step_count=11, step_name="judging")
+    Report.objects.filter(pk=report.pk).update(
+        state="running",
+        heard_at=timezone.now() - timedelta(seconds=60),
+        step_number=3,
+        step_count=11,
+        step_name="judging",
+    )
     told = Client().get(f"/reports/{report.pk}/status.json").json()
     assert told["state"] == "failed" and "worker" in told["error"] and "Try again" in told["hint"]
     page = Client().get(f"/reports/{report.pk}/").content.decode()
@@ -93,11 +112,21 @@ def test_a_silent_worker_is_shown_as_failed_and_can_be_tried_again(made: Any, re
     told = post(f"/reports/{report.pk}/again/", made.token).json()
     assert (told["state"], told["step_number"], told["error"]) == ("queued", 0, "")
     assert DBTaskResult.objects.get().args_kwargs["args"] == [report.pk, 2]
-    assert report_worker.make_report(report.pk, 1) == "given up", "the attempt that was given up may not write"
+    assert report_worker.make_report(report.pk, 1) == "given up", (
+        "the attempt that was given up may not write"
+    )
 
 
 def test_a_living_worker_is_left_alone(report: Report) -> None:
-    Report.objects.filter(pk=report.pk).update(state="running", heard_at=timezone.now(), step_number=2, step_count=11, step_name="finding", tasks_done=1, tasks_count=4)
+    Report.objects.filter(pk=report.pk).update(
+        state="running",
+        heard_at=timezone.now(),
+        step_number=2,
+        step_count=11,
+        step_name="finding",
+        tasks_done=1,
+        tasks_count=4,
+    )
     told = Client().get(f"/reports/{report.pk}/status.json").json()
     assert told["state"] == "running"
     assert told["words"] == "Step 2 of 11: finding. 1 of 4 tasks of the running stage are done."
@@ -118,7 +147,9 @@ def test_waiting_long_names_the_worker(report: Report) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_while_spark_is_installed_a_waiting_report_says_so(made: Any, report: Report, data_folder: Path) -> None:
+def test_while_spark_is_installed_a_waiting_report_says_so(
+    made: Any, report: Report, data_folder: Path
+) -> None:
     def said(text: str) -> tuple[str, str]:
         (data_folder / "report-tools.json").write_text(text)
         status = Client().get(f"/reports/{report.pk}/status.json").json()
@@ -131,8 +162,12 @@ def test_while_spark_is_installed_a_waiting_report_says_so(made: Any, report: Re
     assert words == "Spark could not be installed, so this report waits." and "script/server" in note
     for broken in ("", "[]", '{"state": 1}', "\x00"):
         assert said(broken) == ("Waiting for the worker.", "")
-    Report.objects.filter(pk=report.pk).update(state=Report.State.RUNNING, heard_at=timezone.now(), step_name="starting Spark")
-    assert said('{"state": "installing", "words": "fetching pyspark"}')[0] == "Starting Spark.", "only what waits is waiting for it"
+    Report.objects.filter(pk=report.pk).update(
+        state=Report.State.RUNNING, heard_at=timezone.now(), step_name="starting Spark"
+    )
+    assert said('{"state": "installing", "words": "fetching pyspark"}')[0] == "Starting Spark.", (
+        "only what waits is waiting for it"
+    )
 
 
 def test_the_two_sides_of_the_installation_name_the_same_file() -> None:
@@ -142,7 +177,9 @@ def test_the_two_sides_of_the_installation_name_the_same_file() -> None:
     assert tools.STATUS_NAME == STATUS_NAME
 
 
-def test_without_java_the_page_says_what_to_install(report: Report, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_without_java_the_page_says_what_to_install(
+    report: Report, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     def no_java(**_: Any) -> None:
         raise JavaMissing("No Java was found. On Debian: apt-get install openjdk-17-jre-headless.")
 
@@ -179,7 +216,10 @@ def test_files_come_only_from_the_table(report: Report) -> None:
     assert Client().get(path).status_code == 404, "not done yet"
     Report.objects.filter(pk=report.pk).update(state="done", figures=[])
     answer = Client().get(path)
-    assert b"".join(answer.streaming_content) == b"a\n1\n" and "attachment" in answer.headers["Content-Disposition"]
+    assert (
+        b"".join(answer.streaming_content) == b"a\n1\n"
+        and "attachment" in answer.headers["Content-Disposition"]
+    )
     assert Client().get(f"/reports/{report.pk}/download/secret-key/").status_code == 404
     assert Client().get(f"/reports/{report.pk}/download/html/").status_code == 404
 
@@ -191,8 +231,16 @@ def test_no_such_report_is_a_page() -> None:
 
 def test_the_web_process_never_imports_spark() -> None:
     code = (
-        "import labsite.asgi, labsite.tasks, visualizer.reports.views, sys; from django.urls import reverse; reverse('reports:report', args=['x']);"
+        "import labsite.asgi, labsite.tasks, visualizer.reports.views, sys; from django.urls import "
+        "reverse; reverse('reports:report', args=['x']);"
         "print([name for name in sys.modules if name.split('.')[0] in ('pyspark', 'spark_reports', 'py4j')])"
     )
-    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, env={**os.environ, "DJANGO_SETTINGS_MODULE": "labsite.settings"})
+    said = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "labsite.settings"},
+    )
     assert said.stdout.strip() == "[]"

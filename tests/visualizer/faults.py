@@ -1,7 +1,8 @@
-"""Faults of the database for tests: what drivers raise, at statements or at the commit, and real locks, limits and kills.
+"""Faults of the database for tests: what drivers raise, at statements or at the commit, and real locks,
+limits and kills.
 
-Rules: an injected fault is an error of the driver, mapped by Django as a real one is; nothing here knows what the site does
-with it.
+Rules: an injected fault is an error of the driver, mapped by Django as a real one is; nothing here knows what
+the site does with it.
 """
 
 from __future__ import annotations
@@ -35,8 +36,12 @@ KINDS = {
     "locked": sqlite3.OperationalError(f"database is locked: {SECRET}"),
     "full": sqlite3.OperationalError(f"database or disk is full: {SECRET}"),
     "damaged": sqlite3.DatabaseError(f"database disk image is malformed: {SECRET}"),
-    "shut down": psycopg.errors.AdminShutdown(f"terminating connection due to administrator command: {SECRET}"),
-    "read only": psycopg.errors.ReadOnlySqlTransaction(f"cannot execute UPDATE in a read-only transaction: {SECRET}"),
+    "shut down": psycopg.errors.AdminShutdown(
+        f"terminating connection due to administrator command: {SECRET}"
+    ),
+    "read only": psycopg.errors.ReadOnlySqlTransaction(
+        f"cannot execute UPDATE in a read-only transaction: {SECRET}"
+    ),
     "closed": psycopg.InterfaceError(f"the connection is closed: {SECRET}"),
 }
 """What drivers raise when the database cannot be reached or written."""
@@ -46,14 +51,25 @@ def raise_as_django_does(kind: str) -> None:
     """Django's class of the driver's error, as `django.db.utils.DatabaseErrorWrapper` finds it."""
     error = KINDS[kind]
     driver = sqlite3 if type(error).__module__.startswith("sqlite3") else psycopg
-    for found in (db.DataError, db.OperationalError, db.IntegrityError, db.InternalError, db.ProgrammingError, db.NotSupportedError, db.DatabaseError, db.InterfaceError):
+    for found in (
+        db.DataError,
+        db.OperationalError,
+        db.IntegrityError,
+        db.InternalError,
+        db.ProgrammingError,
+        db.NotSupportedError,
+        db.DatabaseError,
+        db.InterfaceError,
+    ):
         if isinstance(error, getattr(driver, found.__name__)):
             raise found(*error.args) from error
     raise AssertionError(f"{error!r} is no driver's error")
 
 
 class Faults:
-    """Makes every statement fail, or every commit after it has happened, or every commit of changes instead of it, while `kind` is set."""
+    """Makes every statement fail, or every commit after it has happened, or every commit of changes
+    instead of it, while `kind` is set.
+    """
 
     def __init__(self) -> None:
         self.kind: str | None = None
@@ -90,7 +106,9 @@ class Faults:
 
 
 def need_more_than_there_is(connection: BaseDatabaseWrapper) -> None:
-    """Makes SQLite itself fail as on a full disk: the file may not grow, and more is written than it has free."""
+    """Makes SQLite itself fail as on a full disk: the file may not grow, and more is written than it has
+    free.
+    """
     with connection.wrap_database_errors:
         cursor = connection.connection.cursor()
         most = cursor.execute("PRAGMA max_page_count").fetchone()[0]
@@ -111,7 +129,10 @@ def injected_faults() -> Iterator[Faults]:
             wrapper.execute_wrappers.append(faults.statement)
         ensure(wrapper)
 
-    BaseDatabaseWrapper.ensure_connection, BaseDatabaseWrapper._commit = watched, lambda wrapper: faults.commit(commit, wrapper)
+    BaseDatabaseWrapper.ensure_connection, BaseDatabaseWrapper._commit = (
+        watched,
+        lambda wrapper: faults.commit(commit, wrapper),
+    )
     try:
         yield faults
     finally:
@@ -121,7 +142,9 @@ def injected_faults() -> Iterator[Faults]:
 
 @contextmanager
 def sqlite_waits(seconds: float) -> Iterator[None]:
-    """How long connections made from now on wait for other writers: less than on a site, so that tests are short."""
+    """How long connections made from now on wait for other writers: less than on a site, so that tests are
+    short.
+    """
 
     def shorten(connection: Any, **_: Any) -> None:
         connection.connection.execute(f"PRAGMA busy_timeout={int(seconds * 1000)}")
@@ -137,7 +160,9 @@ class SqliteLock:
     """Another program that writes to the same file and does not end."""
 
     def __init__(self, file: str | Path) -> None:
-        self._connection = sqlite3.connect(str(file), isolation_level=None, timeout=PATIENCE_S, check_same_thread=False)
+        self._connection = sqlite3.connect(
+            str(file), isolation_level=None, timeout=PATIENCE_S, check_same_thread=False
+        )
 
     def take(self) -> None:
         self._connection.execute("BEGIN IMMEDIATE")
@@ -158,7 +183,9 @@ def database_file() -> str:
 
 @contextmanager
 def full_disk(pid: int) -> Iterator[None]:
-    """A process that cannot write a byte to any file, as on a full disk: Linux refuses it, and SQLite sees the refusal."""
+    """A process that cannot write a byte to any file, as on a full disk: Linux refuses it, and SQLite sees
+    the refusal.
+    """
     soft, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
     try:
         yield
@@ -170,8 +197,12 @@ class PostgresServer:
     """A real PostgreSQL on a free port, from the programs of this machine; its data outlives its process."""
 
     def __init__(self) -> None:
-        programs = shutil.which("postgres") or next(iter(sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin/postgres")))), None)
-        assert programs is not None, "PostgreSQL is needed for this test. Debian: apt-get install postgresql. Then start again."
+        programs = shutil.which("postgres") or next(
+            iter(sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin/postgres")))), None
+        )
+        assert programs is not None, (
+            "PostgreSQL is needed for this test. Debian: apt-get install postgresql. Then start again."
+        )
         self._programs = Path(programs).resolve().parent
         self._user = "postgres" if os.geteuid() == 0 else None  # it refuses to run as root
         self.folder = Path(tempfile.mkdtemp(prefix="failover-lab-postgres-"))
@@ -179,22 +210,53 @@ class PostgresServer:
             shutil.chown(self.folder, self._user)
         self.port = free_port()
         self.url = f"postgres://lab@127.0.0.1:{self.port}/postgres"
-        self._run("initdb", "--pgdata", "data", "--username", "lab", "--auth", "trust", "--no-sync", "--encoding", "UTF8", "--no-locale")
+        self._run(
+            "initdb",
+            "--pgdata",
+            "data",
+            "--username",
+            "lab",
+            "--auth",
+            "trust",
+            "--no-sync",
+            "--encoding",
+            "UTF8",
+            "--no-locale",
+        )
         self.start()
 
     def _run(self, program: str, *arguments: str) -> None:
-        subprocess.run([str(self._programs / program), *arguments], cwd=self.folder, user=self._user, stdout=subprocess.DEVNULL, check=True)
+        subprocess.run(
+            [str(self._programs / program), *arguments],
+            cwd=self.folder,
+            user=self._user,
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
 
     def start(self) -> None:
         """Returns when it answers."""
-        options = {"port": self.port, "listen_addresses": "127.0.0.1", "unix_socket_directories": "", "fsync": "off", "max_connections": 60}
+        options = {
+            "port": self.port,
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": "",
+            "fsync": "off",
+            "max_connections": 60,
+        }
         flags = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
         end_s = time.monotonic() + PATIENCE_S
         self.process: subprocess.Popen[bytes] | None = None
         while time.monotonic() < end_s:
-            if self.process is None or self.process.poll() is not None:  # the first may find children of the killed one
+            # the first may find children of the killed one
+            if self.process is None or self.process.poll() is not None:
                 command = [str(self._programs / "postgres"), "-D", "data", *flags]
-                self.process = subprocess.Popen(command, cwd=self.folder, user=self._user, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                self.process = subprocess.Popen(
+                    command,
+                    cwd=self.folder,
+                    user=self._user,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
             try:
                 psycopg.connect(self.url, connect_timeout=2).close()
                 return
@@ -205,7 +267,11 @@ class PostgresServer:
     def end_connections(self) -> None:
         """As an operator does, or a failover: every connection of the others ends, whatever it is at."""
         with psycopg.connect(self.url, autocommit=True) as connection:
-            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'")
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
+                "pg_backend_pid() AND "
+                "backend_type = 'client backend'"
+            )
 
     def kill(self) -> None:
         """At once, by its process id; its connections end with it."""

@@ -6,8 +6,44 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-HOSTILE_TEXTS = ("", "\0", "\ud800", "a\udfffb", "=1+1", "../../etc/passwd", "<script>", "٣", "-1", "1e9", "9" * 4_300, "9" * 4_301, "x" * 100_000, "a/b/c", "%00", "{}", "'; --")
-HOSTILE_NUMBERS = (-1, 0, 1, 7, 8, 9, 511, 512, 2**24, 2**31, 2**32 - 1, 2**52, 2**53, 2**63, 2**64, 10**100, 10**4_299)
+HOSTILE_TEXTS = (
+    "",
+    "\0",
+    "\ud800",
+    "a\udfffb",
+    "=1+1",
+    "../../etc/passwd",
+    "<script>",
+    "٣",
+    "-1",
+    "1e9",
+    "9" * 4_300,
+    "9" * 4_301,
+    "x" * 100_000,
+    "a/b/c",
+    "%00",
+    "{}",
+    "'; --",
+)
+HOSTILE_NUMBERS = (
+    -1,
+    0,
+    1,
+    7,
+    8,
+    9,
+    511,
+    512,
+    2**24,
+    2**31,
+    2**32 - 1,
+    2**52,
+    2**53,
+    2**63,
+    2**64,
+    10**100,
+    10**4_299,
+)
 
 texts = st.sampled_from(HOSTILE_TEXTS) | st.text(max_size=30)
 numbers = st.sampled_from(HOSTILE_NUMBERS) | st.integers(0, 200) | st.integers()
@@ -19,7 +55,9 @@ values = st.recursive(
 
 
 def arguments_of(known: dict[str, Any], names: list[str]) -> st.SearchStrategy[dict[str, Any]]:
-    """Arguments of a question (`visualizer.arguments`): mostly of the right type, so that they get far; in and out of bounds, there and not."""
+    """Arguments of a question (`visualizer.arguments`): mostly of the right type, so that they get far; in
+    and out of bounds, there and not.
+    """
     by_type = {int: numbers, bool: st.booleans(), str: st.sampled_from(names) | texts}
 
     def of(argument: Any) -> st.SearchStrategy[Any]:

@@ -39,7 +39,9 @@ consumers:
 HOST = "testserver"
 ORIGIN = (b"origin", b"http://testserver")
 PATIENCE_S = 120
-"""For an answer that comes at once on a quiet machine: when it is over something is broken, and not just slow."""
+"""For an answer that comes at once on a quiet machine: when it is over something is broken, and not just
+slow.
+"""
 
 
 class Socket(WebsocketCommunicator):
@@ -58,7 +60,9 @@ class Socket(WebsocketCommunicator):
 class Page:
     """A page on a lab's socket: says hello, answers `seen`, keeps what came (`tests.visualizer.reading`)."""
 
-    def __init__(self, lab_id: str, token: str | None = None, origin: tuple[bytes, bytes] | None = ORIGIN) -> None:
+    def __init__(
+        self, lab_id: str, token: str | None = None, origin: tuple[bytes, bytes] | None = ORIGIN
+    ) -> None:
         headers = [(b"host", HOST.encode())] + ([origin] if origin else [])
         self.socket = Socket(application, f"/ws/labs/{lab_id}/", headers=headers)
         self.token = token
@@ -111,6 +115,8 @@ class Page:
 
 
 async def saved(lab_id: str) -> None:
-    """Returns when everything of the lab that this process has put is in the database: outcomes, positions and failures follow an answer."""
+    """Returns when everything of the lab that this process has put is in the database: outcomes, positions
+    and failures follow an answer.
+    """
     while current_hub().saver.pending(lab_id):
         await asyncio.sleep(0.02)

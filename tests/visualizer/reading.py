@@ -1,4 +1,6 @@
-"""Reads frames as `docs/websocket.md` says, apart from the page's code and the server's: what tests hold both against."""
+"""Reads frames as `docs/websocket.md` says, apart from the page's code and the server's: what tests hold
+both against.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ class FrameReader:
         self._view: dict[str, Any] = {}
 
     def read(self, frame: dict[str, Any]) -> dict[str, Any]:
-        self._view = frame["view"] if frame["snapshot"] else changed(self._view, frame["changes"], frame["whole"])
+        self._view = (
+            frame["view"] if frame["snapshot"] else changed(self._view, frame["changes"], frame["whole"])
+        )
         points: list[list[Any]] = [[at_us, {}] for at_us in unpacked(frame["forecast"]["at_us"])]
         for name, peer, packed in frame["forecast"]["curves"]:
             for point, value in zip(points, unpacked(packed)):
@@ -64,9 +68,17 @@ class FrameReader:
         return {
             **frame,
             "view": self._view,
-            "cells": {where: {**block, **{name: unpacked(block[name]) for name in CELL_COLUMNS}} for where, block in frame["cells"].items()},
-            "flights": [{**flight, "due_us": flight["sent_us"] + flight["travel_us"]} for flight in rows_of(frame["flights"])],
-            "flights_total": {f"{one['from']} -> {one['to']}": one["count"] for one in rows_of(frame["flights_total"])},
+            "cells": {
+                where: {**block, **{name: unpacked(block[name]) for name in CELL_COLUMNS}}
+                for where, block in frame["cells"].items()
+            },
+            "flights": [
+                {**flight, "due_us": flight["sent_us"] + flight["travel_us"]}
+                for flight in rows_of(frame["flights"])
+            ],
+            "flights_total": {
+                f"{one['from']} -> {one['to']}": one["count"] for one in rows_of(frame["flights_total"])
+            },
             "rows": rows_of(frame["rows"]),
             "kept": rows_of(frame["kept"]),
             "forecast": points,

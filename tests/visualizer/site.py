@@ -28,15 +28,35 @@ ROOT = Path(__file__).resolve().parents[2]
 class Site:
     """A server process with its own port; `data` may be shared with others, as may Redis."""
 
-    def __init__(self, data: Path, redis_url: str = "", migrate: bool = True, application: str = "labsite.asgi:application", database_url: str = "") -> None:
+    def __init__(
+        self,
+        data: Path,
+        redis_url: str = "",
+        migrate: bool = True,
+        application: str = "labsite.asgi:application",
+        database_url: str = "",
+    ) -> None:
         self.data = data
-        self.environment = {**os.environ, "FAILOVER_LAB_DATA": str(data), "REDIS_URL": redis_url, "DATABASE_URL": database_url, "DJANGO_SETTINGS_MODULE": "labsite.settings"}
+        self.environment = {
+            **os.environ,
+            "FAILOVER_LAB_DATA": str(data),
+            "REDIS_URL": redis_url,
+            "DATABASE_URL": database_url,
+            "DJANGO_SETTINGS_MODULE": "labsite.settings",
+        }
         self.port = free_port()
         self.log = (data / f"site-{self.port}.log").open("wb")
         if migrate:
-            subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity", "0"], cwd=ROOT, env=self.environment, check=True)
+            subprocess.run(
+                [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
+                cwd=ROOT,
+                env=self.environment,
+                check=True,
+            )
         command = site_command("127.0.0.1", self.port, sys.executable, application)
-        self.process = subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=self.log, stderr=self.log)
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, env=self.environment, stdout=self.log, stderr=self.log
+        )
 
     def wait(self) -> Site:
         end_s = time.monotonic() + PATIENCE_S
@@ -51,8 +71,12 @@ class Site:
 
     def stored_us(self, lab: dict[str, str]) -> int:
         """The instant at which the database says that a lab stands: where it comes back after a crash."""
-        with closing(sqlite3.connect(f"file:{self.data / 'lab.sqlite3'}?mode=ro", uri=True, timeout=PATIENCE_S)) as database:
-            return database.execute("SELECT position_us FROM visualizer_lab WHERE id = ?", (lab["id"],)).fetchone()[0]
+        with closing(
+            sqlite3.connect(f"file:{self.data / 'lab.sqlite3'}?mode=ro", uri=True, timeout=PATIENCE_S)
+        ) as database:
+            return database.execute(
+                "SELECT position_us FROM visualizer_lab WHERE id = ?", (lab["id"],)
+            ).fetchone()[0]
 
     def kill(self) -> None:
         """As when the machine loses power."""
@@ -76,7 +100,11 @@ class Site:
         return self.post("/labs/", **body)
 
     def post(self, path: str, **body: Any) -> Any:
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}{path}",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json"},
+        )
         with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
             return json.loads(response.read())
 
@@ -93,7 +121,8 @@ class SitePage:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
         key = base64.b64encode(os.urandom(16)).decode()
         self.socket.sendall(
-            f"GET /ws/labs/{lab_id}/ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
+            f"GET /ws/labs/{lab_id}/ HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: "
+            f"http://127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
             f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
         )
         self.file = self.socket.makefile("rb")
@@ -106,7 +135,9 @@ class SitePage:
     def send(self, message: dict[str, Any]) -> None:
         payload = json.dumps(message).encode()
         mask = os.urandom(4)
-        self.socket.sendall(_head(len(payload)) + mask + bytes(byte ^ mask[place % 4] for place, byte in enumerate(payload)))
+        self.socket.sendall(
+            _head(len(payload)) + mask + bytes(byte ^ mask[place % 4] for place, byte in enumerate(payload))
+        )
 
     def send_head_of(self, size_bytes: int) -> None:
         """The beginning of a message of this size."""
@@ -131,7 +162,8 @@ class SitePage:
             self.viewers = message["count"]
         if message["type"] == "frame":
             message = self.reader.read(message)
-            with suppress(ConnectionError):  # the server may have closed meanwhile: what it said before that is still to be read
+            # the server may have closed meanwhile: what it said before that is still to be read
+            with suppress(ConnectionError):
                 self.send({"type": "seen", "epoch": message["epoch"], "number": message["number"]})
         return message
 

@@ -1,4 +1,6 @@
-"""A command given apart begins a branch at the front of the run too: the branch before is the run without it."""
+"""A command given apart begins a branch at the front of the run too: the branch before is the run without
+it.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,17 @@ async def test_a_command_given_apart_is_undone_by_the_branch_before(made):
     page = Page(made.lab.pk, made.token)
     await page.open()
     await page.seek(3_000_000)
-    await page.send({"type": "command", "id": 1, "apart": True, "command": {"do": "cluster.crash", "cluster": "a"}})
+    await page.send(
+        {"type": "command", "id": 1, "apart": True, "command": {"do": "cluster.crash", "cluster": "a"}}
+    )
     result = await page.until("result")
     assert result["ok"]
     frame = await page.frame(lambda frame: frame["snapshot"] and frame["branch"] == 1)
     assert frame["at_us"] == 3_000_000 and frame["view"]["clusters"]["a"]["state"] == "down"
-    assert [(branch["number"], branch["parent"], branch["at_us"]) for branch in frame["branches"]] == [(0, None, 0), (1, 0, 3_000_000)]
+    assert [(branch["number"], branch["parent"], branch["at_us"]) for branch in frame["branches"]] == [
+        (0, None, 0),
+        (1, 0, 3_000_000),
+    ]
     await page.send({"type": "branch", "number": 0})
     frame = await page.frame(lambda frame: frame["snapshot"] and frame["branch"] == 0)
     assert frame["view"]["clusters"]["a"]["state"] == "up"

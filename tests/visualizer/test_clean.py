@@ -28,13 +28,20 @@ def said(*arguments: str) -> str:
 
 @pytest.fixture
 def labs(settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> list[Lab]:
-    """Five unused for 100 days, two for 10; the first of each kind has a report with a file; and one orphaned folder."""
+    """Five unused for 100 days, two for 10; the first of each kind has a report with a file; and one
+    orphaned folder.
+    """
     monkeypatch.setattr(cleaning, "LABS_AT_ONCE", 2)
     settings.DATA_DIR = tmp_path
     made = [new_lab({"yaml": SCENARIO}).lab for _ in range(7)]
     for number, lab in enumerate(made):
-        Lab.objects.filter(pk=lab.pk).update(used_at=timezone.now() - timedelta(days=100 if number < 5 else 10))
-    reports = [Report.objects.create(lab=made[number], title="", scenario_text="", seed=1, until_us=1) for number in (0, 5)]
+        Lab.objects.filter(pk=lab.pk).update(
+            used_at=timezone.now() - timedelta(days=100 if number < 5 else 10)
+        )
+    reports = [
+        Report.objects.create(lab=made[number], title="", scenario_text="", seed=1, until_us=1)
+        for number in (0, 5)
+    ]
     for name in (*(report.pk for report in reports), "nosuchreport", "beingwritten"):
         folder = tmp_path / "reports" / name
         folder.mkdir(parents=True)
@@ -44,16 +51,22 @@ def labs(settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> list[
     return made
 
 
-def test_old_labs_their_reports_and_orphaned_files_go_and_nothing_else(labs: list[Lab], tmp_path: Any) -> None:
+def test_old_labs_their_reports_and_orphaned_files_go_and_nothing_else(
+    labs: list[Lab], tmp_path: Any
+) -> None:
     kept = Report.objects.get(lab=labs[5]).pk
-    assert said() == "removed: 5 labs not used for 90 days, 1 reports of them, 1 orphaned report folders (1,000 bytes)\n"
+    assert said() == (
+        "removed: 5 labs not used for 90 days, 1 reports of them, 1 orphaned report folders (1,000 bytes)\n"
+    )
     assert set(Lab.objects.values_list("pk", flat=True)) == {lab.pk for lab in labs[5:]}
     assert sorted(path.name for path in (tmp_path / "reports").iterdir()) == sorted([kept, "beingwritten"])
     assert said().startswith("removed: 0 labs")
 
 
 def test_a_dry_run_removes_nothing(labs: list[Lab], tmp_path: Any) -> None:
-    assert said("--dry-run", "--days", "5").startswith("would be removed: 7 labs not used for 5 days, 2 reports of them, 1 orphaned")
+    assert said("--dry-run", "--days", "5").startswith(
+        "would be removed: 7 labs not used for 5 days, 2 reports of them, 1 orphaned"
+    )
     assert Lab.objects.count() == 7 and len(list((tmp_path / "reports").iterdir())) == 4
 
 

@@ -39,8 +39,13 @@ def test_the_page_says_what_is_compared_and_not_how_it_comes_out() -> None:
     answer = Client().get(f"/compare/{PERIOD}/")
     text = answer.content.decode()
     assert answer.status_code == 200
-    assert "Local subscription" in text and "Snapshots (PIP-33)" in text and "Acknowledgement-state sync" in text
-    assert f'data-address="/compare/{PERIOD}/columns.json?seed=1"' in text and f"simulate {PERIOD} --compare" in text
+    assert (
+        "Local subscription" in text and "Snapshots (PIP-33)" in text and "Acknowledgement-state sync" in text
+    )
+    assert (
+        f'data-address="/compare/{PERIOD}/columns.json?seed=1"' in text
+        and f"simulate {PERIOD} --compare" in text
+    )
     assert "duplicates" not in text
     assert f'href="/compare/{PERIOD}/"' in Client().get("/").content.decode()
     assert Client().get("/compare/etc/").status_code == 404
@@ -57,7 +62,9 @@ async def test_the_columns_are_the_command_lines_figures(hub: Any) -> None:
     assert [column["strategy"] for column in told["columns"]] == list(STRATEGY_NAMES)
     for column, entry in zip(told["columns"], wanted, strict=True):
         assert {name: column[name] for name in entry} == entry
-        assert len(column["followed"][0]["messages"]["producer"]) == 60 and column["text"].startswith("format: 1")
+        assert len(column["followed"][0]["messages"]["producer"]) == 60 and column["text"].startswith(
+            "format: 1"
+        )
 
 
 @pytest.mark.django_db(transaction=True)
@@ -79,7 +86,10 @@ async def test_a_lab_is_compared_as_it_ran(hub: Any) -> None:
     await page.close()
     plain = await columns(f"/compare/{PERIOD}/columns.json")
     told = await columns(f"/labs/{made.lab.pk}/compare/columns.json")
-    assert told["columns"][0]["followed"][0]["messages"]["at_target_us"] != plain["columns"][0]["followed"][0]["messages"]["at_target_us"], "the slow link is part of it"
+    assert (
+        told["columns"][0]["followed"][0]["messages"]["at_target_us"]
+        != plain["columns"][0]["followed"][0]["messages"]["at_target_us"]
+    ), "the slow link is part of it"
     assert told["columns"][0]["text"] is None, "commands by hand are not in the scenario's text"
 
 
@@ -87,7 +97,9 @@ async def test_a_lab_is_compared_as_it_ran(hub: Any) -> None:
 async def test_a_scenario_without_subscriptions_is_refused_in_words(hub: Any) -> None:
     name = next(name for name in scenario_names() if not load_scenario(name).subscriptions)
     answer = await AsyncClient().get(f"/compare/{name}/columns.json")
-    assert answer.status_code == 400 and "there is none whose progress could be told" in answer.json()["error"]
+    assert (
+        answer.status_code == 400 and "there is none whose progress could be told" in answer.json()["error"]
+    )
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,4 +1,6 @@
-"""What the page asks for its space-time diagram: the causal cone of a row, message or marker, and the rows of a window of time."""
+"""What the page asks for its space-time diagram: the causal cone of a row, message or marker, and the rows
+of a window of time.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,10 @@ async def test_a_long_cone_is_cut_and_says_so(ask, monkeypatch):
     assert len(body["forward"]) == 3 and body["more"] is True
 
 
-@pytest.mark.parametrize("path", ["cone.json", "cone.json?seq=1&marker=1", "cone.json?producer=web", "passages.json?from_us=9&to_us=9"])
+@pytest.mark.parametrize(
+    "path",
+    ["cone.json", "cone.json?seq=1&marker=1", "cone.json?producer=web", "passages.json?from_us=9&to_us=9"],
+)
 async def test_a_question_without_sense_is_refused_in_words(ask, path):
     status, body = await ask(path)
     assert status == 400 and body["hint"]
@@ -59,7 +64,9 @@ async def test_what_is_not_there_yet_is_refused_in_words(ask):
 
 async def test_a_window_of_time_has_its_rows(ask, world):
     _, body = await ask("passages.json?from_us=2000000&to_us=4000000")
-    expected = [row for row in world.trace.rows(types=passages.ROW_TYPES) if 2_000_000 <= row["at_us"] <= 4_000_000]
+    expected = [
+        row for row in world.trace.rows(types=passages.ROW_TYPES) if 2_000_000 <= row["at_us"] <= 4_000_000
+    ]
     assert expected and body["rows"] == expected and body["count"] == len(expected)
 
 
@@ -70,7 +77,11 @@ async def test_a_crowded_window_is_counted_and_counts_each_sending_once(ask, wor
     for link, kinds in body["bins"]["counts"].items():
         source, target = link.split(" -> ")
         for kind, numbers in kinds.items():
-            sent = [row for row in world.trace.rows(types=["marker.sent"]) if (row["cluster"], row["peer"], row["reason"]) == (source, target, kind)]
+            sent = [
+                row
+                for row in world.trace.rows(types=["marker.sent"])
+                if (row["cluster"], row["peer"], row["reason"]) == (source, target, kind)
+            ]
             assert sum(numbers) == len(sent) > 0
             place = sent[0]["at_us"] // body["bins"]["width_us"]
             assert numbers[place] > 0
@@ -78,5 +89,5 @@ async def test_a_crowded_window_is_counted_and_counts_each_sending_once(ask, wor
 
 async def test_landmarks_are_the_faults_failovers_and_ended_snapshots_of_the_whole_branch(ask, world):
     _, body = await ask("landmarks.json")
-    ended = [row for row in world.trace.rows(types=["snapshot.completed"])]
+    ended = list(world.trace.rows(types=["snapshot.completed"]))
     assert ended and body["rows"] == [*ended] and body["branch"] == 0

@@ -44,7 +44,10 @@ async def test_it_says_what_the_engine_says(ask, world):
     assert await ask() == (200, {**look(world), "starts": None})
     status, body = await ask("?of=us/eu/orders")
     assert status == 200 and body["starts"] == {"of": "us/eu/orders", **starts(world, "us", "eu", "orders")}
-    assert body["replicators"][0]["last_error"].endswith("local: 4, remote: 2") and len(body["starts"]["refused"]["at_us"]) > 4
+    assert (
+        body["replicators"][0]["last_error"].endswith("local: 4, remote: 2")
+        and len(body["starts"]["refused"]["at_us"]) > 4
+    )
 
 
 async def test_a_replicator_that_is_not_there(ask):

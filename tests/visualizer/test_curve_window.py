@@ -13,7 +13,10 @@ def test_more_points_than_an_answer_has_keep_every_peak_and_trough():
     def point(at_us: int, duplicates: int) -> Any:
         return at_us, {"billing": {"to": {"b": {"duplicates": duplicates}}}}
 
-    points = [point(at_us, 1_000 if at_us == 4_321 else 0 if at_us == 1_234 else 5 + at_us % 3) for at_us in range(10_000)]
+    points = [
+        point(at_us, 1_000 if at_us == 4_321 else 0 if at_us == 1_234 else 5 + at_us % 3)
+        for at_us in range(10_000)
+    ]
     found = thinned(points, POINTS_SENT)
     assert POINTS_SENT // 2 <= len(found) <= POINTS_SENT
     assert points[4_321] in found and points[1_234] in found
@@ -29,6 +32,8 @@ def test_the_answer_is_what_the_run_decides_up_to_the_instant_shown():
     answers = [lab.do(curve(lab.session, 2_000_000, 40_000_000)) for lab in (played, sought)]
     assert answers[0] == answers[1]
     instants = unpacked(answers[0]["points"]["at_us"])
-    assert len(instants) == answers[0]["count"] > 30 and instants[0] >= 2_000_000 and instants[-1] <= 6_000_000
+    assert (
+        len(instants) == answers[0]["count"] > 30 and instants[0] >= 2_000_000 and instants[-1] <= 6_000_000
+    )
     names = [(subscription, peer) for subscription, peer, _ in answers[0]["points"]["curves"]]
     assert names == [("billing", "eu-central"), ("billing", "us-east")]

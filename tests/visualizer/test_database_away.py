@@ -1,4 +1,6 @@
-"""The database cannot be reached or written: labs go on, every page gets a notice, nothing acknowledged is lost, nothing internal is shown."""
+"""The database cannot be reached or written: labs go on, every page gets a notice, nothing acknowledged is
+lost, nothing internal is shown.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +38,18 @@ def impatient(monkeypatch):
 
 
 async def notice(page: Page, over: bool = False) -> str | None:
-    return (await page.until("notice", lambda notice: notice["code"] == "not-saved" and (notice["words"] is None) == over))["words"]
+    return (
+        await page.until(
+            "notice", lambda notice: notice["code"] == "not-saved" and (notice["words"] is None) == over
+        )
+    )["words"]
 
 
 async def rows(made: Any) -> list[tuple[str, bool | None]]:
-    return [(row.command["do"], row.ok) async for row in LabCommand.objects.filter(lab_id=made.lab.pk).order_by("number")]
+    return [
+        (row.command["do"], row.ok)
+        async for row in LabCommand.objects.filter(lab_id=made.lab.pk).order_by("number")
+    ]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -73,8 +82,14 @@ async def test_a_lab_goes_on_and_says_that_it_cannot_be_saved_until_it_can(made,
         await each.close()
 
 
-@pytest.mark.parametrize(("kind", "at_commit"), [("locked", False), ("shut down", True)], ids=["locked", "the answer to a commit is lost"])
-async def test_a_command_waits_for_a_short_outage_and_is_done_once(made, faults, monkeypatch, kind, at_commit):
+@pytest.mark.parametrize(
+    ("kind", "at_commit"),
+    [("locked", False), ("shut down", True)],
+    ids=["locked", "the answer to a commit is lost"],
+)
+async def test_a_command_waits_for_a_short_outage_and_is_done_once(
+    made, faults, monkeypatch, kind, at_commit
+):
     monkeypatch.setattr(saving, "PATIENCE_S", 60)
     page = Page(made.lab.pk, made.token)
     await page.open()
@@ -89,7 +104,11 @@ async def test_a_command_waits_for_a_short_outage_and_is_done_once(made, faults,
 
 
 async def undecided(page: Page, over: bool = False) -> str | None:
-    return (await page.until("notice", lambda notice: notice["code"] == "undecided" and (notice["words"] is None) == over))["words"]
+    return (
+        await page.until(
+            "notice", lambda notice: notice["code"] == "undecided" and (notice["words"] is None) == over
+        )
+    )["words"]
 
 
 async def test_a_command_whose_commit_may_have_happened_is_refused_only_when_it_is_removed(made, faults):
@@ -99,7 +118,9 @@ async def test_a_command_whose_commit_may_have_happened_is_refused_only_when_it_
     await page.send({"type": "command", "id": 1, "command": {"do": "link.cut", "link": "a -> b"}})
     assert "may have saved" in await undecided(page)
     assert await rows(made) == [("link.cut", None)], "so nobody may be told yet that it was refused"
-    assert (await page.seek(2_000_000))["view"]["clusters"]["b"]["state"] == "up", "the lab goes on without it"
+    assert (await page.seek(2_000_000))["view"]["clusters"]["b"]["state"] == "up", (
+        "the lab goes on without it"
+    )
     faults.end()
     assert await undecided(page, over=True) is None
     result = await page.until("result")
@@ -176,13 +197,18 @@ async def test_a_lab_rebuilt_from_the_database_has_the_digest_of_the_live_one(ma
     again = json.loads(await current_hub().ask(made.lab.pk, "inputs"))
     assert again == inputs and again["until_us"] == 4_000_000
     scenario = load_scenario_text(SCENARIO)
-    assert World.replay(scenario, scenario.seed, inputs["commands"], inputs["until_us"]).digest() == inputs["digest"]
+    assert (
+        World.replay(scenario, scenario.seed, inputs["commands"], inputs["until_us"]).digest()
+        == inputs["digest"]
+    )
     lab = await Lab.objects.aget(pk=made.lab.pk)
     assert lab.command_log == inputs["commands"]
 
 
 async def test_who_lost_a_lab_while_the_database_was_away_writes_nothing_more(made, faults):
-    """The lease went to another process meanwhile: its command stays, and nobody is told that the other was refused."""
+    """The lease went to another process meanwhile: its command stays, and nobody is told that the other
+    was refused.
+    """
     page = Page(made.lab.pk, made.token)
     await page.open()
     faults.begin("closed", at_commit=True)
@@ -190,10 +216,14 @@ async def test_who_lost_a_lab_while_the_database_was_away_writes_nothing_more(ma
     await undecided(page)
     await sync_to_async(_taken_by_another)(made.lab.pk, faults)
     faults.end()
-    assert (await page.until("result"))["code"] == "no-answer", "it may be among the commands that the other process has"
+    assert (await page.until("result"))["code"] == "no-answer", (
+        "it may be among the commands that the other process has"
+    )
     await page.until("bye")
     await saved(made.lab.pk)
-    assert [(row.number, row.command["do"]) async for row in LabCommand.objects.filter(lab_id=made.lab.pk)][-1] == (2, "cluster.crash")
+    assert [(row.number, row.command["do"]) async for row in LabCommand.objects.filter(lab_id=made.lab.pk)][
+        -1
+    ] == (2, "cluster.crash")
     lab = await Lab.objects.aget(pk=made.lab.pk)
     assert lab.position_us == 3_000_000
     await page.close()
@@ -204,7 +234,15 @@ def _taken_by_another(lab_id: str, faults: Any) -> None:
     kind, faults.kind = faults.kind, None
     stored = store.take(lab_id)
     number = 1 + max((given["number"] for given in stored.commands), default=0)
-    store.keep_command(stored, number, lambda: True, command={"do": "cluster.crash", "cluster": "b"}, branch=0, at_us=3_000_000, furthest_us=3_000_000)
+    store.keep_command(
+        stored,
+        number,
+        lambda: True,
+        command={"do": "cluster.crash", "cluster": "b"},
+        branch=0,
+        at_us=3_000_000,
+        furthest_us=3_000_000,
+    )
     faults.kind = kind
 
 
@@ -228,11 +266,22 @@ async def test_pages_and_answers_are_503_in_words_and_the_log_has_the_rest(made,
     client = AsyncClient(headers={"host": "testserver", "accept": "text/html"})
     script = AsyncClient(headers={"host": "testserver"})
     lab, owner = f"/labs/{made.lab.pk}/", {"token": made.token}
-    posts = {"/labs/": {"scenario": "two-regions"}, "/labs/mine/": {"labs": [{"id": made.lab.pk, **owner}]}, f"{lab}rename/": {**owner, "title": "Another"}}
+    posts = {
+        "/labs/": {"scenario": "two-regions"},
+        "/labs/mine/": {"labs": [{"id": made.lab.pk, **owner}]},
+        f"{lab}rename/": {**owner, "title": "Another"},
+    }
     posts |= {f"{lab}delete/": owner, f"{lab}copy/": {}, f"{lab}reports/": owner}
     faults.begin(kind)
-    answers = [await client.get(f"/labs/{made.lab.pk}/"), await client.get("/reports/abc/"), await client.get(f"/labs/{made.lab.pk}/replay/")]
-    answers += [await script.get(f"/labs/{made.lab.pk}/summary.json"), await script.get("/reports/abc/status.json")]
+    answers = [
+        await client.get(f"/labs/{made.lab.pk}/"),
+        await client.get("/reports/abc/"),
+        await client.get(f"/labs/{made.lab.pk}/replay/"),
+    ]
+    answers += [
+        await script.get(f"/labs/{made.lab.pk}/summary.json"),
+        await script.get("/reports/abc/status.json"),
+    ]
     for path, body in posts.items():
         answers.append(await script.post(path, json.dumps(body), content_type="application/json"))
     for answer in answers:
@@ -244,6 +293,7 @@ async def test_pages_and_answers_are_503_in_words_and_the_log_has_the_rest(made,
 
 async def test_a_value_that_cannot_be_stored_is_the_visitors_and_no_trouble(made, monkeypatch):
     """As PostgreSQL answers a NUL in a text: a DataError, once and for ever."""
+
     def unstorable(*_: Any, **__: Any) -> None:
         raise DataError(f"PostgreSQL text fields cannot contain NUL (0x00) bytes: {SECRET}")
 
@@ -295,7 +345,9 @@ async def test_only_the_newest_position_waits(hub, faults):
     saver, done = hub.saver, []
     faults.begin("locked")
     first = saver.put("lab", lambda: Lab.objects.count() or done.append("first"))
-    positions = [saver.put("lab", lambda number=number: done.append(number), replaceable=True) for number in range(50)]
+    positions = [
+        saver.put("lab", lambda number=number: done.append(number), replaceable=True) for number in range(50)
+    ]
     while not saver.in_trouble("lab"):
         await asyncio.sleep(0.01)
     faults.end()

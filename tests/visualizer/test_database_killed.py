@@ -51,7 +51,9 @@ def refused(site: Site, path: str) -> tuple[int, str]:
 
 
 def notice(page: SitePage, over: bool = False) -> str | None:
-    return page.until("notice", lambda notice: notice["code"] == "not-saved" and (notice["words"] is None) == over)["words"]
+    return page.until(
+        "notice", lambda notice: notice["code"] == "not-saved" and (notice["words"] is None) == over
+    )["words"]
 
 
 def command(page: SitePage, given: dict[str, Any]) -> dict[str, Any]:
@@ -62,9 +64,15 @@ def command(page: SitePage, given: dict[str, Any]) -> dict[str, Any]:
 def is_as_before(site: Site, lab: dict[str, str], commands: list[dict[str, Any]]) -> None:
     """A fresh process has the run that was acknowledged, to the byte."""
     inputs = site.get(f"/labs/{lab['id']}/inputs.json")
-    assert [{name: entry[name] for name in given} for entry, given in zip(inputs["commands"], commands, strict=True)] == commands
+    assert [
+        {name: entry[name] for name in given}
+        for entry, given in zip(inputs["commands"], commands, strict=True)
+    ] == commands
     scenario = load_scenario_text(LONG)
-    assert World.replay(scenario, scenario.seed, inputs["commands"], inputs["until_us"]).digest() == inputs["digest"]
+    assert (
+        World.replay(scenario, scenario.seed, inputs["commands"], inputs["until_us"]).digest()
+        == inputs["digest"]
+    )
 
 
 def test_postgres_is_killed_and_comes_back(sites, postgres):
@@ -104,7 +112,8 @@ def test_a_nul_is_bad_input_on_postgres_and_stops_no_lab(sites, postgres):
     page = site.page(lab)
     page.frame()
     page.send({"type": "command", "id": 1, "command": {"do": "link.cut", "link": "a\u0000 -> b"}})
-    while (answer := page.receive())["type"] not in ("result", "error"):  # refused before it is stored, or by the database
+    # refused before it is stored, or by the database
+    while (answer := page.receive())["type"] not in ("result", "error"):
         pass
     assert not answer.get("ok") and "psycopg" not in json.dumps(answer)
     assert command(page, CUT)["ok"], "the lab goes on"
@@ -134,7 +143,9 @@ def test_the_disk_is_full_and_has_room_again(sites):
 @pytest.mark.swarm
 @pytest.mark.parametrize("seed", range(int(os.environ.get("FAULT_SEEDS", "1"))))
 def test_postgres_ends_connections_and_is_killed_at_drawn_instants(sites, postgres, seed):
-    """As `test_fault_swarm` does with SQLite: an acknowledged command is stored, a refused one is not, and the run is the same."""
+    """As `test_fault_swarm` does with SQLite: an acknowledged command is stored, a refused one is not, and
+    the run is the same.
+    """
     site, drawn = sites(database_url=postgres.url), random.Random(seed)
     lab = site.open_lab(yaml=LONG)
     page = site.page(lab)
@@ -163,7 +174,12 @@ def test_postgres_ends_connections_and_is_killed_at_drawn_instants(sites, postgr
     while not give("link.cut"):
         pass
     with psycopg.connect(postgres.url) as database:
-        stored = [do for (do,) in database.execute("SELECT command->>'do' FROM visualizer_labcommand ORDER BY number").fetchall()]
+        stored = [
+            do
+            for (do,) in database.execute(
+                "SELECT command->>'do' FROM visualizer_labcommand ORDER BY number"
+            ).fetchall()
+        ]
         assert database.execute("SELECT DISTINCT state FROM visualizer_lab").fetchall() == [("ready",)]
     assert stored == acknowledged
     is_as_before(site, lab, site.get(f"/labs/{lab['id']}/inputs.json")["commands"])

@@ -1,4 +1,6 @@
-"""How texts reach sockets: one turn for many pages, no task for a send that ends at once, order kept, and the end of a socket."""
+"""How texts reach sockets: one turn for many pages, no task for a send that ends at once, order kept, and
+the end of a socket.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ async def test_many_pages_are_served_without_a_task_for_each():
         line.viewer.say_text("a")
         line.viewer.say_text("b")
     assert len(asyncio.all_tasks()) == before
-    assert [len(line.texts) for line in lines] == [0] * len(lines), "saying something does not wait for the sending"
+    assert [len(line.texts) for line in lines] == [0] * len(lines), (
+        "saying something does not wait for the sending"
+    )
     await turns(1)
     assert 0 < sum(bool(line.texts) for line in lines) < len(lines), "others have a turn between the pages"
     await turns(5)

@@ -1,4 +1,6 @@
-"""Internal errors: one in the run stops that lab, loudly, and nothing else; one in an answer fails that question only."""
+"""Internal errors: one in the run stops that lab, loudly, and nothing else; one in an answer fails that
+question only.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,9 @@ async def test_a_stopped_lab_still_says_so_to_who_comes_later(unlucky, breaks_at
     assert answer.status_code == 500 and json.loads(answer.content)["code"] == "engine-bug"
 
 
-async def test_the_failure_is_kept_until_another_engine_version_may_do_better(unlucky, breaks_at, hub, monkeypatch):
+async def test_the_failure_is_kept_until_another_engine_version_may_do_better(
+    unlucky, breaks_at, hub, monkeypatch
+):
     breaks_at(1_000_000)
     page = Page(unlucky.lab.pk, unlucky.token)
     await page.open()
@@ -150,7 +154,9 @@ async def test_an_internal_error_in_a_question_fails_that_question_only(made, mo
     assert answer.status_code == 500
     body = json.loads(answer.content)
     assert body["code"] == "internal-error" and made.lab.pk in body["error"] and "seed 5" in body["error"]
-    assert "the sums do not add up" not in body["error"] and "the sums do not add up" in caplog.text, "the log has the traceback"
+    assert "the sums do not add up" not in body["error"] and "the sums do not add up" in caplog.text, (
+        "the log has the traceback"
+    )
     assert (await AsyncClient().get(f"/labs/{made.lab.pk}/summary.json")).status_code == 200
     assert (await page.seek(2_000_000))["at_us"] == 2_000_000
     assert (await page.command(do="cluster.crash", cluster="b"))["ok"]
@@ -173,8 +179,14 @@ async def test_an_internal_error_in_a_frame_loses_that_frame_only(made, hub, mon
     monkeypatch.setattr(FrameMaker, "next", broken)
     await page.send({"type": "play", "speed": 1})
     notice = await page.until("notice")
-    assert notice["code"] == "frame-failed" and "seed 5" in notice["words"] and notice["replay"] == f"/labs/{made.lab.pk}/replay/"
-    assert "a cell without a cluster" in caplog.text and "a cell" not in notice["words"], "the log has the traceback"
+    assert (
+        notice["code"] == "frame-failed"
+        and "seed 5" in notice["words"]
+        and notice["replay"] == f"/labs/{made.lab.pk}/replay/"
+    )
+    assert "a cell without a cluster" in caplog.text and "a cell" not in notice["words"], (
+        "the log has the traceback"
+    )
     assert not hub.rooms[made.lab.pk].part.session.playback.playing
     assert (await page.command(do="cluster.crash", cluster="b"))["ok"], "the run goes on"
     if times > 1:
@@ -184,7 +196,9 @@ async def test_an_internal_error_in_a_frame_loses_that_frame_only(made, hub, mon
         await later.close()
         left[0] = 0
     frame = await page.seek(2_000_000)
-    assert frame["number"] == 1 and frame["epoch"] > epoch and frame["view"]["clusters"]["b"]["state"] == "down"
+    assert (
+        frame["number"] == 1 and frame["epoch"] > epoch and frame["view"]["clusters"]["b"]["state"] == "down"
+    )
     while any(room._lasting for room in hub.rooms.values()):
         await asyncio.sleep(0.02)
     await saved(made.lab.pk)

@@ -1,8 +1,11 @@
-"""Randomly drawn faults of database, disk and Redis while a lab is used: what was acknowledged is there, and the run is the same.
+"""Randomly drawn faults of database, disk and Redis while a lab is used: what was acknowledged is there,
+and the run is the same.
 
-Rules: a schedule is drawn from its seed alone; two run with every suite, more with `FAULT_SEEDS=200`. Whatever a schedule did, at its
-end all faults are over, and: every acknowledged command is stored and no refused one (one whose answer had not come when the
-process ended may be), the run rebuilt from the database has the digest of the live one, no lab is marked as failed, and each page that got a notice of trouble got one of its end.
+Rules: a schedule is drawn from its seed alone; two run with every suite, more with `FAULT_SEEDS=200`.
+Whatever a schedule did, at its end all faults are over, and: every acknowledged command is stored and no
+refused one (one whose answer had not come when the process ended may be), the run rebuilt from the database
+has the digest of the live one, no lab is marked as failed, and each page that got a notice of trouble got one
+of its end.
 """
 
 from __future__ import annotations
@@ -28,9 +31,13 @@ SEEDS = range(int(os.environ.get("FAULT_SEEDS", "2")))
 STEPS = 14
 
 COMMANDS = (
-    {"do": "link.cut", "link": "a -> b"}, {"do": "link.heal", "link": "a -> b"}, {"do": "cluster.crash", "cluster": "b"},
-    {"do": "cluster.restart", "cluster": "b"}, {"do": "link.cut", "link": "b -> a"}, {"do": "no.such-command"},
-)  # fmt: skip
+    {"do": "link.cut", "link": "a -> b"},
+    {"do": "link.heal", "link": "a -> b"},
+    {"do": "cluster.crash", "cluster": "b"},
+    {"do": "cluster.restart", "cluster": "b"},
+    {"do": "link.cut", "link": "b -> a"},
+    {"do": "no.such-command"},
+)
 
 
 class Schedule:
@@ -41,7 +48,8 @@ class Schedule:
         self.made, self.faults, self.redis = made, faults, redis
         self.lock = SqliteLock(database_file())
         self.page = Page(made.lab.pk, made.token)
-        self.given: list[tuple[str, str]] = []  # (command, what became of it: asked, refused or acknowledged), by number
+        # (command, what became of it: asked, refused or acknowledged), by number
+        self.given: list[tuple[str, str]] = []
         self.words: dict[str, str | None] = {}  # of each lasting state, as the page has it now
 
     async def message(self, *kinds: str) -> dict[str, Any]:
@@ -50,7 +58,11 @@ class Schedule:
             if message["type"] == "notice":
                 self.words[message["code"]] = message["words"]
             if message["type"] == "result":
-                became = "refused" if message["code"] in (saving.NOT_SAVED, "bad-value", "moved") else "acknowledged"
+                became = (
+                    "refused"
+                    if message["code"] in (saving.NOT_SAVED, "bad-value", "moved")
+                    else "acknowledged"
+                )
                 self.given[message["id"]] = (self.given[message["id"]][0], became)
             if message["type"] in kinds:
                 return message
@@ -67,7 +79,25 @@ class Schedule:
         return self.given[number][1]
 
     async def step(self) -> None:
-        await getattr(self, self.random.choice(("command", "command", "seek", "fault", "fault", "commit", "filled", "other_writer", "no_redis", "ended", "over", "over")))()
+        await getattr(
+            self,
+            self.random.choice(
+                (
+                    "command",
+                    "command",
+                    "seek",
+                    "fault",
+                    "fault",
+                    "commit",
+                    "filled",
+                    "other_writer",
+                    "no_redis",
+                    "ended",
+                    "over",
+                    "over",
+                )
+            ),
+        )()
 
     async def command(self) -> None:
         await self.give(self.random.choice(COMMANDS))
@@ -87,7 +117,9 @@ class Schedule:
         self.faults.filled = True
 
     async def ended(self) -> None:
-        """The process ends with whatever it could not save, and another has the lab as soon as the database is there."""
+        """The process ends with whatever it could not save, and another has the lab as soon as the
+        database is there.
+        """
         current_hub().stop("As if it were killed.")
         await self.page.close()
         await self.over()
@@ -122,7 +154,12 @@ async def schedule(request, settings, monkeypatch, mortal_redis, transactional_d
     monkeypatch.setattr("visualizer.hub.TICK_S", 0.1)
     monkeypatch.setattr("visualizer.lease.LEASE_MS", 1_000)
     settings.REDIS_URL = mortal_redis.url
-    settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [mortal_redis.url], "prefix": "faults"}}}
+    settings.CHANNEL_LAYERS = {
+        "default": {
+            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+            "CONFIG": {"hosts": [mortal_redis.url], "prefix": "faults"},
+        }
+    }
     made = await sync_to_async(new_lab)({"yaml": SCENARIO})
     with sqlite_waits(0.02), injected_faults() as faults:
         drawn = Schedule(request.param, made, faults, mortal_redis)
@@ -143,7 +180,9 @@ async def inputs_elsewhere(lab_id: str) -> dict[str, Any]:
 
 
 def explained(given: list[tuple[str, str]], stored: list[str]) -> bool:
-    """Whether these are the acknowledged commands, in order, with any of those whose answer never came between them."""
+    """Whether these are the acknowledged commands, in order, with any of those whose answer never came
+    between them.
+    """
     if not given:
         return not stored
     (do, became), later = given[0], given[1:]
@@ -160,7 +199,8 @@ async def test_whatever_fails_what_was_acknowledged_is_there(schedule):
         await schedule.step()
     await schedule.over()
     lab_id = schedule.made.lab.pk
-    while await schedule.give({"do": "cluster.crash", "cluster": "a"}) != "acknowledged":  # until the database has been found again
+    # until the database has been found again
+    while await schedule.give({"do": "cluster.crash", "cluster": "a"}) != "acknowledged":
         pass
     while any(schedule.words.get(code) for code in (saving.NOT_SAVED, saving.UNDECIDED, casting.AWAY)):
         await schedule.message("notice")
@@ -174,6 +214,12 @@ async def test_whatever_fails_what_was_acknowledged_is_there(schedule):
     current_hub().stop("A restart.")
     await asyncio.sleep(0)
     again = await inputs_elsewhere(lab_id)
-    assert (again["digest"], again["commands"], again["until_us"]) == (live["digest"], live["commands"], live["until_us"])
+    assert (again["digest"], again["commands"], again["until_us"]) == (
+        live["digest"],
+        live["commands"],
+        live["until_us"],
+    )
     scenario = load_scenario_text(SCENARIO)
-    assert World.replay(scenario, scenario.seed, live["commands"], live["until_us"]).digest() == live["digest"]
+    assert (
+        World.replay(scenario, scenario.seed, live["commands"], live["until_us"]).digest() == live["digest"]
+    )

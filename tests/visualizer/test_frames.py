@@ -1,4 +1,6 @@
-"""Frames: they fit, they add up to what the engine shows, and the page's own code reads them as this file does."""
+"""Frames: they fit, they add up to what the engine shows, and the page's own code reads them as this file
+does.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,15 @@ from tests.visualizer.pages import SCENARIO
 from tests.visualizer.reading import FrameReader, changed, rows_of, unpacked
 from visualizer.changes import changes
 from visualizer.curve import RiskCurves
-from visualizer.frames import FRAME_BYTES, JUDGED_EVERY_US, MOVING_THINGS, SNAPSHOT_ROWS, Frame, FrameMaker, Playing
+from visualizer.frames import (
+    FRAME_BYTES,
+    JUDGED_EVERY_US,
+    MOVING_THINGS,
+    SNAPSHOT_ROWS,
+    Frame,
+    FrameMaker,
+    Playing,
+)
 from visualizer.packing import packed, table
 
 PAGE = Path(__file__).resolve().parents[2] / "static" / "js"
@@ -50,24 +60,36 @@ def frames_of(world: World, count: int, every_us: int = 50_000) -> list[Frame]:
 
 def test_claims_are_judged_up_to_the_last_half_second_while_a_lab_plays_and_up_to_now_at_rest(monkeypatch):
     """What a frame shows of them follows from the instant alone, however the lab came there."""
-    monkeypatch.setattr(OneHop, "read", lambda self, stretch, known: [(int(seq), "planted") for seq in stretch.of("message.delivered").seqs])
+    monkeypatch.setattr(
+        OneHop,
+        "read",
+        lambda self, stretch, known: [(int(seq), "planted") for seq in stretch.of("message.delivered").seqs],
+    )
     monkeypatch.setattr(check, "REPORTED_PER_CLAIM", 10_000)
 
     def shown(world: World, playing: Playing) -> list[int]:
-        return [one["at_us"] for one in json.loads(maker_of(world).next(playing, False)[0].text)["view"]["violations"]]
+        return [
+            one["at_us"]
+            for one in json.loads(maker_of(world).next(playing, False)[0].text)["view"]["violations"]
+        ]
 
     stepped, sought = world_of(SCENARIO, 0), world_of(SCENARIO, 3_000_000)
     for at_us in (400_000, 500_000, 740_000, 1_000_000, 1_300_000):
         stepped.run(at_us)
         sought.seek(at_us=at_us)
-        delivered = [row["at_us"] for row in stepped.trace.rows(0, stepped.seq) if row["type"] == "message.delivered"]
+        delivered = [
+            row["at_us"] for row in stepped.trace.rows(0, stepped.seq) if row["type"] == "message.delivered"
+        ]
         judged = [one for one in delivered if one <= at_us // JUDGED_EVERY_US * JUDGED_EVERY_US]
         assert shown(stepped, PLAYING) == shown(sought, PLAYING) == judged
         assert shown(stepped, Playing(False, 1.0)) == shown(sought, Playing(False, 1.0)) == delivered
     assert 0 < len(judged) < len(delivered)
 
 
-@pytest.mark.parametrize("values", [[], [7], [7, 8, 9, 10], [None, None, 3], [3, None, 3, 4], [0, 0, 0, -5, None], [1 << 52, -(1 << 52)]])
+@pytest.mark.parametrize(
+    "values",
+    [[], [7], [7, 8, 9, 10], [None, None, 3], [3, None, 3, 4], [0, 0, 0, -5, None], [1 << 52, -(1 << 52)]],
+)
 def test_a_packed_column_comes_back(values):
     assert unpacked(packed(values)) == values
 
@@ -75,21 +97,39 @@ def test_a_packed_column_comes_back(values):
 def test_random_columns_and_tables_come_back():
     draw = random.Random(1)
     for _ in range(200):
-        values = [draw.choice([None, 0, 1, draw.randrange(-(10**9), 10**9)]) for _ in range(draw.randrange(40))]
+        values = [
+            draw.choice([None, 0, 1, draw.randrange(-(10**9), 10**9)]) for _ in range(draw.randrange(40))
+        ]
         assert unpacked(packed(values)) == values
-        rows = [{name: value for name in "abc" if (value := draw.choice([None, 3, draw.randrange(100)])) is not None} for _ in range(draw.randrange(20))]
-        rows = [{**row, **({"word": draw.choice(["x", "y", "z"])} if draw.random() < 0.5 else {})} for row in rows]
+        rows = [
+            {
+                name: value
+                for name in "abc"
+                if (value := draw.choice([None, 3, draw.randrange(100)])) is not None
+            }
+            for _ in range(draw.randrange(20))
+        ]
+        rows = [
+            {**row, **({"word": draw.choice(["x", "y", "z"])} if draw.random() < 0.5 else {})} for row in rows
+        ]
         assert rows_of(table(rows)) == rows
 
 
 def test_what_repeats_costs_next_to_nothing():
     assert packed(range(1000, 2000)) == [1000, [1, 999]]
-    assert table([{"from": "a", "number": n} for n in range(3)]) == {"count": 3, "names": ["a"], "texts": ["from"], "columns": {"from": [[0, 3]], "number": [0, [1, 2]]}}
+    assert table([{"from": "a", "number": n} for n in range(3)]) == {
+        "count": 3,
+        "names": ["a"],
+        "texts": ["from"],
+        "columns": {"from": [[0, 3]], "number": [0, [1, 2]]},
+    }
 
 
 def _random_view(draw: random.Random, depth: int = 3) -> dict[str, Any]:
     return {
-        name: _random_view(draw, depth - 1) if depth and draw.random() < 0.6 else draw.choice([None, 1, 2, [], [[1, 2]], {}, "text"])
+        name: _random_view(draw, depth - 1)
+        if depth and draw.random() < 0.6
+        else draw.choice([None, 1, 2, [], [[1, 2]], {}, "text"])
         for name in draw.sample("abcdef", draw.randrange(1, 5))
     }
 
@@ -118,11 +158,24 @@ def _everything_at_once() -> str:
     """Sixteen regions, four topics, eight subscriptions with held messages: more than a frame can say."""
     names = [f"region-{number:02}" for number in range(1, 17)]
     topics = "\n".join(f"  topic-{number}: {{clusters: [{', '.join(names)}]}}" for number in range(4))
-    producers = "\n".join(f"  web-{number}: {{topic: topic-{number}, cluster: {names[number]}, start: 1ms, rate: 100/s}}" for number in range(4))
-    subscriptions = "\n".join(
-        f"  s-{number}: {{topic: topic-{number // 2}, type: Shared, replicateSubscriptionState: true, initialPosition: Earliest}}" for number in range(8)
+    producers = "\n".join(
+        f"  web-{number}: {{topic: topic-{number}, cluster: {names[number]}, start: 1ms, rate: 100/s}}"
+        for number in range(4)
     )
-    consumers = "\n".join(f"  c-{number}: {{subscription: s-{number}, cluster: {names[number]}, processing: 1ms, hold: {{share: 30%, for: 60s}}}}" for number in range(8))
+    subscriptions = "\n".join(
+        (
+            f"  s-{number}: {{topic: topic-{number // 2}, type: Shared, replicateSubscriptionState: true, "
+            f"initialPosition: Earliest}}"
+        )
+        for number in range(8)
+    )
+    consumers = "\n".join(
+        (
+            f"  c-{number}: {{subscription: s-{number}, cluster: {names[number]}, processing: 1ms, hold: "
+            f"{{share: 30%, for: 60s}}}}"
+        )
+        for number in range(8)
+    )
     return f"""
 format: 1
 name: everything-at-once
@@ -130,7 +183,7 @@ title: More than a frame can say
 family: replicated-subscriptions
 seed: 1
 until: 600s
-clusters: {{{', '.join(f'{name}: {{}}' for name in names)}}}
+clusters: {{{", ".join(f"{name}: {{}}" for name in names)}}}
 links:
   default: {{latency: 1s}}
 topics:
@@ -170,10 +223,17 @@ def test_rows_that_fast_playback_left_out_come_to_everybody_when_the_lab_stands_
     frames = maker_of(world)
     frames.next(PLAYING, False)
     world.run(8_000_000)
-    assert json.loads(frames.next(PLAYING, False)[0].text)["rows_from"] > 0, "more control rows than a frame brings"
+    assert json.loads(frames.next(PLAYING, False)[0].text)["rows_from"] > 0, (
+        "more control rows than a frame brings"
+    )
     assert frames.behind
     frame, snapshot = frames.next(AT_REST, False)
-    assert frame is snapshot and frame.snapshot and rows_of(json.loads(frame.text)["rows"]) == world.trace.rows(0, world.seq, control_only=True)[-SNAPSHOT_ROWS:]
+    assert (
+        frame is snapshot
+        and frame.snapshot
+        and rows_of(json.loads(frame.text)["rows"])
+        == world.trace.rows(0, world.seq, control_only=True)[-SNAPSHOT_ROWS:]
+    )
     assert not frames.behind and not frames.next(AT_REST, False)[0].snapshot
 
 
@@ -190,7 +250,10 @@ def test_a_thousand_streams_that_appear_while_it_plays_fit_their_frames_and_all_
     assert frames.behind and len(seen["view"]["streams"]) < 1000
     while frames.behind:
         seen = reader.read(json.loads(frames.next(AT_REST, False)[0].text))
-    assert json.dumps(seen["view"]) == json.dumps(world.view()) and len(seen["view"]["groups"]["meters"]["streams"]) == 1000
+    assert (
+        json.dumps(seen["view"]) == json.dumps(world.view())
+        and len(seen["view"]["groups"]["meters"]["streams"]) == 1000
+    )
 
 
 def test_frames_and_snapshots_show_the_same_view_to_everyone():
@@ -231,9 +294,18 @@ console.log(JSON.stringify(seen));
 def test_the_pages_own_code_reads_frames_alike(text):
     frames = frames_of(world_of(text, 1_500_000), 15)
     node = shutil.which("node")
-    assert node, "Node 18 or newer is needed for the tests of the page's modules. Debian: apt-get install nodejs."
+    assert node, (
+        "Node 18 or newer is needed for the tests of the page's modules. Debian: apt-get install nodejs."
+    )
     script = READ_BY_THE_PAGE.replace("PAGE", PAGE.as_uri())
-    answer = subprocess.run([node, "--input-type=module", "-e", script], input=json.dumps([frame.text for frame in frames]), capture_output=True, text=True, timeout=600, check=False)
+    answer = subprocess.run(
+        [node, "--input-type=module", "-e", script],
+        input=json.dumps([frame.text for frame in frames]),
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     assert answer.returncode == 0, answer.stderr
     reader = FrameReader()
     for frame, by_the_page in zip(frames, json.loads(answer.stdout), strict=True):

@@ -1,4 +1,6 @@
-"""What the handshake diagram asks: the rows of a window, what stood before it, what was said again, counts of a crowd."""
+"""What the handshake diagram asks: the rows of a window, what stood before it, what was said again, counts
+of a crowd.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from visualizer.passages import BINS, LISTED_ROWS
 from visualizer.wire import Refused
 
 
-def asked(world: World, from_us: int, to_us: int, clients: tuple[str, ...] = (), group: str = "meters") -> dict[str, Any]:
+def asked(
+    world: World, from_us: int, to_us: int, clients: tuple[str, ...] = (), group: str = "meters"
+) -> dict[str, Any]:
     work = handshakes(SimpleNamespace(world=world), group, clients, from_us, to_us)
     while True:
         try:
@@ -32,9 +36,17 @@ def two_readers() -> World:
 
 def test_a_window_has_its_groups_rows_and_the_latest_word_on_what_stood_before(two_readers):
     answer = asked(two_readers, 7 * SECOND, 11 * SECOND)
-    assert answer["count"] == len(answer["rows"]) and all(7 * SECOND <= row["at_us"] <= 11 * SECOND for row in answer["rows"])
-    whole = [row for row in two_readers.trace.rows(0, len(two_readers.trace)) if row["type"] == "protocol.sent" and 7 * SECOND <= row["at_us"] <= 11 * SECOND]
-    assert [row["seq"] for row in answer["rows"] if row["type"] == "protocol.sent"] == [row["seq"] for row in whole]
+    assert answer["count"] == len(answer["rows"]) and all(
+        7 * SECOND <= row["at_us"] <= 11 * SECOND for row in answer["rows"]
+    )
+    whole = [
+        row
+        for row in two_readers.trace.rows(0, len(two_readers.trace))
+        if row["type"] == "protocol.sent" and 7 * SECOND <= row["at_us"] <= 11 * SECOND
+    ]
+    assert [row["seq"] for row in answer["rows"] if row["type"] == "protocol.sent"] == [
+        row["seq"] for row in whole
+    ]
     leases = [(row["client"], row["topic"][0]) for row in answer["before"] if row["type"] == "lease.changed"]
     assert len(leases) == 4 and {client for client, _shard in leases} == {"ada", "ben"}
     assert [row["type"] for row in answer["before"]].count("borrower.joined") == 2
@@ -51,7 +63,8 @@ def test_only_the_sessions_asked_for(two_readers):
 
 
 def test_what_was_said_again_is_what_a_timer_said_of_an_older_state():
-    world = open_world("""
+    world = open_world(
+        """
 settings: {n_shards: 1}
 nodes: {n1: {}, n2: {}}
 links: {default: {latency: 1ms}}
@@ -62,10 +75,14 @@ sessions:
   near: {node: n1, start: 10s, subscriptions: ["$share/meters/t/#"]}
 commands:
   - {at: 10ms, do: protocol.lose, type: grant}
-""", until="6s")  # fmt: skip
+""",
+        until="6s",
+    )
     world.run()
     answer = asked(world, 0, 6 * SECOND)
-    grants = [row["seq"] for row in answer["rows"] if row["type"] == "protocol.sent" and row["reason"] == "grant"]
+    grants = [
+        row["seq"] for row in answer["rows"] if row["type"] == "protocol.sent" and row["reason"] == "grant"
+    ]
     assert len(grants) == 2, "lost once, then said again"
     assert answer["again"] == grants[1:] and set(RESENT) >= {"grant"}
 
@@ -77,9 +94,15 @@ def test_a_crowd_is_counted_by_session_and_kind_and_adds_up():
     assert len(answer["rows"]) == answer["count"] <= LISTED_ROWS
     crowd = asked(world, 0, 6 * SECOND)
     assert crowd["count"] > LISTED_ROWS and "rows" not in crowd
-    rows = [row for row in world.trace.rows(0, len(world.trace), types=("protocol.sent",)) if row["client"] == "s000"]
+    rows = [
+        row
+        for row in world.trace.rows(0, len(world.trace), types=("protocol.sent",))
+        if row["client"] == "s000"
+    ]
     counts = crowd["bins"]["counts"]["s000"]
-    assert sum(map(sum, counts.values())) == len(rows) and all(len(numbers) == BINS for numbers in counts.values())
+    assert sum(map(sum, counts.values())) == len(rows) and all(
+        len(numbers) == BINS for numbers in counts.values()
+    )
 
 
 def test_a_group_that_is_not_there_is_refused_in_words(two_readers):

@@ -1,4 +1,6 @@
-"""No message of a page stops its lab or its socket: generated from the registry of message types and the table of commands."""
+"""No message of a page stops its lab or its socket: generated from the registry of message types and the
+table of commands.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +21,69 @@ FAR_US = (10_000_000, 3_600_000_000)
 
 near = numbers.filter(lambda number: not FAR_US[0] < number <= FAR_US[1])
 commands = st.fixed_dictionaries({"do": st.sampled_from(sorted(COMMANDS)) | texts}) | st.builds(
-    lambda do, given: {"do": do, **given}, st.sampled_from(sorted(COMMANDS)), st.dictionaries(st.sampled_from(["cluster", "link", "topic", "producer", "consumer", "subscription", "at", "latency", "from", "to", "mode"]), st.sampled_from(["a", "b", "a -> b", "orders", "web", "billing"]) | values, max_size=5)
+    lambda do, given: {"do": do, **given},
+    st.sampled_from(sorted(COMMANDS)),
+    st.dictionaries(
+        st.sampled_from(
+            [
+                "cluster",
+                "link",
+                "topic",
+                "producer",
+                "consumer",
+                "subscription",
+                "at",
+                "latency",
+                "from",
+                "to",
+                "mode",
+            ]
+        ),
+        st.sampled_from(["a", "b", "a -> b", "orders", "web", "billing"]) | values,
+        max_size=5,
+    ),
 )
-fields: dict[str, st.SearchStrategy[Any]] = {"at_us": near, "seq": near, "speed": st.floats() | values, "filter": st.sampled_from(["everything", "control"]) | values, "command": commands | values, "number": numbers, "epoch": numbers, "token": texts, "id": texts | numbers, "apart": st.booleans()}
+fields: dict[str, st.SearchStrategy[Any]] = {
+    "at_us": near,
+    "seq": near,
+    "speed": st.floats() | values,
+    "filter": st.sampled_from(["everything", "control"]) | values,
+    "command": commands | values,
+    "number": numbers,
+    "epoch": numbers,
+    "token": texts,
+    "id": texts | numbers,
+    "apart": st.booleans(),
+}
 
-RAW = [" ", "[" * 20_000, '{"type":' * 2_000, '{"type": "seek", "at_us": ' + "9" * 4_301 + "}", '{"type": "hello", "token": "\\ud800"}', '{"type": "command", "id": "\\ud800", "command": {"do": "\\u0000"}}', "\0", "NaN", "null", "[]"]
+RAW = [
+    " ",
+    "[" * 20_000,
+    '{"type":' * 2_000,
+    '{"type": "seek", "at_us": ' + "9" * 4_301 + "}",
+    '{"type": "hello", "token": "\\ud800"}',
+    '{"type": "command", "id": "\\ud800", "command": {"do": "\\u0000"}}',
+    "\0",
+    "NaN",
+    "null",
+    "[]",
+]
 
 
 def messages_of(kind: str) -> st.SearchStrategy[dict[str, Any]]:
     known, required = INBOUND[kind]
     assert set(known) <= set(fields), f"the new field of {kind} needs values here"
-    return st.fixed_dictionaries({"type": st.just(kind), **{name: fields[name] for name in required}}, optional={name: fields[name] for name in known if name not in required})
+    return st.fixed_dictionaries(
+        {"type": st.just(kind), **{name: fields[name] for name in required}},
+        optional={name: fields[name] for name in known if name not in required},
+    )
 
 
-@settings(max_examples=6, phases=[Phase.explicit, Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=6,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(data=st.data())
 async def test_no_message_stops_a_lab(hub, made, data):
     page = Page(made.lab.pk, made.token)
@@ -64,11 +115,16 @@ async def test_what_is_no_message_is_refused_in_words(hub, made, path, raw):
     assert (await socket.connect())[0]
     await socket.send_to(text_data=raw)
     answer = json.loads(await socket.receive_from())
-    assert answer["type"] == "error" and answer["error"] and answer["hint"] and len(json.dumps(answer)) < 2_000
+    assert (
+        answer["type"] == "error" and answer["error"] and answer["hint"] and len(json.dumps(answer)) < 2_000
+    )
     await socket.disconnect()
 
 
-@pytest.mark.parametrize("path", ["/ws/", "/ws/labs/", "/ws/labs/a/b/", "/ws/nothing/", "/", "/ws/labs/%00/", "/ws/labs/" + "x" * 5_000])
+@pytest.mark.parametrize(
+    "path",
+    ["/ws/", "/ws/labs/", "/ws/labs/a/b/", "/ws/nothing/", "/", "/ws/labs/%00/", "/ws/labs/" + "x" * 5_000],
+)
 async def test_an_unknown_socket_address_is_refused_before_the_handshake_ends(hub, path, caplog):
     socket = Socket(application, path, headers=[(b"host", HOST.encode()), ORIGIN])
     connected, _ = await socket.connect()
@@ -78,6 +134,8 @@ async def test_an_unknown_socket_address_is_refused_before_the_handshake_ends(hu
 
 @pytest.mark.parametrize("origin", [b"http://[", b"http://]:80", b"=", b"\xff", b""])
 async def test_a_hostile_origin_is_another_site(hub, made, origin):
-    socket = Socket(application, f"/ws/labs/{made.lab.pk}/", headers=[(b"host", HOST.encode()), (b"origin", origin)])
+    socket = Socket(
+        application, f"/ws/labs/{made.lab.pk}/", headers=[(b"host", HOST.encode()), (b"origin", origin)]
+    )
     assert not (await socket.connect())[0]
     await socket.wait()

@@ -1,4 +1,6 @@
-"""No argument of any question stops a lab, fails inside, or gets an answer without bound: generated from the registry of questions."""
+"""No argument of any question stops a lab, fails inside, or gets an answer without bound: generated from
+the registry of questions.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,11 @@ ANSWER_BYTES = 2_000_000
 LABS = {"two-regions": 6_000_000, "groups-join": 3_000_000}
 """A lab of each protocol, and the instant at which it is asked."""
 
-HOSTILE = settings(max_examples=20, phases=[Phase.explicit, Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+HOSTILE = settings(
+    max_examples=20,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 
 
 @pytest.fixture
@@ -40,7 +46,13 @@ async def asked(hub, request) -> Any:
     await page.seek(LABS[request.param])
     await page.close()
     room = await hub.room(made.lab.pk)
-    names = [name for listed in welcome["names"].values() if isinstance(listed, list) for name in listed if isinstance(name, str)]
+    names = [
+        name
+        for listed in welcome["names"].values()
+        if isinstance(listed, list)
+        for name in listed
+        if isinstance(name, str)
+    ]
     return hub, room, names
 
 
@@ -58,7 +70,11 @@ async def test_hostile_arguments_fail_at_most_their_question(asked, data):
     hub, room, names = asked
     for what in sorted(ANSWERS):
         arguments = data.draw(arguments_of(ARGUMENTS[what], names), label=what)
-        for asking in (lambda: hub.ask(room.lab.pk, what, **arguments), lambda: room.part.ask(what, arguments)):  # a page of this process, another process
+        # a page of this process, another process
+        for asking in (
+            lambda: hub.ask(room.lab.pk, what, **arguments),
+            lambda: room.part.ask(what, arguments),
+        ):
             await _answered_or_refused(asking)
     assert room.failure is None
     assert json.loads(await hub.ask(room.lab.pk, "rows", first=0, last=None, control=False, limit=1))["rows"]
@@ -82,7 +98,9 @@ async def test_a_tile_index_of_many_digits_is_refused(asked):
     hub, room, _ = asked
     for index in (10**4_299, 2**64, -1, "0", True):
         with pytest.raises(Refused, match="index is") as refused:
-            await room.part.ask("tile", {"branch": 0, "cluster": "us-east", "topic": "orders", "level": 0, "index": index})
+            await room.part.ask(
+                "tile", {"branch": 0, "cluster": "us-east", "topic": "orders", "level": 0, "index": index}
+            )
         assert refused.value.code == "bad-argument"
     assert room.failure is None
 
@@ -109,19 +127,48 @@ async def test_an_answer_that_cannot_be_encoded_fails_its_question_only(asked, a
 
 @pytest.mark.parametrize("asked", ["two-regions"], indirect=True)
 async def test_another_process_is_answered_whatever_it_asks(asked):
-    """`lab.question` from a process of another version: unknown questions, missing and additional arguments."""
+    """`lab.question` from a process of another version: unknown questions, missing and additional
+    arguments.
+    """
     hub, room, _ = asked
     exchange = Exchange(hub, None, "here")
     assert isinstance(room.part, Runner)
-    for number, (what, arguments) in enumerate([("tile", {}), ("nothing", {}), ("row", {"seq": 0, "more": 1}), ("row", {"seq": "0"})]):
-        await exchange._answer(room.part, {"type": "lab.question", "lab": room.lab.pk, "from": "there", "number": number, "what": what, "arguments": arguments})
+    for number, (what, arguments) in enumerate(
+        [("tile", {}), ("nothing", {}), ("row", {"seq": 0, "more": 1}), ("row", {"seq": "0"})]
+    ):
+        await exchange._answer(
+            room.part,
+            {
+                "type": "lab.question",
+                "lab": room.lab.pk,
+                "from": "there",
+                "number": number,
+                "what": what,
+                "arguments": arguments,
+            },
+        )
         to_group, channel, message = exchange._outbox.get_nowait()
-        assert (to_group, channel, message["type"], message["number"]) == (False, "there", "lab.answer", number)
+        assert (to_group, channel, message["type"], message["number"]) == (
+            False,
+            "there",
+            "lab.answer",
+            number,
+        )
         assert message["text"] is None and message["refused"][0] == "bad-argument"
     assert room.failure is None
 
 
-@given(st.builds(Argument, st.sampled_from([int, str, bool]), st.integers(0, 9), st.booleans(), st.integers(0, 2), st.integers(0, 3)), st.one_of(st.none(), st.integers(), st.text(), st.lists(st.integers() | st.text())))
+@given(
+    st.builds(
+        Argument,
+        st.sampled_from([int, str, bool]),
+        st.integers(0, 9),
+        st.booleans(),
+        st.integers(0, 2),
+        st.integers(0, 3),
+    ),
+    st.one_of(st.none(), st.integers(), st.text(), st.lists(st.integers() | st.text())),
+)
 def test_what_passes_is_of_the_declared_type_and_range(argument, value):
     if argument.problem(value):
         assert argument.problem(value).startswith("Give ")

@@ -56,7 +56,9 @@ async def test_a_lab_that_nobody_watches_is_put_away_and_comes_back_when_asked(q
     await again.close()
 
 
-async def test_a_page_that_waits_for_its_first_picture_is_told_how_far_the_lab_is(quick, hub, made, monkeypatch):
+async def test_a_page_that_waits_for_its_first_picture_is_told_how_far_the_lab_is(
+    quick, hub, made, monkeypatch
+):
     page = Page(made.lab.pk, made.token)
     await page.open()
     await page.frame()

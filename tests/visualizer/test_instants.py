@@ -19,7 +19,9 @@ from visualizer.wire import Refused
 from visualizer.work import Job
 
 ROWS_OF_A_TURN = 8_000
-"""A slice of 1,000 queue events, as `took` teaches below, writes fewer rows; the whole instant writes 40 times as many."""
+"""A slice of 1,000 queue events, as `took` teaches below, writes fewer rows; the whole instant writes 40
+times as many.
+"""
 
 BODY = """{{format: 1, name: x, title: x, family: replicated-subscriptions, about: x, until: 20s, clusters: {{a: {{}}}}, topics: {{t: {{clusters: [a]}}}},
 producers: {{web: {{topic: t, cluster: a, every: 100ms}}}}, commands: [{commands}]}}"""
@@ -83,7 +85,9 @@ def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_largest_command_beside_a_second_lab():
-    """The busy lab takes many turns for its instant; in between the other plays on with a frame at every beat."""
+    """The busy lab takes many turns for its instant; in between the other plays on with a frame at every
+    beat.
+    """
     busy, other = a_lab("busy", publish("1s", PUBLISHED_AT_ONCE_MAX)), a_lab("other")
     for session in (busy, other):
         session.play(1.0)
@@ -109,8 +113,16 @@ def test_a_question_and_a_seek_wait_for_the_end_of_the_instant():
     found: list[Any] = []
     whole = World.from_scenario(session.world.scenario)
     whole.run(1_000_000)
-    session.submit(Job(ANSWERS["rows"](session, first=0, last=None, control=True, limit=10), lambda answer: found.append(session.world.whole), found.append))
-    session.submit(Job(jobs.seek(session, 500_000, None), found.append, found.append, "seek", replaceable=True))
+    session.submit(
+        Job(
+            ANSWERS["rows"](session, first=0, last=None, control=True, limit=10),
+            lambda answer: found.append(session.world.whole),
+            found.append,
+        )
+    )
+    session.submit(
+        Job(jobs.seek(session, 500_000, None), found.append, found.append, "seek", replaceable=True)
+    )
     assert not session.settled
     turns(session, lambda: len(found) == 2, now_s)
     assert found[0] is True and session.world.now_us == 500_000 and len(session.world.trace) >= whole.seq
@@ -131,7 +143,11 @@ def test_a_command_is_carried_out_in_slices_and_refused_when_it_does_not_fit():
     assert apply(5_000).ok
     rows = len(session.world.trace)
     refused = apply(40_000)
-    assert (refused.ok, refused.code) == (False, "limit") and len(session.world.trace) == rows and session.world.whole
+    assert (
+        (refused.ok, refused.code) == (False, "limit")
+        and len(session.world.trace) == rows
+        and session.world.whole
+    )
     assert session.at_limit is None
 
 

@@ -1,4 +1,6 @@
-"""What the panel “Layers” asks: the latest moves of the machines about one client and one stream, what its layers told each other, and only what is new."""
+"""What the panel “Layers” asks: the latest moves of the machines about one client and one stream, what its
+layers told each other, and only what is new.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def test_the_last_moves_of_each_machine_are_the_traces(world):
     }
     for name, about in moves.items():
         last = [row["seq"] for row in whole if row["type"] == name and about(row)][-KEPT:]
-        assert last and last == [row["seq"] for row in of_type(answer, name) if about(row)][-len(last) :], name
+        assert last and last == [row["seq"] for row in of_type(answer, name) if about(row)][-len(last) :], (
+            name
+        )
     said = {row["reason"]: row for row in whole if row["type"] == "protocol.sent" and row["client"] == "ben"}
     assert {row["reason"]: row for row in of_type(answer, "protocol.sent")} == said and "ping" in said
     assert {row["client"] for row in answer["rows"] if row["type"] == "progress.told"} == {"ben"}

@@ -1,4 +1,6 @@
-"""What the labs of a process may take of memory: what is put away for it comes back the same, and what does not fit is refused in words."""
+"""What the labs of a process may take of memory: what is put away for it comes back the same, and what
+does not fit is refused in words.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Memory, "look_each_second", not_now)
 
 
-async def test_the_least_recently_used_lab_that_nobody_watches_is_put_away_and_comes_back_the_same(still, hub):
+async def test_the_least_recently_used_lab_that_nobody_watches_is_put_away_and_comes_back_the_same(
+    still, hub
+):
     first, first_page = await a_lab(hub, 6_000_000)
     second, second_page = await a_lab(hub, 5_000_000)
     digest = hub.rooms[first.lab.pk].part.session.world.digest()
@@ -116,7 +120,9 @@ def test_branches_are_limited_and_a_refused_one_changes_nothing():
 
 
 def test_what_branches_share_is_counted_once():
-    world = World.from_scenario(load_scenario_text(SCENARIO.replace("every: 20ms, count: 300", "every: 500us, count: 12000")))
+    world = World.from_scenario(
+        load_scenario_text(SCENARIO.replace("every: 20ms, count: 300", "every: 500us, count: 12000"))
+    )
     world.run(END_US)
     assert len(world.trace) > BLOCK_ROWS
     alone = world.memory_bytes
@@ -126,7 +132,9 @@ def test_what_branches_share_is_counted_once():
 
 
 def test_a_small_limit_by_environment_puts_labs_away(tmp_path, monkeypatch):
-    """Through the site itself: more labs than fit are opened one after the other, and the first comes back where it stood."""
+    """Through the site itself: more labs than fit are opened one after the other, and the first comes back
+    where it stood.
+    """
     monkeypatch.setenv("LAB_MEMORY_MB", "4")
     site = Site(tmp_path).wait()
     try:

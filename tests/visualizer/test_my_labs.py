@@ -34,9 +34,21 @@ def two_labs() -> list[Any]:
 
 def test_only_labs_whose_token_is_right_are_told_of():
     one, other = two_labs()
-    answer = post("/labs/mine/", {"labs": [{"id": one.lab.pk, "token": one.token}, {"id": other.lab.pk, "token": one.token}, {"id": "nosuchlab", "token": "x"}, {"id": other.lab.pk + "x"}]}).json()
+    answer = post(
+        "/labs/mine/",
+        {
+            "labs": [
+                {"id": one.lab.pk, "token": one.token},
+                {"id": other.lab.pk, "token": one.token},
+                {"id": "nosuchlab", "token": "x"},
+                {"id": other.lab.pk + "x"},
+            ]
+        },
+    ).json()
     assert [lab["id"] for lab in answer["labs"]] == [one.lab.pk]
-    assert answer["gone"] == sorted([other.lab.pk, "nosuchlab", other.lab.pk + "x"]), "a wrong token and no lab look the same"
+    assert answer["gone"] == sorted([other.lab.pk, "nosuchlab", other.lab.pk + "x"]), (
+        "a wrong token and no lab look the same"
+    )
     assert "token" not in json.dumps(answer["labs"])
 
 
@@ -45,7 +57,11 @@ def test_a_long_list_shows_the_labs_used_last(monkeypatch):
     made = [new_lab({"yaml": SCENARIO}) for _ in range(3)]
     Lab.objects.filter(pk=made[0].lab.pk).update(used_at=made[2].lab.used_at.replace(year=2099))
     answer = post("/labs/mine/", {"labs": [{"id": one.lab.pk, "token": one.token} for one in made]}).json()
-    assert [lab["id"] for lab in answer["labs"]] == [made[0].lab.pk, made[2].lab.pk] and answer["more"] == 1 and answer["gone"] == []
+    assert (
+        [lab["id"] for lab in answer["labs"]] == [made[0].lab.pk, made[2].lab.pk]
+        and answer["more"] == 1
+        and answer["gone"] == []
+    )
 
 
 def test_the_page_itself_tells_of_none():
@@ -54,7 +70,9 @@ def test_the_page_itself_tells_of_none():
     assert not any(one.lab.pk in page for one in made)
 
 
-@pytest.mark.parametrize("body", [{}, {"labs": "all"}, {"labs": ["x"]}, {"labs": [{"id": "x"}] * (LABS_ASKED + 1)}, []])
+@pytest.mark.parametrize(
+    "body", [{}, {"labs": "all"}, {"labs": ["x"]}, {"labs": [{"id": "x"}] * (LABS_ASKED + 1)}, []]
+)
 def test_what_is_no_list_is_refused(body):
     answer = post("/labs/mine/", body)
     assert answer.status_code == 400 and answer.json()["hint"]
@@ -62,7 +80,11 @@ def test_what_is_no_list_is_refused(body):
 
 def test_another_sites_page_may_do_nothing():
     made = two_labs()[0]
-    for path, body in (("/labs/mine/", {"labs": []}), (f"/labs/{made.lab.pk}/delete/", {"token": made.token}), (f"/labs/{made.lab.pk}/copy/", {})):
+    for path, body in (
+        ("/labs/mine/", {"labs": []}),
+        (f"/labs/{made.lab.pk}/delete/", {"token": made.token}),
+        (f"/labs/{made.lab.pk}/copy/", {}),
+    ):
         assert post(path, body, origin="http://elsewhere.example").status_code == 403
     assert Client().get(f"/labs/{made.lab.pk}/delete/").status_code == 405
 
@@ -74,7 +96,9 @@ async def test_renaming_needs_the_token_and_a_title(made: Any, hub: Any):
     assert (await apost(path, {"token": "wrong", "title": "Mine"})).json()["code"] == "not-owner"
     for title in ("", "  ", "x" * 201, 7):
         assert (await apost(path, {"token": made.token, "title": title})).status_code == 400
-    assert (await apost(path, {"token": made.token, "title": "  What we\n run "})).json() == {"title": "What we run"}
+    assert (await apost(path, {"token": made.token, "title": "  What we\n run "})).json() == {
+        "title": "What we run"
+    }
     other = Page(made.lab.pk)
     assert (await other.open())["title"] == "What we run", "who opens it now is told"
     for one in (page, other):
@@ -96,9 +120,14 @@ async def test_a_copy_stands_at_the_same_instant_of_the_same_branch(made: Any, h
     here = await mine.frame(lambda frame: frame["snapshot"] and frame["at_us"] == 2_500_000)
     for name in ("seq", "branch"):
         assert here[name] == there[name]
-    assert here["view"]["clusters"] == there["view"]["clusters"] and here["view"]["clusters"]["a"]["state"] == "down"
+    assert (
+        here["view"]["clusters"] == there["view"]["clusters"]
+        and here["view"]["clusters"]["a"]["state"] == "down"
+    )
     assert (await mine.command(do="cluster.restart", cluster="a"))["ok"]
-    assert await LabCommand.objects.filter(lab_id=made.lab.pk).acount() == 1, "nothing done there is done here"
+    assert await LabCommand.objects.filter(lab_id=made.lab.pk).acount() == 1, (
+        "nothing done there is done here"
+    )
     for one in (page, mine):
         await one.close()
 
@@ -116,8 +145,12 @@ async def test_a_copy_is_taken_where_the_lab_was_stored_when_no_instant_is_given
     await page.close()
 
 
-async def test_list_and_copy_know_where_a_lab_was_left_a_moment_ago(made: Any, hub: Any, monkeypatch: pytest.MonkeyPatch):
-    """Positions are written beside the loop, or at the next second: who goes from the lab to the list at once is not told of the instant before."""
+async def test_list_and_copy_know_where_a_lab_was_left_a_moment_ago(
+    made: Any, hub: Any, monkeypatch: pytest.MonkeyPatch
+):
+    """Positions are written beside the loop, or at the next second: who goes from the lab to the list at
+    once is not told of the instant before.
+    """
     monkeypatch.setattr(Runner, "position_changed", lambda runner: setattr(runner, "_position_due", True))
     monkeypatch.setattr(hubs, "TICK_S", 3600)
     page = Page(made.lab.pk, made.token)
@@ -128,7 +161,9 @@ async def test_list_and_copy_know_where_a_lab_was_left_a_moment_ago(made: Any, h
     await page.send({"type": "branch", "number": 0})
     await page.frame(lambda frame: frame["branch"] == 0 and not frame["busy"])
     await page.seek(3_000_000)
-    (told,) = (await apost("/labs/mine/", {"labs": [{"id": made.lab.pk, "token": made.token}]})).json()["labs"]
+    (told,) = (await apost("/labs/mine/", {"labs": [{"id": made.lab.pk, "token": made.token}]})).json()[
+        "labs"
+    ]
     assert (told["at_us"], told["branch"], told["picture"]["at_us"]) == (3_000_000, 0, 3_000_000)
     await page.send({"type": "branch", "number": 1})
     await page.frame(lambda frame: frame["branch"] == 1 and not frame["busy"])
@@ -150,7 +185,9 @@ async def stored(made: Any, **fields: Any) -> Lab:
 async def ended(hub: Any) -> None:
     """Waits for what the hub does in the background and will end by itself."""
     async with asyncio.timeout(PATIENCE_S):
-        await asyncio.gather(*(task for task in hub._tasks if "keep_position" in repr(task)), return_exceptions=True)
+        await asyncio.gather(
+            *(task for task in hub._tasks if "keep_position" in repr(task)), return_exceptions=True
+        )
 
 
 async def test_a_lab_that_stands_still_has_a_true_picture(made: Any, hub: Any):
@@ -161,12 +198,18 @@ async def test_a_lab_that_stands_still_has_a_true_picture(made: Any, hub: Any):
     assert lab.picture["at_us"] == 3_000_000
     lane = lab.picture["lanes"][0]
     topic = frame["view"]["clusters"]["a"]["topics"]["orders"]
-    assert lane["length"] == topic["length"] and lane["subscriptions"]["billing"]["mark_delete_index"] == topic["subscriptions"]["billing"]["mark_delete_index"]
+    assert (
+        lane["length"] == topic["length"]
+        and lane["subscriptions"]["billing"]["mark_delete_index"]
+        == topic["subscriptions"]["billing"]["mark_delete_index"]
+    )
     assert lab.used_at > lab.created_at
     await page.close()
 
 
-async def test_deleting_needs_the_token_and_takes_everything(made: Any, hub: Any, caplog: pytest.LogCaptureFixture):
+async def test_deleting_needs_the_token_and_takes_everything(
+    made: Any, hub: Any, caplog: pytest.LogCaptureFixture
+):
     page, viewer = Page(made.lab.pk, made.token), Page(made.lab.pk)
     await page.open()
     await viewer.open()
@@ -181,7 +224,9 @@ async def test_deleting_needs_the_token_and_takes_everything(made: Any, hub: Any
     await late.send({"type": "hello"})
     assert (await late.until("error"))["code"] == "not-found"
     await ended(hub)
-    assert "Failed while" not in caplog.text, "what was being written when it went says nothing and breaks nothing"
+    assert "Failed while" not in caplog.text, (
+        "what was being written when it went says nothing and breaks nothing"
+    )
 
 
 async def test_a_lab_deleted_by_another_process_says_so_here(made: Any, hub: Any):

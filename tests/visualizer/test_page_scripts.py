@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
+
 from visualizer.page_scripts import PAGES, NotUnderstood, _as_function, one_script
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
@@ -18,29 +19,62 @@ EXPORTS = "(exported) => Object.entries(exported).map(([name, value]) => [name, 
 
 def run_in_node(script: str) -> object:
     node = shutil.which("node")
-    assert node, "Node 18 or newer is needed for the tests of the page's modules. Debian: apt-get install nodejs."
-    answer = subprocess.run([node, "--input-type=module"], input=script, capture_output=True, text=True, timeout=120, check=False)
+    assert node, (
+        "Node 18 or newer is needed for the tests of the page's modules. Debian: apt-get install nodejs."
+    )
+    answer = subprocess.run(
+        [node, "--input-type=module"], input=script, capture_output=True, text=True, timeout=120, check=False
+    )
     assert answer.returncode == 0, answer.stderr[-2000:]
     return json.loads(answer.stdout)
 
 
 def test_every_module_exports_the_same_in_one_script():
     entry = "js/pages/lab_page.js"  # all of the lab's page but the line that starts it
-    together = run_in_node(f"{one_script(entry)}\nconsole.log(JSON.stringify(Object.entries(modules).map(([name, exported]) => [name, ({EXPORTS})(exported)])));")
+    together = run_in_node(
+        f"{one_script(entry)}\nconsole.log(JSON.stringify(Object.entries(modules).map(([name, exported]) "
+        f"=> [name, ({EXPORTS})(exported)])));"
+    )
     names = [name for name, _ in together]
     assert len(names) > 150 and names[-1] == entry
-    native = run_in_node("\n".join([f"const found = []; const exportsOf = {EXPORTS};", *(f"found.push([{json.dumps(name)}, exportsOf(await import({json.dumps((STATIC / name).as_uri())}))]);" for name in names), "console.log(JSON.stringify(found));"]))
+    native = run_in_node(
+        "\n".join(
+            [
+                f"const found = []; const exportsOf = {EXPORTS};",
+                *(
+                    (
+                        f"found.push([{json.dumps(name)}, exportsOf(await "
+                        f"import({json.dumps((STATIC / name).as_uri())}))]);"
+                    )
+                    for name in names
+                ),
+                "console.log(JSON.stringify(found));",
+            ]
+        )
+    )
     assert together == native
 
 
-@pytest.mark.parametrize("source", ['export default 1;', 'import "./other.js";', 'import * as all from "./other.js";', 'export * from "./other.js";', 'import { a } from "package";'])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "export default 1;",
+        'import "./other.js";',
+        'import * as all from "./other.js";',
+        'export * from "./other.js";',
+        'import { a } from "package";',
+    ],
+)
 def test_a_form_that_is_not_understood_is_an_error(source):
     with pytest.raises(NotUnderstood, match=r"js/x\.js"):
         _as_function("js/x.js", f"const before = 1;\n{source}\n")
 
 
 def test_renamed_imports_and_export_lists():
-    text = _as_function("js/a/x.js", 'import { one, two as second } from "../b/y.js";\nexport { one };\nexport const three = second;\n')
+    text = _as_function(
+        "js/a/x.js",
+        'import { one, two as second } from "../b/y.js";\nexport { one };\nexport const three = second;\n',
+    )
     assert 'const { one, two: second } = modules["js/b/y.js"];' in text
     assert "return { three, one };" in text
 

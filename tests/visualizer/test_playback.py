@@ -1,4 +1,6 @@
-"""Playback against a clock of numbers: the instant shown, being held up, an engine too slow, the speed reached."""
+"""Playback against a clock of numbers: the instant shown, being held up, an engine too slow, the speed
+reached.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from visualizer.playback import FRAME_S, LONGEST_JUMP_S, PATIENCE_S, Playback
 FAR_US = 100_000_000_000
 
 
-def played(speed: float, frames: int, late_s: float = 0.0, engine: float = float("inf")) -> tuple[Playback, list[int]]:
+def played(
+    speed: float, frames: int, late_s: float = 0.0, engine: float = float("inf")
+) -> tuple[Playback, list[int]]:
     """The instants of frames at the beat; the engine does at most `engine` simulated seconds per second."""
     playback, world_us, instants = Playback(), 0, []
     playback.play(speed)

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -58,7 +59,10 @@ def test_a_killed_server_loses_at_most_a_second_of_play_and_keeps_the_digest(sit
     inputs = again.get(f"/labs/{lab['id']}/inputs.json")
     assert inputs["until_us"] == back["at_us"] and len(inputs["commands"]) == 1
     scenario = load_scenario_text(LONG)
-    assert World.replay(scenario, scenario.seed, inputs["commands"], inputs["until_us"]).digest() == inputs["digest"]
+    assert (
+        World.replay(scenario, scenario.seed, inputs["commands"], inputs["until_us"]).digest()
+        == inputs["digest"]
+    )
 
 
 def test_branches_survive_a_restart(sites):
@@ -111,12 +115,20 @@ def test_two_server_processes_show_the_same_lab_and_either_takes_commands(sites,
     assert there.until("result")["ok"] is False
     there.send({"type": "pause"})
     there.frame(lambda frame: not frame["playing"])
-    for path in ("summary.json", "inputs.json", "rows.json?control=1&limit=20", "admin/stats/a/orders.json", "row/5.json"):
+    for path in (
+        "summary.json",
+        "inputs.json",
+        "rows.json?control=1&limit=20",
+        "admin/stats/a/orders.json",
+        "row/5.json",
+    ):
         assert first.get(f"/labs/{lab['id']}/{path}") == second.get(f"/labs/{lab['id']}/{path}")
 
 
 def _frames_of_both(here, there, count: int) -> list[dict[tuple[int, int], dict]]:
-    """So many frames of each that follow their snapshots, read in turn: a page that is not read is one that falls behind."""
+    """So many frames of each that follow their snapshots, read in turn: a page that is not read is one
+    that falls behind.
+    """
     frames = [{}, {}]
     while min(len(each) for each in frames) < count:
         for page, each in zip((here, there), frames):
@@ -152,7 +164,7 @@ def test_the_web_process_never_loads_spark(sites, tmp_path):
     lab = site.open_lab(yaml=SCENARIO)
     site.page(lab).frame()
     site.get(f"/labs/{lab['id']}/summary.json")
-    maps = open(f"/proc/{site.process.pid}/maps", encoding="utf-8").read()
+    maps = Path(f"/proc/{site.process.pid}/maps").read_text(encoding="utf-8")
     assert "py4j" not in maps and "pyspark" not in maps
 
 
@@ -171,5 +183,10 @@ def test_a_lab_deleted_in_one_process_is_gone_in_the_other(sites, redis_url):
 def test_what_a_server_has_loaded_is_not_searched_for_garbage_again():
     """120,000 objects: 90 ms each time, in which no lab would go on."""
     code = "import gc, labsite.asgi; print(gc.get_freeze_count(), len(gc.get_objects()))"
-    frozen, watched = map(int, subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    frozen, watched = map(
+        int,
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split(),
+    )
     assert frozen > 50_000 and watched < frozen / 10

@@ -11,7 +11,9 @@ from visualizer.slices import SLICE_S
 
 
 class Clock:
-    """A wall clock that only work moves: the labs' and, while the pump rests, the sockets', `sockets_s` in each round."""
+    """A wall clock that only work moves: the labs' and, while the pump rests, the sockets', `sockets_s` in
+    each round.
+    """
 
     def __init__(self, sockets_s: float = 0.0) -> None:
         self.now_s = 100.0
@@ -38,7 +40,9 @@ class Clock:
 class Worker:
     """A session that has `turns` slices to do."""
 
-    def __init__(self, lab_id: str, clock: Clock, turns: int, seconds: float = SLICE_S, error: Exception | None = None) -> None:
+    def __init__(
+        self, lab_id: str, clock: Clock, turns: int, seconds: float = SLICE_S, error: Exception | None = None
+    ) -> None:
         self.lab_id, self.clock, self.turns, self.seconds, self.error = lab_id, clock, turns, seconds, error
         self.blocked_on = None
         self.done: list[float] = []
@@ -104,7 +108,9 @@ async def test_labs_have_all_the_time_that_sockets_do_not_need():
 
 
 async def test_a_rest_goes_on_while_sockets_are_served():
-    """A request is read in one round, handled in the next, answered in the third: the rest sees it through."""
+    """A request is read in one round, handled in the next, answered in the third: the rest sees it
+    through.
+    """
     clock, served = Clock(), []
     pump = pump_of(clock, Worker("a", clock, 1))
 
@@ -159,7 +165,9 @@ async def test_what_fails_while_a_lab_waits_is_that_labs_failure():
     future.set_exception(OSError("disk full"))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    assert told == [] and waiting.blocked_on is None, "it is raised where the lab waits, which may know what to do"
+    assert told == [] and waiting.blocked_on is None, (
+        "it is raised where the lab waits, which may know what to do"
+    )
     await pump.round()
     assert told == ["disk full"]
     assert not await pump.round()

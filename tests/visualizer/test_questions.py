@@ -64,7 +64,11 @@ def test_what_many_viewers_ask_at_one_instant_is_made_once():
             except StopIteration as end:
                 return end.value
 
-    world, printouts, question = Counted.from_scenario(load_scenario_text(SCENARIO)), Printouts(), ("stats", "a", "orders")
+    world, printouts, question = (
+        Counted.from_scenario(load_scenario_text(SCENARIO)),
+        Printouts(),
+        ("stats", "a", "orders"),
+    )
     world.run(3_000_000)
     assert answer(question) == answer(question) == world.admin(*question) and len(made) == 2
     world.run(3_500_000)

@@ -18,7 +18,10 @@ from visualizer.wire import Refused
 
 
 def scope(peer: str | None, forwarded: str = "") -> dict[str, Any]:
-    return {"client": (peer, 1) if peer else None, "headers": [(b"x-forwarded-for", forwarded.encode())] if forwarded else []}
+    return {
+        "client": (peer, 1) if peer else None,
+        "headers": [(b"x-forwarded-for", forwarded.encode())] if forwarded else [],
+    }
 
 
 @pytest.mark.parametrize(
@@ -64,7 +67,12 @@ async def many(hub):
 async def test_of_300_labs_opened_at_once_no_more_than_there_are_places_are(hub, many, monkeypatch):
     monkeypatch.setattr("visualizer.saving.PATIENCE_S", PATIENCE_S)  # 300 writes in a row on a busy machine
     monkeypatch.setattr("visualizer.casting.Runner", lambda hub, room, stored: Still())
-    answers = await asyncio.gather(*(asyncio.create_task(open_as(hub, f"10.0.0.{number % 30}", lab)) for number, lab in enumerate(await many(300))))
+    answers = await asyncio.gather(
+        *(
+            asyncio.create_task(open_as(hub, f"10.0.0.{number % 30}", lab))
+            for number, lab in enumerate(await many(300))
+        )
+    )
     assert len(hub.rooms) == answers.count("") == ROOMS
     assert {answer for answer in answers if answer} == {f"This server process shows {ROOMS} labs already."}
 
@@ -90,7 +98,9 @@ async def test_one_client_does_not_take_every_place(hub, many, monkeypatch):
     assert await open_as(hub, "10.0.0.2", third) == ""
 
 
-async def test_in_a_full_process_whoever_has_most_labs_gives_one_up_for_whoever_has_few(hub, many, monkeypatch):
+async def test_in_a_full_process_whoever_has_most_labs_gives_one_up_for_whoever_has_few(
+    hub, many, monkeypatch
+):
     monkeypatch.setattr("visualizer.hub.ROOMS", 4)
     monkeypatch.setattr("visualizer.hub.FAIR_LABS", 2)
     *greedy, other, mine, more = await many(6)
@@ -102,12 +112,16 @@ async def test_in_a_full_process_whoever_has_most_labs_gives_one_up_for_whoever_
     assert await open_as(hub, "10.0.0.2", other) == ""
     assert "shows 4 labs already" in await open_as(hub, "10.0.0.1", more), "not for whoever has as many"
     assert await open_as(hub, "10.0.0.3", mine) == ""
-    assert set(hub.rooms) == {greedy[0], greedy[2], other, mine}, "the watched one stays, and there are no more than four"
+    assert set(hub.rooms) == {greedy[0], greedy[2], other, mine}, (
+        "the watched one stays, and there are no more than four"
+    )
     assert "shows 4 labs already" in await open_as(hub, "10.0.0.4", more), "nobody has more than a fair share"
     await page.close()
 
 
-async def test_of_labs_run_again_with_one_thing_changed_each_client_and_the_process_have_few(hub, many, monkeypatch):
+async def test_of_labs_run_again_with_one_thing_changed_each_client_and_the_process_have_few(
+    hub, many, monkeypatch
+):
     monkeypatch.setattr("visualizer.reruns.RUNNING", clients.RERUNS_PER_CLIENT + 1)
     monkeypatch.setattr("visualizer.reruns.Study.turn", lambda *_: False)  # none of them ends
     *first, other, more = await many(clients.RERUNS_PER_CLIENT + 3)

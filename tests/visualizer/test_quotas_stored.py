@@ -64,7 +64,9 @@ def test_thirty_reports_of_one_address_do_not_hold_up_anothers(monkeypatch):
     lab, made = new_lab({"yaml": SCENARIO}).lab, []
 
     def queued(client: str) -> Report:
-        return Report.objects.create(lab=lab, client=client, title=client, scenario_text="", seed=1, until_us=1)
+        return Report.objects.create(
+            lab=lab, client=client, title=client, scenario_text="", seed=1, until_us=1
+        )
 
     def make(report_id: str, attempt: int) -> str:
         report = Report.objects.get(pk=report_id)
@@ -73,7 +75,11 @@ def test_thirty_reports_of_one_address_do_not_hold_up_anothers(monkeypatch):
         return "done"
 
     monkeypatch.setattr(report_worker, "make_report", make)
-    asked: list[Any] = [queued("one") for _ in range(30)] + [queued("other"), queued("other"), queued("third")]
+    asked: list[Any] = [queued("one") for _ in range(30)] + [
+        queued("other"),
+        queued("other"),
+        queued("third"),
+    ]
     for report in asked:
         assert tasks.make_failover_report.call(report.pk, 1) == "done"
     assert made[:5] == ["one", "other", "third", "one", "other"] and made[5:] == ["one"] * 28

@@ -1,4 +1,6 @@
-"""Redis dies in mid-play and returns without its memory: labs go on where they run, everyone is told, nothing is lost."""
+"""Redis dies in mid-play and returns without its memory: labs go on where they run, everyone is told,
+nothing is lost.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def sites(tmp_path, mortal_redis):
 
 def told(page: SitePage, over: bool = False) -> str | None:
     """What the page is told in words; waits until it is, or until it is over."""
-    return page.until("notice", lambda notice: notice["code"] == "processes-apart" and (notice["words"] is None) == over)["words"]
+    return page.until(
+        "notice", lambda notice: notice["code"] == "processes-apart" and (notice["words"] is None) == over
+    )["words"]
 
 
 def test_redis_dies_in_mid_play_and_returns(sites, mortal_redis):
@@ -57,7 +61,9 @@ def test_redis_dies_in_mid_play_and_returns(sites, mortal_redis):
     assert told(here, over=True) is None and told(there, over=True) is None
     back = there.frame(lambda frame: frame["snapshot"])
     assert back["epoch"] == begun["epoch"] and back["playing"] and back["at_us"] > later["at_us"]
-    assert back["view"]["links"]["a -> b"]["state"] == "cut" and back["view"]["clusters"]["b"]["state"] == "up"
+    assert (
+        back["view"]["links"]["a -> b"]["state"] == "cut" and back["view"]["clusters"]["b"]["state"] == "up"
+    )
     latecomer.frame(lambda frame: frame["snapshot"])
     there.send({"type": "pause"})
     stood = here.frame(lambda frame: not frame["playing"])

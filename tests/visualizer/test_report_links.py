@@ -30,17 +30,41 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def run_of(commands: list[dict], until_us: int = 1_000_000) -> dict:
     world = World.replay(load_scenario_text(SCENARIO), 7, commands, until_us)
-    return {"run": 3, "commands": commands, "engine_version": "1", "scenario": "two-towns", "seed": 7, "until_us": until_us, "rows": len(world.trace), "trace_sha256": world.digest(), "scenario_text": SCENARIO}
+    return {
+        "run": 3,
+        "commands": commands,
+        "engine_version": "1",
+        "scenario": "two-towns",
+        "seed": 7,
+        "until_us": until_us,
+        "rows": len(world.trace),
+        "trace_sha256": world.digest(),
+        "scenario_text": SCENARIO,
+    }
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(("headers", "site"), [({"host": "lab.example.org"}, "http://lab.example.org"), ({"host": "lab.example.org:8443", "x-forwarded-proto": "https"}, "https://lab.example.org:8443")])
+@pytest.mark.parametrize(
+    ("headers", "site"),
+    [
+        ({"host": "lab.example.org"}, "http://lab.example.org"),
+        ({"host": "lab.example.org:8443", "x-forwarded-proto": "https"}, "https://lab.example.org:8443"),
+    ],
+)
 def test_a_report_remembers_the_site_that_was_asked(settings, monkeypatch, headers, site):
-    settings.ALLOWED_HOSTS, settings.SECURE_PROXY_SSL_HEADER = ["lab.example.org"], ("HTTP_X_FORWARDED_PROTO", "https")
+    settings.ALLOWED_HOSTS, settings.SECURE_PROXY_SSL_HEADER = (
+        ["lab.example.org"],
+        ("HTTP_X_FORWARDED_PROTO", "https"),
+    )
     monkeypatch.setattr("visualizer.reports.views.queue", lambda report: None)
     monkeypatch.setattr("visualizer.reports.requests.queue", lambda report: None)
     made = new_lab({"yaml": SCENARIO})
-    answer = Client().post(f"/labs/{made.lab.pk}/reports/", json.dumps({"token": made.token}), content_type="application/json", headers=headers)
+    answer = Client().post(
+        f"/labs/{made.lab.pk}/reports/",
+        json.dumps({"token": made.token}),
+        content_type="application/json",
+        headers=headers,
+    )
     assert answer.status_code == 201
     report = Report.objects.get(pk=answer.json()["id"])
     assert report.site == site
@@ -63,13 +87,17 @@ async def report_on(lab_id: str, branch: int, **body: int) -> Report:
     async with asyncio.timeout(PATIENCE_S):
         while (await Lab.objects.aget(pk=lab_id)).branch != branch:
             await asyncio.sleep(0.02)
-    return await sync_to_async(lambda: ask_for_report(Lab.objects.get(pk=lab_id), body, "http://testserver"))()
+    return await sync_to_async(
+        lambda: ask_for_report(Lab.objects.get(pk=lab_id), body, "http://testserver")
+    )()
 
 
 async def digest_of_replay(report: Report, at_us: int) -> str:
     """What the lab of a report's replay link has run up to its furthest instant, which must be `at_us`."""
     client = AsyncClient(headers={"host": "testserver"})
-    assert f"up to {at_us / 1e6:.3f} s" in (await client.get(f"/reports/{report.pk}/replay/")).content.decode()
+    assert (
+        f"up to {at_us / 1e6:.3f} s" in (await client.get(f"/reports/{report.pk}/replay/")).content.decode()
+    )
     answer = await client.post(f"/reports/{report.pk}/replay/")
     lab_id, token = answer.headers["Location"].removeprefix("/labs/").split("/#token=")
     page = Page(lab_id, token)
@@ -99,10 +127,18 @@ async def test_a_report_is_replayed_as_it_was_whatever_its_lab_did_since(made, m
     await page.frame(lambda frame: frame["branch"] == 0)
     again = await report_on(lab_id, 0, until_us=3_000_000)
     await page.close()
-    assert [[entry["do"] for entry in report.commands] for report in (plain, crashed, cut, again)] == [[], ["cluster.crash"], ["link.cut"], ["cluster.crash"]]
+    assert [[entry["do"] for entry in report.commands] for report in (plain, crashed, cut, again)] == [
+        [],
+        ["cluster.crash"],
+        ["link.cut"],
+        ["cluster.crash"],
+    ]
     for report in (plain, crashed, cut):
         scenario = load_scenario_text(report.scenario_text, seed=report.seed)
-        assert await digest_of_replay(report, report.until_us) == World.replay(scenario, report.seed, report.commands, report.until_us).digest()
+        assert (
+            await digest_of_replay(report, report.until_us)
+            == World.replay(scenario, report.seed, report.commands, report.until_us).digest()
+        )
 
 
 @pytest.mark.django_db
@@ -120,13 +156,24 @@ def test_a_copy_has_the_commands_of_its_labs_branch(monkeypatch):
 def test_a_replay_link_of_a_report_that_is_gone_or_from_elsewhere_makes_nothing():
     assert Client().get("/reports/nosuchreport/replay/").status_code == 404
     lab = new_lab({"yaml": SCENARIO}).lab
-    report = Report.objects.create(lab=lab, title=lab.title, scenario_text=lab.scenario_text, seed=lab.seed, until_us=0)
-    assert Client().post(f"/reports/{report.pk}/replay/", headers={"origin": "https://elsewhere.example.org"}).status_code == 403
+    report = Report.objects.create(
+        lab=lab, title=lab.title, scenario_text=lab.scenario_text, seed=lab.seed, until_us=0
+    )
+    assert (
+        Client()
+        .post(f"/reports/{report.pk}/replay/", headers={"origin": "https://elsewhere.example.org"})
+        .status_code
+        == 403
+    )
     assert Client().post(f"/reports/{report.pk}/replay/?at_us=soon").status_code == 400
     assert Lab.objects.count() == 1
 
 
-@pytest.mark.parametrize("commands", [[], [{"number": 1, "at_us": 500_000, "do": "cluster.crash", "cluster": "b"}]], ids=["none by hand", "one by hand"])
+@pytest.mark.parametrize(
+    "commands",
+    [[], [{"number": 1, "at_us": 500_000, "do": "cluster.crash", "cluster": "b"}]],
+    ids=["none by hand", "one by hand"],
+)
 def test_without_a_site_the_page_gives_a_command_line_that_replays_the_run(tmp_path, commands):
     run = run_of(commands)
     text = sections.replay(run)
@@ -137,5 +184,16 @@ def test_without_a_site_the_page_gives_a_command_line_that_replays_the_run(tmp_p
     words = shlex.split(line)
     assert words[0] == "python"
     environment = {"PYTHONPATH": str(ROOT), "PATH": "", "FAILOVER_LAB_DATA": str(tmp_path)}
-    told = subprocess.run([sys.executable, *(str(ROOT / word) if word == "manage.py" else word for word in words[1:]), *([] if commands else ["--json"])], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(
+        [
+            sys.executable,
+            *(str(ROOT / word) if word == "manage.py" else word for word in words[1:]),
+            *([] if commands else ["--json"]),
+        ],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     assert run["trace_sha256"] in told

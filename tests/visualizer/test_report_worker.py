@@ -19,7 +19,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def worker() -> Any:
     """As `manage.py db_worker --batch` makes it: it ends when no task is left."""
     load_command_class(get_commands()["db_worker"], "db_worker")
-    how = {"interval": 0, "startup_delay": False, "max_tasks": None, "worker_id": "w", "excluded_queue_names": []}
+    how = {
+        "interval": 0,
+        "startup_delay": False,
+        "max_tasks": None,
+        "worker_id": "w",
+        "excluded_queue_names": [],
+    }
     return db_worker.Worker(queue_names=["*"], batch=True, backend_name="default", **how)
 
 
@@ -37,7 +43,9 @@ def test_the_worker_goes_on_when_the_database_is_back(kind, monkeypatch, caplog)
         faults.begin(kind)
         worker().run()
     assert pauses == [patient.DATABASE_PAUSE_S] * 2
-    assert caplog.text.count("waits for the database") == 2 and SECRET in caplog.text, "the log has the driver's words"
+    assert caplog.text.count("waits for the database") == 2 and SECRET in caplog.text, (
+        "the log has the driver's words"
+    )
 
 
 def test_another_error_ends_it(monkeypatch):

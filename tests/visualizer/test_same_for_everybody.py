@@ -1,7 +1,7 @@
 """What a page shows depends on the instant and the branch only, not on how the viewer came there.
 
-Each way of coming to an instant gives its messages to the page's own reducer (in Node); what it then holds and draws from is compared
-as JSON. Only what is said of the connection and of playback itself is left out.
+Each way of coming to an instant gives its messages to the page's own reducer (in Node); what it then holds
+and draws from is compared as JSON. Only what is said of the connection and of playback itself is left out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from simulator import World, load_scenario
 from visualizer import jobs
 from visualizer.events import events
 from visualizer.frames import Frame
-from visualizer.jobs import rebuild
 from visualizer.session import Session
 from visualizer.store import StoredLab
 from visualizer.work import Job
@@ -124,7 +123,19 @@ class Lab:
     def restarted(self) -> Lab:
         """The lab as another process builds it from the database."""
         position = self.session.position()
-        return Lab(self.scenario.name, StoredLab("l", 1, "", self.scenario.seed, position["branch"], position["position_us"], position["furthest_us"], self.commands))
+        return Lab(
+            self.scenario.name,
+            StoredLab(
+                "l",
+                1,
+                "",
+                self.scenario.seed,
+                position["branch"],
+                position["position_us"],
+                position["furthest_us"],
+                self.commands,
+            ),
+        )
 
     def reload(self) -> list[str]:
         """What a page is sent that opens the lab now."""
@@ -169,13 +180,31 @@ console.log(JSON.stringify(shown, plain));
 def shown_by(lab: Lab, pages: list[list[str]], around: dict[str, Any]) -> list[dict[str, Any]]:
     """What the page's code makes of each list of messages."""
     node = shutil.which("node")
-    assert node, "Node 18 or newer is needed for the tests of the page's modules. Debian: apt-get install nodejs."
+    assert node, (
+        "Node 18 or newer is needed for the tests of the page's modules. Debian: apt-get install nodejs."
+    )
     scenario = lab.scenario
     names = {"clusters": sorted(scenario.clusters), "subscriptions": sorted(scenario.subscriptions)}
-    welcome = {"type": "welcome", "wire": 2, "lab": "l", "owner": True, "names": names, "lanes": list(scenario.clusters), "until_us": scenario.until_us, "commands": []}
+    welcome = {
+        "type": "welcome",
+        "wire": 2,
+        "lab": "l",
+        "owner": True,
+        "names": names,
+        "lanes": list(scenario.clusters),
+        "until_us": scenario.until_us,
+        "commands": [],
+    }
     script = SHOWN.replace("PAGE", PAGE.as_uri()).replace("CELLS", str(CELLS))
     given = json.dumps({"welcome": welcome, "pages": pages, "around": around})
-    answer = subprocess.run([node, "--input-type=module", "-e", script], input=given, capture_output=True, text=True, timeout=600, check=False)
+    answer = subprocess.run(
+        [node, "--input-type=module", "-e", script],
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     assert answer.returncode == 0, answer.stderr
     return json.loads(answer.stdout)
 
@@ -201,11 +230,15 @@ def test_every_way_to_an_instant_shows_the_same(name):
         sought.play_to(at_us, 2.0)
         ways["played again from an earlier instant"] = list(sought.viewer.texts)
         again = sought.do(events(sought.session))
-        assert {**again, "ahead": None} == {**around, "ahead": None} and len(again["ahead"]) >= len(around["ahead"])
+        assert {**again, "ahead": None} == {**around, "ahead": None} and len(again["ahead"]) >= len(
+            around["ahead"]
+        )
         shown = dict(zip(ways, shown_by(played, list(ways.values()), around), strict=True))
         for way, seen in shown.items():
             differing = [key for key in seen if seen[key] != shown["played"][key]]
-            assert not differing, f"{name} at {at_us} us, {way}: " + "; ".join(f"{key}: {str(shown['played'][key])[:600]} / {str(seen[key])[:600]}" for key in differing)
+            assert not differing, f"{name} at {at_us} us, {way}: " + "; ".join(
+                f"{key}: {str(shown['played'][key])[:600]} / {str(seen[key])[:600]}" for key in differing
+            )
 
 
 def test_a_restarted_server_shows_the_same_on_every_branch():
@@ -215,7 +248,9 @@ def test_a_restarted_server_shows_the_same_on_every_branch():
     lab.play_to(5_600_000, 1.0)
     lab.seek(4_444_000)
     lab.command(do="cluster.crash", cluster="us-west")
-    lab.command(do="subscription.fail-over", subscription="billing", **{"from": "us-west"}, to="us-east", mode="crash")
+    lab.command(
+        do="subscription.fail-over", subscription="billing", **{"from": "us-west"}, to="us-east", mode="crash"
+    )
     lab.play_to(6_050_000, 3.0)
     for branch in (1, 0):
         lab.do(jobs.switch_branch(lab.session, branch))

@@ -1,4 +1,6 @@
-"""Texts of scenarios are read one at a time, off the event loop; what is said of a text that is wrong everywhere is short."""
+"""Texts of scenarios are read one at a time, off the event loop; what is said of a text that is wrong
+everywhere is short.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,11 @@ def threads(monkeypatch):
     return names
 
 
-@pytest.mark.parametrize("body", [{"yaml": SCENARIO}, {"yaml": WRONG}, {"yaml": SCENARIO, "set": [["until", "9s"]]}], ids=["good", "wrong", "changed"])
+@pytest.mark.parametrize(
+    "body",
+    [{"yaml": SCENARIO}, {"yaml": WRONG}, {"yaml": SCENARIO, "set": [["until", "9s"]]}],
+    ids=["good", "wrong", "changed"],
+)
 async def test_a_visitors_text_is_read_in_the_one_thread_for_it(threads, body):
     await AsyncClient().post("/labs/", json.dumps(body), content_type="application/json")
     assert [name.rsplit("_", 1)[0] for name in threads] == ["scenario-reading"]
@@ -47,7 +53,11 @@ async def test_a_visitors_text_is_read_in_the_one_thread_for_it(threads, body):
 @pytest.mark.parametrize("path", ["/my-set-up/", "/my-set-up/scenario.json", "/my-set-up/check/"])
 async def test_so_is_a_set_up(threads, path):
     client = AsyncClient()
-    answer = await (client.post(path, json.dumps({"yaml": SCENARIO}), content_type="application/json") if path.endswith("check/") else client.get(path))
+    answer = await (
+        client.post(path, json.dumps({"yaml": SCENARIO}), content_type="application/json")
+        if path.endswith("check/")
+        else client.get(path)
+    )
     assert answer.status_code == 200
     assert [name.rsplit("_", 1)[0] for name in threads] == ["scenario-reading"]
 
@@ -57,14 +67,20 @@ async def test_and_each_of_a_set_ups_runs():
         return threading.current_thread().name
 
     reading = study.partial(scenario_reading.read_soon, name)
-    assert study._load.func is scenario_reading.read_soon and (await reading("text")).startswith("scenario-reading")
+    assert study._load.func is scenario_reading.read_soon and (await reading("text")).startswith(
+        "scenario-reading"
+    )
 
 
 @pytest.mark.parametrize("path", ["/labs/", "/my-set-up/check/"])
 async def test_the_answer_about_nine_thousand_problems_is_short(path):
     answer = await AsyncClient().post(path, json.dumps({"yaml": WRONG}), content_type="application/json")
     problems = answer.json()["problems"]
-    assert len(problems) == 101 and problems[-1]["message"].startswith("and 8,90") and problems[-1]["line"] is None
+    assert (
+        len(problems) == 101
+        and problems[-1]["message"].startswith("and 8,90")
+        and problems[-1]["line"] is None
+    )
     assert len(answer.content) < ANSWER_BYTES
 
 

@@ -1,4 +1,6 @@
-"""The site behind its real server: limits of requests and messages, closes after internal errors, what runs on beside them."""
+"""The site behind its real server: limits of requests and messages, closes after internal errors, what
+runs on beside them.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    site = Site(tmp_path_factory.mktemp("site"), application="tests.visualizer.failing_application:application").wait()
+    site = Site(
+        tmp_path_factory.mktemp("site"), application="tests.visualizer.failing_application:application"
+    ).wait()
     yield site
     site.stop()
 
@@ -35,8 +39,12 @@ def closed_with(page: SitePage) -> tuple[int, str]:
 
 
 def test_every_close_code_of_the_application_is_one_that_the_server_library_sends():
-    """Autobahn, which serves under Daphne, takes 1000 and 3000 to 4999 only; so does a browser's own `close`."""
-    codes = {value for name, value in {**vars(sockets), **vars(viewers)}.items() if name.startswith("CLOSED_")}
+    """Autobahn, which serves under Daphne, takes 1000 and 3000 to 4999 only; so does a browser's own
+    `close`.
+    """
+    codes = {
+        value for name, value in {**vars(sockets), **vars(viewers)}.items() if name.startswith("CLOSED_")
+    }
     assert codes == {viewers.CLOSED_NORMALLY, viewers.CLOSED_SILENT, sockets.CLOSED_BY_ERROR}
     for code in codes:
         Close(code, "").check()
@@ -45,10 +53,14 @@ def test_every_close_code_of_the_application_is_one_that_the_server_library_send
         for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):
             if getattr(call.func, "attr", "") == "close":
                 words = [*call.args, *(word.value for word in call.keywords)]
-                assert not any(isinstance(word, ast.Constant) and isinstance(word.value, int) for word in words), f"{path}: a close code without a name"
+                assert not any(
+                    isinstance(word, ast.Constant) and isinstance(word.value, int) for word in words
+                ), f"{path}: a close code without a name"
 
 
-@pytest.mark.parametrize(("breaks", "log"), [("pause", "put in by a test: handler"), ("step", "Internal error in a page's socket")])
+@pytest.mark.parametrize(
+    ("breaks", "log"), [("pause", "put in by a test: handler"), ("step", "Internal error in a page's socket")]
+)
 def test_an_internal_error_closes_the_socket_and_leaves_the_lab_running(site, breaks, log):
     lab = site.open_lab(scenario="two-regions")
     beside, broken = site.page(lab), site.page(lab)
@@ -83,9 +95,13 @@ def test_a_request_with_endless_headers_is_refused(site):
 
 
 def test_no_server_is_named_and_a_proxys_headers_change_nothing(site):
-    """Who the client is, is decided by Django's settings: a server that believed X-Forwarded-For would let anybody choose an address."""
+    """Who the client is, is decided by Django's settings: a server that believed X-Forwarded-For would let
+    anybody choose an address.
+    """
     with socket.create_connection(("127.0.0.1", site.port), timeout=PATIENCE_S) as line:
-        line.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n\r\n")
+        line.sendall(
+            b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n\r\n"
+        )
         head = line.makefile("rb").read().split(b"\r\n\r\n")[0].lower()
     assert b" 200 " in head.splitlines()[0]
     assert not any(name.startswith(b"server:") for name in head.splitlines())

@@ -1,4 +1,6 @@
-"""A set-up of one's own: form to text, problems at their fields, twenty runs that equal the command line's."""
+"""A set-up of one's own: form to text, problems at their fields, twenty runs that equal the command
+line's.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def test_every_field_has_a_default_and_a_place():
 def test_three_regions_have_three_round_trips():
     values = {"regions": "a, b, c", "rtt.a.b": "10ms", "rtt.c.a": "31us"}
     scenario = load_scenario_text(text_of(**values))
-    assert scenario.commands[0].arguments["cluster"] == "a", "the first region goes down when the default one is not there"
+    assert scenario.commands[0].arguments["cluster"] == "a", (
+        "the first region goes down when the default one is not there"
+    )
     latencies = {pair: link.latency.nominal_us for pair, link in scenario.links.items()}
     assert latencies["a", "b"] == latencies["b", "a"] == 5_000
     assert latencies["a", "c"] + latencies["c", "a"] == 31, "an odd microsecond is not lost"
@@ -67,15 +71,42 @@ def test_three_regions_have_three_round_trips():
     ("given", "expected"),
     [
         ({"rate": "fast"}, [("rate", '"fast" is not a rate; write a number per second, such as 100/s')]),
-        ({"processing": "soon"}, [("processing", '"soon" is not a duration; write a number with us, ms, s, m or h, such as 40ms or 1.5s')]),
+        (
+            {"processing": "soon"},
+            [
+                (
+                    "processing",
+                    '"soon" is not a duration; write a number with us, ms, s, m or h, such as 40ms or 1.5s',
+                )
+            ],
+        ),
         ({"consumers": "three"}, [("consumers", '"three" is not a whole number; write how many, such as 2')]),
         ({"consumers": "2000"}, [("consumers", "2000 consumers are too many; at most 1000")]),
         ({"cache": "2"}, [("cache", "2 is too small; at least 3 with the cache rule spread")]),
-        ({"rtt.us-west.us-east": "80"}, [("rtt.us-west.us-east", "80 has no unit; write a number with us, ms, s, m or h, such as 40ms or 1.5s")]),
+        (
+            {"rtt.us-west.us-east": "80"},
+            [
+                (
+                    "rtt.us-west.us-east",
+                    "80 has no unit; write a number with us, ms, s, m or h, such as 40ms or 1.5s",
+                )
+            ],
+        ),
         ({"to": "us-west"}, [("to", "is the cluster that they leave; name another cluster")]),
         ({"from": "atlantis"}, [("from", 'there is no cluster "atlantis"; one of us-east, us-west')]),
-        ({"slow_share": "2"}, [("slow_share", '"2" is not a share; write a percentage from 0% to 100%, such as 1% or 0.5%')]),
-        ({"after": "later"}, [("after", '"later" is not a duration; write a number with us, ms, s, m or h, such as 40ms or 1.5s')]),
+        (
+            {"slow_share": "2"},
+            [("slow_share", '"2" is not a share; write a percentage from 0% to 100%, such as 1% or 0.5%')],
+        ),
+        (
+            {"after": "later"},
+            [
+                (
+                    "after",
+                    '"later" is not a duration; write a number with us, ms, s, m or h, such as 40ms or 1.5s',
+                )
+            ],
+        ),
         ({"period": "1s"}, [("period", '"1s" is not a whole number; write a whole number')]),
     ],
 )
@@ -87,13 +118,20 @@ def test_two_wrong_fields_are_both_said():
     assert [field for field, _ in problems_of(rate="fast", queue="-1")] == ["rate", "queue"]
 
 
-@pytest.mark.parametrize("typed", ["{a: b}", "- x", "#", '"', "a\n  b: c", "x: y", "&anchor", "'", "\x00", "\u2028x", "<script>"])
+@pytest.mark.parametrize(
+    "typed", ["{a: b}", "- x", "#", '"', "a\n  b: c", "x: y", "&anchor", "'", "\x00", "\u2028x", "<script>"]
+)
 @pytest.mark.parametrize("field", ["regions", "rate", "processing", "from", "consumers", "period"])
 def test_whatever_is_typed_stays_one_value(field, typed):
-    """No value can open a mapping of its own: problems are about values, at this field or one that names it."""
+    """No value can open a mapping of its own: problems are about values, at this field or one that names
+    it.
+    """
     lines, reading = read_form(completed({field: typed}))
     assert reading.problems, "none of these is right"
-    assert not any("not YAML" in problem["message"] or "unknown key" in problem["message"] for problem in reading.problems)
+    assert not any(
+        "not YAML" in problem["message"] or "unknown key" in problem["message"]
+        for problem in reading.problems
+    )
     assert len(reading.text.splitlines()) >= len(lines) - 1
 
 
@@ -108,7 +146,13 @@ def test_the_page_keeps_what_was_typed_and_says_what_is_wrong(client: Client):
 @pytest.mark.django_db
 def test_the_address_is_the_set_up(client: Client):
     answer = client.get("/my-set-up/scenario.json", {"regions": "a, b", "rtt.a.b": "10ms"}).json()
-    assert answer["problems"] == [] and answer["failure"] == {"from": "a", "to": "b", "mode": "crash", "at": "25s", "period_us": 1_000_000}
+    assert answer["problems"] == [] and answer["failure"] == {
+        "from": "a",
+        "to": "b",
+        "mode": "crash",
+        "at": "25s",
+        "period_us": 1_000_000,
+    }
     assert "a <-> b: {latency: 5ms}" in answer["yaml"]
     assert "".join("".join(text for text, _ in pieces) + "\n" for pieces in answer["lines"]) == answer["yaml"]
     assert answer["pairs"] == [{"name": "rtt.a.b", "between": ["a", "b"], "value": "10ms"}]
@@ -120,7 +164,9 @@ def test_a_text_of_ones_own_is_told_line_and_column(client: Client):
         return client.post("/my-set-up/check/", json.dumps({"yaml": text}), content_type="application/json")
 
     wrong = check(text_of().replace("rate: 100/s", "rate: many")).json()["problems"]
-    assert [(problem["line"], problem["column"]) for problem in wrong] == [(19, wrong[0]["column"])] and "many" in wrong[0]["message"]
+    assert [(problem["line"], problem["column"]) for problem in wrong] == [
+        (19, wrong[0]["column"])
+    ] and "many" in wrong[0]["message"]
     assert check("a: [").json()["problems"][0]["line"] == 1
     assert check(text_of()).json()["failure"]["to"] == "us-east"
     without = check(text_of().split("commands:")[0]).json()
@@ -170,7 +216,9 @@ def test_the_failure_comes_at_twenty_instants_of_one_period():
     assert [one.seed for one in planned] == list(range(1, RUNS + 1))
     assert [one.shift_us for one in planned] == [100_000 * number for number in range(RUNS)]
     last = load_scenario_text(text_of(period="2000"), seed=RUNS, overrides=planned[-1].overrides)
-    assert [command.at_us for command in last.commands] == [command.at_us + 1_900_000 for command in scenario.commands]
+    assert [command.at_us for command in last.commands] == [
+        command.at_us + 1_900_000 for command in scenario.commands
+    ]
     assert last.until_us == scenario.until_us + 1_900_000
 
 
@@ -251,7 +299,9 @@ async def test_an_answer_comes_run_by_run_while_a_lab_plays(made: Any, hub: Any)
     assert kinds == ["asked", *["run"] * RUNS, "done"]
     again = Question()
     await again.ask(text_of(**SMALL))
-    assert (await again.next())["type"] == "asked" and hub.studies._running == [], "the same text is answered from memory"
+    assert (await again.next())["type"] == "asked" and hub.studies._running == [], (
+        "the same text is answered from memory"
+    )
     for one in (question, again):
         await one.socket.disconnect()
     await page.close()
@@ -286,16 +336,30 @@ async def test_a_run_opens_as_a_lab_at_its_failover(hub: Any):
     text = text_of(**SMALL)
     scenario = load_scenario_text(text)
     one = variations(scenario, failure_of(scenario))[7]
-    made = await sync_to_async(new_lab)({"yaml": text, "seed": one.seed, "set": [list(pair) for pair in one.overrides], "at_us": one.at_us})
+    made = await sync_to_async(new_lab)(
+        {"yaml": text, "seed": one.seed, "set": [list(pair) for pair in one.overrides], "at_us": one.at_us}
+    )
     page = Page(made.lab.pk, made.token)
     welcome = await page.open()
     frame = await page.frame(lambda frame: frame["snapshot"] and frame["at_us"] == one.at_us)
-    assert welcome["seed"] == one.seed and frame["view"]["failovers"], "it stands where its consumers have just moved"
+    assert welcome["seed"] == one.seed and frame["view"]["failovers"], (
+        "it stands where its consumers have just moved"
+    )
     await page.close()
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("body", [{"at_us": -1}, {"at_us": 10**12}, {"at_us": "soon"}, {"set": "until=3s"}, {"set": [["until"]]}, {"set": [["until", 3]]}])
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"at_us": -1},
+        {"at_us": 10**12},
+        {"at_us": "soon"},
+        {"set": "until=3s"},
+        {"set": [["until"]]},
+        {"set": [["until", 3]]},
+    ],
+)
 def test_a_lab_is_not_made_from_nonsense(client: Client, body: dict[str, Any]):
     answer = client.post("/labs/", json.dumps({"yaml": text_of(), **body}), content_type="application/json")
     assert answer.status_code == 400 and answer.json()["code"] == "bad-field"
@@ -303,7 +367,9 @@ def test_a_lab_is_not_made_from_nonsense(client: Client, body: dict[str, Any]):
 
 @pytest.mark.django_db
 def test_a_change_that_is_wrong_is_the_loaders_to_say(client: Client):
-    answer = client.post("/labs/", json.dumps({"yaml": text_of(), "set": [["until", "soon"]]}), content_type="application/json")
+    answer = client.post(
+        "/labs/", json.dumps({"yaml": text_of(), "set": [["until", "soon"]]}), content_type="application/json"
+    )
     assert answer.status_code == 400 and "until" in answer.json()["problems"][0]["path"]
 
 

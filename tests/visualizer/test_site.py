@@ -15,12 +15,26 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run_manage(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    given = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG")}
-    return subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env={**given, **environment}, capture_output=True, text=True, check=False)
+    given = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG")
+    }
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env={**given, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def settings_with(tmp_path: Path, names: list[str], **environment: str) -> dict:
-    code = f"import json; from django.conf import settings; print(json.dumps({{name: getattr(settings, name) for name in {names!r}}}, default=str))"
+    code = (
+        f"import json; from django.conf import settings; print(json.dumps({{name: getattr(settings, name) "
+        f"for name in {names!r}}}, default=str))"
+    )
     done = run_manage("shell", "--no-imports", "-c", code, FAILOVER_LAB_DATA=str(tmp_path), **environment)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -36,7 +50,9 @@ def test_with_nothing_set_it_works_on_this_machine(tmp_path):
     key = tmp_path / "secret-key"
     assert key.read_text() == found["SECRET_KEY"] and len(found["SECRET_KEY"]) >= 32
     assert key.stat().st_mode & 0o077 == 0
-    assert settings_with(tmp_path, ["SECRET_KEY"])["SECRET_KEY"] == found["SECRET_KEY"], "the next start keeps the key"
+    assert settings_with(tmp_path, ["SECRET_KEY"])["SECRET_KEY"] == found["SECRET_KEY"], (
+        "the next start keeps the key"
+    )
 
 
 def test_the_environment_changes_what_a_deployment_needs(tmp_path):
@@ -48,16 +64,33 @@ def test_the_environment_changes_what_a_deployment_needs(tmp_path):
         SECRET_KEY="k" * 50,
         ALLOWED_HOSTS="lab.example.org, www.lab.example.org",
     )
-    assert found["DATABASES"]["default"]["ENGINE"].endswith("postgresql") and "transaction_mode" not in str(found["DATABASES"])
+    assert found["DATABASES"]["default"]["ENGINE"].endswith("postgresql") and "transaction_mode" not in str(
+        found["DATABASES"]
+    )
     assert found["CHANNEL_LAYERS"]["default"]["CONFIG"]["hosts"] == ["redis://cache.example/1"]
     assert found["SECRET_KEY"] == "k" * 50
     assert found["ALLOWED_HOSTS"] == ["lab.example.org", "www.lab.example.org"]
 
 
 def test_wrong_values_are_all_named_at_the_start(tmp_path):
-    done = run_manage("check", FAILOVER_LAB_DATA=str(tmp_path), DATABASE_URL="oracle://x", REDIS_URL="localhost", SECRET_KEY="short", DEBUG="maybe", TRUSTED_ORIGINS="lab.example.org")
+    done = run_manage(
+        "check",
+        FAILOVER_LAB_DATA=str(tmp_path),
+        DATABASE_URL="oracle://x",
+        REDIS_URL="localhost",
+        SECRET_KEY="short",
+        DEBUG="maybe",
+        TRUSTED_ORIGINS="lab.example.org",
+    )
     assert done.returncode != 0
-    for text in ("DATABASE_URL", "REDIS_URL", "SECRET_KEY has 5 characters", "DEBUG", "lab.example.org", "HINT"):
+    for text in (
+        "DATABASE_URL",
+        "REDIS_URL",
+        "SECRET_KEY has 5 characters",
+        "DEBUG",
+        "lab.example.org",
+        "HINT",
+    ):
         assert text in done.stderr
 
 
@@ -83,12 +116,17 @@ def test_static_files_need_no_other_server(client, path):
     assert again.status_code == 304
 
 
-@pytest.mark.parametrize("path", ["/static/../manage.py", "/static/%2e%2e/manage.py", "/static/js/../../manage.py"])
+@pytest.mark.parametrize(
+    "path", ["/static/../manage.py", "/static/%2e%2e/manage.py", "/static/js/../../manage.py"]
+)
 def test_static_files_stay_in_their_folder(client, path):
     assert client.get(path).status_code == 404
 
 
 def test_sqlite_waits_for_other_writers(tmp_path):
-    code = "from django.db import connection; c = connection.cursor(); print([c.execute(f'PRAGMA {p}').fetchone()[0] for p in ('journal_mode', 'busy_timeout')])"
+    code = (
+        "from django.db import connection; c = connection.cursor(); print([c.execute(f'PRAGMA "
+        "{p}').fetchone()[0] for p in ('journal_mode', 'busy_timeout')])"
+    )
     done = run_manage("shell", "--no-imports", "-c", code, FAILOVER_LAB_DATA=str(tmp_path))
     assert "['wal', 5000]" in done.stdout, done.stderr

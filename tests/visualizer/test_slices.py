@@ -1,7 +1,8 @@
-"""No request of a page keeps the other labs waiting: on a large lab every job and question looks at few rows in one turn.
+"""No request of a page keeps the other labs waiting: on a large lab every job and question looks at few
+rows in one turn.
 
-What is measured is work, not time: rows looked through or read on the event loop's thread, and queue events, by turn. What
-cannot be cut must happen in a thread, where the lab stands still and the loop does not.
+What is measured is work, not time: rows looked through or read on the event loop's thread, and queue events,
+by turn. What cannot be cut must happen in a thread, where the lab stands still and the loop does not.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from simulator.checks import Checks
 from simulator.kernel.clock import Clock
 from simulator.trace.trace import BLOCK_ROWS, Trace
 from visualizer import jobs
+from visualizer.looking import CHECK_ROWS
 from visualizer.queries import ANSWERS
 from visualizer.reading import READ_ROWS, SEARCHED_ROWS
 from visualizer.reruns import Reruns
-from visualizer.looking import CHECK_ROWS
 from visualizer.session import Session
 from visualizer.slices import MOST_EVENTS
 from visualizer.wire import Refused
@@ -32,8 +33,19 @@ from visualizer.work import Job
 MESSAGES = 24_000
 END_US = 39_000_000
 
-MOST = {"searched": 2 * SEARCHED_ROWS, "read": 2 * READ_ROWS + 5, "checked": 4 * CHECK_ROWS, "events": MOST_EVENTS, "counted": 0, "hashed": 0}
-"""By turn. Searched: rows of which types or columns were asked for; read: rows made whole; hashed: rows that a digest was taken of."""
+MOST = {
+    "searched": 2 * SEARCHED_ROWS,
+    "read": 2 * READ_ROWS + 5,
+    "checked": 4 * CHECK_ROWS,
+    "events": MOST_EVENTS,
+    "counted": 0,
+    "hashed": 0,
+}
+"""By turn.
+
+Searched: rows of which types or columns were asked for; read: rows made whole; hashed: rows that a digest was
+taken of.
+"""
 
 
 class Audience:
@@ -100,7 +112,12 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     counts(Trace, "seqs", "searched", span)
     counts(Trace, "row", "read", lambda *_: 1)
     counts(Trace, "digest", "hashed", lambda trace, upto=None: len(trace) if upto is None else upto)
-    counts(Checks, "read", "checked", lambda checks, trace, upto=None: max(0, (len(trace) if upto is None else upto) - checks.position))
+    counts(
+        Checks,
+        "read",
+        "checked",
+        lambda checks, trace, upto=None: max(0, (len(trace) if upto is None else upto) - checks.position),
+    )
     counts(Clock, "run_instants", "events", lambda clock, until_us, events, *_: events)
     counts(World, "counted", "counted", lambda world: world.seq)
     yield done
@@ -179,12 +196,18 @@ async def test_a_question_for_rare_rows_looks_at_a_piece_in_a_turn(lab, work):
 async def test_seeks_steps_and_branches_are_cut(lab, work, to_us):
     _, turns, most = await done(lab, jobs.seek(lab, to_us, None), work)
     within_bounds(most, f"seek to {to_us}")
-    for job in (jobs.step(lab, False, "control"), jobs.step(lab, True, "control"), jobs.switch_branch(lab, 0)):
+    for job in (
+        jobs.step(lab, False, "control"),
+        jobs.step(lab, True, "control"),
+        jobs.switch_branch(lab, 0),
+    ):
         within_bounds((await done(lab, job, work))[2], "step")
 
 
 async def test_the_frame_after_a_branch_looks_at_a_piece_in_a_turn(work):
-    """A branch's checks begin up to a block of rows behind it: the first frame shows what they find, and reads all of it."""
+    """A branch's checks begin up to a block of rows behind it: the first frame shows what they find, and
+    reads all of it.
+    """
     scenario = load_scenario_text(scenarios.fail_over(12_000))
     world = World.from_scenario(scenario)
     world.run(END_US)
@@ -227,7 +250,27 @@ async def test_the_loop_goes_on_while_a_run_is_counted(lab, work):
     assert lab.turn(1.2)
 
 
-@pytest.mark.parametrize("what", sorted(set(ANSWERS) - {"rows", "row", "events", "cone", "curve", "passages", "handshakes", "latest", "landmarks", "summary", "inputs", "why-twice", "what-if"}))
+@pytest.mark.parametrize(
+    "what",
+    sorted(
+        set(ANSWERS)
+        - {
+            "rows",
+            "row",
+            "events",
+            "cone",
+            "curve",
+            "passages",
+            "handshakes",
+            "latest",
+            "landmarks",
+            "summary",
+            "inputs",
+            "why-twice",
+            "what-if",
+        }
+    ),
+)
 async def test_a_lab_without_logs_refuses_in_words_what_is_asked_about_logs(what: str) -> None:
     session = Session("groups", 1, Audience())
     scenario = load_scenario("groups-leave")

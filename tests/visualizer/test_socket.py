@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-
 import pytest
 from asgiref.sync import sync_to_async
+
 from labsite.asgi import application
-from tests.visualizer.pages import Page, SCENARIO, Socket, saved
+from tests.visualizer.pages import SCENARIO, Page, Socket, saved
 from visualizer.hub import current_hub
 from visualizer.models import Lab, LabCommand
 
@@ -53,7 +53,10 @@ async def test_frames_together_hold_every_cell_and_control_row_once(owner, made)
     assert held == list(range(last["view"]["clusters"]["a"]["topics"]["orders"]["length"]))
     seqs = [row["seq"] for frame in owner.frames for row in frame["rows"]]
     assert seqs == sorted(set(seqs)) and seqs
-    assert {row["type"] for frame in owner.frames for row in frame["rows"]} >= {"snapshot.completed", "update.applied"}
+    assert {row["type"] for frame in owner.frames for row in frame["rows"]} >= {
+        "snapshot.completed",
+        "update.applied",
+    }
 
 
 async def test_playing_stops_at_the_scenarios_end_and_may_go_on(owner):
@@ -92,7 +95,9 @@ async def test_the_risk_curve_of_a_stretch_that_was_run_comes_for_a_local_subscr
     page = Page(local.lab.pk, local.token)
     await page.open()
     frame = await page.seek(1_000_000)
-    assert [at_us for at_us, _ in frame["forecast"] if at_us] == list(range(80_000, 1_000_001, 80_000)), "a hundredth of the scenario's 8 s"
+    assert [at_us for at_us, _ in frame["forecast"] if at_us] == list(range(80_000, 1_000_001, 80_000)), (
+        "a hundredth of the scenario's 8 s"
+    )
     assert frame["forecast"][-1][1]["billing"]["b"] > 0
     await page.close()
 
@@ -134,7 +139,11 @@ async def test_steps_go_from_control_row_to_control_row_and_back(owner):
 
 @pytest.mark.parametrize(
     ("which", "field"),
-    [("everything", "seq"), ({"message": ["web", 5]}, "producer"), ({"subscription": "billing"}, "subscription")],
+    [
+        ("everything", "seq"),
+        ({"message": ["web", 5]}, "producer"),
+        ({"subscription": "billing"}, "subscription"),
+    ],
 )
 async def test_steps_by_filter(owner, which, field):
     await owner.send({"type": "step", "filter": which})
@@ -169,7 +178,9 @@ async def test_a_command_is_stored_and_answered(owner, made):
     result = await owner.command(do="cluster.crash", cluster="a")
     assert result == {"type": "result", "id": "c", "ok": True, "code": None, "error": None, "hint": None}
     row = await LabCommand.objects.aget(lab=made.lab)
-    assert (row.number, row.at_us, row.branch, row.command["do"]) == (1, 2_000_000, 0, "cluster.crash"), "stored before it is answered"
+    assert (row.number, row.at_us, row.branch, row.command["do"]) == (1, 2_000_000, 0, "cluster.crash"), (
+        "stored before it is answered"
+    )
     await saved(made.lab.pk)
     assert (await LabCommand.objects.aget(lab=made.lab)).ok is True
     frame = await owner.frame(lambda frame: frame["view"]["clusters"]["a"]["state"] == "down")
@@ -222,7 +233,11 @@ async def test_a_page_that_comes_back_soon_goes_on_where_it_was(owner, made):
     again = Page(made.lab.pk)
     await again.open(epoch=seen["epoch"], number=seen["number"])
     following = await again.frame()
-    assert (following["epoch"], following["number"], following["snapshot"]) == (seen["epoch"], seen["number"] + 1, False)
+    assert (following["epoch"], following["number"], following["snapshot"]) == (
+        seen["epoch"],
+        seen["number"] + 1,
+        False,
+    )
     await again.close()
 
 
@@ -269,7 +284,11 @@ async def test_controls_need_the_owners_token(made):
         if token:
             assert (await page.until("error"))["code"] == "not-owner"
         await page.frame()
-        for message in ({"type": "play"}, {"type": "seek", "at_us": 5}, {"type": "command", "command": {"do": "cluster.crash", "cluster": "a"}}):
+        for message in (
+            {"type": "play"},
+            {"type": "seek", "at_us": 5},
+            {"type": "command", "command": {"do": "cluster.crash", "cluster": "a"}},
+        ):
             await page.send(message)
             assert (await page.until("error"))["code"] == "not-owner"
         await page.close()
@@ -307,7 +326,9 @@ async def test_a_lab_that_is_not_there_is_said(hub):
     assert (await page.receive())["type"] == "bye"
 
 
-@pytest.mark.parametrize("origin", [None, b"http://elsewhere.example", b"http://testserver:81", b"null", b"file://testserver"])
+@pytest.mark.parametrize(
+    "origin", [None, b"http://elsewhere.example", b"http://testserver:81", b"null", b"file://testserver"]
+)
 async def test_a_socket_from_elsewhere_is_refused(made, origin):
     page = Page(made.lab.pk, origin=(b"origin", origin) if origin else None)
     connected, _ = await page.socket.connect()

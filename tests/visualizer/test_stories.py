@@ -1,4 +1,6 @@
-"""What a page asks after a failover: its messages by cause, a story, what would have helped; the same as the engine and the report say."""
+"""What a page asks after a failover: its messages by cause, a story, what would have helped; the same as
+the engine and the report say.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,9 @@ async def test_a_story_by_place_and_by_name_is_the_engines(page_of_lab, ask, wor
     real = world.counted().failovers[0]
     case, beats = story_of(world.trace, real, "duplicates", 1)
     _, by_place = await ask("failovers/0/duplicates/story.json?place=1")
-    _, by_name = await ask(f"failovers/0/duplicates/story.json?producer={case.producer}&number={case.sequence_id}")
+    _, by_name = await ask(
+        f"failovers/0/duplicates/story.json?producer={case.producer}&number={case.sequence_id}"
+    )
     assert by_place == by_name
     assert by_place["beats"] == [asdict(beat) for beat in beats] and by_place["place"] == 1
 
@@ -99,11 +103,26 @@ async def finished(ask) -> dict[str, Any]:
 
 async def test_what_would_have_helped_is_what_the_report_says(page_of_lab, ask, world):
     body = await finished(ask)
-    meta = {"rows": len(world.trace), "scenario": world.scenario.canonical_text, "seed": world.seed, "commands": [], "until_us": END_US,
-            "trace_sha256": world.digest(), "engine_version": ""}  # fmt: skip
+    meta = {
+        "rows": len(world.trace),
+        "scenario": world.scenario.canonical_text,
+        "seed": world.seed,
+        "commands": [],
+        "until_us": END_US,
+        "trace_sha256": world.digest(),
+        "engine_version": "",
+    }
     reported, as_it_was = what_if.compare(meta, lambda: None)
-    assert body["state"] == "done" and body["variants"] == reported["variants"] and body["columns"] == reported["columns"]
-    assert body["variants"][0]["cases"][0]["figures"]["duplicates"] == as_it_was[0]["duplicates"] == world.counted().failovers[0].duplicates
+    assert (
+        body["state"] == "done"
+        and body["variants"] == reported["variants"]
+        and body["columns"] == reported["columns"]
+    )
+    assert (
+        body["variants"][0]["cases"][0]["figures"]["duplicates"]
+        == as_it_was[0]["duplicates"]
+        == world.counted().failovers[0].duplicates
+    )
 
 
 async def test_the_lab_plays_on_while_the_variants_run(page_of_lab, ask):
@@ -130,7 +149,9 @@ async def test_a_long_run_is_not_run_again_and_that_is_said(page_of_lab, ask, mo
 
 async def test_a_variant_opens_as_a_lab_of_ones_own_at_the_failover(page_of_lab, ask, lab, world):
     variant = next(one for one in (await finished(ask))["variants"] if one["key"] == "period-halved")
-    answer = await AsyncClient(headers={"host": "testserver"}).post(f"/labs/{lab.lab.pk}/variants/", {"key": "period-halved", "at_us": str(4_500_000)})
+    answer = await AsyncClient(headers={"host": "testserver"}).post(
+        f"/labs/{lab.lab.pk}/variants/", {"key": "period-halved", "at_us": str(4_500_000)}
+    )
     assert answer.status_code == 302 and "#token=" in answer.headers["Location"]
     other = await Lab.objects.aget(pk=answer.headers["Location"].split("/")[2])
     assert other.position_us == 4_500_000 and other.title.endswith(variant["name"])
@@ -147,14 +168,21 @@ async def test_a_variant_keeps_what_was_done_by_hand(hub, made):
     await opened.open()
     await opened.seek(3_000_000)
     await opened.command(do="cluster.crash", cluster="a")
-    await opened.command(**{"do": "subscription.fail-over", "subscription": "billing", "from": "a", "to": "b", "mode": "crash"})
+    await opened.command(
+        **{"do": "subscription.fail-over", "subscription": "billing", "from": "a", "to": "b", "mode": "crash"}
+    )
     await opened.seek(END_US)
-    answer = await AsyncClient().post(f"/labs/{made.lab.pk}/variants/", {"key": "as-it-was", "at_us": "3000000"})
+    answer = await AsyncClient().post(
+        f"/labs/{made.lab.pk}/variants/", {"key": "as-it-was", "at_us": "3000000"}
+    )
     other = answer.headers["Location"].split("/")[2]
     copy = Page(other, answer.headers["Location"].split("token=")[1])
     await copy.open()
     await copy.seek(END_US)
-    digests = [json.loads((await AsyncClient().get(f"/labs/{key}/inputs.json")).content)["digest"] for key in (made.lab.pk, other)]
+    digests = [
+        json.loads((await AsyncClient().get(f"/labs/{key}/inputs.json")).content)["digest"]
+        for key in (made.lab.pk, other)
+    ]
     assert digests[0] == digests[1]
     await opened.close()
     await copy.close()
@@ -180,10 +208,10 @@ async def test_what_is_not_there_is_said_in_words(page_of_lab, ask, path, status
 async def test_an_unknown_variant_is_refused(page_of_lab, lab):
     answer = await AsyncClient().post(f"/labs/{lab.lab.pk}/variants/", {"key": "magic", "at_us": "0"})
     assert answer.status_code == 404 and "period-halved" in json.loads(answer.content)["hint"]
-    assert (await AsyncClient().post(f"/labs/{lab.lab.pk}/variants/", {"key": "as-it-was", "at_us": "soon"})).status_code == 400
+    assert (
+        await AsyncClient().post(f"/labs/{lab.lab.pk}/variants/", {"key": "as-it-was", "at_us": "soon"})
+    ).status_code == 400
     assert (await AsyncClient().get(f"/labs/{lab.lab.pk}/variants/")).status_code == 405
-
-
 
 
 async def test_the_forecast_comes_with_its_curve_lag_and_rules(page_of_lab, ask, world):
@@ -192,13 +220,23 @@ async def test_the_forecast_comes_with_its_curve_lag_and_rules(page_of_lab, ask,
     here = World.from_scenario(world.scenario)
     here.run(4_000_000)
     told, lag_us = here.forecast("billing")["b"], here.sync_lag("billing")["b"]
-    assert status == 200 and body["now"]["b"] == {**{name: told[name] for name in ("duplicates", "stranded", "lost")}, "lag_us": lag_us}
+    assert status == 200 and body["now"]["b"] == {
+        **{name: told[name] for name in ("duplicates", "stranded", "lost")},
+        "lag_us": lag_us,
+    }
     assert body["rules"] == here.snapshot_rules("orders")
     at_us, columns = body["curve"]["at_us"], body["curve"]["peers"]["b"]
-    assert at_us == sorted(set(at_us)) and len(at_us) >= 20 and all(len(column) == len(at_us) for column in columns.values())
+    assert (
+        at_us == sorted(set(at_us))
+        and len(at_us) >= 20
+        and all(len(column) == len(at_us) for column in columns.values())
+    )
     place = len(at_us) // 2
     here.seek(at_us=at_us[place])
-    assert columns["duplicates"][place] == here.forecast("billing")["b"]["duplicates"] and columns["lag_us"][place] == here.sync_lag("billing")["b"]
+    assert (
+        columns["duplicates"][place] == here.forecast("billing")["b"]["duplicates"]
+        and columns["lag_us"][place] == here.sync_lag("billing")["b"]
+    )
     _, later = await ask(f"forecast/billing/orders.json?after_us={at_us[place]}")
     assert later["curve"]["at_us"] == at_us[place + 1 :]
 
@@ -226,13 +264,36 @@ async def test_a_shared_group_has_lists_and_stories_as_a_failover_has(hub):
 
     _, why = await get("why-twice.json")
     assert why["failovers"] == [] and why["shared"] == [
-        {"number": 0, "group": "meters", "at_us": 0, "duplicates": counted.duplicates, "redeliveries": counted.redeliveries, "lost": 0, "groups": shared_groups(counted)}
+        {
+            "number": 0,
+            "group": "meters",
+            "at_us": 0,
+            "duplicates": counted.duplicates,
+            "redeliveries": counted.redeliveries,
+            "lost": 0,
+            "groups": shared_groups(counted),
+        }
     ]
-    assert (await get("failovers/0/duplicates.json?cause=chunk_repeated&limit=2"))[1] == shared_page(counted, "chunk_repeated", 0, 2)
+    assert (await get("failovers/0/duplicates.json?cause=chunk_repeated&limit=2"))[1] == shared_page(
+        counted, "chunk_repeated", 0, 2
+    )
     beats = [asdict(beat) for beat in shared_story(world.trace, "meters", counted.duplicates_list[1])]
     _, by_place = await get("failovers/0/duplicates/story.json?place=1")
-    assert by_place["beats"] == beats and by_place["cause"] == "chunk_repeated" and by_place["of"] == counted.duplicates
+    assert (
+        by_place["beats"] == beats
+        and by_place["cause"] == "chunk_repeated"
+        and by_place["of"] == counted.duplicates
+    )
     one = counted.duplicates_list[1]
-    assert (await get(f"failovers/0/duplicates/story.json?producer={one.producer}&number={one.sequence_id}"))[1]["beats"] == beats
-    assert [(await get(path))[0] for path in ("failovers/1/duplicates.json", "failovers/0/lost.json", "failovers/0/duplicates/story.json?place=99999")] == [404, 400, 404]
+    assert (await get(f"failovers/0/duplicates/story.json?producer={one.producer}&number={one.sequence_id}"))[
+        1
+    ]["beats"] == beats
+    assert [
+        (await get(path))[0]
+        for path in (
+            "failovers/1/duplicates.json",
+            "failovers/0/lost.json",
+            "failovers/0/duplicates/story.json?place=99999",
+        )
+    ] == [404, 400, 404]
     await opened.close()

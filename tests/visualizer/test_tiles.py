@@ -12,7 +12,9 @@ LENGTH = 3000
 
 
 class Log:
-    """A world with one log of messages of kind 0, trimmed below `kept`; answers `cells` as the engine does."""
+    """A world with one log of messages of kind 0, trimmed below `kept`; answers `cells` as the engine
+    does.
+    """
 
     def __init__(self, kept: int) -> None:
         self.kept, self.branch = kept, 0
@@ -48,4 +50,7 @@ def test_entries_stay_in_their_place_whatever_was_trimmed(kept, index):
 def test_counts_are_of_what_is_still_there(kept, level):
     counts = tile_of(kept, level, 0)["counts"].get("0", [0] * CELLS)
     span = 4**level
-    assert counts == [len([at for at in range(cell * span, cell * span + span) if kept <= at < LENGTH]) for cell in range(CELLS)]
+    assert counts == [
+        len([at for at in range(cell * span, cell * span + span) if kept <= at < LENGTH])
+        for cell in range(CELLS)
+    ]

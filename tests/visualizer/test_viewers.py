@@ -1,4 +1,6 @@
-"""A slow page: what it gets, what it misses, which notices it gets; and an old page, which answers each frame."""
+"""A slow page: what it gets, what it misses, which notices it gets; and an old page, which answers each
+frame.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,12 @@ from visualizer.viewers import FRAMES_AHEAD, SEEN_EVERY, TEXTS_WAITING, Viewer
 
 
 def frame(number: int, snapshot: bool = False, epoch: int = 1) -> Frame:
-    return Frame(epoch, number, snapshot, json.dumps({"type": "frame", "epoch": epoch, "number": number, "snapshot": snapshot}))
+    return Frame(
+        epoch,
+        number,
+        snapshot,
+        json.dumps({"type": "frame", "epoch": epoch, "number": number, "snapshot": snapshot}),
+    )
 
 
 def sent(viewer: Viewer) -> list[dict]:
@@ -96,7 +103,9 @@ def test_a_page_that_answers_every_tenth_frame_misses_nothing_wherever_it_begins
 
 
 def test_a_slow_page_that_answers_every_tenth_frame_comes_back_wherever_it_begins():
-    """Its last answer may be up to nine frames old when the server stops: nothing else would tell the server that it is done."""
+    """Its last answer may be up to nine frames old when the server stops: nothing else would tell the
+    server that it is done.
+    """
     for begin in range(1, SEEN_EVERY + 1):
         viewer = Viewer(1)
         viewer.offer(frame(1, snapshot=True))

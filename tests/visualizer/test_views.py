@@ -54,28 +54,57 @@ def test_a_pictures_threads_are_what_the_snapshots_say(client):
         end = threads[-1]["ends"][lane["cluster"]]
         cells = lane["cells"]
         kinds = [kind for place, kind in enumerate(cells["kind"]) if cells["first"] + place <= end]
-        assert kinds and max(number for kind, number in zip(cells["kind"], cells["number"], strict=True) if kind < 100 and cells["first"] <= end) >= 49
-        told = [number for place, (kind, number) in enumerate(zip(cells["kind"], cells["number"], strict=True)) if kind < 100 and cells["first"] + place <= end]
+        assert (
+            kinds
+            and max(
+                number
+                for kind, number in zip(cells["kind"], cells["number"], strict=True)
+                if kind < 100 and cells["first"] <= end
+            )
+            >= 49
+        )
+        told = [
+            number
+            for place, (kind, number) in enumerate(zip(cells["kind"], cells["number"], strict=True))
+            if kind < 100 and cells["first"] + place <= end
+        ]
         assert told[-1] == (49 if lane["cluster"] != "us-west" else told[-1])
 
 
 def test_a_groups_picture_shows_its_failure(client):
-    """groups-two-readers: ada and ben both read two of the four streams; the leader believes in ada alone, and ben's lease outlives its word."""
-    shown = {name: one["group"] for name, one in pictures(client, "groups-two-readers", "groups-leader-crash-early", "groups-thousand-streams").items()}
+    """groups-two-readers: ada and ben both read two of the four streams; the leader believes in ada alone,
+    and ben's lease outlives its word.
+    """
+    shown = {
+        name: one["group"]
+        for name, one in pictures(
+            client, "groups-two-readers", "groups-leader-crash-early", "groups-thousand-streams"
+        ).items()
+    }
     two_readers = shown["groups-two-readers"]
-    assert [(one["believed"], one["readers"]) for one in two_readers["streams"] if len(one["readers"]) == 2] == [(0, [0, 1]), (0, [0, 1])]
+    assert [
+        (one["believed"], one["readers"]) for one in two_readers["streams"] if len(one["readers"]) == 2
+    ] == [(0, [0, 1]), (0, [0, 1])]
     ada, ben = two_readers["clients"]
     assert ben["own"] > 0 == ben["known"] and ada["known"] > 0
     assert shown["groups-leader-crash-early"]["leader"]["dead"]
-    assert (len(shown["groups-thousand-streams"]["streams"]), len(shown["groups-thousand-streams"]["clients"])) == (9, 6)
+    assert (
+        len(shown["groups-thousand-streams"]["streams"]),
+        len(shown["groups-thousand-streams"]["clients"]),
+    ) == (9, 6)
 
 
 def test_outcomes_are_those_of_the_real_runs_and_not_on_the_page(client):
-    answer = client.get("/scenarios/outcomes.json", {"names": "region-down,fail-over-and-back,two-regions"}).json()
-    assert answer["region-down"] == {"failovers": [{"duplicates": 7, "redeliveries": 0, "lost": 0, "stranded": 0}]}
+    answer = client.get(
+        "/scenarios/outcomes.json", {"names": "region-down,fail-over-and-back,two-regions"}
+    ).json()
+    assert answer["region-down"] == {
+        "failovers": [{"duplicates": 7, "redeliveries": 0, "lost": 0, "stranded": 0}]
+    }
     assert [one["duplicates"] for one in answer["fail-over-and-back"]["failovers"]] == [7, 6]
     assert answer["two-regions"] == {"failovers": []}
-    assert '"duplicates"' not in client.get("/").content.decode()  # as a figure; a scenario's text may speak of duplicates
+    # as a figure; a scenario's text may speak of duplicates
+    assert '"duplicates"' not in client.get("/").content.decode()
     assert client.get("/scenarios/outcomes.json", {"names": "region-down,etc"}).status_code == 404
     assert client.get("/scenarios/outcomes.json").json() == {}
 
@@ -85,7 +114,9 @@ def test_a_lab_is_made_from_a_scenario_by_name(client):
     body = answer.json()
     assert answer.status_code == 201 and body["url"] == f"/labs/{body['id']}/"
     lab = Lab.objects.get(pk=body["id"])
-    assert lab.seed == 7 and lab.is_owner(body["token"]) and not lab.is_owner("other") and not lab.is_owner(None)
+    assert (
+        lab.seed == 7 and lab.is_owner(body["token"]) and not lab.is_owner("other") and not lab.is_owner(None)
+    )
 
 
 def test_a_lab_is_made_from_a_text(client):
@@ -94,11 +125,16 @@ def test_a_lab_is_made_from_a_text(client):
 
 
 def test_every_problem_of_a_text_is_said_with_line_and_column(client):
-    answer = post(client, {"yaml": SCENARIO.replace("until: 8s", "until: soon").replace("count: 300", "count: many")})
+    answer = post(
+        client, {"yaml": SCENARIO.replace("until: 8s", "until: soon").replace("count: 300", "count: many")}
+    )
     assert answer.status_code == 400
     problems = answer.json()["problems"]
     assert len(problems) == 2
-    assert all(problem["line"] and problem["column"] and problem["message"] and problem["hint"] for problem in problems)
+    assert all(
+        problem["line"] and problem["column"] and problem["message"] and problem["hint"]
+        for problem in problems
+    )
     assert not Lab.objects.exists()
 
 
@@ -161,4 +197,8 @@ def test_a_picture_shows_the_regions_in_the_files_order():
     world = World.from_scenario(scenario)
     world.run(2_000_000)
     lanes = picture_at(world)["lanes"]
-    assert [(lane["cluster"], lane["number"]) for lane in lanes] == [("us-west", 2), ("us-east", 1), ("eu-central", 0)]
+    assert [(lane["cluster"], lane["number"]) for lane in lanes] == [
+        ("us-west", 2),
+        ("us-east", 1),
+        ("eu-central", 0),
+    ]

@@ -30,7 +30,14 @@ class Line:
                 self.given_up.append(name)
                 raise
 
-        self.waiting.add(Job(work(), lambda _: self.ended.append(name), lambda why: self.ended.append(why.code), replaceable=replaceable))
+        self.waiting.add(
+            Job(
+                work(),
+                lambda _: self.ended.append(name),
+                lambda why: self.ended.append(why.code),
+                replaceable=replaceable,
+            )
+        )
 
     def run(self, slices: int = 10_000) -> None:
         while self.waiting and slices:

@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 from visualizer.wire import INBOUND, MESSAGE_LIMIT, Refused, decode, encode
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=20),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
     max_leaves=12,
 )
@@ -22,7 +26,16 @@ def test_any_text_is_taken_or_refused_in_words(text):
     _taken_or_refused(text)
 
 
-@given(st.sampled_from(sorted(INBOUND)), st.dictionaries(st.sampled_from(["at_us", "seq", "speed", "filter", "command", "number", "epoch", "token", "id", "x"]), json_values, max_size=4))
+@given(
+    st.sampled_from(sorted(INBOUND)),
+    st.dictionaries(
+        st.sampled_from(
+            ["at_us", "seq", "speed", "filter", "command", "number", "epoch", "token", "id", "x"]
+        ),
+        json_values,
+        max_size=4,
+    ),
+)
 def test_any_fields_are_taken_or_refused_in_words(kind, fields):
     _taken_or_refused(json.dumps({"type": kind, **fields}))
 
@@ -49,7 +62,13 @@ def _taken_or_refused(text: str) -> None:
         {"type": "step", "filter": {"message": ["web", 5]}},
         {"type": "step-back", "filter": "everything"},
         {"type": "command", "id": 7, "command": {"do": "producer.publish", "producer": "web", "count": 5}},
-        {"type": "command", "command": {"do": "link.slow", "latency": {"distribution": "uniform", "low": "1ms", "high": "2ms"}}},
+        {
+            "type": "command",
+            "command": {
+                "do": "link.slow",
+                "latency": {"distribution": "uniform", "low": "1ms", "high": "2ms"},
+            },
+        },
         {"type": "branch", "number": 0},
     ],
 )

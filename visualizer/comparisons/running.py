@@ -1,6 +1,7 @@
 """This process's comparisons: the runs of every strategy, one after the other, in the pump's slices.
 
-Rules: a comparison is named by its inputs, so whoever asks again, or beside, sees the same one; the newest few are kept. What a
+Rules: a comparison is named by its inputs, so whoever asks again, or beside, sees the same one; the newest
+few are kept. What a
 page draws is whole and final: the browser plays it, and the server has nothing more to do with it.
 """
 
@@ -40,7 +41,9 @@ class Source:
 
     @property
     def key(self) -> str:
-        text = json.dumps([ENGINE_VERSION, self.scenario.canonical_text, self.seed, self.commands, self.until_us])
+        text = json.dumps(
+            [ENGINE_VERSION, self.scenario.canonical_text, self.seed, self.commands, self.until_us]
+        )
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -67,14 +70,28 @@ class Comparisons:
     def _begin(self, source: Source) -> Study:
         self._admit()
         if sum(study.state == "running" for study in self._studies.values()) >= RUNNING:
-            raise Refused("too-many", f"{RUNNING} comparisons are being run already.", "Try again in a minute.")
+            raise Refused(
+                "too-many", f"{RUNNING} comparisons are being run already.", "Try again in a minute."
+            )
         running = [self._askers[key] for key, study in self._studies.items() if study.state == "running"]
         clients.check_at_once(running, clients.COMPARISONS_PER_CLIENT, "comparisons")
         try:
             runs = strategy_runs(source.scenario, source.commands)
         except ScenarioError as error:
-            raise Refused("bad-scenario", f"{source.title} cannot be compared: {error}", "Strategies are ways to tell the progress of Pulsar's subscriptions.") from error
-        study = Study(f"comparison {next(self._numbers)}", source.seed, source.until_us, runs, self._pump.remove, column, "failovers")
+            raise Refused(
+                "bad-scenario",
+                f"{source.title} cannot be compared: {error}",
+                "Strategies are ways to tell the progress of Pulsar's subscriptions.",
+            ) from error
+        study = Study(
+            f"comparison {next(self._numbers)}",
+            source.seed,
+            source.until_us,
+            runs,
+            self._pump.remove,
+            column,
+            "failovers",
+        )
         self._studies[source.key] = study
         self._askers[source.key] = clients.client.get()
         while len(self._studies) > KEPT:
@@ -87,7 +104,13 @@ class Comparisons:
 
 def told(study: Study) -> dict[str, Any]:
     """What the page is told: how far it is; when it is done, the columns, in the order of the strategies."""
-    progress = {"state": study.state, "running": study.running, "done": len(study.outcomes), "of": study.of, "words": study.words}
+    progress = {
+        "state": study.state,
+        "running": study.running,
+        "done": len(study.outcomes),
+        "of": study.of,
+        "words": study.words,
+    }
     if study.state != "done":
         return progress
     titles = {strategy.name: {"title": strategy.title, "says": strategy.says} for strategy in STRATEGIES}

@@ -41,19 +41,36 @@ def lab_comparison_page(request: HttpRequest, lab_id: str) -> HttpResponse:
     lab = Lab.objects.filter(pk=lab_id).first()
     if lab is None:
         return render(request, "visualizer/no_such_lab.html", status=404)
-    return _page(request, lab.title, read_scenario(lab.scenario_text, lab.seed), reverse("visualizer:lab-comparison-data", args=[lab_id]), reverse("visualizer:lab", args=[lab_id]))
+    return _page(
+        request,
+        lab.title,
+        read_scenario(lab.scenario_text, lab.seed),
+        reverse("visualizer:lab-comparison-data", args=[lab_id]),
+        reverse("visualizer:lab", args=[lab_id]),
+    )
 
 
 def _page(request: HttpRequest, title: str, scenario: Any, data: str, lab: str) -> HttpResponse:
     strategies = [{"name": one.name, "title": one.title, "says": one.says} for one in STRATEGIES]
-    shown = {"title": title, "about": scenario.about, "watch": scenario.watch, "seed": scenario.seed, "name": scenario.name, "data": data, "lab": lab, "strategies": strategies}
+    shown = {
+        "title": title,
+        "about": scenario.about,
+        "watch": scenario.watch,
+        "seed": scenario.seed,
+        "name": scenario.name,
+        "data": data,
+        "lab": lab,
+        "strategies": strategies,
+    }
     return render(request, "visualizer/comparison.html", shown)
 
 
 @answers
 async def comparison(request: HttpRequest, name: str) -> HttpResponse:
     """The first one begins the runs; each tells how far they are; the last brings the columns."""
-    scenario = await sync_to_async(_builtin, thread_sensitive=False)(name, whole_number(request, "seed", None, SEED_LIMIT))
+    scenario = await sync_to_async(_builtin, thread_sensitive=False)(
+        name, whole_number(request, "seed", None, SEED_LIMIT)
+    )
     return await _answer(Source(scenario.title, scenario, scenario.seed, [], scenario.until_us))
 
 
@@ -62,17 +79,27 @@ async def lab_comparison(request: HttpRequest, lab_id: str) -> HttpResponse:
     inputs = json.loads(await current_hub().ask(lab_id, "inputs"))
     lab = await Lab.objects.aget(pk=lab_id)
     scenario = await scenario_of(lab.scenario_text, lab.seed)
-    return await _answer(Source(lab.title, scenario, scenario.seed, inputs["commands"], max(scenario.until_us, inputs["until_us"])))
+    return await _answer(
+        Source(
+            lab.title, scenario, scenario.seed, inputs["commands"], max(scenario.until_us, inputs["until_us"])
+        )
+    )
 
 
 async def _answer(source: Source) -> HttpResponse:
     hub = current_hub()
     await hub.start()
     study = hub.comparisons.of(source)
-    return json_answer(await sync_to_async(lambda: json.dumps(told(study), separators=(",", ":")), thread_sensitive=False)())
+    return json_answer(
+        await sync_to_async(lambda: json.dumps(told(study), separators=(",", ":")), thread_sensitive=False)()
+    )
 
 
 def _builtin(name: str, seed: int | None) -> Any:
     if name not in scenario_names():
-        raise Refused("not-found", f"There is no built-in scenario {name[:60]!r}.", "Names stand on the gallery's cards.")
+        raise Refused(
+            "not-found",
+            f"There is no built-in scenario {name[:60]!r}.",
+            "Names stand on the gallery's cards.",
+        )
     return builtin_scenario(name, seed)

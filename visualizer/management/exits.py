@@ -1,4 +1,6 @@
-"""How a command ends: with the simulator's exit code, quietly when its reader has gone, with words when there is no room for the answer, with words and a traceback on an internal error."""
+"""How a command ends: with the simulator's exit code, quietly when its reader has gone, with words when
+there is no room for the answer, with words and a traceback on an internal error.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from typing import NoReturn
 from simulator.headless import EXIT_BAD_INPUT, EXIT_BUG
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What writing to a file that is standard output can fail with; other files are looked after where they are written."""
+"""What writing to a file that is standard output can fail with; other files are looked after where they
+are written.
+"""
 
 
 def leave_with(work: Callable[[], int]) -> NoReturn:
@@ -26,7 +30,9 @@ def leave_with(work: Callable[[], int]) -> NoReturn:
     except OSError as error:
         if error.errno not in _NO_ROOM:
             _own_bug()
-        sys.stderr.write(f"standard output cannot be written: {error.strerror}; make room, or send it elsewhere\n")
+        sys.stderr.write(
+            f"standard output cannot be written: {error.strerror}; make room, or send it elsewhere\n"
+        )
         sys.stdout = None
         sys.exit(EXIT_BAD_INPUT)
     except Exception:
@@ -35,5 +41,7 @@ def leave_with(work: Callable[[], int]) -> NoReturn:
 
 
 def _own_bug() -> NoReturn:
-    sys.stderr.write(f"A bug in Failover Lab, please report it with the scenario and this:\n{traceback.format_exc()}")
+    sys.stderr.write(
+        f"A bug in Failover Lab, please report it with the scenario and this:\n{traceback.format_exc()}"
+    )
     sys.exit(EXIT_BUG)

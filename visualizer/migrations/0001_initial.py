@@ -6,59 +6,113 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Lab',
+            name="Lab",
             fields=[
-                ('id', models.CharField(default=visualizer.models.fresh_lab_id, editable=False, max_length=12, primary_key=True, serialize=False)),
-                ('title', models.CharField(max_length=200)),
-                ('scenario_name', models.CharField(max_length=100)),
-                ('scenario_text', models.TextField(help_text='canonical YAML')),
-                ('seed', models.BigIntegerField()),
-                ('engine_version', models.CharField(max_length=50)),
-                ('token_hash', models.CharField(max_length=64)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('state', models.CharField(choices=[('ready', 'Ready'), ('failed', 'Failed')], default='ready', max_length=10)),
-                ('failure', models.JSONField(blank=True, null=True)),
-                ('run_number', models.BigIntegerField(default=0, help_text='counts the processes that have run this lab; only the newest writes')),
-                ('branch', models.IntegerField(default=0)),
-                ('position_us', models.BigIntegerField(default=0, help_text='the world stands at the end of this instant')),
-                ('furthest_us', models.BigIntegerField(default=0)),
-                ('command_log', models.JSONField(default=list, help_text="the engine's command log of the present branch: with scenario and seed, the run's inputs")),
+                (
+                    "id",
+                    models.CharField(
+                        default=visualizer.models.fresh_lab_id,
+                        editable=False,
+                        max_length=12,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("title", models.CharField(max_length=200)),
+                ("scenario_name", models.CharField(max_length=100)),
+                ("scenario_text", models.TextField(help_text="canonical YAML")),
+                ("seed", models.BigIntegerField()),
+                ("engine_version", models.CharField(max_length=50)),
+                ("token_hash", models.CharField(max_length=64)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("ready", "Ready"), ("failed", "Failed")], default="ready", max_length=10
+                    ),
+                ),
+                ("failure", models.JSONField(blank=True, null=True)),
+                (
+                    "run_number",
+                    models.BigIntegerField(
+                        default=0,
+                        help_text="counts the processes that have run this lab; only the newest writes",
+                    ),
+                ),
+                ("branch", models.IntegerField(default=0)),
+                (
+                    "position_us",
+                    models.BigIntegerField(
+                        default=0, help_text="the world stands at the end of this instant"
+                    ),
+                ),
+                ("furthest_us", models.BigIntegerField(default=0)),
+                (
+                    "command_log",
+                    models.JSONField(
+                        default=list,
+                        help_text="the engine's command log of the present branch: with scenario and seed, the run's inputs",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at'],
+                "ordering": ["-created_at"],
             },
         ),
         migrations.CreateModel(
-            name='ScenarioPicture',
+            name="ScenarioPicture",
             fields=[
-                ('key', models.CharField(help_text='hash of engine version and canonical text', max_length=64, primary_key=True, serialize=False)),
-                ('picture', models.JSONField()),
+                (
+                    "key",
+                    models.CharField(
+                        help_text="hash of engine version and canonical text",
+                        max_length=64,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("picture", models.JSONField()),
             ],
         ),
         migrations.CreateModel(
-            name='LabCommand',
+            name="LabCommand",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.IntegerField(help_text='from 1, in the order given')),
-                ('branch', models.IntegerField()),
-                ('at_us', models.BigIntegerField()),
-                ('furthest_us', models.BigIntegerField(help_text='at_us below it: the command starts a new branch')),
-                ('command', models.JSONField()),
-                ('ok', models.BooleanField(help_text='null until it has taken effect', null=True)),
-                ('code', models.CharField(blank=True, max_length=60)),
-                ('lab', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='commands', to='visualizer.lab')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.IntegerField(help_text="from 1, in the order given")),
+                ("branch", models.IntegerField()),
+                ("at_us", models.BigIntegerField()),
+                (
+                    "furthest_us",
+                    models.BigIntegerField(help_text="at_us below it: the command starts a new branch"),
+                ),
+                ("command", models.JSONField()),
+                ("ok", models.BooleanField(help_text="null until it has taken effect", null=True)),
+                ("code", models.CharField(blank=True, max_length=60)),
+                (
+                    "lab",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="commands",
+                        to="visualizer.lab",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['lab', 'number'],
-                'constraints': [models.UniqueConstraint(fields=('lab', 'number'), name='one_command_per_number')],
+                "ordering": ["lab", "number"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("lab", "number"), name="one_command_per_number")
+                ],
             },
         ),
     ]

@@ -5,20 +5,23 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('visualizer', '0001_initial'),
+        ("visualizer", "0001_initial"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='lab',
-            name='picture',
-            field=models.JSONField(blank=True, help_text='what it showed when it last stood still; null before that', null=True),
+            model_name="lab",
+            name="picture",
+            field=models.JSONField(
+                blank=True, help_text="what it showed when it last stood still; null before that", null=True
+            ),
         ),
         migrations.AddField(
-            model_name='lab',
-            name='used_at',
-            field=models.DateTimeField(default=django.utils.timezone.now, help_text='when it was last opened or moved'),
+            model_name="lab",
+            name="used_at",
+            field=models.DateTimeField(
+                default=django.utils.timezone.now, help_text="when it was last opened or moved"
+            ),
         ),
     ]

@@ -4,15 +4,20 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('visualizer', '0002_lab_used_at_and_picture'),
+        ("visualizer", "0002_lab_used_at_and_picture"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='lab',
-            name='client',
-            field=models.CharField(blank=True, db_index=True, default='', help_text='whose quota it counts for (`visualizer.clients`)', max_length=16),
+            model_name="lab",
+            name="client",
+            field=models.CharField(
+                blank=True,
+                db_index=True,
+                default="",
+                help_text="whose quota it counts for (`visualizer.clients`)",
+                max_length=16,
+            ),
         ),
     ]

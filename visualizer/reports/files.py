@@ -1,7 +1,7 @@
 """A finished report's files: their names, types, and where they are.
 
-Rules: names come from this table, never from a request. The page is served with a policy of its own: it carries its
-scripts and styles within, and may ask for nothing.
+Rules: names come from this table, never from a request. The page is served with a policy of its own: it
+carries its scripts and styles within, and may ask for nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,11 @@ from pathlib import Path
 
 from visualizer.reports.models import Report
 
-PAGE_POLICY = "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'self'; sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox allow-modals allow-downloads"
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; "
+    "frame-ancestors 'self'; sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox "
+    "allow-modals allow-downloads"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +29,16 @@ class Download:
 
 
 DOWNLOADS = (
-    Download("html", "report.html", "text/html; charset=utf-8", "the whole report as one page that opens offline"),
+    Download(
+        "html", "report.html", "text/html; charset=utf-8", "the whole report as one page that opens offline"
+    ),
     Download("csv", "figures.csv", "text/csv; charset=utf-8", "every figure, one line a failover"),
-    Download("parquet", "deliveries.parquet", "application/vnd.apache.parquet", "every delivery with its verdict and cause"),
+    Download(
+        "parquet",
+        "deliveries.parquet",
+        "application/vnd.apache.parquet",
+        "every delivery with its verdict and cause",
+    ),
     Download("json", "report.json", "application/json", "everything the page was made from"),
     Download("trace", "trace.parquet", "application/vnd.apache.parquet", "the run's trace, row by row"),
 )

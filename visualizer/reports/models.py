@@ -1,8 +1,8 @@
 """A report that somebody asked for: the run it is about, how far its making has come, and how it ended.
 
-Rules: the row holds the run's inputs, so a report stays about the run it was asked for while the lab goes on. Whoever
-works on it writes only rows of its own `attempt`, so a worker that was given up cannot overwrite the next one's; every
-change of state is a conditional update.
+Rules: the row holds the run's inputs, so a report stays about the run it was asked for while the lab goes on.
+Whoever works on it writes only rows of its own `attempt`, so a worker that was given up cannot overwrite the
+next one's; every change of state is a conditional update.
 """
 
 from __future__ import annotations
@@ -42,13 +42,25 @@ class Report(models.Model):
     id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=fresh_lab_id, editable=False)
     lab = models.ForeignKey(Lab, on_delete=models.CASCADE, related_name="reports")
     created_at = models.DateTimeField(auto_now_add=True)
-    client = models.CharField(max_length=KEY_LENGTH, blank=True, default="", db_index=True, help_text="who asked (`visualizer.clients`)")
+    client = models.CharField(
+        max_length=KEY_LENGTH,
+        blank=True,
+        default="",
+        db_index=True,
+        help_text="who asked (`visualizer.clients`)",
+    )
     title = models.CharField(max_length=200)
     scenario_text = models.TextField()
     seed = models.BigIntegerField()
     commands = models.JSONField(default=list)
     until_us = models.BigIntegerField()
-    site = models.CharField(max_length=300, blank=True, help_text="address of the site that was asked, as https://lab.example.org; a downloaded page links to it")
+    site = models.CharField(
+        max_length=300,
+        blank=True,
+        help_text=(
+            "address of the site that was asked, as https://lab.example.org; a downloaded page links to it"
+        ),
+    )
 
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     attempt = models.IntegerField(default=1)
@@ -87,9 +99,13 @@ class Report(models.Model):
 
 
 def next_report() -> tuple[str, int] | None:
-    """The queued report to make next, and its attempt: of the address whose last report was worked on longest ago."""
+    """The queued report to make next, and its attempt: of the address whose last report was worked on
+    longest ago.
+    """
     latest = dict(Report.objects.values_list("client").annotate(models.Max("heard_at")))
-    queued = Report.objects.filter(state=Report.State.QUEUED).values_list("client", "queued_at", "id", "attempt")
+    queued = Report.objects.filter(state=Report.State.QUEUED).values_list(
+        "client", "queued_at", "id", "attempt"
+    )
 
     def turn(one: tuple[str, Any, str, int]) -> tuple[bool, Any, Any]:
         heard_at = latest[one[0]]
@@ -132,10 +148,22 @@ def ask_to_cancel(report: Report) -> None:
 
 def begin_again(report: Report) -> bool:
     """Queue a failed or cancelled report anew; False when it is neither."""
-    again = Report.objects.filter(pk=report.pk, state__in=(Report.State.FAILED, Report.State.CANCELLED)).update(
-        state=Report.State.QUEUED, attempt=F("attempt") + 1, queued_at=timezone.now(), heard_at=None, finished_at=None, cancel_wanted=False,
-        step_number=0, step_name="", tasks_done=0, tasks_count=0, error="", hint="",
-    )  # fmt: skip
+    again = Report.objects.filter(
+        pk=report.pk, state__in=(Report.State.FAILED, Report.State.CANCELLED)
+    ).update(
+        state=Report.State.QUEUED,
+        attempt=F("attempt") + 1,
+        queued_at=timezone.now(),
+        heard_at=None,
+        finished_at=None,
+        cancel_wanted=False,
+        step_number=0,
+        step_name="",
+        tasks_done=0,
+        tasks_count=0,
+        error="",
+        hint="",
+    )
     return bool(again)
 
 

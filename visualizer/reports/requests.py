@@ -1,7 +1,7 @@
 """Asking for a report: which run it is about, who may ask, and the task that is queued.
 
-Rules: only the lab's owner asks, cancels and tries again; whoever has the link may look. The queue is named by import
-path, so the web process never imports what the task needs.
+Rules: only the lab's owner asks, cancels and tries again; whoever has the link may look. The queue is named
+by import path, so the web process never imports what the task needs.
 """
 
 from __future__ import annotations
@@ -29,28 +29,61 @@ def body_of(request: HttpRequest) -> dict[str, Any]:
 
 
 def check_owner(lab: Lab, request: HttpRequest, body: dict[str, Any]) -> None:
-    """Raise Refused unless the request carries the owner's token, in the header X-Lab-Token or in the body."""
+    """Raise Refused unless the request carries the owner's token, in the header X-Lab-Token or in the
+    body.
+    """
     token = request.headers.get("X-Lab-Token") or body.get("token")
     if not lab.is_owner(token if isinstance(token, str) else None):
-        raise Refused("not-owner", "Only who opened this lab can ask for its reports.", "Open the scenario from the gallery to have a lab of your own.")
+        raise Refused(
+            "not-owner",
+            "Only who opened this lab can ask for its reports.",
+            "Open the scenario from the gallery to have a lab of your own.",
+        )
 
 
 def ask_for_report(lab: Lab, body: dict[str, Any], site: str) -> Report:
-    """Store and queue a report about the lab's run up to `until_us`, by default the scenario's end. Raises Refused.
+    """Store and queue a report about the lab's run up to `until_us`, by default the scenario's end.
+
+    Raises Refused.
 
     `site` is the address that the page links to, from wherever it is opened.
     """
     until_us = body.get("until_us")
     if until_us is not None and (type(until_us) is not int or not 0 < until_us <= LATEST_US):
-        raise Refused("bad-argument", "until_us is not an instant.", "Give microseconds from the start of the run, or leave it out.")
+        raise Refused(
+            "bad-argument",
+            "until_us is not an instant.",
+            "Give microseconds from the start of the run, or leave it out.",
+        )
     waiting = lab.reports.filter(state__in=(Report.State.QUEUED, Report.State.RUNNING)).count()
     if waiting >= WAITING_MOST:
-        raise Refused("too-many", f"{waiting} reports of this lab are being made already.", "Wait for one of them, or cancel one.")
+        raise Refused(
+            "too-many",
+            f"{waiting} reports of this lab are being made already.",
+            "Wait for one of them, or cancel one.",
+        )
     client = client_key()
-    if client and Report.objects.filter(client=client, state__in=(Report.State.QUEUED, Report.State.RUNNING)).count() >= clients.REPORTS_PER_CLIENT:
-        raise Refused("too-many", f"{clients.REPORTS_PER_CLIENT} reports are queued or made for your address already.", "Wait for one of them, or cancel one.")
+    if (
+        client
+        and Report.objects.filter(
+            client=client, state__in=(Report.State.QUEUED, Report.State.RUNNING)
+        ).count()
+        >= clients.REPORTS_PER_CLIENT
+    ):
+        raise Refused(
+            "too-many",
+            f"{clients.REPORTS_PER_CLIENT} reports are queued or made for your address already.",
+            "Wait for one of them, or cancel one.",
+        )
     report = Report.objects.create(
-        client=client, lab=lab, title=lab.title, scenario_text=lab.scenario_text, seed=lab.seed, commands=lab.command_log, until_us=until_us or read_scenario(lab.scenario_text, lab.seed).until_us, site=site
+        client=client,
+        lab=lab,
+        title=lab.title,
+        scenario_text=lab.scenario_text,
+        seed=lab.seed,
+        commands=lab.command_log,
+        until_us=until_us or read_scenario(lab.scenario_text, lab.seed).until_us,
+        site=site,
     )
     queue(report)
     return report

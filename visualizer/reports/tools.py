@@ -1,6 +1,8 @@
-"""What the report page says while `script/server` installs Spark (`script/support/report_tools.py` writes it).
+"""What the report page says while `script/server` installs Spark (`script/support/report_tools.py` writes
+it).
 
-Rules: a file that is not there, or cannot be read, says nothing: the tools are here, or somebody else sees to them.
+Rules: a file that is not there, or cannot be read, says nothing: the tools are here, or somebody else sees to
+them.
 """
 
 from __future__ import annotations
@@ -21,5 +23,11 @@ def missing_tools() -> tuple[str, str] | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     if state == "failed":
-        return "Spark could not be installed, so this report waits.", "Start script/server again to retry; the terminal has the reason. The lab goes on without reports."
-    return f"Installing Spark: {doing}.", "This report begins by itself when that is done. The lab can be used meanwhile."
+        return "Spark could not be installed, so this report waits.", (
+            "Start script/server again to retry; the terminal has the reason. The lab goes on without "
+            "reports."
+        )
+    return (
+        f"Installing Spark: {doing}.",
+        "This report begins by itself when that is done. The lab can be used meanwhile.",
+    )

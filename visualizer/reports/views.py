@@ -1,7 +1,7 @@
 """Pages and answers about reports.
 
-Rules: GET never makes anything; a POST comes from a page of this site or from a script and carries the owner's token;
-refusals are {code, error, hint} with a fitting status.
+Rules: GET never makes anything; a POST comes from a page of this site or from a script and carries the
+owner's token; refusals are {code, error, hint} with a fitting status.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from visualizer.definitions import read_scenario, run_again
 from visualizer.models import Lab
 from visualizer.origin import may_post
+from visualizer.questions import refusal
 from visualizer.reports.files import DOWNLOADS, PAGE_POLICY, path_of
 from visualizer.reports.models import UNTAKEN_FOR_S, Report, ask_to_cancel, begin_again, give_up_on_the_silent
 from visualizer.reports.requests import ask_for_report, body_of, check_owner, queue
 from visualizer.reports.tools import missing_tools
-from visualizer.questions import refusal
 from visualizer.views import instant_of, to_page
 from visualizer.wire import Refused
 
@@ -40,7 +40,11 @@ def _posts(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     def posting(request: HttpRequest, **arguments: Any) -> HttpResponse:
         try:
             if not may_post(request):
-                raise Refused("foreign-origin", "This page belongs to another site.", "Open the lab from its own gallery.")
+                raise Refused(
+                    "foreign-origin",
+                    "This page belongs to another site.",
+                    "Open the lab from its own gallery.",
+                )
             return view(request, **arguments)
         except Refused as refused:
             body = {"code": refused.code, "error": refused.error, "hint": refused.hint}
@@ -95,14 +99,29 @@ def report_page(request: HttpRequest, report_id: str) -> HttpResponse:
         return render(request, "reports/no_such_report.html", status=404)
     status = _status(report_id)
     report = Report.objects.select_related("lab").get(pk=report_id)
-    return render(request, "reports/report.html", {"report": report, "status": status, "downloads": DOWNLOADS if report.state == Report.State.DONE else ()})
+    return render(
+        request,
+        "reports/report.html",
+        {
+            "report": report,
+            "status": status,
+            "downloads": DOWNLOADS if report.state == Report.State.DONE else (),
+        },
+    )
 
 
 @require_safe
 def status(request: HttpRequest, report_id: str) -> HttpResponse:
     """The report's state for the page, which asks while it is not over."""
     if not Report.objects.filter(pk=report_id).exists():
-        return JsonResponse({"code": "not-found", "error": "There is no such report.", "hint": "Ask for one on the lab's page."}, status=404)
+        return JsonResponse(
+            {
+                "code": "not-found",
+                "error": "There is no such report.",
+                "hint": "Ask for one on the lab's page.",
+            },
+            status=404,
+        )
     return JsonResponse(_status(report_id), headers={"Cache-Control": "no-store"})
 
 
@@ -111,16 +130,34 @@ def _status(report_id: str) -> dict[str, Any]:
     report = Report.objects.get(pk=report_id)
     waited_s = (timezone.now() - report.queued_at).total_seconds()
     untaken = report.state == Report.State.QUEUED and waited_s > UNTAKEN_FOR_S
-    note = "No worker has taken it yet. `script/server` runs one; by itself it is `python manage.py db_worker`. It may also be at work on another report." if untaken else ""
+    note = (
+        (
+            "No worker has taken it yet. `script/server` runs one; by itself it is `python manage.py "
+            "db_worker`. It may also be at work on another report."
+        )
+        if untaken
+        else ""
+    )
     said = words(report)
     missing = missing_tools() if report.state == Report.State.QUEUED else None
     if missing is not None:
         said, note = missing
     return {
-        "id": report.pk, "state": report.state, "over": report.over, "cancel_wanted": report.cancel_wanted, "step_number": report.step_number,
-        "step_count": report.step_count, "step_name": report.step_name, "tasks_done": report.tasks_done, "tasks_count": report.tasks_count,
-        "error": report.error, "hint": report.hint, "note": note, "figures": report.figures, "words": said,
-    }  # fmt: skip
+        "id": report.pk,
+        "state": report.state,
+        "over": report.over,
+        "cancel_wanted": report.cancel_wanted,
+        "step_number": report.step_number,
+        "step_count": report.step_count,
+        "step_name": report.step_name,
+        "tasks_done": report.tasks_done,
+        "tasks_count": report.tasks_count,
+        "error": report.error,
+        "hint": report.hint,
+        "note": note,
+        "figures": report.figures,
+        "words": said,
+    }
 
 
 def words(report: Report) -> str:
@@ -133,9 +170,15 @@ def words(report: Report) -> str:
         if not report.step_number:
             doing = report.step_name or "starting"
             return f"{doing[0].upper()}{doing[1:]}."
-        stage = f" {report.tasks_done} of {report.tasks_count} tasks of the running stage are done." if report.tasks_count else ""
+        stage = (
+            f" {report.tasks_done} of {report.tasks_count} tasks of the running stage are done."
+            if report.tasks_count
+            else ""
+        )
         return f"Step {report.step_number} of {report.step_count}: {report.step_name}.{stage}"
-    return {"done": "Done.", "failed": report.error or "It failed.", "cancelled": "It was cancelled."}[report.state]
+    return {"done": "Done.", "failed": report.error or "It failed.", "cancelled": "It was cancelled."}[
+        report.state
+    ]
 
 
 @require_safe
@@ -155,15 +198,27 @@ def _file(report_id: str, kind: str, headers: dict[str, str], attached: bool) ->
     known = next((entry for entry in DOWNLOADS if entry.kind == kind), None)
     path = path_of(report, known) if report and known else None
     if path is None or known is None:
-        return HttpResponse("There is no such file. The report may not be done, or its files were deleted.", status=404, content_type="text/plain; charset=utf-8")
+        return HttpResponse(
+            "There is no such file. The report may not be done, or its files were deleted.",
+            status=404,
+            content_type="text/plain; charset=utf-8",
+        )
     name = f"failover-{report_id}-{known.place}"
-    return FileResponse(path.open("rb"), as_attachment=attached, filename=name, content_type=known.content_type, headers=headers)
+    return FileResponse(
+        path.open("rb"),
+        as_attachment=attached,
+        filename=name,
+        content_type=known.content_type,
+        headers=headers,
+    )
 
 
 @csrf_exempt  # no cookie means anything here; the origin is checked instead
 @require_http_methods(["GET", "HEAD", "POST"])
 def replay(request: HttpRequest, report_id: str) -> HttpResponse:
-    """The replay link of a report's page: asks, and on POST makes a lab of the report's run, whatever its own lab has done since."""
+    """The replay link of a report's page: asks, and on POST makes a lab of the report's run, whatever its
+    own lab has done since.
+    """
     report = Report.objects.filter(pk=report_id).first()
     if report is None:
         return render(request, "reports/no_such_report.html", status=404)
@@ -175,7 +230,16 @@ def replay(request: HttpRequest, report_id: str) -> HttpResponse:
         until_us = report.until_us or scenario.until_us
         commands = [entry for entry in report.commands if entry["at_us"] <= until_us]
         if request.method != "POST":
-            return render(request, "reports/replay.html", {"report": report, "commands": len(commands), "until": f"{until_us / 1e6:.3f}", "at": f"{at_us / 1e6:.3f}" if at_us else ""})
+            return render(
+                request,
+                "reports/replay.html",
+                {
+                    "report": report,
+                    "commands": len(commands),
+                    "until": f"{until_us / 1e6:.3f}",
+                    "at": f"{at_us / 1e6:.3f}" if at_us else "",
+                },
+            )
         return to_page(run_again(report.title, scenario, commands, until_us, at_us))
     except Refused as refused:
         return refusal(refused)

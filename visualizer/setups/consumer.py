@@ -1,4 +1,5 @@
-"""The socket of one question: a scenario's text comes in, the answer goes out run by run; closing it takes the question back.
+"""The socket of one question: a scenario's text comes in, the answer goes out run by run; closing it takes
+the question back.
 
 Rules: the same as a lab's socket: handlers return at once, sending is supervised, nothing slow here.
 """
@@ -44,7 +45,9 @@ def _text_asked_about(message: str | None) -> str:
     """The text in a message. Raises Refused."""
     example = 'Send {"type": "ask", "yaml": "format: 1…"}.'
     if message is None or len(message) > 2 * YAML_LIMIT:
-        raise Refused("too-long", "The message is binary or too long.", f"The text may have {YAML_LIMIT:,} characters.")
+        raise Refused(
+            "too-long", "The message is binary or too long.", f"The text may have {YAML_LIMIT:,} characters."
+        )
     try:
         asked = read_json(message)
     except ValueError as error:

@@ -1,9 +1,10 @@
 """The form of a set-up of one's own: its fields, and the scenario text that their values make.
 
-Rules: nothing is judged here. What was typed goes into the text as it is, one key a line, and each line knows the field
-it came from; the one loader reads the text, and its problems go back to their fields by line. Only what the format has
-no word for is worked out: half of a round trip, the sum of two spans. Where a part cannot be read, it is written as typed
-and the loader says so.
+Rules: nothing is judged here. What was typed goes into the text as it is, one key a line, and each line knows
+the field it came from; the one loader reads the text, and its problems go back to their fields by line. Only
+what the format has
+no word for is worked out: half of a round trip, the sum of two spans. Where a part cannot be read, it is
+written as typed and the loader says so.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from itertools import combinations
 from simulator import Wrong, format_duration, parse_duration
 
 REGIONS_READ = 17
-"""Regions that are written out: one more than a scenario may have, so that the loader is the one to say so."""
+"""Regions that are written out: one more than a scenario may have, so that the loader is the one to say
+so.
+"""
 
 CONSUMERS_READ = 1001
 """Consumers that are written out; again one more than the loader takes."""
@@ -47,7 +50,10 @@ DEFAULTS: dict[str, str] = {
     "after": "5s",
     "end": "15s",
 }
-"""Every field and what stands in it at first. A field that is not given has its default; one that is given empty is empty."""
+"""Every field and what stands in it at first.
+
+A field that is not given has its default; one that is given empty is empty.
+"""
 
 ROUND_TRIP = "80ms"
 """Round trip of a pair that nothing was said about: across a continent."""
@@ -93,7 +99,10 @@ def round_trip_name(one: str, other: str) -> str:
 
 
 def completed(given: Mapping[str, str]) -> dict[str, str]:
-    """Every field's value: as given, else its default; one `rtt.a.b` for each pair of regions. What is no field is left out."""
+    """Every field's value: as given, else its default; one `rtt.a.b` for each pair of regions.
+
+    What is no field is left out.
+    """
     values = {name: given.get(name, default) for name, default in DEFAULTS.items()}
     regions = regions_of(values)
     for name, place in (("from", 0), ("to", 1)):
@@ -139,7 +148,10 @@ class _Writer:
 
 
 def _braced(pairs: list[Pair]) -> list[tuple[str, str]]:
-    pieces = [(f"{'{' if place == 0 else ', '}{key}: {_scalar(value)}", field) for place, (key, value, field) in enumerate(pairs)]
+    pieces = [
+        (f"{'{' if place == 0 else ', '}{key}: {_scalar(value)}", field)
+        for place, (key, value, field) in enumerate(pairs)
+    ]
     return [*pieces, ("}", pairs[-1][2])]
 
 
@@ -151,7 +163,13 @@ def _head(writer: _Writer) -> None:
     source, target, mode = (writer.values[name].strip() for name in ("from", "to", "how"))
     writer.text("format: 1")
     writer.text("name: my-set-up")
-    writer.key(0, "title", f"{source} goes down, its consumers move to {target}" if mode == "crash" else f"From {source} to {target}, {mode}")
+    writer.key(
+        0,
+        "title",
+        f"{source} goes down, its consumers move to {target}"
+        if mode == "crash"
+        else f"From {source} to {target}, {mode}",
+    )
     writer.text("family: replicated-subscriptions")
     text, field = _sum(writer.values, "at", *(("after",) if mode == "crash" else ()), "end")
     writer.key(0, "until", text, field)
@@ -159,7 +177,10 @@ def _head(writer: _Writer) -> None:
 
 def _settings(writer: _Writer) -> None:
     writer.text("settings:")
-    for name, field in (("replicatedSubscriptionsSnapshotFrequencyMillis", "period"), ("replicatedSubscriptionsSnapshotMaxCachedPerSubscription", "cache")):
+    for name, field in (
+        ("replicatedSubscriptionsSnapshotFrequencyMillis", "period"),
+        ("replicatedSubscriptionsSnapshotMaxCachedPerSubscription", "cache"),
+    ):
         for key, value, _ in writer.given(name, field):
             writer.key(1, key, value, field)
     writer.text("options:")
@@ -177,7 +198,11 @@ def _regions(writer: _Writer) -> None:
     for one, other in combinations(dict.fromkeys(regions), 2):
         name = round_trip_name(one, other)
         there, back = _halves(writer.values[name])
-        for pattern, latency in ((f"{one} <-> {other}", there),) if there == back else ((f"{one} -> {other}", there), (f"{other} -> {one}", back)):
+        for pattern, latency in (
+            ((f"{one} <-> {other}", there),)
+            if there == back
+            else ((f"{one} -> {other}", there), (f"{other} -> {one}", back))
+        ):
             writer.flow(f"  {_link(pattern)}: ", [("latency", latency, name)], name)
 
 
@@ -189,16 +214,30 @@ def _traffic(writer: _Writer) -> None:
     values, given = writer.values, writer.given
     regions = regions_of(values)
     clusters = f"{{clusters: [{', '.join(map(_scalar, regions))}]"
-    partitions = [(f", partitions: {_scalar(value)}", field) for _, value, field in given("partitions", "partitions")]
+    partitions = [
+        (f", partitions: {_scalar(value)}", field) for _, value, field in given("partitions", "partitions")
+    ]
     writer.text("topics:")
     writer.lines.append(Line(((f"  {TOPIC}: ", ""), (clusters, "regions"), *partitions, ("}", ""))))
     writer.text("producers:")
     for region in regions if values["producers"] == "everywhere" else [values["from"].strip()]:
         keys = [("keys", "100", "type")] if values["type"] == "Key_Shared" else []
-        pairs = [("topic", TOPIC, ""), ("cluster", region, "from"), ("rate", values["rate"].strip(), "rate"), *given("arrivals", "arrivals"), *given("count", "count"), *keys]
+        pairs = [
+            ("topic", TOPIC, ""),
+            ("cluster", region, "from"),
+            ("rate", values["rate"].strip(), "rate"),
+            *given("arrivals", "arrivals"),
+            *given("count", "count"),
+            *keys,
+        ]
         writer.flow(f"  {_scalar(f'from-{region}')}: ", pairs, "from")
     writer.text("subscriptions:")
-    pairs = [("topic", TOPIC, ""), *given("type", "type"), *given("replicateSubscriptionState", "replicated"), ("initialPosition", "Earliest", "")]
+    pairs = [
+        ("topic", TOPIC, ""),
+        *given("type", "type"),
+        *given("replicateSubscriptionState", "replicated"),
+        ("initialPosition", "Earliest", ""),
+    ]
     writer.flow(f"  {SUBSCRIPTION}: ", pairs)
 
 
@@ -211,7 +250,11 @@ def _consumers(writer: _Writer) -> None:
     writer.text("consumers:", "consumers")
     for number in range(1, min(count, CONSUMERS_READ) + 1):
         before: list[tuple[str, str]] = [(f"  {SUBSCRIPTION}-{number}: ", "consumers")]
-        pairs = [("subscription", SUBSCRIPTION, ""), ("cluster", values["from"].strip(), "from"), *writer.given("receiverQueueSize", "queue")]
+        pairs = [
+            ("subscription", SUBSCRIPTION, ""),
+            ("cluster", values["from"].strip(), "from"),
+            *writer.given("receiverQueueSize", "queue"),
+        ]
         pieces = [*before, *_braced(pairs)[:-1], *_processing(writer), *_hold(writer), ("}", "")]
         writer.lines.append(Line(tuple(pieces)))
 
@@ -224,7 +267,10 @@ def _processing(writer: _Writer) -> list[tuple[str, str]]:
     if word is None or not found:
         return [(f", processing: {_scalar(value)}", field) for _, value, field in found]
     sigma = [("sigma", SIGMA, "varies")] if word == "median" else []
-    return [(", processing: ", "varies"), *_braced([("distribution", values["varies"], "varies"), (word, found[0][1], "processing"), *sigma])]
+    return [
+        (", processing: ", "varies"),
+        *_braced([("distribution", values["varies"], "varies"), (word, found[0][1], "processing"), *sigma]),
+    ]
 
 
 def _hold(writer: _Writer) -> list[tuple[str, str]]:
@@ -241,7 +287,11 @@ def _failure(writer: _Writer) -> None:
         writer.flow("  - ", [("at", at, "at"), ("do", "cluster.crash", ""), ("cluster", source, "from")])
     text, field = _sum(values, "at", "after") if crash else (at, "at")
     what = [("do", "subscription.fail-over", ""), ("subscription", SUBSCRIPTION, "")]
-    whither = [("from", source, "from"), ("to", values["to"].strip(), "to"), ("mode", values["how"].strip(), "how")]
+    whither = [
+        ("from", source, "from"),
+        ("to", values["to"].strip(), "to"),
+        ("mode", values["how"].strip(), "how"),
+    ]
     writer.flow("  - ", [("at", text, field), *what, *whither])
 
 
@@ -255,7 +305,9 @@ def _halves(text: str) -> tuple[str, str]:
 
 
 def _sum(values: Mapping[str, str], *fields: str) -> tuple[str, str]:
-    """The sum of spans and the field to blame for it: the first that is no span, which is then written instead, or the last."""
+    """The sum of spans and the field to blame for it: the first that is no span, which is then written
+    instead, or the last.
+    """
     total_us = 0
     for field in fields:
         try:

@@ -1,7 +1,8 @@
-"""How the form is laid out: its fields in groups, each with words, choices, what was typed and what is wrong with it.
+"""How the form is laid out: its fields in groups, each with words, choices, what was typed and what is
+wrong with it.
 
-Rules: words only; what a value may be is the loader's business. A typed value that is no choice stays as one more choice,
-so that nothing is lost.
+Rules: words only; what a value may be is the loader's business. A typed value that is no choice stays as one
+more choice, so that nothing is lost.
 """
 
 from __future__ import annotations
@@ -41,41 +42,94 @@ class Shown:
 
 GROUPS: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
     ("Regions", "regions", (Field("regions", "Names", "with commas between them", wide=True),)),
-    ("Messages", "messages", (
-        Field("rate", "Rate", "such as 100/s"),
-        Field("arrivals", "They come", choices=(("poisson", "by chance"), ("regular", "regularly"))),
-        Field("producers", "Published", "there: in the region that fails", choices=(("active", "only there"), ("everywhere", "in every region"))),
-        Field("count", "How many", "empty: until the end"),
-        Field("partitions", "Partitions", "0 is a plain topic"),
-    )),
-    ("Consumers", "consumers", (
-        Field("consumers", "How many", "in the region that fails"),
-        Field("type", "Subscription type", choices=tuple((name, name) for name in ("Shared", "Key_Shared", "Failover", "Exclusive"))),
-        Field("replicated", "Subscription state", choices=(("true", "replicated"), ("false", "not replicated"))),
-        Field("processing", "Time for a message", "such as 5ms"),
-        Field("varies", "That time is", "the time is its median or mean", choices=(("constant", "constant"), ("lognormal", "lognormal"), ("exponential", "exponential"))),
-        Field("slow_share", "Slow acks, share", "such as 1%; empty: none"),
-        Field("slow_for", "They are held for", "empty: for good"),
-        Field("queue", "Receiver queue", "messages, for each"),
-    )),
-    ("Snapshots", "snapshots", (
-        Field("period", "Period, ms", "Pulsar: 1000"),
-        Field("cache", "Kept per subscription", "empty: as the broker does"),
-        Field("rule", "A full cache", "spread from Pulsar 4.0.9 on", choices=tuple((name, name) for name in OPTIONS["snapshotCacheRule"].choices)),
-    )),
-    ("What goes wrong", "failure", (
-        Field("from", "This region goes down", choices=REGION),
-        Field("to", "Consumers move to", choices=REGION),
-        Field("how", "How", choices=(("crash", "it crashes"), ("planned", "a planned move"), ("drained", "planned, after draining"))),
-        Field("at", "At", "such as 20s"),
-        Field("after", "Moved after", "until somebody moves them"),
-        Field("end", "Then run on for", "to see what comes twice"),
-    )),
+    (
+        "Messages",
+        "messages",
+        (
+            Field("rate", "Rate", "such as 100/s"),
+            Field("arrivals", "They come", choices=(("poisson", "by chance"), ("regular", "regularly"))),
+            Field(
+                "producers",
+                "Published",
+                "there: in the region that fails",
+                choices=(("active", "only there"), ("everywhere", "in every region")),
+            ),
+            Field("count", "How many", "empty: until the end"),
+            Field("partitions", "Partitions", "0 is a plain topic"),
+        ),
+    ),
+    (
+        "Consumers",
+        "consumers",
+        (
+            Field("consumers", "How many", "in the region that fails"),
+            Field(
+                "type",
+                "Subscription type",
+                choices=tuple((name, name) for name in ("Shared", "Key_Shared", "Failover", "Exclusive")),
+            ),
+            Field(
+                "replicated",
+                "Subscription state",
+                choices=(("true", "replicated"), ("false", "not replicated")),
+            ),
+            Field("processing", "Time for a message", "such as 5ms"),
+            Field(
+                "varies",
+                "That time is",
+                "the time is its median or mean",
+                choices=(
+                    ("constant", "constant"),
+                    ("lognormal", "lognormal"),
+                    ("exponential", "exponential"),
+                ),
+            ),
+            Field("slow_share", "Slow acks, share", "such as 1%; empty: none"),
+            Field("slow_for", "They are held for", "empty: for good"),
+            Field("queue", "Receiver queue", "messages, for each"),
+        ),
+    ),
+    (
+        "Snapshots",
+        "snapshots",
+        (
+            Field("period", "Period, ms", "Pulsar: 1000"),
+            Field("cache", "Kept per subscription", "empty: as the broker does"),
+            Field(
+                "rule",
+                "A full cache",
+                "spread from Pulsar 4.0.9 on",
+                choices=tuple((name, name) for name in OPTIONS["snapshotCacheRule"].choices),
+            ),
+        ),
+    ),
+    (
+        "What goes wrong",
+        "failure",
+        (
+            Field("from", "This region goes down", choices=REGION),
+            Field("to", "Consumers move to", choices=REGION),
+            Field(
+                "how",
+                "How",
+                choices=(
+                    ("crash", "it crashes"),
+                    ("planned", "a planned move"),
+                    ("drained", "planned, after draining"),
+                ),
+            ),
+            Field("at", "At", "such as 20s"),
+            Field("after", "Moved after", "until somebody moves them"),
+            Field("end", "Then run on for", "to see what comes twice"),
+        ),
+    ),
 )
 
 
 def grouped(values: Mapping[str, str], problems: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """[{title, name, fields: [Shown], pairs: [Shown]}]: `pairs` are the round trips, in the first group only."""
+    """[{title, name, fields: [Shown], pairs: [Shown]}]: `pairs` are the round trips, in the first group
+    only.
+    """
     regions = list(dict.fromkeys(regions_of(values)))
 
     def shown(one: Field) -> Shown:
@@ -83,7 +137,20 @@ def grouped(values: Mapping[str, str], problems: Sequence[Mapping[str, Any]]) ->
         offered = [(name, name) for name in regions] if one.choices is REGION else list(one.choices or ())
         if one.choices is not None and value not in [name for name, _ in offered]:
             offered.append((value, value))
-        return Shown(one, value, [dict(problem) for problem in problems if problem["field"] == one.name], offered)
+        return Shown(
+            one, value, [dict(problem) for problem in problems if problem["field"] == one.name], offered
+        )
 
-    pairs = [shown(Field(round_trip_name(one, other), f"{one} and {other}")) for one, other in combinations(regions, 2)]
-    return [{"title": title, "name": name, "fields": [shown(one) for one in fields], "pairs": pairs if name == "regions" else []} for title, name, fields in GROUPS]
+    pairs = [
+        shown(Field(round_trip_name(one, other), f"{one} and {other}"))
+        for one, other in combinations(regions, 2)
+    ]
+    return [
+        {
+            "title": title,
+            "name": name,
+            "fields": [shown(one) for one in fields],
+            "pairs": pairs if name == "regions" else [],
+        }
+        for title, name, fields in GROUPS
+    ]

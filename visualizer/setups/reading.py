@@ -1,6 +1,8 @@
-"""What the loader says of a set-up's text: its problems at the fields they belong to, and the failure that it plans.
+"""What the loader says of a set-up's text: its problems at the fields they belong to, and the failure that
+it plans.
 
-Rules: the loader is the only judge; here its problems are sorted to fields by line and column, each said once a field.
+Rules: the loader is the only judge; here its problems are sorted to fields by line and column, each said once
+a field.
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ from visualizer.scenario_reading import read_in_turn
 from visualizer.setups.form import CONSUMERS_READ, Line, completed, composed, number_of_consumers
 from visualizer.wire import Refused
 
-NO_FAILURE = "This scenario has no subscription.fail-over among its commands, so there is nothing to count twice; add one."
+NO_FAILURE = (
+    "This scenario has no subscription.fail-over among its commands, so there is nothing to count twice; "
+    "add one."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +57,14 @@ def failure_of(scenario: Scenario) -> Failure | None:
 
 
 def read_text(text: str) -> Reading:
-    """A text of one's own, from a thread that may wait. Raises Refused when it is too long to be read at all, or too many wait to be read."""
+    """A text of one's own, from a thread that may wait.
+
+    Raises Refused when it is too long to be read at all, or too many wait to be read.
+    """
     if len(text) > YAML_LIMIT:
-        raise Refused("bad-field", f"The text has {len(text):,} characters.", f"At most {YAML_LIMIT:,} are taken.")
+        raise Refused(
+            "bad-field", f"The text has {len(text):,} characters.", f"At most {YAML_LIMIT:,} are taken."
+        )
     try:
         return Reading(text, read_in_turn(read_scenario, text, None))
     except ScenarioError as error:
@@ -62,7 +72,9 @@ def read_text(text: str) -> Reading:
 
 
 def read_form(values: Mapping[str, str]) -> tuple[list[Line], Reading]:
-    """The lines that completed values make, and what the loader says of them, with `field` in each problem."""
+    """The lines that completed values make, and what the loader says of them, with `field` in each
+    problem.
+    """
     lines = composed(values)
     reading = read_text("".join(f"{line.text}\n" for line in lines))
     problems = [{**problem, "field": _field_of(problem, lines)} for problem in reading.problems]
@@ -70,7 +82,13 @@ def read_form(values: Mapping[str, str]) -> tuple[list[Line], Reading]:
 
 
 def _problem(problem: Any) -> dict[str, Any]:
-    return {"line": problem.line, "column": problem.column, "path": problem.path, "message": problem.what, "hint": problem.right}
+    return {
+        "line": problem.line,
+        "column": problem.column,
+        "path": problem.path,
+        "message": problem.what,
+        "hint": problem.right,
+    }
 
 
 def _field_of(problem: dict[str, Any], lines: Sequence[Line]) -> str:
@@ -79,7 +97,10 @@ def _field_of(problem: dict[str, Any], lines: Sequence[Line]) -> str:
 
 
 def _in_words_of_the_form(problems: list[dict[str, Any]], values: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Each once a field. How many consumers there are is the form's own question: the format lists them one by one."""
+    """Each once a field.
+
+    How many consumers there are is the form's own question: the format lists them one by one.
+    """
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for problem in problems:
         if problem["path"] == "consumers":
@@ -91,7 +112,11 @@ def _in_words_of_the_form(problems: list[dict[str, Any]], values: Mapping[str, s
 def _consumers_in_words(typed: str, problem: dict[str, Any]) -> dict[str, str]:
     if number_of_consumers({"consumers": typed}) is None:
         return {"message": f'"{typed}" is not a whole number', "hint": "write how many, such as 2"}
-    return {"message": f"{typed} consumers are too many", "hint": problem["hint"]} if int(typed) >= CONSUMERS_READ else {}
+    return (
+        {"message": f"{typed} consumers are too many", "hint": problem["hint"]}
+        if int(typed) >= CONSUMERS_READ
+        else {}
+    )
 
 
 def values_from(given: Mapping[str, str]) -> dict[str, str]:

@@ -1,7 +1,8 @@
-"""This process's studies: at most a few at a time, the others in line, and the answers that were given lately.
+"""This process's studies: at most a few at a time, the others in line, and the answers that were given
+lately.
 
-Rules: each running study takes its turns among the labs; one that waits is told how many are before it; an answer is
-kept by its text, since equal inputs give equal runs.
+Rules: each running study takes its turns among the labs; one that waits is told how many are before it; an
+answer is kept by its text, since equal inputs give equal runs.
 """
 
 from __future__ import annotations
@@ -47,8 +48,12 @@ class Studies:
             return _nothing_to_cancel
         self._admit()
         if len(self._line) >= WAITING:
-            raise Refused("too-many", f"{WAITING} set-ups wait for their answer already.", "Try again in a minute.")
-        asked = [self._askers[study.lab_id] for study in (*self._running, *(study for study, _ in self._line))]
+            raise Refused(
+                "too-many", f"{WAITING} set-ups wait for their answer already.", "Try again in a minute."
+            )
+        asked = [
+            self._askers[study.lab_id] for study in (*self._running, *(study for study, _ in self._line))
+        ]
         clients.check_at_once(asked, clients.STUDIES_PER_CLIENT, "set-ups")
         told: list[dict[str, Any]] = []
 

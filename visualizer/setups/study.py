@@ -1,8 +1,8 @@
 """Twenty runs of one set-up, a slice at a time: what the pump drives beside the labs.
 
-Rules: one world at a time, and none is kept; reading a text, building a world and counting a run happen in a thread, since they
-cannot be cut; what comes of each run is told at once. Whoever asked may leave at any slice. An internal error stops this study
-only, loudly.
+Rules: one world at a time, and none is kept; reading a text, building a world and counting a run happen in a
+thread, since they cannot be cut; what comes of each run is told at once. Whoever asked may leave at any
+slice. An internal error stops this study only, loudly.
 """
 
 from __future__ import annotations
@@ -25,20 +25,39 @@ from visualizer.work import Wait, Work, in_thread
 logger = logging.getLogger(__name__)
 
 ROWS_OF_A_RUN = 500_000
-"""Rows that each of the twenty runs may have: about ten seconds of engine time; then the set-up is too large to ask."""
+"""Rows that each of the twenty runs may have: about ten seconds of engine time; then the set-up is too
+large to ask.
+"""
 
-FIGURES = ("at_us", "duplicates", "redeliveries", "lost", "stranded", "stranded_unprocessed", "outage_us", "caught_up_us", "drained_us", "by_cause")
+FIGURES = (
+    "at_us",
+    "duplicates",
+    "redeliveries",
+    "lost",
+    "stranded",
+    "stranded_unprocessed",
+    "outage_us",
+    "caught_up_us",
+    "drained_us",
+    "by_cause",
+)
 """What is told of each run: names of `failovers[]` in the summary."""
 
 Tell = Callable[[dict[str, Any]], None]
 
 _load = partial(read_soon, load_scenario_text)
 _read = sync_to_async(read_text, thread_sensitive=False)
-_build = sync_to_async(lambda scenario: World.from_scenario(scenario, rows_max=ROWS_OF_A_RUN, begun=False), thread_sensitive=False)
+_build = sync_to_async(
+    lambda scenario: World.from_scenario(scenario, rows_max=ROWS_OF_A_RUN, begun=False),
+    thread_sensitive=False,
+)
 
 
 class Study:
-    """A participant of the pump (`visualizer.pump.Turns`). `tell` gets each message; `ended` is called once, however it ends."""
+    """A participant of the pump (`visualizer.pump.Turns`).
+
+    `tell` gets each message; `ended` is called once, however it ends.
+    """
 
     def __init__(self, name: str, text: str, tell: Tell, ended: Callable[[Study], None]) -> None:
         self.lab_id = name  # what the pump calls its participants by
@@ -85,13 +104,27 @@ class Study:
         self.blocked_on, self._error = None, error
 
     def failed(self, error: BaseException) -> None:
-        """An internal error in one of the runs; or a run's text, with its instants moved, is no scenario any more."""
+        """An internal error in one of the runs; or a run's text, with its instants moved, is no scenario
+        any more.
+        """
         if isinstance(error, ScenarioError):
-            self._tell(Refused("bad-scenario", f"With its instants moved by up to one snapshot period this is no scenario: {error}", "Let it end earlier, or take a shorter period.").answer())
+            self._tell(
+                Refused(
+                    "bad-scenario",
+                    f"With its instants moved by up to one snapshot period this is no scenario: {error}",
+                    "Let it end earlier, or take a shorter period.",
+                ).answer()
+            )
             self._end()
             return
         logger.error("A set-up's runs stopped on an internal error", exc_info=error)
-        self._tell(Refused("engine-bug", f"Internal error, so there is no answer: {type(error).__name__}: {error}"[:600], "Nothing that you did is wrong. Please report it with the scenario's text.").answer())
+        self._tell(
+            Refused(
+                "engine-bug",
+                f"Internal error, so there is no answer: {type(error).__name__}: {error}"[:600],
+                "Nothing that you did is wrong. Please report it with the scenario's text.",
+            ).answer()
+        )
         self._end()
 
     def cancel(self) -> None:
@@ -110,10 +143,22 @@ class Study:
     def _runs(self, text: str) -> Work:
         reading = yield Wait(_read(text))
         if reading.scenario is None:
-            raise Refused("bad-scenario", f"The scenario has {len(reading.problems)} problem(s).", "Mend every place named and ask again.")
+            raise Refused(
+                "bad-scenario",
+                f"The scenario has {len(reading.problems)} problem(s).",
+                "Mend every place named and ask again.",
+            )
         failure = reading.failure
         if failure is None:
-            raise Refused("no-failure", NO_FAILURE, "commands: - {at: 30s, do: subscription.fail-over, subscription: …, from: …, to: …, mode: crash}")
+            raise Refused(
+                "no-failure",
+                NO_FAILURE,
+                (
+                    "commands: - {at: 30s, do: subscription.fail-over, subscription: …, from: …, to: "
+                    "…, mode: "
+                    "crash}"
+                ),
+            )
         asked = variations(reading.scenario, failure)
         self._tell(_asked(reading.scenario, failure, asked))
         for variation in asked:
@@ -127,14 +172,38 @@ class Study:
         while world.advance(scenario.until_us, self._size.take()):
             yield None
         if world.limit_reached:
-            raise Refused("too-large", f"One run of this set-up writes more than {ROWS_OF_A_RUN:,} rows, the most that is counted here.", "Lower the rate, or let it run for a shorter time; a lab of its own may hold ten times as many.")
-        refused = [result["error"] for result in world.command_results if result["command"] == "subscription.fail-over" and not result["ok"]]
+            raise Refused(
+                "too-large",
+                (
+                    f"One run of this set-up writes more than {ROWS_OF_A_RUN:,} rows, the most that is "
+                    f"counted "
+                    f"here."
+                ),
+                (
+                    "Lower the rate, or let it run for a shorter time; a lab of its own may hold ten "
+                    "times as "
+                    "many."
+                ),
+            )
+        refused = [
+            result["error"]
+            for result in world.command_results
+            if result["command"] == "subscription.fail-over" and not result["ok"]
+        ]
         if refused:
-            raise Refused("refused", f"The fail-over is refused when its time comes: {refused[0]}", "Change which region goes down, or where the consumers move.")
+            raise Refused(
+                "refused",
+                f"The fail-over is refused when its time comes: {refused[0]}",
+                "Change which region goes down, or where the consumers move.",
+            )
         failovers = yield in_thread(world.failovers)
         found = next((one for one in failovers if one["subscription"] == failure.subscription), None)
         if found is None:
-            raise Refused("no-failure", "The run ends before the consumers move.", "Let it run for longer, or let the region go down earlier.")
+            raise Refused(
+                "no-failure",
+                "The run ends before the consumers move.",
+                "Let it run for longer, or let the region go down earlier.",
+            )
         return {name: found[name] for name in FIGURES}
 
 
@@ -147,5 +216,8 @@ def _asked(scenario: Any, failure: Failure, asked: list[Variation]) -> dict[str,
         "mode": failure.mode,
         "at_us": failure.at_us,
         "period_us": period_us(scenario, failure.source),
-        "runs": [{"seed": one.seed, "at_us": one.at_us, "set": [list(pair) for pair in one.overrides]} for one in asked],
+        "runs": [
+            {"seed": one.seed, "at_us": one.at_us, "set": [list(pair) for pair in one.overrides]}
+            for one in asked
+        ],
     }

@@ -1,9 +1,10 @@
 """The twenty runs that answer "if this region goes down": which seed, and when exactly it goes down.
 
-Rules: run N has seed N, and its commands, with the end of the run, come later by (N - 1) twentieths of the snapshot
-period of the region that fails. With constant latencies twenty seeds could make twenty equal runs, and what comes twice
-depends above all on how long ago the last snapshot was taken: so the runs look at that instant evenly. Each is a scenario
-with overrides that anyone can give to `manage.py simulate`.
+Rules: run N has seed N, and its commands, with the end of the run, come later by (N - 1) twentieths of the
+snapshot period of the region that fails. With constant latencies twenty seeds could make twenty equal runs,
+and what comes twice
+depends above all on how long ago the last snapshot was taken: so the runs look at that instant evenly. Each
+is a scenario with overrides that anyone can give to `manage.py simulate`.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ def variations(scenario: Scenario, failure: Failure) -> list[Variation]:
 
 
 def _variation(scenario: Scenario, failure: Failure, seed: int, shift_us: int) -> Variation:
-    later = [(f"commands[{index}].at", format_duration(command.at_us + shift_us)) for index, command in enumerate(scenario.commands)]
+    later = [
+        (f"commands[{index}].at", format_duration(command.at_us + shift_us))
+        for index, command in enumerate(scenario.commands)
+    ]
     overrides = (*later, ("until", format_duration(scenario.until_us + shift_us))) if shift_us else ()
     return Variation(seed, shift_us, failure.at_us + shift_us, overrides)

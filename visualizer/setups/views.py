@@ -1,6 +1,7 @@
 """The page of a set-up of one's own, and what the loader says of it while it is being written.
 
-Rules: the page is a plain GET form, so that its address is the set-up and it works without scripts; nothing is stored.
+Rules: the page is a plain GET form, so that its address is the set-up and it works without scripts; nothing
+is stored.
 """
 
 from __future__ import annotations
@@ -42,15 +43,28 @@ def set_up_page(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def scenario_of_form(request: HttpRequest) -> HttpResponse:
-    """The same address with its values: the text, the field of each piece of it, and every problem at its field."""
+    """The same address with its values: the text, the field of each piece of it, and every problem at its
+    field.
+    """
     values = values_from(request.GET.dict())
     try:
         lines, reading = read_form(values)
     except Refused as refused:
         return refusal(refused)
     regions = list(dict.fromkeys(regions_of(values)))
-    pairs = [{"name": (name := round_trip_name(*pair)), "between": pair, "value": values[name]} for pair in combinations(regions, 2)]
-    answer = {**_answer(reading), "yaml": reading.text, "lines": [line.pieces for line in lines], "regions": regions, "pairs": pairs, "from": values["from"], "to": values["to"]}
+    pairs = [
+        {"name": (name := round_trip_name(*pair)), "between": pair, "value": values[name]}
+        for pair in combinations(regions, 2)
+    ]
+    answer = {
+        **_answer(reading),
+        "yaml": reading.text,
+        "lines": [line.pieces for line in lines],
+        "regions": regions,
+        "pairs": pairs,
+        "from": values["from"],
+        "to": values["to"],
+    }
     return JsonResponse(answer, headers={"Cache-Control": "no-store"})
 
 
@@ -71,6 +85,17 @@ def scenario_of_text(request: HttpRequest) -> HttpResponse:
 def _answer(reading: Reading) -> dict[str, Any]:
     """Problems, or what the scenario is and which failure can be asked about."""
     failure = reading.failure
-    asked = failure and {"from": failure.source, "to": failure.target, "mode": failure.mode, "at": format_duration(failure.at_us), "period_us": period_us(reading.scenario, failure.source)}
+    asked = failure and {
+        "from": failure.source,
+        "to": failure.target,
+        "mode": failure.mode,
+        "at": format_duration(failure.at_us),
+        "period_us": period_us(reading.scenario, failure.source),
+    }
     missing = NO_FAILURE if reading.scenario is not None and failure is None else ""
-    return {"problems": reading.problems, "title": reading.scenario.title if reading.scenario else "", "failure": asked, "no_failure": missing}
+    return {
+        "problems": reading.problems,
+        "title": reading.scenario.title if reading.scenario else "",
+        "failure": asked,
+        "no_failure": missing,
+    }

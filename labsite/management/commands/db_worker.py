@@ -1,7 +1,8 @@
 """`python manage.py db_worker`: the report worker of django-tasks-db, which here outlives its database.
 
-Rules: whatever error says that the database cannot be reached is logged and waited for; all others end the worker, as there. This
-command is found before the library's because `labsite` stands before it in INSTALLED_APPS.
+Rules: whatever error says that the database cannot be reached is logged and waited for; all others end the
+worker, as there. This command is found before the library's because `labsite` stands before it in
+INSTALLED_APPS.
 """
 
 from __future__ import annotations

@@ -1,1 +1,3 @@
-"""What a broker's limits do to delivery: brokers with a service time and a bandwidth, and fan-out to very many subscriptions."""
+"""What a broker's limits do to delivery: brokers with a service time and a bandwidth, and fan-out to very
+many subscriptions.
+"""

@@ -1,6 +1,7 @@
 """Whom one broker still has to connect: clients one by one, and the members of audiences in blocks.
 
-Rules: a client takes `connectTime`, one after another, in a queue apart from that of dispatches; who waits keeps its turn, also when somebody before it goes.
+Rules: a client takes `connectTime`, one after another, in a queue apart from that of dispatches; who waits
+keeps its turn, also when somebody before it goes.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ class Ask(NamedTuple):
 
 
 class Admissions:
-    """The queue of one broker: `asks`, by the order in which they came, and `blocks`. `free_us` is when everybody in it will be connected."""
+    """The queue of one broker: `asks`, by the order in which they came, and `blocks`.
+
+    `free_us` is when everybody in it will be connected.
+    """
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
@@ -80,7 +84,9 @@ class Admissions:
             connecting.sent_away(ask.client, topic)
 
     def _keep(self, wanted: Callable[[Ask | ConnectingBlock], bool]) -> list[Ask]:
-        """Let the others go and return those that asked one by one; who comes later need not wait for them."""
+        """Let the others go and return those that asked one by one; who comes later need not wait for
+        them.
+        """
         gone = {number: ask for number, ask in self.asks.items() if not wanted(ask)}
         blocks = deque(block for block in self.blocks if wanted(block))
         if gone or len(blocks) < len(self.blocks):

@@ -1,9 +1,10 @@
 """An audience: very many alike subscriptions of one topic, each with one consumer, kept as columns.
 
-Rules: member i is an Exclusive subscription of its own with a cursor of its own. Its client takes each message at once and
-acknowledges it at once, so permits never run out and a message is delivered, acknowledged and registered at the instant at
-which it leaves the broker; a cursor is written as it moves. Members connect in their order, so those connected are always
-the first so many, and all of them have been handed every entry below `handed`. Markers are passed over in silence.
+Rules: member i is an Exclusive subscription of its own with a cursor of its own. Its client takes each
+message at once and acknowledges it at once, so permits never run out and a message is delivered, acknowledged
+and registered at the instant at which it leaves the broker; a cursor is written as it moves. Members connect
+in their order, so those connected are always the first so many, and all of them have been handed every entry
+below `handed`. Markers are passed over in silence.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from simulator.log.border import Border
 from simulator.pulsar import backoff
 from simulator.pulsar.broadcast.runs import UNKNOWN, Run
 from simulator.pulsar.ranks import CONSUMER, rank
-from simulator.trace.row_columns import RowColumns
 from simulator.trace.registry import CODE, NULL
+from simulator.trace.row_columns import RowColumns
 
 if TYPE_CHECKING:
     from simulator.pulsar.topic import Topic
@@ -29,7 +30,10 @@ _AFTER_CONSUMERS = 10_000
 
 
 class Audience:
-    """One audience on one topic or partition. `marks` are the members' mark-deletes, as indices in the topic's log."""
+    """One audience on one topic or partition.
+
+    `marks` are the members' mark-deletes, as indices in the topic's log.
+    """
 
     def __init__(self, topic: Topic, spec: AudienceSpec) -> None:
         runtime = topic.runtime
@@ -40,7 +44,11 @@ class Audience:
         self.size = spec.subscriptions
         self.number = runtime.name(spec.name)
         self.first_client = runtime.name(member_name(spec.name, 0))
-        self.rank = rank(CONSUMER, _AFTER_CONSUMERS + sorted(runtime.scenario.audiences).index(spec.name), topic.partition + 1)
+        self.rank = rank(
+            CONSUMER,
+            _AFTER_CONSUMERS + sorted(runtime.scenario.audiences).index(spec.name),
+            topic.partition + 1,
+        )
         self.state = WAITING
         self.epoch = 0  # counts ends of its region: a timer of before is stale
         self.asks_again = False  # its clients will, now or when they have waited
@@ -51,10 +59,12 @@ class Audience:
         self.last_data = -1  # the last entry below `handed` that is no marker
         self.marks = np.full(self.size, -1, dtype=np.int64)
         self.connected_seqs = np.full(self.size, UNKNOWN, dtype=np.int64)
-        self.latencies_us = np.full(self.size, -1, dtype=np.int64)  # of the last delivery, -1 before the first
+        # of the last delivery, -1 before the first
+        self.latencies_us = np.full(self.size, -1, dtype=np.int64)
         self.delivered = self.repeated = self.lost_to_retention = 0  # messages
         self.reached: np.ndarray | None = None  # the highest marks of all, once cursors have been set back
-        self.connected_all_us: int | None = None  # how long it took to connect everybody, the last time that this came to its end
+        # how long it took to connect everybody, the last time that this came to its end
+        self.connected_all_us: int | None = None
         self.asked_us = 0
 
     # --- life
@@ -94,10 +104,11 @@ class Audience:
         self.runtime.schedule(at_us, self.rank, self, "ask", self.epoch)
 
     def topic_loaded(self) -> None:
-        """The topic is there again: clients come with their region, those who lost only the topic when they have waited.
+        """The topic is there again: clients come with their region, those who lost only the topic when
+        they have waited.
 
-        No cursor stands ahead of the last entry that the topic knows of (only a shadow can know of fewer than before): what was
-        acknowledged beyond is delivered again.
+        No cursor stands ahead of the last entry that the topic knows of (only a shadow can know of fewer than
+        before): what was acknowledged beyond is delivered again.
         """
         self._set_back(self.topic.log.length)
         if self.state == RUNNING and not self.asks_again:
@@ -124,7 +135,9 @@ class Audience:
             self.reached = before.copy()
             np.minimum(marks, length - 1, out=marks)
         self.handed = min(self.handed, length)
-        while self.last_data >= self.handed or (self.last_data >= 0 and self.topic.log.records[self.last_data] < 0):
+        while self.last_data >= self.handed or (
+            self.last_data >= 0 and self.topic.log.records[self.last_data] < 0
+        ):
             self.last_data -= 1
 
     def _cut_off(self, reason: str, cause: int) -> None:
@@ -133,13 +146,21 @@ class Audience:
         if count:
             code = CODE["consumer.disconnected"]
             ordinals, members = np.arange(count), (self.topic.cluster.number, self.topic.number, self.number)
-            fields = (self.runtime.now_us, cause, *members, self.first_client + ordinals, self.runtime.name(reason))
+            fields = (
+                self.runtime.now_us,
+                cause,
+                *members,
+                self.first_client + ordinals,
+                self.runtime.name(reason),
+            )
             self.runtime.emit_rows(count, [RowColumns(code, self.runtime.seq + ordinals, fields)])
 
     # --- reading
 
     def read(self, cause: int) -> None:
-        """Hand every new entry to the broker, for all who are connected; an entry that cannot be read is waited for."""
+        """Hand every new entry to the broker, for all who are connected; an entry that cannot be read is
+        waited for.
+        """
         log, reads = self.topic.log, self.topic.reads
         for index in range(max(self.handed, log.first_kept), log.length):
             if self.connected and reads is not None and not reads.take_for(index, self.connected):
@@ -147,7 +168,9 @@ class Audience:
             if log.records[index] >= 0:
                 self.last_data = index
                 if self.connected:
-                    self.topic.broker.fan_out(Run(self, (index,), 0, self.connected, self._service_us((index,)), cause))
+                    self.topic.broker.fan_out(
+                        Run(self, (index,), 0, self.connected, self._service_us((index,)), cause)
+                    )
             self.handed = index + 1
         if self.connected and reads is not None:
             reads.reached_end()
@@ -161,7 +184,9 @@ class Audience:
         return messages.size_bytes[record] * messages.batch[record]
 
     def first_needy(self, first: int, count: int) -> int | None:
-        """The first of the next members to connect that will have entries to catch up on; None when none has."""
+        """The first of the next members to connect that will have entries to catch up on; None when none
+        has.
+        """
         if self.last_data < self.topic.log.first_kept:
             return None
         known = min(max(self.opened - first, 0), count)
@@ -186,10 +211,15 @@ class Audience:
             begin = max(int(self.marks[member]) + 1, log.first_kept)
             entries = self._readable(begin)
             if entries:
-                self.topic.broker.fan_out(Run(self, entries, member, 1, self._service_us(entries), UNKNOWN), int(instants[member - first]))
+                self.topic.broker.fan_out(
+                    Run(self, entries, member, 1, self._service_us(entries), UNKNOWN),
+                    int(instants[member - first]),
+                )
 
     def _readable(self, begin: int) -> tuple[int, ...]:
-        """The entries with data from one on that were handed to others before, read once more for one member."""
+        """The entries with data from one on that were handed to others before, read once more for one
+        member.
+        """
         log, reads = self.topic.log, self.topic.reads
         if reads is not None:
             for index in range(begin, self.handed):
@@ -197,12 +227,16 @@ class Audience:
         return tuple((begin + np.flatnonzero(log.records.view(begin, self.handed) >= 0)).tolist())
 
     def pushed(self, first_index: int) -> None:
-        """The ledgers below an entry are gone (a shadow's source has trimmed): lost is what members had not been handed, nor had ever got."""
+        """The ledgers below an entry are gone (a shadow's source has trimmed): lost is what members had
+        not been handed, nor had ever got.
+        """
         passed = self.marks[: self.opened].copy()
         passed[: self.connected] = max(self.handed, 0) - 1
         if self.reached is not None:
             passed = np.maximum(passed, self.reached[: self.opened])
-        for mark, members in zip(*np.unique(passed[passed < first_index - 1], return_counts=True), strict=True):
+        for mark, members in zip(
+            *np.unique(passed[passed < first_index - 1], return_counts=True), strict=True
+        ):
             self.lost_to_retention += self._messages(int(mark) + 1, first_index) * int(members)
         away = slice(self.connected, self.opened)
         self.marks[away] = np.maximum(self.marks[away], first_index - 1)
@@ -228,7 +262,9 @@ class Audience:
         if len(run.entries) == 1:
             members = slice(run.first + run.done, run.first + run.done + count)
             if self.reached is not None:
-                self.repeated += int(np.count_nonzero(self.reached[members] >= run.entries[0])) * batch[records[0]]
+                self.repeated += (
+                    int(np.count_nonzero(self.reached[members] >= run.entries[0])) * batch[records[0]]
+                )
             self.marks[members] = run.entries[0]
             self.latencies_us[members] = instants - published_us[records[0]]
             self.delivered += count * batch[records[0]]
@@ -236,7 +272,11 @@ class Audience:
             left = records[run.done : run.done + count]
             if self.reached is not None:
                 reached = int(self.reached[run.first])
-                self.repeated += sum(batch[record] for index, record in zip(run.entries[run.done : run.done + count], left, strict=True) if index <= reached)
+                self.repeated += sum(
+                    batch[record]
+                    for index, record in zip(run.entries[run.done : run.done + count], left, strict=True)
+                    if index <= reached
+                )
             self.marks[run.first] = run.entries[run.done + count - 1]
             self.latencies_us[run.first] = instants[-1] - published_us[left[-1]]
             self.delivered += sum(batch[record] for record in left)
@@ -244,7 +284,9 @@ class Audience:
     # --- looking
 
     def slowest(self) -> int | None:
-        """The mark-delete furthest behind, over markers that follow it; None before the first cursor exists."""
+        """The mark-delete furthest behind, over markers that follow it; None before the first cursor
+        exists.
+        """
         if not self.opened:
             return None
         log, slowest = self.topic.log, int(self.marks[: self.opened].min())

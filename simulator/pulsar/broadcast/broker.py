@@ -1,11 +1,14 @@
-"""One broker of a cluster: it serves one dispatch after another, and connects one client after another (`admissions`).
+"""One broker of a cluster: it serves one dispatch after another, and connects one client after another
+(`admissions`).
 
-Rules: a dispatch is one entry for one consumer. It takes `dispatchTime`, or as long as its bytes need at `bandwidth`,
-whichever is longer: the two overlap, so the broker is one server and neither limit is ever exceeded. Dispatches are served
-in the order in which dispatchers hand them over, whatever topic they belong to; an entry is with the client when it has left.
-What is called back (its session is gone, its topic unloaded, its reading begun anew)
-takes no time any more, and what waits behind moves up. A cluster that declares no brokers has no such limits.
-Dispatches of audiences stand in the same queue as runs (`runs.py`); `fan_out.py` sees to it that they leave in time.
+Rules: a dispatch is one entry for one consumer. It takes `dispatchTime`, or as long as its bytes need at
+`bandwidth`,
+whichever is longer: the two overlap, so the broker is one server and neither limit is ever exceeded.
+Dispatches are served in the order in which dispatchers hand them over, whatever topic they belong to; an
+entry is with the client when it has left. What is called back (its session is gone, its topic unloaded, its
+reading begun anew) takes no time any more, and what waits behind moves up. A cluster that declares no brokers
+has no such limits. Dispatches of audiences stand in the same queue as runs (`runs.py`); `fan_out.py` sees to
+it that they leave in time.
 """
 
 from __future__ import annotations
@@ -38,7 +41,9 @@ class Dispatch(NamedTuple):
     size_bytes: int
     session: Session
     sent: tuple[int, int, int, int, int]
-    """(index, first message, bit set of its messages that are sent, redelivery count, seq that caused the push)"""
+    """(index, first message, bit set of its messages that are sent, redelivery count, seq that caused the
+    push)
+    """
 
     @property
     def topic(self) -> Topic:
@@ -58,7 +63,11 @@ class Dispatch(NamedTuple):
 
 
 class Broker:
-    """One declared broker. `free_us` is when all it has taken on will have left; `admissions` is the queue of clients that wait to be connected."""
+    """One declared broker.
+
+    `free_us` is when all it has taken on will have left; `admissions` is the queue of clients that wait to be
+    connected.
+    """
 
     def __init__(self, cluster: Cluster, spec: BrokerSpec) -> None:
         self.runtime = cluster.runtime
@@ -76,7 +85,9 @@ class Broker:
         self.queued_us_max = 0
 
     def service_us(self, size_bytes: int) -> int:
-        """How long one dispatch of that many bytes keeps the broker busy; rounded up, so that a byte is never early."""
+        """How long one dispatch of that many bytes keeps the broker busy; rounded up, so that a byte is
+        never early.
+        """
         bandwidth = self.spec.bandwidth_bytes_per_s
         if bandwidth is None:
             return self.spec.dispatch_us
@@ -118,7 +129,9 @@ class Broker:
         return recalled
 
     def forget_topic(self, topic: Topic) -> None:
-        """The topic leaves: what waits for its consumers goes with it, and clients that wait for it hear so."""
+        """The topic leaves: what waits for its consumers goes with it, and clients that wait for it hear
+        so.
+        """
         for dispatch in self.waiting:
             if dispatch.session.topic is topic:
                 dispatch.session.in_broker = 0
@@ -146,7 +159,9 @@ class Broker:
     # --- audiences
 
     def fan_out(self, run: Run, asked_us: int | None = None) -> None:
-        """Take the dispatches of an audience, asked for now or at an instant before anything else can happen."""
+        """Take the dispatches of an audience, asked for now or at an instant before anything else can
+        happen.
+        """
         self.queued_us_max = max(self.queued_us_max, self.queued_us)
         self.handed_over += 1
         run.order = self.handed_over
@@ -181,15 +196,21 @@ class Broker:
 
     @property
     def queued_us(self) -> int:
-        """How long it will take to send what it has taken on: what an entry that comes now would wait before its own service."""
+        """How long it will take to send what it has taken on: what an entry that comes now would wait
+        before its own service.
+        """
         return max(0, self.free_us - self.runtime.now_us)
 
 
 def broker_for(cluster: Cluster, base: str, name: str) -> Broker | None:
-    """The broker that serves a new topic (or partition): the one that declares it, else the one with the fewest topics,
-    those it declares included, the first by name among equals. None in a cluster without declared brokers."""
+    """The broker that serves a new topic (or partition): the one that declares it, else the one with the
+    fewest topics, those it declares included, the first by name among equals. None in a cluster without
+    declared brokers.
+    """
     brokers = cluster.brokers
     declared = [broker for broker in brokers if name in broker.spec.topics or base in broker.spec.topics]
     if declared:
         return declared[0]
-    return min(brokers, key=lambda broker: len(dict.fromkeys((*broker.spec.topics, *broker.topics))), default=None)
+    return min(
+        brokers, key=lambda broker: len(dict.fromkeys((*broker.spec.topics, *broker.topics))), default=None
+    )

@@ -1,9 +1,10 @@
 """The rows of what leaves brokers for audiences, made as columns.
 
-Rules: an item is one message of one dispatch, or one connection; items come with the order key (instant, broker, order of
-making), and each has its rows in a fixed order: for a connection one, for a message `message.dispatched`, `.delivered`,
-`.acknowledged`, `.registered`. A batched entry is dispatched whole: its messages' `message.dispatched` rows come first, as in
-the ordinary engine. The causes are the ordinary engine's, too.
+Rules: an item is one message of one dispatch, or one connection; items come with the order key (instant,
+broker, order of making), and each has its rows in a fixed order: for a connection one, for a message
+`message.dispatched`, `.delivered`, `.acknowledged`, `.registered`. A batched entry is dispatched whole: its
+messages' `message.dispatched` rows come first, as in the ordinary engine. The causes are the ordinary
+engine's, too.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.pulsar.broadcast.runs import UNKNOWN
-from simulator.trace.row_columns import RowColumns
 from simulator.trace.registry import CODE, NULL
+from simulator.trace.row_columns import RowColumns
 
 if TYPE_CHECKING:
     from simulator.pulsar.broadcast.audience import Audience
@@ -22,11 +23,35 @@ if TYPE_CHECKING:
     from simulator.pulsar.runtime import Runtime
 
 CONNECTED, DISPATCHED = CODE["consumer.connected"], CODE["message.dispatched"]
-DELIVERED, ACKNOWLEDGED, REGISTERED = CODE["message.delivered"], CODE["message.acknowledged"], CODE["message.registered"]
+DELIVERED, ACKNOWLEDGED, REGISTERED = (
+    CODE["message.delivered"],
+    CODE["message.acknowledged"],
+    CODE["message.registered"],
+)
 MESSAGE_ROWS = (DISPATCHED, DELIVERED, ACKNOWLEDGED, REGISTERED)
 
-AT, BROKER, CLUSTER, TOPIC, SUBSCRIPTION, CLIENT, PRODUCER, SEQUENCE, LEDGER, ENTRY, PLACE, BATCH, SIZE, SERVICE, CAUSE, STORED = range(16)
-"""Columns of an item. PLACE is the message's place in its entry, BATCH how many the entry holds, 0 for a connection."""
+(
+    AT,
+    BROKER,
+    CLUSTER,
+    TOPIC,
+    SUBSCRIPTION,
+    CLIENT,
+    PRODUCER,
+    SEQUENCE,
+    LEDGER,
+    ENTRY,
+    PLACE,
+    BATCH,
+    SIZE,
+    SERVICE,
+    CAUSE,
+    STORED,
+) = range(16)
+"""Columns of an item.
+
+PLACE is the message's place in its entry, BATCH how many the entry holds, 0 for a connection.
+"""
 
 ROWS_EACH = len(MESSAGE_ROWS)
 """Rows of one message that is delivered to one member."""
@@ -39,7 +64,9 @@ def connection_items(audience: Audience, broker: int, first: int, instants: np.n
     return items
 
 
-def _say_who(items: np.ndarray, audience: Audience, broker: int, members: np.ndarray | int, instants: np.ndarray) -> None:
+def _say_who(
+    items: np.ndarray, audience: Audience, broker: int, members: np.ndarray | int, instants: np.ndarray
+) -> None:
     items[:, AT] = instants
     items[:, BROKER] = broker
     items[:, CLUSTER] = audience.topic.cluster.number
@@ -114,27 +141,52 @@ def _places(sent: np.ndarray, begins: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return entry + sent[:, PLACE], entry + sent[:, BATCH] + 3 * sent[:, PLACE]
 
 
-def _message_rows(runtime: Runtime, sent: np.ndarray, dispatched: np.ndarray, delivered: np.ndarray) -> list[RowColumns]:
+def _message_rows(
+    runtime: Runtime, sent: np.ndarray, dispatched: np.ndarray, delivered: np.ndarray
+) -> list[RowColumns]:
     first = sent[:, PLACE] == 0
     batch_index = np.where(sent[:, BATCH] == 1, NULL, sent[:, PLACE])
     who = (SUBSCRIPTION, CLIENT, PRODUCER, SEQUENCE, LEDGER, ENTRY)
-    before = np.where(first, dispatched, delivered - 2)  # the second message of an entry waits until the first is acknowledged
+    # the second message of an entry waits until the first is acknowledged
+    before = np.where(first, dispatched, delivered - 2)
     return [
-        _rows(DISPATCHED, dispatched, sent, sent[:, CAUSE], who, batch_index, sent[:, SIZE], sent[:, SERVICE]),
+        _rows(
+            DISPATCHED, dispatched, sent, sent[:, CAUSE], who, batch_index, sent[:, SIZE], sent[:, SERVICE]
+        ),
         _rows(DELIVERED, delivered, sent, before, who, batch_index, 0, sent[:, STORED]),
         _rows(ACKNOWLEDGED, delivered + 1, sent, delivered, who, batch_index, runtime.name("individual")),
         _rows(REGISTERED, delivered + 2, sent, delivered + 1, who, batch_index),
     ]
 
 
-def _rows(code: int, seqs: np.ndarray, items: np.ndarray, cause: np.ndarray | int, columns: tuple[int, ...], *more: np.ndarray | int) -> RowColumns:
+def _rows(
+    code: int,
+    seqs: np.ndarray,
+    items: np.ndarray,
+    cause: np.ndarray | int,
+    columns: tuple[int, ...],
+    *more: np.ndarray | int,
+) -> RowColumns:
     """(at_us, cause_seq, cluster, topic, *columns, *more) of each item."""
-    return RowColumns(code, seqs, (items[:, AT], cause, items[:, CLUSTER], items[:, TOPIC], *(items[:, column] for column in columns), *more))
+    return RowColumns(
+        code,
+        seqs,
+        (
+            items[:, AT],
+            cause,
+            items[:, CLUSTER],
+            items[:, TOPIC],
+            *(items[:, column] for column in columns),
+            *more,
+        ),
+    )
 
 
 def _of(audience: Audience, items: np.ndarray) -> np.ndarray:
     """Indices of the items that are of an audience."""
-    return np.flatnonzero((items[:, SUBSCRIPTION] == audience.number) & (items[:, TOPIC] == audience.topic.number))
+    return np.flatnonzero(
+        (items[:, SUBSCRIPTION] == audience.number) & (items[:, TOPIC] == audience.topic.number)
+    )
 
 
 def _remember(joined: np.ndarray, seqs: np.ndarray, audiences: list[Audience]) -> None:

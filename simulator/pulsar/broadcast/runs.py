@@ -1,8 +1,9 @@
-"""What a broker still has to do for an audience, kept as a few numbers instead of an object for each dispatch.
+"""What a broker still has to do for an audience, kept as a few numbers instead of an object for each
+dispatch.
 
-Rules: a run is one entry for a range of members, or, for a member that catches up, several entries for it alone; its
-dispatches follow each other without a gap from `start_us` on. `done` of them have left. A block of clients is connected
-one after another in the same way.
+Rules: a run is one entry for a range of members, or, for a member that catches up, several entries for it
+alone; its dispatches follow each other without a gap from `start_us` on. `done` of them have left. A block of
+clients is connected one after another in the same way.
 """
 
 from __future__ import annotations
@@ -17,16 +18,41 @@ if TYPE_CHECKING:
     from simulator.pulsar.topic import Topic
 
 UNKNOWN = -1
-"""Cause of a run that a connection began: the seq of the member's own `consumer.connected` row, which is later than this."""
+"""Cause of a run that a connection began: the seq of the member's own `consumer.connected` row, which is
+later than this.
+"""
 
 
 class Run:
-    """Dispatches of `entries` (log indices) to members `first` to `first + members - 1`; one of the two is a single one."""
+    """Dispatches of `entries` (log indices) to members `first` to `first + members - 1`; one of the two is
+    a single one.
+    """
 
-    __slots__ = ("audience", "entries", "first", "members", "service_us", "start_us", "done", "order", "cause", "_offsets_us")
+    __slots__ = (
+        "audience",
+        "entries",
+        "first",
+        "members",
+        "service_us",
+        "start_us",
+        "done",
+        "order",
+        "cause",
+        "_offsets_us",
+    )
 
-    def __init__(self, audience: Audience, entries: tuple[int, ...], first: int, members: int, service_us: tuple[int, ...], cause: int) -> None:
-        assert len(entries) == 1 or members == 1, "a run is one entry for many members, or many entries for one"
+    def __init__(
+        self,
+        audience: Audience,
+        entries: tuple[int, ...],
+        first: int,
+        members: int,
+        service_us: tuple[int, ...],
+        cause: int,
+    ) -> None:
+        assert len(entries) == 1 or members == 1, (
+            "a run is one entry for many members, or many entries for one"
+        )
         self.audience = audience
         self.entries = entries
         self.first = first
@@ -34,7 +60,9 @@ class Run:
         self.service_us = service_us  # of each entry
         self.cause = cause
         self.start_us = self.order = self.done = 0
-        self._offsets_us = None if len(entries) == 1 else np.array([0, *accumulate(service_us)], dtype=np.int64)
+        self._offsets_us = (
+            None if len(entries) == 1 else np.array([0, *accumulate(service_us)], dtype=np.int64)
+        )
 
     @property
     def topic(self) -> Topic:
@@ -80,7 +108,9 @@ class Run:
     def leave_instants(self, count: int) -> np.ndarray:
         """When each of the next `count` dispatches leaves, us."""
         numbers = np.arange(self.done + 1, self.done + count + 1, dtype=np.int64)
-        return self.start_us + (numbers * self.service_us[0] if self._offsets_us is None else self._offsets_us[numbers])
+        return self.start_us + (
+            numbers * self.service_us[0] if self._offsets_us is None else self._offsets_us[numbers]
+        )
 
     def begin_at(self, at_us: int) -> Run:
         """Put the next dispatch's beginning there, and what follows after it."""
@@ -89,7 +119,9 @@ class Run:
 
 
 class ConnectingBlock:
-    """The members of an audience, connected one after another, `step_us` (more than nought) each, from `start_us` on."""
+    """The members of an audience, connected one after another, `step_us` (more than nought) each, from
+    `start_us` on.
+    """
 
     __slots__ = ("client", "start_us", "step_us", "done")
 

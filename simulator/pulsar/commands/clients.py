@@ -48,11 +48,17 @@ def send(runtime, arguments, begin) -> None:
     if producer.forbidden:
         raise CommandError("NotAuthorized", producer.forbidden, "give its role produce for this topic")
     if topic.source is None and position is not None:
-        raise CommandError("NotAllowed", "Only shadow topic supports sending messages with messageId", "send without a position")
+        raise CommandError(
+            "NotAllowed",
+            "Only shadow topic supports sending messages with messageId",
+            "send without a position",
+        )
     if topic.refuses is not None and topic.source is None:
         raise CommandError("TopicTerminated", "Topic was already terminated", "send to a topic that is open")
     if topic.source is not None and position is None:
-        raise CommandError("NotAllowed", "Cannot send messages to a shadow topic", f"send to its source, {topic.source.name}")
+        raise CommandError(
+            "NotAllowed", "Cannot send messages to a shadow topic", f"send to its source, {topic.source.name}"
+        )
     cause = begin()
     if position is None:
         producer.publish(cause, topic.name)
@@ -64,9 +70,18 @@ def send(runtime, arguments, begin) -> None:
 def _sent_to(runtime: Runtime, producer, arguments: dict) -> Topic:
     cluster = cluster_up(runtime, producer.cluster_name)
     parts = cluster.parts(producer.spec.topic)
-    found = [topic for topic in parts if topic.partition == (-1 if len(parts) == 1 and parts[0].partition < 0 else arguments.get("partition", 0))]
+    found = [
+        topic
+        for topic in parts
+        if topic.partition
+        == (-1 if len(parts) == 1 and parts[0].partition < 0 else arguments.get("partition", 0))
+    ]
     if not found or not found[0].loaded:
-        raise CommandError("no-topic", f"{producer.spec.topic} is not at a broker of {cluster.name}", "wait until it is loaded, or name a partition that is there")
+        raise CommandError(
+            "no-topic",
+            f"{producer.spec.topic} is not at a broker of {cluster.name}",
+            "wait until it is loaded, or name a partition that is there",
+        )
     return found[0]
 
 
@@ -74,7 +89,9 @@ def use_schema(runtime, arguments, begin) -> None:
     """producer.use-schema."""
     producer = runtime.producers[arguments["producer"]]
     if runtime.schemas is None:
-        raise CommandError("no-schemas", "the scenario declares no schemas", "declare some in its section schemas")
+        raise CommandError(
+            "no-schemas", "the scenario declares no schemas", "declare some in its section schemas"
+        )
     if producer.state not in ("running", "paused"):
         raise CommandError("wrong-state", f"{producer.name} is {producer.state}", "start it first")
     clients.use_schema(producer, runtime.clusters[producer.cluster_name], arguments.get("schema"), begin())
@@ -139,7 +156,9 @@ def slow_consumer(runtime, arguments, begin) -> None:
     """consumer.slow: another processing time, for messages taken from now on."""
     consumer = runtime.consumers[arguments["consumer"]]
     begin()
-    consumer.processing = Sampler(Distribution(**arguments["processing"]), stream_key(runtime.seed, f"processing/{consumer.name}"))
+    consumer.processing = Sampler(
+        Distribution(**arguments["processing"]), stream_key(runtime.seed, f"processing/{consumer.name}")
+    )
 
 
 def kill(runtime, arguments, begin) -> None:
@@ -173,10 +192,20 @@ def hold(runtime, arguments, begin) -> None:
 def release(runtime, arguments, begin) -> None:
     """consumer.release: acknowledge held messages, and hold these (or any) no more."""
     consumer = runtime.consumers[arguments["consumer"]]
-    wanted = frozenset(parse_message(text) for text in arguments["messages"]) if arguments.get("messages") else None
-    keys = [key for key, message in consumer.held_messages().items() if wanted is None or identity(runtime, message) in wanted]
+    wanted = (
+        frozenset(parse_message(text) for text in arguments["messages"])
+        if arguments.get("messages")
+        else None
+    )
+    keys = [
+        key
+        for key, message in consumer.held_messages().items()
+        if wanted is None or identity(runtime, message) in wanted
+    ]
     if wanted is not None and not keys:
-        raise CommandError("not-held", f"{consumer.name} holds none of these messages", "see its messages in hand")
+        raise CommandError(
+            "not-held", f"{consumer.name} holds none of these messages", "see its messages in hand"
+        )
     begin()
     if wanted is None:
         consumer.drop_holds()
@@ -189,9 +218,17 @@ def negatively_acknowledge(runtime, arguments, begin) -> None:
     """consumer.negative-acknowledge: of messages in hand."""
     consumer = runtime.consumers[arguments["consumer"]]
     wanted = frozenset(parse_message(text) for text in arguments["messages"])
-    chosen = [handed for handed in consumer.in_hand.values() if identity(runtime, handed[0][2]) in wanted and handed is not consumer.current]
+    chosen = [
+        handed
+        for handed in consumer.in_hand.values()
+        if identity(runtime, handed[0][2]) in wanted and handed is not consumer.current
+    ]
     if not chosen:
-        raise CommandError("not-in-hand", f"{consumer.name} has none of these messages in hand", "a message is in hand from delivery to ack")
+        raise CommandError(
+            "not-in-hand",
+            f"{consumer.name} has none of these messages in hand",
+            "a message is in hand from delivery to ack",
+        )
     cause = begin()
     for handed in chosen:
         consumer.held.pop(handed[2], None)

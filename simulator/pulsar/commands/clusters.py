@@ -22,7 +22,11 @@ def crash(runtime: Runtime, arguments: dict, begin: Begin, state: str = "down") 
     if not arguments.get("clients", True):
         return
     for consumer in runtime.consumers.values():
-        if consumer.spec.cluster is not None and consumer.cluster_name == cluster.name and consumer.state in ALIVE:
+        if (
+            consumer.spec.cluster is not None
+            and consumer.cluster_name == cluster.name
+            and consumer.state in ALIVE
+        ):
             consumer.kill(cause, "crash")
     for producer in runtime.producers.values():
         if producer.spec.cluster is not None and producer.cluster_name == cluster.name and producer.alive:
@@ -54,7 +58,12 @@ def marker_fault(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     """marker.delay, marker.drop: an order for the next marker of the type that leaves the cluster."""
     begin()
     runtime.marker_faults.append(
-        {"cluster": arguments["cluster"], "peer": arguments.get("peer"), "type": arguments["type"], "by_us": arguments.get("by_us")}
+        {
+            "cluster": arguments["cluster"],
+            "peer": arguments.get("peer"),
+            "type": arguments["type"],
+            "by_us": arguments.get("by_us"),
+        }
     )
 
 

@@ -1,4 +1,6 @@
-"""What commands name: a cluster that answers, its topics, subscriptions and brokers, a client in a fitting state. Each raises CommandError where there is none."""
+"""What commands name: a cluster that answers, its topics, subscriptions and brokers, a client in a fitting
+state. Each raises CommandError where there is none.
+"""
 
 from __future__ import annotations
 
@@ -37,20 +39,32 @@ def topic_here(runtime: Runtime, arguments: dict) -> Cluster:
 
 
 def not_found(cluster: Cluster, base: str) -> CommandError:
-    """The answer to a request about a topic that is not there (AdminResource.getTopicNotFoundErrorMessage)."""
-    return CommandError("404", f"Topic {full_name(cluster.runtime, base)} not found", f"create it in {cluster.name}, or name a cluster that has it")
+    """The answer to a request about a topic that is not there
+    (AdminResource.getTopicNotFoundErrorMessage).
+    """
+    return CommandError(
+        "404",
+        f"Topic {full_name(cluster.runtime, base)} not found",
+        f"create it in {cluster.name}, or name a cluster that has it",
+    )
 
 
 def full_name(runtime: Runtime, base: str, name: str | None = None) -> str:
-    """A declared topic as Pulsar's errors name it, persistent://tenant/namespace/topic; `name` is that of one of its partitions."""
+    """A declared topic as Pulsar's errors name it, persistent://tenant/namespace/topic; `name` is that of
+    one of its partitions.
+    """
     return full_topic_name(runtime.scenario.topics[base].namespace, name or base)
 
 
 def topics_of(runtime: Runtime, cluster: str, name: str) -> list[Topic]:
     """The logs of a topic, or the partition, in a cluster that answers."""
-    found = [topic for topic in cluster_up(runtime, cluster).topics.values() if name in (topic.base, topic.name)]
+    found = [
+        topic for topic in cluster_up(runtime, cluster).topics.values() if name in (topic.base, topic.name)
+    ]
     if not found:
-        raise CommandError("no-topic", f"{cluster} does not have the topic {name}", "name a cluster of the topic's list")
+        raise CommandError(
+            "no-topic", f"{cluster} does not have the topic {name}", "name a cluster of the topic's list"
+        )
     return found
 
 
@@ -60,7 +74,11 @@ def subscriptions_of(runtime: Runtime, arguments: dict) -> list[Subscription]:
     topics = topics_of(runtime, arguments["cluster"], runtime.subscriptions[name].topic)
     found = [topic.subscriptions[name] for topic in topics if name in topic.subscriptions]
     if not found:
-        raise CommandError("no-subscription", f"{name} does not exist in {arguments['cluster']}", "create it, or let a consumer subscribe there")
+        raise CommandError(
+            "no-subscription",
+            f"{name} does not exist in {arguments['cluster']}",
+            "create it, or let a consumer subscribe there",
+        )
     return found
 
 
@@ -68,7 +86,9 @@ def broker_of(runtime: Runtime, cluster: str, name: str) -> Broker:
     """A declared broker of the cluster."""
     brokers = {broker.name: broker for broker in runtime.clusters[cluster].brokers}
     if name not in brokers:
-        raise CommandError("no-broker", f"{name} is not a broker of {cluster}", str(suggestion(name, brokers)))
+        raise CommandError(
+            "no-broker", f"{name} is not a broker of {cluster}", str(suggestion(name, brokers))
+        )
     return brokers[name]
 
 
@@ -76,7 +96,9 @@ def producer_in(runtime: Runtime, arguments: dict, states: tuple[str, ...], do: 
     """The producer of the arguments, in one of the states that `do` needs."""
     producer = runtime.producers[arguments["producer"]]
     if producer.state not in states:
-        raise CommandError("wrong-state", f"{producer.name} is {producer.state}", f"{do} needs it {' or '.join(states)}")
+        raise CommandError(
+            "wrong-state", f"{producer.name} is {producer.state}", f"{do} needs it {' or '.join(states)}"
+        )
     return producer
 
 
@@ -84,5 +106,7 @@ def consumer_in(runtime: Runtime, arguments: dict, states: tuple[str, ...], do: 
     """The consumer of the arguments, in one of the states that `do` needs."""
     consumer = runtime.consumers[arguments["consumer"]]
     if consumer.state not in states:
-        raise CommandError("wrong-state", f"{consumer.name} is {consumer.state}", f"{do} needs it {' or '.join(states)}")
+        raise CommandError(
+            "wrong-state", f"{consumer.name} is {consumer.state}", f"{do} needs it {' or '.join(states)}"
+        )
     return consumer

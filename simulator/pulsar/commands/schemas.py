@@ -1,4 +1,6 @@
-"""Commands about schemas, as a person, a client and the admin interface ask; codes are the HTTP status that pulsar-admin would get."""
+"""Commands about schemas, as a person, a client and the admin interface ask; codes are the HTTP status
+that pulsar-admin would get.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,13 @@ def upload_schema(runtime, arguments, begin) -> None:
     """schema.upload: a person may always register; it must still be compatible."""
     cluster, base, schema = topic_here(runtime, arguments), arguments["topic"], arguments["schema"]
     _has_schemas_of_its_own(cluster, base)
-    refused = schema_registry.why_refused(cluster, base, runtime.schemas.declared[schema], schema_registry.PERSON)
+    refused = schema_registry.why_refused(
+        cluster, base, runtime.schemas.declared[schema], schema_registry.PERSON
+    )
     if refused is not None:
-        raise CommandError("409", refused[1], "make it compatible with the versions before, or change the strategy")
+        raise CommandError(
+            "409", refused[1], "make it compatible with the versions before, or change the strategy"
+        )
     schema_registry.offer(cluster, base, schema, schema_registry.PERSON, begin(code="200"))
 
 
@@ -31,7 +37,9 @@ def delete_schema(runtime, arguments, begin) -> None:
     _has_schemas_of_its_own(cluster, base)
     count = len(schema_registry.versions(cluster, base))
     if not count:
-        raise CommandError("404", f"{base} has no schema in {cluster.name}", "upload one, or let a producer register its own")
+        raise CommandError(
+            "404", f"{base} has no schema in {cluster.name}", "upload one, or let a producer register its own"
+        )
     cause = begin(code="200")
     schema_registry.forget(cluster, base)
     runtime.note("schema.deleted", cause, cluster.number, base, count)
@@ -39,7 +47,11 @@ def delete_schema(runtime, arguments, begin) -> None:
 
 def _has_schemas_of_its_own(cluster: Cluster, base: str) -> None:
     if schema_registry.owner(cluster, base) != base:
-        raise CommandError("NotAllowed", f"shadow topic {base} has its source's schemas", f"name {schema_registry.owner(cluster, base)}")
+        raise CommandError(
+            "NotAllowed",
+            f"shadow topic {base} has its source's schemas",
+            f"name {schema_registry.owner(cluster, base)}",
+        )
 
 
 def get_schema(runtime, arguments, begin) -> None:
@@ -56,7 +68,12 @@ def get_schema(runtime, arguments, begin) -> None:
 def list_schemas(runtime, arguments, begin) -> None:
     """schema.list: getAllSchemas."""
     found = _schemas(runtime, arguments)
-    begin(code="200", answer=[{"version": version, "schema": one.name, "type": one.type} for version, one in enumerate(found)])
+    begin(
+        code="200",
+        answer=[
+            {"version": version, "schema": one.name, "type": one.type} for version, one in enumerate(found)
+        ],
+    )
 
 
 def schema_version(runtime, arguments, begin) -> None:
@@ -64,14 +81,22 @@ def schema_version(runtime, arguments, begin) -> None:
     found, wanted = _schemas(runtime, arguments), runtime.schemas.declared[arguments["schema"]]
     version = next((version for version, one in enumerate(found) if same(wanted, one)), None)
     if version is None:
-        raise CommandError("404", f"{arguments['topic']} does not have the schema {arguments['schema']}", "let a producer of the source register it")
+        raise CommandError(
+            "404",
+            f"{arguments['topic']} does not have the schema {arguments['schema']}",
+            "let a producer of the source register it",
+        )
     begin(code="200", answer=version)
 
 
 def _schemas(runtime: Runtime, arguments: dict) -> list:
     cluster = cluster_up(runtime, arguments["cluster"])
     if cluster.shape(arguments["topic"]) is None:
-        raise CommandError("404", f"topic {arguments['topic']} does not exist in {cluster.name}", "name a topic that is there")
+        raise CommandError(
+            "404",
+            f"topic {arguments['topic']} does not exist in {cluster.name}",
+            "name a topic that is there",
+        )
     return schema_registry.versions(cluster, arguments["topic"])
 
 

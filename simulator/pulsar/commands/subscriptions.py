@@ -42,12 +42,15 @@ def _reset_target(subscription: Subscription, arguments: dict) -> int:
     position = arguments["position"]
     if position in ("earliest", "latest"):
         return log.first_kept - 1 if position == "earliest" else log.length - 1
-    ledger, entry = parse_position(position)  # the entry before it, or, where there is none such, the last one below that is seen here
+    # the entry before it, or, where there is none such, the last one below that is seen here
+    ledger, entry = parse_position(position)
     return min(max(log.index_of(ledger, max(entry - 1, -1)), log.first_kept - 1), log.length - 1)
 
 
 def skip(runtime, arguments, begin) -> None:
-    """subscription.skip: over the next entries that are not acknowledged, markers counted as the broker does."""
+    """subscription.skip: over the next entries that are not acknowledged, markers counted as the broker
+    does.
+    """
     subscriptions = subscriptions_of(runtime, arguments)
     runtime.in_portions(_skip(subscriptions, arguments["count"], begin()))
 
@@ -81,42 +84,70 @@ def _move_over(subscription: Subscription, index: int, reason: str, cause: int) 
 
 
 def create(runtime, arguments, begin) -> None:
-    """subscription.create: like a consumer that subscribes and leaves, which starts a snapshot controller where one is wanted."""
+    """subscription.create: like a consumer that subscribes and leaves, which starts a snapshot controller
+    where one is wanted.
+    """
     name = arguments["subscription"]
     spec = runtime.subscriptions[name]
     topics = topics_of(runtime, arguments["cluster"], spec.topic)
     if any(name in topic.subscriptions for topic in topics):
-        raise CommandError("exists", f"{name} exists in {arguments['cluster']}", "delete it first, or reset it")
+        raise CommandError(
+            "exists", f"{name} exists in {arguments['cluster']}", "delete it first, or reset it"
+        )
     cause = begin()
     for topic in topics:
-        mark_delete = topic.log.length - 1 if arguments["initialPosition"] == "Latest" else topic.log.first_kept - 1
+        mark_delete = (
+            topic.log.length - 1 if arguments["initialPosition"] == "Latest" else topic.log.first_kept - 1
+        )
         topic.add_subscription(name, spec.type, mark_delete, arguments["replicated"], "command", cause)
         topic.evaluate_controller(cause)
 
 
 def delete(runtime, arguments, begin) -> None:
-    """subscription.delete: only without consumers, as in Pulsar; a snapshot controller that runs goes on (#6464)."""
+    """subscription.delete: only without consumers, as in Pulsar; a snapshot controller that runs goes on
+    (#6464).
+    """
     subscriptions = subscriptions_of(runtime, arguments)
     if any(subscription.dispatcher.sessions for subscription in subscriptions):
-        raise CommandError("has-consumers", f"{arguments['subscription']} has consumers in {arguments['cluster']}", "stop them first")
+        raise CommandError(
+            "has-consumers",
+            f"{arguments['subscription']} has consumers in {arguments['cluster']}",
+            "stop them first",
+        )
     cause = begin()
     for subscription in subscriptions:
         topic = subscription.topic
         del topic.subscriptions[subscription.name]
-        seq = runtime.note("subscription.deleted", cause, topic.cluster.number, topic.number, subscription.number)
+        seq = runtime.note(
+            "subscription.deleted", cause, topic.cluster.number, topic.number, subscription.number
+        )
         upkeep.subscription_deleted(topic, subscription.name)
         upkeep.cursor_deleted(topic, seq)
 
 
 def replicate(runtime, arguments, begin) -> None:
-    """subscription.replicate: set-replicated-subscription-status, this cluster only; of one partition when it is named."""
+    """subscription.replicate: set-replicated-subscription-status, this cluster only; of one partition when
+    it is named.
+    """
     subscriptions = subscriptions_of(runtime, arguments)
     if "topic" in arguments:
-        subscriptions = [found for found in subscriptions if arguments["topic"] in (found.topic.base, found.topic.name)]
+        subscriptions = [
+            found for found in subscriptions if arguments["topic"] in (found.topic.base, found.topic.name)
+        ]
         if not subscriptions:
-            raise CommandError("no-subscription", f"{arguments['topic']} has no {arguments['subscription']}", "name a partition of its topic")
-    if arguments["enabled"] and not cluster_up(runtime, arguments["cluster"]).setting("enableReplicatedSubscriptions"):
-        raise CommandError("feature-off", "enableReplicatedSubscriptions is false", "switch the broker setting on first (500 in Pulsar)")
+            raise CommandError(
+                "no-subscription",
+                f"{arguments['topic']} has no {arguments['subscription']}",
+                "name a partition of its topic",
+            )
+    if arguments["enabled"] and not cluster_up(runtime, arguments["cluster"]).setting(
+        "enableReplicatedSubscriptions"
+    ):
+        raise CommandError(
+            "feature-off",
+            "enableReplicatedSubscriptions is false",
+            "switch the broker setting on first (500 in Pulsar)",
+        )
     cause = begin()
     for subscription in subscriptions:
         subscription.switch_replication(arguments["enabled"], cause)
@@ -125,12 +156,22 @@ def replicate(runtime, arguments, begin) -> None:
 def sync_acknowledgements(runtime, arguments, begin) -> None:
     """subscription.sync-acknowledgements: the article's step 3, by hand."""
     name, source, target = arguments["subscription"], arguments["from"], arguments["to"]
-    senders = [subscription.sender for subscription in subscriptions_of(runtime, {**arguments, "cluster": source})]
+    senders = [
+        subscription.sender for subscription in subscriptions_of(runtime, {**arguments, "cluster": source})
+    ]
     if not all(senders):
-        raise CommandError("no-sync", f"{name} does not synchronise acknowledgements", "give it acknowledgementSync: once or periodic in the scenario")
+        raise CommandError(
+            "no-sync",
+            f"{name} does not synchronise acknowledgements",
+            "give it acknowledgementSync: once or periodic in the scenario",
+        )
     replicators = [sender.topic.replicators.get(target) for sender in senders]
     if not all(replicator is not None and replicator.reachable() for replicator in replicators):
-        raise CommandError("not-reachable", f"{source} cannot reach {target}", "replicate the topic that way, and heal or restart what is broken")
+        raise CommandError(
+            "not-reachable",
+            f"{source} cannot reach {target}",
+            "replicate the topic that way, and heal or restart what is broken",
+        )
     cause = begin()
     for sender in senders:
         sender.send(target, cause)
@@ -139,17 +180,40 @@ def sync_acknowledgements(runtime, arguments, begin) -> None:
 def fail_over(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     """subscription.fail-over in one of its modes."""
     name, source, target = arguments["subscription"], arguments["from"], arguments["to"]
-    moving = [c for c in runtime.consumers.values() if c.spec.subscription == name and c.cluster_name == source]
+    moving = [
+        c for c in runtime.consumers.values() if c.spec.subscription == name and c.cluster_name == source
+    ]
     if not moving:
-        raise CommandError("no-consumers", f"no consumer of {name} is in {source}", f"{name}'s consumers are in "
-                           + (", ".join(sorted({c.cluster_name for c in runtime.consumers.values() if c.spec.subscription == name})) or "no cluster"))  # fmt: skip
+        raise CommandError(
+            "no-consumers",
+            f"no consumer of {name} is in {source}",
+            f"{name}'s consumers are in "
+            + (
+                ", ".join(
+                    sorted(
+                        {c.cluster_name for c in runtime.consumers.values() if c.spec.subscription == name}
+                    )
+                )
+                or "no cluster"
+            ),
+        )
     if all(consumer.spec.cluster is None for consumer in moving):
-        raise CommandError("looks-up", f"the consumers of {name} go where the LookupService says", "migrate their tenant, or give them a cluster of their own")
+        raise CommandError(
+            "looks-up",
+            f"the consumers of {name} go where the LookupService says",
+            "migrate their tenant, or give them a cluster of their own",
+        )
     topic = runtime.subscriptions[name].topic
     if not any(t.base == topic for t in runtime.clusters[target].topics.values()):
-        raise CommandError("no-topic", f"{target} does not have the topic {topic}", "name a cluster of the topic's list")
+        raise CommandError(
+            "no-topic", f"{target} does not have the topic {topic}", "name a cluster of the topic's list"
+        )
     if arguments["mode"] in ("planned", "drained") and not runtime.clusters[source].up:
-        raise CommandError("source-down", f"{source} is {runtime.clusters[source].state}: its clients cannot finish", "use mode crash")
+        raise CommandError(
+            "source-down",
+            f"{source} is {runtime.clusters[source].state}: its clients cannot finish",
+            "use mode crash",
+        )
     cause = begin()
     if arguments["mode"] == "auto":
         AutomaticFailover(runtime, arguments)

@@ -22,19 +22,43 @@ def _copies(cluster: Cluster, base: str) -> list[str]:
 
 
 def create(runtime, arguments, begin) -> None:
-    """topic.create: here, and (not in the proposal) a partitioned one in the background where it replicates to."""
-    cluster, base, partitions = cluster_up(runtime, arguments["cluster"]), arguments["topic"], arguments["partitions"]
+    """topic.create: here, and (not in the proposal) a partitioned one in the background where it
+    replicates to.
+    """
+    cluster, base, partitions = (
+        cluster_up(runtime, arguments["cluster"]),
+        arguments["topic"],
+        arguments["partitions"],
+    )
     if runtime.scenario.topics[base].shadow_of is not None:
-        raise CommandError("412", f"{base} is a shadow topic", "use shadow.create: it has its source's partitions")
+        raise CommandError(
+            "412", f"{base} is a shadow topic", "use shadow.create: it has its source's partitions"
+        )
     nowhere = policies.not_here(cluster, base)
     if nowhere is not None:
-        raise CommandError(*nowhere, "create the namespace first" if nowhere[0] == "404" else f"put {cluster.name} on the replication list")
+        raise CommandError(
+            *nowhere,
+            "create the namespace first"
+            if nowhere[0] == "404"
+            else f"put {cluster.name} on the replication list",
+        )
     shape = cluster.shape(base)
     if shape is not None:
-        raise CommandError("409", "This topic already exists", f"{cluster.name} has {catalogue.words_of(shape)}; delete it, or update its partitions")
+        raise CommandError(
+            "409",
+            "This topic already exists",
+            f"{cluster.name} has {catalogue.words_of(shape)}; delete it, or update its partitions",
+        )
     conflict = catalogue.too_few(cluster, base, partitions)
     if conflict is not None:
-        raise CommandError("409", conflict, f"{cluster.name} has logs that are named like its partitions: delete them, or ask for more partitions")
+        raise CommandError(
+            "409",
+            conflict,
+            (
+                f"{cluster.name} has logs that are named like its partitions: delete them, or ask for more "
+                f"partitions"
+            ),
+        )
     copies = partitions > 0 and not arguments["createLocalTopicOnly"] and copies_requests(runtime, cluster)
     seq = catalogue.create(cluster, base, partitions, "command", begin(code="204"))
     for peer in _copies(cluster, base) if copies else ():
@@ -47,7 +71,8 @@ def copies_requests(runtime: Runtime, cluster: Cluster) -> bool:
 
 
 def delete(runtime, arguments, begin) -> None:
-    """topic.delete: 422 with replicators that leave from here, 412 with some that come in or with clients; forced none of them.
+    """topic.delete: 422 with replicators that leave from here, 412 with some that come in or with clients;
+    forced none of them.
 
     Texts are those of Pulsar's BrokerService.deleteTopicInternal and PersistentTopic.delete.
     """
@@ -58,12 +83,23 @@ def delete(runtime, arguments, begin) -> None:
     if not arguments["force"]:
         outbound = sorted({peer for topic in parts for peer in topic.replicators})
         if outbound:
-            raise CommandError("422", f"Delete forbidden topic is replicated on clusters [{', '.join(outbound)}]", "take them off its replication list first, or force")
+            raise CommandError(
+                "422",
+                f"Delete forbidden topic is replicated on clusters [{', '.join(outbound)}]",
+                "take them off its replication list first, or force",
+            )
         feeding = next((topic for topic in parts if topic.shadows.replicators), None)
         if feeding is not None:
             fed = ", ".join(sorted(feeding.shadows.replicators))
-            raise CommandError("422", f"Delete forbidden. Topic {full_name(runtime, base, feeding.name)} is replicated to shadow topics.",
-                               f"take {fed} off its list of shadow topics first, or force")  # fmt: skip
+            raise CommandError(
+                "422",
+                (
+                    f"Delete forbidden. Topic {full_name(runtime, base, feeding.name)} is replicated "
+                    f"to shadow "
+                    f"topics."
+                ),
+                f"take {fed} off its list of shadow topics first, or force",
+            )
         refuse_in_use(cluster, base)
     seq = catalogue.delete(cluster, base, "forced" if arguments["force"] else "command", begin(code="204"))
     enforcement.apply(runtime, policies.forget_lists(runtime, cluster.name, base, seq))
@@ -72,16 +108,27 @@ def delete(runtime, arguments, begin) -> None:
 def refuse_in_use(cluster: Cluster, base: str) -> None:
     """Raises 412 while a log of the topic has clients, as PersistentTopic.delete counts them."""
     runtime = cluster.runtime
-    producers = sum(producer.is_open and producer.cluster_name == cluster.name and producer.spec.topic == base for producer in runtime.producers.values())
+    producers = sum(
+        producer.is_open and producer.cluster_name == cluster.name and producer.spec.topic == base
+        for producer in runtime.producers.values()
+    )
     for topic in cluster.parts(base):
-        consumers = sum(len(subscription.dispatcher.sessions) for subscription in topic.subscriptions.values())
+        consumers = sum(
+            len(subscription.dispatcher.sessions) for subscription in topic.subscriptions.values()
+        )
         consumers += sum(audience.connected for audience in topic.audiences.values())
         replicators = _inbound(runtime, topic)
         clients = consumers + producers + replicators
         if clients:
             noun = "client" if clients == 1 else "clients"
-            raise CommandError("412", f"Topic has {clients} {noun} connected Including {consumers} consumers, {producers} producers, and {replicators} replicators.",
-                               "stop its clients, and replication towards it where it comes from, or force")  # fmt: skip
+            raise CommandError(
+                "412",
+                (
+                    f"Topic has {clients} {noun} connected Including {consumers} consumers, {producers} "
+                    f"producers, and {replicators} replicators."
+                ),
+                "stop its clients, and replication towards it where it comes from, or force",
+            )
 
 
 def _inbound(runtime: Runtime, topic) -> int:
@@ -89,21 +136,42 @@ def _inbound(runtime: Runtime, topic) -> int:
     if topic.source is not None:
         return int(topic.fed_now)
     fed = sum(replicator.state == STARTED for replicator in topic.shadow_replicators())
-    sources = [other.topics.get(topic.name) for other in runtime.clusters.values() if other is not topic.cluster]
-    return fed + sum(source is not None and topic.cluster.name in source.replicators and source.replicators[topic.cluster.name].connected for source in sources)
+    sources = [
+        other.topics.get(topic.name) for other in runtime.clusters.values() if other is not topic.cluster
+    ]
+    return fed + sum(
+        source is not None
+        and topic.cluster.name in source.replicators
+        and source.replicators[topic.cluster.name].connected
+        for source in sources
+    )
 
 
 def update_partitions(runtime, arguments, begin) -> None:
-    """topic.update-partitions: more here, and in the clusters that it replicates to; the present count is not more, and goes to them all the same."""
+    """topic.update-partitions: more here, and in the clusters that it replicates to; the present count is
+    not more, and goes to them all the same.
+    """
     cluster, base, wanted = topic_here(runtime, arguments), arguments["topic"], arguments["partitions"]
     shape = cluster.shape(base)
     if not shape:
-        raise CommandError("409", f"Topic {full_name(runtime, base)} is not the partitioned topic.", f"{cluster.name} has a non-partitioned one; only a partitioned topic can get more")
+        raise CommandError(
+            "409",
+            f"Topic {full_name(runtime, base)} is not the partitioned topic.",
+            f"{cluster.name} has a non-partitioned one; only a partitioned topic can get more",
+        )
     if wanted < shape:
-        raise CommandError("422", f"Desired partitions {wanted} can't be less than the current partitions {shape}.", "partitions can only be added")
+        raise CommandError(
+            "422",
+            f"Desired partitions {wanted} can't be less than the current partitions {shape}.",
+            "partitions can only be added",
+        )
     source = runtime.scenario.topics[base].shadow_of
     if source is not None and wanted > (cluster.shape(source) or 0):
-        raise CommandError("412", f"{source}, whose shadow {base} is, has {cluster.shape(source) or 0} partitions", "add them to the source first")
+        raise CommandError(
+            "412",
+            f"{source}, whose shadow {base} is, has {cluster.shape(source) or 0} partitions",
+            "add them to the source first",
+        )
     seq = begin(code="204")
     if wanted > shape:
         seq = catalogue.grow(cluster, base, wanted, "command", seq)
@@ -117,26 +185,42 @@ def grow(runtime, arguments, begin) -> None:
     base, wanted = arguments["topic"], arguments["partitions"]
     present = max((cluster.partitioned.get(base, 0) for cluster in runtime.clusters.values()), default=0)
     if not present:
-        raise CommandError("not-partitioned", f"{base} has no partitions", "declare partitions in the scenario")
+        raise CommandError(
+            "not-partitioned", f"{base} has no partitions", "declare partitions in the scenario"
+        )
     if wanted <= present:
         raise CommandError("not-more", f"{base} has {present} partitions", "partitions can only be added")
     source = runtime.scenario.topics[base].shadow_of
-    if source is not None and any(wanted > (cluster.shape(source) or 0) for cluster in runtime.clusters.values() if base in cluster.partitioned):
-        raise CommandError("too-many", f"{source}, whose shadow {base} is, has fewer partitions", "add them to the source first")
+    if source is not None and any(
+        wanted > (cluster.shape(source) or 0)
+        for cluster in runtime.clusters.values()
+        if base in cluster.partitioned
+    ):
+        raise CommandError(
+            "too-many",
+            f"{source}, whose shadow {base} is, has fewer partitions",
+            "add them to the source first",
+        )
     cause = begin()
     clusters = [cluster for cluster in runtime.clusters.values() if base in cluster.partitioned]
     for cluster in clusters:
         cluster.partitioned[base] = wanted
         runtime.note("topic.partitions-changed", cause, cluster.number, None, base, wanted, "command")
-    new = [(cluster, f"{base}-partition-{number}", number) for number in range(wanted) for cluster in clusters]
-    added = [cluster.add_topic(base, name, number) for cluster, name, number in new if name not in cluster.topics]
+    new = [
+        (cluster, f"{base}-partition-{number}", number) for number in range(wanted) for cluster in clusters
+    ]
+    added = [
+        cluster.add_topic(base, name, number) for cluster, name, number in new if name not in cluster.topics
+    ]
     for topic in added:
         topic.loaded = topic.cluster.up
     for topic in added:
         if topic.cluster.up:
             topic.load(cause, first=True)
     for cluster in clusters:
-        catalogue.copy_subscriptions(cluster, base, [topic for topic in added if topic.cluster is cluster and cluster.up], cause)
+        catalogue.copy_subscriptions(
+            cluster, base, [topic for topic in added if topic.cluster is cluster and cluster.up], cause
+        )
     for consumer in runtime.consumers.values():
         if consumer.sessions and runtime.subscriptions[consumer.spec.subscription].topic == base:
             connecting.connect(consumer, cause)

@@ -1,4 +1,6 @@
-"""What a broker does when a producer or consumer connects to a topic that is not there (fact sheet D2, #25312)."""
+"""What a broker does when a producer or consumer connects to a topic that is not there (fact sheet D2,
+#25312).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ PARTITIONED = "partitioned"
 
 
 def ask(cluster: Cluster, base: str, client: int, cause: int) -> str | None:
-    """A client connects: create the topic if the rules let it. Returns None when it is there now, else why it is not.
+    """A client connects: create the topic if the rules let it.
+
+    Returns None when it is there now, else why it is not.
 
     A refusal is a row only when the caller writes it: clients ask again and again.
     """
@@ -23,7 +27,15 @@ def ask(cluster: Cluster, base: str, client: int, cause: int) -> str | None:
     if why is not None:
         return why
     adopted, peer = _remote_shape(cluster, base)
-    catalogue.create(cluster, base, auto_partitions(cluster, base) if adopted is None else adopted, "client", cause, peer, client)
+    catalogue.create(
+        cluster,
+        base,
+        auto_partitions(cluster, base) if adopted is None else adopted,
+        "client",
+        cause,
+        peer,
+        client,
+    )
     return None
 
 
@@ -42,12 +54,16 @@ def refusal(cluster: Cluster, base: str) -> str | None:
 
 def auto_partitions(cluster: Cluster, base: str) -> int:
     """Partitions of a topic that a client creates here by the policies in force; 0 is a plain topic."""
-    _allowed, kind, partitions = policies.auto_creation(cluster, cluster.runtime.scenario.topics[base].namespace)
+    _allowed, kind, partitions = policies.auto_creation(
+        cluster, cluster.runtime.scenario.topics[base].namespace
+    )
     return partitions if kind == PARTITIONED else 0
 
 
 def _remote_shape(cluster: Cluster, base: str) -> tuple[int | None, str | None]:
-    """The shape that a remote cluster has already, and which: they are asked in sorted order, since #25312."""
+    """The shape that a remote cluster has already, and which: they are asked in sorted order, since
+    #25312.
+    """
     runtime = cluster.runtime
     if runtime.option("replicationTopicCreation") == "implemented":
         for peer in policies.remotes(runtime, cluster.name, base):

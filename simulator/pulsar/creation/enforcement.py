@@ -1,4 +1,6 @@
-"""What brokers do when a policy changed: topics that may not live here go, replicators follow the lists in force (fact sheet A2, A10)."""
+"""What brokers do when a policy changed: topics that may not live here go, replicators follow the lists in
+force (fact sheet A2, A10).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def apply(runtime: Runtime, cause: int) -> None:
 
 
 def follow_list(topic: Topic, cause: int) -> None:
-    """Replicators of one topic: those off the list go with their cursors, new ones begin at replicationStartAt."""
+    """Replicators of one topic: those off the list go with their cursors, new ones begin at
+    replicationStartAt.
+    """
     wanted = topic.remote_clusters()
     gone = [peer for peer in topic.replicators if peer not in wanted]
     for peer in gone:

@@ -1,7 +1,9 @@
-"""A geo-replicator's start, asked by its admin client: the check, the creation it may order, the refusal and what is said.
+"""A geo-replicator's start, asked by its admin client: the check, the creation it may order, the refusal
+and what is said.
 
-Rules: the question rides with the connection's own round trip; a creation costs one more. A creation that comes second (409)
-is another retry, and so is one that the remote's namespace does not take. Retries never end: backoff as for any failed start.
+Rules: the question rides with the connection's own round trip; a creation costs one more. A creation that
+comes second (409) is another retry, and so is one that the remote's namespace does not take. Retries never
+end: backoff as for any failed start.
 """
 
 from __future__ import annotations
@@ -10,9 +12,19 @@ from typing import TYPE_CHECKING
 
 from simulator.pulsar.creation import auto_creation, catalogue, policies
 from simulator.pulsar.creation.start_check import (
-    CREATE, CREATED, ORDERED, PASSED, REFUSE, REFUSED, START, Outcome, Sides, Verdict, judge_by_admin, judge_by_producer,
-)  # fmt: skip
-
+    CREATE,
+    CREATED,
+    ORDERED,
+    PASSED,
+    REFUSE,
+    REFUSED,
+    START,
+    Outcome,
+    Sides,
+    Verdict,
+    judge_by_admin,
+    judge_by_producer,
+)
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -33,14 +45,18 @@ def passes(replicator: Replicator) -> bool:
         return True
     if verdict.action == CREATE:
         arrive_us = replicator.runtime.now_us + replicator.link.latency_us(replicator.draw_base)
-        replicator.runtime.schedule(arrive_us, replicator.rank, replicator, "create_remote", (replicator.connection, verdict.shape))
+        replicator.runtime.schedule(
+            arrive_us, replicator.rank, replicator, "create_remote", (replicator.connection, verdict.shape)
+        )
     else:
         replicator.refused(verdict.reason, verdict.words)
     return False
 
 
 def passes_at_once(replicator: Replicator) -> bool:
-    """Whether a run that begins connected has this replicator connected; if not, it asks in the ordinary way, and nothing has followed yet."""
+    """Whether a run that begins connected has this replicator connected; if not, it asks in the ordinary
+    way, and nothing has followed yet.
+    """
     passed = _check(replicator).action == START
     if not passed:
         replicator.checked = None
@@ -54,7 +70,9 @@ def _asked(replicator: Replicator) -> tuple[int, str, str, str]:
 
 
 def _came_to(replicator: Replicator, outcome: Outcome, error: str | None) -> None:
-    """The replicator remembers it, and the run does for whoever asked: a replicator may be gone long before that."""
+    """The replicator remembers it, and the run does for whoever asked: a replicator may be gone long
+    before that.
+    """
     replicator.checked = outcome
     if replicator.asked_seq != NULL:
         replicator.runtime.start_checks[_asked(replicator)] = (outcome, error)
@@ -65,16 +83,32 @@ def _check(replicator: Replicator) -> Verdict:
     topic, runtime = replicator.topic, replicator.runtime
     remote = runtime.clusters[replicator.peer]
     sides = Sides(
-        topic.base, topic.name, topic.partition, topic.cluster.shape(topic.base), remote.shape(topic.base), topic.name in remote.topics,
-        remote.name, topic.cluster.creates_remotely,
+        topic.base,
+        topic.name,
+        topic.partition,
+        topic.cluster.shape(topic.base),
+        remote.shape(topic.base),
+        topic.name in remote.topics,
+        remote.name,
+        topic.cluster.creates_remotely,
     )
     by_admin = runtime.option("replicationTopicCreation") != "before"
-    verdict = judge_by_admin(sides) if by_admin else judge_by_producer(sides, auto_creation.refusal(remote, topic.base), runtime.option("topicConsistencyCheck"))
+    verdict = (
+        judge_by_admin(sides)
+        if by_admin
+        else judge_by_producer(
+            sides, auto_creation.refusal(remote, topic.base), runtime.option("topicConsistencyCheck")
+        )
+    )
     local, there = sides.compared
     outcome, code = _OUTCOMES[verdict.action], MISSING if there is None else FOUND
     if outcome == PASSED and replicator.checked is not None and replicator.checked.outcome == ORDERED:
         outcome, code = CREATED, DONE
-    _came_to(replicator, Outcome(outcome, code if by_admin else None, local, there), verdict.words if outcome == REFUSED else None)
+    _came_to(
+        replicator,
+        Outcome(outcome, code if by_admin else None, local, there),
+        verdict.words if outcome == REFUSED else None,
+    )
     return verdict
 
 
@@ -100,7 +134,9 @@ def create_remote(replicator: Replicator, connection: int, shape: int) -> None:
     elif there:
         answer = "conflict", CONFLICT
     elif by_name:
-        catalogue.create_by_name(remote, topic.base, topic.name, "replicator", replicator.start_seq, topic.cluster.name)
+        catalogue.create_by_name(
+            remote, topic.base, topic.name, "replicator", replicator.start_seq, topic.cluster.name
+        )
     else:
         catalogue.create(remote, topic.base, shape, "replicator", replicator.start_seq, topic.cluster.name)
     answer_us = runtime.now_us + replicator.back.latency_us(replicator.draw_base)

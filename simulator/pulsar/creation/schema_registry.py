@@ -1,8 +1,8 @@
 """The schemas of each topic in each cluster, with versions, and who may add one (fact sheet A8, D4).
 
-Rules: partitions share their topic's schemas. A schema that is there already is never refused. A new one needs the right to
-register (clients: isAllowAutoUpdateSchema; replicators: that, or since PIP-433 their own flag; a person: always) and must be
-compatible under the strategy in force.
+Rules: partitions share their topic's schemas. A schema that is there already is never refused. A new one
+needs the right to register (clients: isAllowAutoUpdateSchema; replicators: that, or since PIP-433 their own
+flag; a person: always) and must be compatible under the strategy in force.
 """
 
 from __future__ import annotations
@@ -18,17 +18,23 @@ if TYPE_CHECKING:
     from simulator.scenarios.model import Scenario, SchemaSpec
 
 UPDATES_DISABLED = "Schema not found and schema auto updating is disabled."
-WITHOUT_SCHEMA = "Producers cannot connect or send message without a schema to topics with a schema when SchemaValidationEnforced is enabled"
+WITHOUT_SCHEMA = (
+    "Producers cannot connect or send message without a schema to topics with a schema when "
+    "SchemaValidationEnforced is enabled"
+)
 PRODUCER, CONSUMER, REPLICATOR, PERSON = "producer", "consumer", "replicator", "command"
 
 
 class SchemaBook:
-    """Versions by (cluster, topic), as names of declared schemas, oldest first; and which schema each producer used from which message on."""
+    """Versions by (cluster, topic), as names of declared schemas, oldest first; and which schema each
+    producer used from which message on.
+    """
 
     def __init__(self, scenario: Scenario) -> None:
         self.declared: dict[str, SchemaSpec] = dict(scenario.schemas)
         self.versions: dict[tuple[str, str], list[str]] = {}
-        self.used: dict[int, tuple[list[int], list[str | None]]] = {}  # producer's number -> first sequence ids, schemas
+        # producer's number -> first sequence ids, schemas
+        self.used: dict[int, tuple[list[int], list[str | None]]] = {}
 
     def use(self, producer: int, sequence_id: int, schema: str | None) -> None:
         """The producer's messages from this one on carry the schema."""
@@ -54,7 +60,11 @@ def owner(cluster: Cluster, base: str) -> str:
 def versions(cluster: Cluster, base: str) -> list[SchemaSpec]:
     """The topic's schemas in a cluster, oldest first."""
     book = cluster.runtime.schemas
-    return [] if book is None else [book.declared[name] for name in book.versions.get((cluster.name, owner(cluster, base)), ())]
+    return (
+        []
+        if book is None
+        else [book.declared[name] for name in book.versions.get((cluster.name, owner(cluster, base)), ())]
+    )
 
 
 def forget(cluster: Cluster, base: str) -> None:
@@ -75,7 +85,9 @@ def _in_force(cluster: Cluster, base: str, policy: str, setting: str):
 
 def may_register(cluster: Cluster, base: str, who: str) -> bool:
     """Whether `who` may add a schema that is not there."""
-    if who == PERSON or _in_force(cluster, base, "is_allow_auto_update_schema", "isAllowAutoUpdateSchemaEnabled"):
+    if who == PERSON or _in_force(
+        cluster, base, "is_allow_auto_update_schema", "isAllowAutoUpdateSchemaEnabled"
+    ):
         return True
     if who != REPLICATOR or cluster.runtime.option("replicationTopicCreation") == "before":
         return False
@@ -94,23 +106,37 @@ def why_refused(cluster: Cluster, base: str, new: SchemaSpec, who: str) -> tuple
     return None if why is None else ("incompatible", why)
 
 
-def offer(cluster: Cluster, base: str, schema: str, who: str, cause: int, peer: str | None = None, client: int | None = None) -> str | None:
+def offer(
+    cluster: Cluster,
+    base: str,
+    schema: str,
+    who: str,
+    cause: int,
+    peer: str | None = None,
+    client: int | None = None,
+) -> str | None:
     """Register a schema unless it is there; returns why it is refused, None when the topic has it now."""
     base = owner(cluster, base)
     runtime, book = cluster.runtime, cluster.runtime.schemas
     new, present = book.declared[schema], versions(cluster, base)
     refused = why_refused(cluster, base, new, who)
     if refused is not None:
-        runtime.note("schema.refused", cause, cluster.number, peer, base, client, refused[0], f"{schema}: {refused[1]}")
+        runtime.note(
+            "schema.refused", cause, cluster.number, peer, base, client, refused[0], f"{schema}: {refused[1]}"
+        )
         return refused[1]
     if not any(same(new, version) for version in present):
         book.versions.setdefault((cluster.name, base), []).append(schema)
-        runtime.note("schema.registered", cause, cluster.number, peer, base, client, len(present), who, schema)
+        runtime.note(
+            "schema.registered", cause, cluster.number, peer, base, client, len(present), who, schema
+        )
     return None
 
 
 def admit_consumer(cluster: Cluster, base: str, schema: str, cause: int, client: int) -> str | None:
-    """A consumer subscribes with a schema: registered where the topic has none, else it must read what is there."""
+    """A consumer subscribes with a schema: registered where the topic has none, else it must read what is
+    there.
+    """
     present = versions(cluster, base)
     if not present:
         return offer(cluster, base, schema, CONSUMER, cause, client=client)
@@ -119,6 +145,8 @@ def admit_consumer(cluster: Cluster, base: str, schema: str, cause: int, client:
 
 def admit_without_schema(cluster: Cluster, base: str) -> str | None:
     """A producer without a schema connects: refused where schemas are enforced and the topic has one."""
-    if versions(cluster, base) and _in_force(cluster, base, "schema_validation_enforced", "isSchemaValidationEnforced"):
+    if versions(cluster, base) and _in_force(
+        cluster, base, "schema_validation_enforced", "isSchemaValidationEnforced"
+    ):
         return WITHOUT_SCHEMA
     return None

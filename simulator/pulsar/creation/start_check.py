@@ -1,8 +1,9 @@
-"""The replicator's start check: may it connect, must the topic be created first, or is it refused (fact sheet D1)?
+"""The replicator's start check: may it connect, must the topic be created first, or is it refused (fact
+sheet D1)?
 
-Rules: pure functions of what is known of both sides. A shape is a number of partitions, 0 for a plain topic, None where
-there is no topic. `judge_by_admin` is PIP-433's check by admin client, as proposed and as built; `judge_by_producer` is what
-the internal producer of a single partition met before.
+Rules: pure functions of what is known of both sides. A shape is a number of partitions, 0 for a plain topic,
+None where there is no topic. `judge_by_admin` is PIP-433's check by admin client, as proposed and as built;
+`judge_by_producer` is what the internal producer of a single partition met before.
 """
 
 from __future__ import annotations
@@ -25,9 +26,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a start check came to. `code` is what the remote's admin service answered, None where nobody asks it (before PIP-433); shapes as below."""
+    """What a start check came to.
 
-    outcome: str  # passed; ordered: the remote was told to create the topic and has not answered; created: it did; refused
+    `code` is what the remote's admin service answered, None where nobody asks it (before PIP-433); shapes as
+    below.
+    """
+
+    # passed; ordered: the remote was told to create the topic and has not answered; created: it did; refused
+    outcome: str
     code: str | None
     local: int | None
     remote: int | None
@@ -49,21 +55,35 @@ class Sides:
     @property
     def compared(self) -> tuple[int | None, int | None]:
         """Both shapes; a log named like a partition, without metadata here, is a plain topic of that name."""
-        return (self.local, self.remote) if self.local is not None else (0, 0 if self.remote_has_name else None)
+        return (
+            (self.local, self.remote) if self.local is not None else (0, 0 if self.remote_has_name else None)
+        )
 
 
 def judge_by_admin(sides: Sides) -> Verdict:
-    """PIP-433: both sides must have the same shape; what the remote lacks is created in the local shape, whatever its policies say."""
+    """PIP-433: both sides must have the same shape; what the remote lacks is created in the local shape,
+    whatever its policies say.
+    """
     local, remote = sides.compared
     if remote is None:
         if sides.creates:
             return Verdict(CREATE, local)
         topic = f"partitioned topic with {local} partitions" if local else "non-partitioned topic"
-        return Verdict(REFUSE, 0, "no-remote-topic", "Can not start replicator because there is no topic on the remote cluster. "
-                       f"Please create a {topic} on the remote cluster: {_plain_name(sides)} in {sides.peer}")  # fmt: skip
+        return Verdict(
+            REFUSE,
+            0,
+            "no-remote-topic",
+            "Can not start replicator because there is no topic on the remote cluster. "
+            f"Please create a {topic} on the remote cluster: {_plain_name(sides)} in {sides.peer}",
+        )
     if local != remote:
-        return Verdict(REFUSE, 0, "different-partitions", "Can not start replicator because the partitions between local and remote cluster are"
-                       f" different. local: {local}, remote: {remote}")  # fmt: skip
+        return Verdict(
+            REFUSE,
+            0,
+            "different-partitions",
+            "Can not start replicator because the partitions between local and remote cluster are"
+            f" different. local: {local}, remote: {remote}",
+        )
     return Verdict(START)
 
 
@@ -72,22 +92,46 @@ def _plain_name(sides: Sides) -> str:
 
 
 def judge_by_producer(sides: Sides, may_create: str | None, consistency: bool) -> Verdict:
-    """Before PIP-433: the internal producer looks for a topic of the very name, and connecting creates it as any producer does.
+    """Before PIP-433: the internal producer looks for a topic of the very name, and connecting creates it
+    as any producer does.
 
     `may_create` is why the remote's policies forbid that, None when they allow it; `consistency` is PIP-414.
     """
     remote = sides.remote
     if sides.partition < 0 and remote:
-        return Verdict(REFUSE, 0, "remote-partitioned", "Can not create the replicator due to the partitions in the remote cluster is not 0,"
-                       f" but is {remote}")  # fmt: skip
+        return Verdict(
+            REFUSE,
+            0,
+            "remote-partitioned",
+            "Can not create the replicator due to the partitions in the remote cluster is not 0,"
+            f" but is {remote}",
+        )
     if sides.remote_has_name:
         return Verdict(START)
     if sides.partition >= 0 and remote:
-        return Verdict(REFUSE, 0, "no-such-partition", f"Illegal topic partition name {sides.name} with max allowed {remote} partitions")
+        return Verdict(
+            REFUSE,
+            0,
+            "no-such-partition",
+            f"Illegal topic partition name {sides.name} with max allowed {remote} partitions",
+        )
     if not sides.creates:
-        return Verdict(REFUSE, 0, "no-remote-topic", f"Topic {sides.name} does not exist on the remote cluster {sides.peer}")
+        return Verdict(
+            REFUSE,
+            0,
+            "no-remote-topic",
+            f"Topic {sides.name} does not exist on the remote cluster {sides.peer}",
+        )
     if sides.partition >= 0 and consistency:
-        return Verdict(REFUSE, 0, "no-partitioned-topic", f"Partition {sides.name} is denied: the partitioned topic {sides.base} does not exist on the remote cluster {sides.peer}")
+        return Verdict(
+            REFUSE,
+            0,
+            "no-partitioned-topic",
+            (
+                f"Partition {sides.name} is denied: the partitioned topic {sides.base} does not exist on the "
+                f"remote cluster {sides.peer}"
+            ),
+        )
     if may_create is not None:
         return Verdict(REFUSE, 0, "auto-creation-not-allowed", may_create)
     return Verdict(CREATE, 0)

@@ -1,8 +1,8 @@
 """Where a producer's messages go, partition by partition: to its own cluster, or to the one it was told of.
 
-Rules: a producer with a cluster of its own stays there; one without asks the LookupService, and asks again with backoff
-(100 ms, doubled up to 60 s) when a broker leaves. Either follows a topic that was migrated (PIP-188). What it publishes
-meanwhile waits, in order.
+Rules: a producer with a cluster of its own stays there; one without asks the LookupService, and asks again
+with backoff (100 ms, doubled up to 60 s) when a broker leaves. Either follows a topic that was migrated
+(PIP-188). What it publishes meanwhile waits, in order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class Brokers:
-    """The connections of one producer. `told` is by partition the cluster where it is connected on somebody's word."""
+    """The connections of one producer.
+
+    `told` is by partition the cluster where it is connected on somebody's word.
+    """
 
     def __init__(self, producer: Producer) -> None:
         self.producer = producer
@@ -37,12 +40,15 @@ class Brokers:
     # --- the topic's shape
 
     def shape(self) -> int | None:
-        """How many partitions it has where the producer sends to, 0 for a plain topic; None when it is not there."""
+        """How many partitions it has where the producer sends to, 0 for a plain topic; None when it is not
+        there.
+        """
         return self.runtime.clusters[self.producer.cluster_name].shape(self.base)
 
     def partitions(self, cause: int) -> int:
-        """Over how many partitions messages go, 0 for a plain topic; a producer with a cluster of its own may have the topic
-        created, one that looks up keeps to what it was told last."""
+        """Over how many partitions messages go, 0 for a plain topic; a producer with a cluster of its own
+        may have the topic created, one that looks up keeps to what it was told last.
+        """
         if self.resolver is None:
             cluster = self.runtime.clusters[self.producer.cluster_name]
             found = cluster.partitioned.get(self.base, 0)
@@ -84,7 +90,9 @@ class Brokers:
         """Ask again after the backoff."""
         if not self.due:
             self.due = True
-            self.runtime.schedule(self.runtime.now_us + backoff.wait_us(self.retries), self.rank, self, "again")
+            self.runtime.schedule(
+                self.runtime.now_us + backoff.wait_us(self.retries), self.rank, self, "again"
+            )
             self.retries += 1
 
     def again(self, _argument: None) -> None:
@@ -97,8 +105,11 @@ class Brokers:
     def begin(self) -> None:
         """The client starts with the producer's plan."""
         if self.resolver is not None:
-            first_us = self.producer.spec.at_us[0] if self.producer.spec.at_us else self.producer.spec.start_us
-            self.runtime.schedule(first_us, self.rank, self, "look_up", NULL)  # a send by hand may have asked before, and wait its backoff
+            first_us = (
+                self.producer.spec.at_us[0] if self.producer.spec.at_us else self.producer.spec.start_us
+            )
+            # a send by hand may have asked before, and wait its backoff
+            self.runtime.schedule(first_us, self.rank, self, "look_up", NULL)
 
     def look_up(self, cause: int) -> None:
         """Ask where the topic is, while something is not connected."""
@@ -121,7 +132,9 @@ class Brokers:
         self.runtime.note("producer.connected", cause, topic.cluster.number, topic.number, self.number)
 
     def beyond(self, topic: Topic) -> Topic | None:
-        """Where a topic that is marked migrated sends its producers: the same topic in green, once clients are redirected and it is there."""
+        """Where a topic that is marked migrated sends its producers: the same topic in green, once clients
+        are redirected and it is there.
+        """
         there = None if topic.migrated_to is None else in_green(topic, self.producer, NULL)
         if there is None or not there.loaded:
             return None
@@ -130,7 +143,9 @@ class Brokers:
 
     def redirect(self, topic: Topic, there: Topic, cause: int) -> None:
         """The broker says that the topic is elsewhere."""
-        seq = self.runtime.note("client.redirected", cause, topic.cluster.number, there.cluster.number, topic.number, self.number)
+        seq = self.runtime.note(
+            "client.redirected", cause, topic.cluster.number, there.cluster.number, topic.number, self.number
+        )
         self._connected(there, seq)
 
     # --- leaving
@@ -157,11 +172,15 @@ class Brokers:
         return self.told.get(topic.name) == topic.cluster.name
 
     def left(self, topic: Topic, reason: str, cause: int) -> None:
-        """A topic left its broker: who looked it up looks it up again; who was redirected finds it where it is."""
+        """A topic left its broker: who looked it up looks it up again; who was redirected finds it where
+        it is.
+        """
         if self.resolver is None or self.told.get(topic.name) != topic.cluster.name:
             return
         del self.told[topic.name]
-        self.runtime.note("producer.disconnected", cause, topic.cluster.number, topic.number, self.number, reason)
+        self.runtime.note(
+            "producer.disconnected", cause, topic.cluster.number, topic.number, self.number, reason
+        )
         if self.producer.alive:
             self.not_found()
 

@@ -1,7 +1,9 @@
-"""How one client asks the LookupService: partition metadata when its life begins, and the schema if it has one; then the lookup, again after every broken connection.
+"""How one client asks the LookupService: partition metadata when its life begins, and the schema if it has
+one; then the lookup, again after every broken connection.
 
-Rules: one request after the other, each `lookupLatency` long. `number` counts what was asked for: an answer to something
-older is stale. The client, told where or told nothing, connects or waits its backoff and asks again.
+Rules: one request after the other, each `lookupLatency` long. `number` counts what was asked for: an answer
+to something older is stale. The client, told where or told nothing, connects or waits its backoff and asks
+again.
 """
 
 from __future__ import annotations
@@ -82,7 +84,9 @@ class Resolver:
             return
         service.answered[requests[0]] += 1
         cause = max(cause, service.moved_seq[service.tenant_of(self.base)])
-        seq = runtime.note("lookup.answered", cause, service.cluster_of(self.base), self.base, client.number, requests[0])
+        seq = runtime.note(
+            "lookup.answered", cause, service.cluster_of(self.base), self.base, client.number, requests[0]
+        )
         self._later(back_us, "told", (number, requests[1:], service.cluster_of(self.base), seq))
 
     def told(self, argument: tuple) -> None:

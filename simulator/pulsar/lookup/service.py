@@ -1,8 +1,9 @@
-"""The LookupService: one map from tenants to physical clusters, asked by clients before they connect (fact sheet E1).
+"""The LookupService: one map from tenants to physical clusters, asked by clients before they connect (fact
+sheet E1).
 
-Rules: lookup, partition metadata and schema requests go through it, data does not. Half of `lookupLatency` after it was sent
-a request is answered with the map as it stands then, by the cluster named there; the answer takes the other half. Down, it
-answers nobody; who is connected stays so.
+Rules: lookup, partition metadata and schema requests go through it, data does not. Half of `lookupLatency`
+after it was sent a request is answered with the map as it stands then, by the cluster named there; the answer
+takes the other half. Down, it answers nobody; who is connected stays so.
 """
 
 from __future__ import annotations

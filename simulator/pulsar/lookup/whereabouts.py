@@ -1,4 +1,7 @@
-"""Where the clients of some topics are connected, and which of them go where the LookupService says. Looks, never acts; names are sorted."""
+"""Where the clients of some topics are connected, and which of them go where the LookupService says.
+
+Looks, never acts; names are sorted.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +21,34 @@ def bases_of(runtime: Runtime, tenant: str) -> list[str]:
 
 def clients_in(runtime: Runtime, bases: Collection[str], cluster: str) -> list[str]:
     """Producers and consumers of the topics that are connected in a cluster."""
-    producers = [name for name, one in runtime.producers.items() if one.spec.topic in bases and one.alive and one.brokers.connected_in(cluster)]
-    consumers = [name for name, one in runtime.consumers.items() if runtime.subscriptions[one.spec.subscription].topic in bases
-                 and any(place[0] == cluster for place in one.sessions)]  # fmt: skip
+    producers = [
+        name
+        for name, one in runtime.producers.items()
+        if one.spec.topic in bases and one.alive and one.brokers.connected_in(cluster)
+    ]
+    consumers = [
+        name
+        for name, one in runtime.consumers.items()
+        if runtime.subscriptions[one.spec.subscription].topic in bases
+        and any(place[0] == cluster for place in one.sessions)
+    ]
     return sorted(producers + consumers)
 
 
 def followers(runtime: Runtime, bases: Collection[str]) -> list[str]:
     """Clients of the topics that live and name no cluster."""
-    producers = [name for name, one in runtime.producers.items() if one.spec.cluster is None and one.spec.topic in bases and one.alive]
-    consumers = [name for name, one in runtime.consumers.items() if one.spec.cluster is None
-                 and runtime.subscriptions[one.spec.subscription].topic in bases and one.state in LIVING]  # fmt: skip
+    producers = [
+        name
+        for name, one in runtime.producers.items()
+        if one.spec.cluster is None and one.spec.topic in bases and one.alive
+    ]
+    consumers = [
+        name
+        for name, one in runtime.consumers.items()
+        if one.spec.cluster is None
+        and runtime.subscriptions[one.spec.subscription].topic in bases
+        and one.state in LIVING
+    ]
     return sorted(producers + consumers)
 
 

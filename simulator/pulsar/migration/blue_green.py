@@ -1,12 +1,16 @@
-"""Pulsar's blue-green migration (PIP-188): blue is marked migrated, its topics are terminated, clients are redirected as they drain.
+"""Pulsar's blue-green migration (PIP-188): blue is marked migrated, its topics are terminated, clients are
+redirected as they drain.
 
-Rules: nothing is copied. The flag stands in blue's cluster policies with green's address, or on a namespace, which uses that
-address. A check of every topic, each clusterMigrationCheckDurationSeconds (0: never), does per topic: no flag, nothing; replication
-backlog left, terminated and no more; else, with auto-creation, tenant, namespace, topic and subscriptions at earliest in green,
-then terminated and migrated: producers are redirected at once, consumers whose subscription has no backlog too, drained
-replicators end, subscriptions without backlog and consumers go. Between checks the ack that drains a subscription sends its
-consumers on (`PersistentSubscription.acknowledgeMessage`), and who asks blue for a topic that is not there is sent to green
-instead of creating it (`BrokerService.checkTopicAlreadyMigrated`). In green a client is a client: it may create a plain topic that is missing.
+Rules: nothing is copied. The flag stands in blue's cluster policies with green's address, or on a namespace,
+which uses that address. A check of every topic, each clusterMigrationCheckDurationSeconds (0: never), does
+per topic: no flag, nothing; replication backlog left, terminated and no more; else, with auto-creation,
+tenant, namespace, topic and subscriptions at earliest in green,
+then terminated and migrated: producers are redirected at once, consumers whose subscription has no backlog
+too, drained replicators end, subscriptions without backlog and consumers go. Between checks the ack that
+drains a subscription sends its consumers on (`PersistentSubscription.acknowledgeMessage`), and who asks blue
+for a topic that is not there is sent to green instead of creating it
+(`BrokerService.checkTopicAlreadyMigrated`). In green a client is a client: it may create a plain topic that
+is missing.
 """
 
 from __future__ import annotations
@@ -34,7 +38,9 @@ _SECOND_US = 1_000_000
 
 
 class BlueGreen:
-    """`green` is by blue cluster the address in its policies; `clusters` and `namespaces` are what is marked migrated."""
+    """`green` is by blue cluster the address in its policies; `clusters` and `namespaces` are what is
+    marked migrated.
+    """
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
@@ -49,23 +55,31 @@ class BlueGreen:
         if green is not None:
             self.green[blue] = green
         self.clusters[blue] = migrated
-        return self.runtime.note("cluster.migration-marked", cause, blue, self.green.get(blue), None, int(migrated))
+        return self.runtime.note(
+            "cluster.migration-marked", cause, blue, self.green.get(blue), None, int(migrated)
+        )
 
     def mark_namespace(self, blue: str, namespace: str, migrated: bool, cause: int) -> int:
         """A namespace's flag in blue's local policies."""
         self.namespaces[blue, namespace] = migrated
-        return self.runtime.note("cluster.migration-marked", cause, blue, self.green.get(blue), namespace, int(migrated))
+        return self.runtime.note(
+            "cluster.migration-marked", cause, blue, self.green.get(blue), namespace, int(migrated)
+        )
 
     def address(self, topic: Topic) -> str | None:
         """Where the topic's clients belong: green's address when the flag is on; None otherwise."""
         return self._marked(topic.cluster.name, topic.base)
 
     def _marked(self, blue: str, base: str) -> str | None:
-        marked = self.clusters.get(blue) or self.namespaces.get((blue, self.runtime.scenario.topics[base].namespace))
+        marked = self.clusters.get(blue) or self.namespaces.get(
+            (blue, self.runtime.scenario.topics[base].namespace)
+        )
         return self.green.get(blue) if marked else None
 
     def instead(self, cluster: Cluster, client: Producer | Consumer, base: str, cause: int) -> Cluster:
-        """Where a client that asks a cluster for a topic belongs: green, when the topic is not there and would be migrated if it were."""
+        """Where a client that asks a cluster for a topic belongs: green, when the topic is not there and
+        would be migrated if it were.
+        """
         green = self._marked(cluster.name, base) if cluster.up and cluster.shape(base) is None else None
         if green is None or green == cluster.name or not self.runtime.clusters[green].up:
             return cluster
@@ -82,7 +96,13 @@ class BlueGreen:
     def _again(self, cluster: Cluster) -> None:
         period_us = cluster.setting(PERIOD) * _SECOND_US
         if period_us:
-            self.runtime.schedule(self.runtime.now_us + period_us, rank(MIGRATION, _CHECKS, cluster.index), self, "check", cluster.name)
+            self.runtime.schedule(
+                self.runtime.now_us + period_us,
+                rank(MIGRATION, _CHECKS, cluster.index),
+                self,
+                "check",
+                cluster.name,
+            )
 
     def check(self, name: str) -> None:
         """Look at every topic of a cluster."""
@@ -124,23 +144,42 @@ class BlueGreen:
         directory = runtime.directory[green.name]
         if (TENANT, spec.tenant) not in directory:
             directory[TENANT, spec.tenant] = None
-            cause = runtime.note("resource.created", cause, spec.tenant, green.name, blue, None, None, TENANT, spec.tenant)
+            cause = runtime.note(
+                "resource.created", cause, spec.tenant, green.name, blue, None, None, TENANT, spec.tenant
+            )
         if policies.of_namespace(runtime, green.name, spec.namespace) is None:
             policies.copy_namespace(runtime, blue, green.name, spec.namespace)
-            cause = runtime.note("resource.created", cause, spec.tenant, green.name, blue, None, None, NAMESPACE, spec.namespace)
+            cause = runtime.note(
+                "resource.created",
+                cause,
+                spec.tenant,
+                green.name,
+                blue,
+                None,
+                None,
+                NAMESPACE,
+                spec.namespace,
+            )
         if green.shape(topic.base) is None:
             catalogue.create(green, topic.base, topic.cluster.shape(topic.base), "migration", cause, blue)
         there = green.topics[topic.name]
         for name, subscription in topic.subscriptions.items():
             if name not in there.subscriptions:
-                there.add_subscription(name, subscription.type, there.log.first_kept - 1, False, "migration", cause)
+                there.add_subscription(
+                    name, subscription.type, there.log.first_kept - 1, False, "migration", cause
+                )
 
     # --- redirecting
 
     def _redirect(self, topic: Topic, cause: int) -> None:
         for producer in self.runtime.producers.values():
             here = producer.is_open or producer.pending or producer.brokers.resolver is not None
-            if here and producer.spec.topic == topic.base and producer.alive and producer.brokers.connected_to(topic):
+            if (
+                here
+                and producer.spec.topic == topic.base
+                and producer.alive
+                and producer.brokers.connected_to(topic)
+            ):
                 there = in_green(topic, producer, cause)
                 if there is not None and there.loaded:
                     producer.brokers.redirect(topic, there, cause)
@@ -151,15 +190,27 @@ class BlueGreen:
                     self._send_on(session, cause)
 
     def drained_by_ack(self, subscription: Subscription, cause: int) -> None:
-        """An ack left nothing in blue: its consumers are sent on when the group that the ack came in is dealt with."""
+        """An ack left nothing in blue: its consumers are sent on when the group that the ack came in is
+        dealt with.
+        """
         topic = subscription.topic
-        self.runtime.schedule(self.runtime.now_us, topic.rank, self, "send_on_drained", (topic.cluster.name, topic.name, subscription.name, cause))
+        self.runtime.schedule(
+            self.runtime.now_us,
+            topic.rank,
+            self,
+            "send_on_drained",
+            (topic.cluster.name, topic.name, subscription.name, cause),
+        )
 
     def send_on_drained(self, argument: tuple[str, str, str, int]) -> None:
         """Send a subscription's consumers on, if it is as it was."""
         cluster, name, subscription_name, cause = argument
         topic = self.runtime.clusters[cluster].topics.get(name)
-        subscription = None if topic is None or not topic.loaded or topic.migrated_to is None else topic.subscriptions.get(subscription_name)
+        subscription = (
+            None
+            if topic is None or not topic.loaded or topic.migrated_to is None
+            else topic.subscriptions.get(subscription_name)
+        )
         if subscription is not None and drained(subscription):
             for session in tuple(subscription.dispatcher.sessions):
                 self._send_on(session, cause)
@@ -168,7 +219,14 @@ class BlueGreen:
         """A consumer whose subscription is drained leaves; it will find the topic in green."""
         for migration in self.runtime.migrations:
             migration.redirected(session.topic, session.subscription.name, cause)
-        seq = self.runtime.note("client.redirected", cause, session.topic.cluster.number, session.topic.migrated_to, session.topic.number, session.consumer.number)
+        seq = self.runtime.note(
+            "client.redirected",
+            cause,
+            session.topic.cluster.number,
+            session.topic.migrated_to,
+            session.topic.number,
+            session.consumer.number,
+        )
         session.subscription.dispatcher.remove(session, seq)
         session.consumer.disconnected(session, "migrated", seq)
 
@@ -179,7 +237,8 @@ def drained(subscription: Subscription | None) -> bool:
 
 
 def in_green(topic: Topic, client: Producer | Consumer, cause: int) -> Topic | None:
-    """A migrated topic in green, where the client may create a plain one as anywhere; None while green does not have it.
+    """A migrated topic in green, where the client may create a plain one as anywhere; None while green
+    does not have it.
 
     A partition is asked for by its own name, and without its topic it is denied (PIP-414).
     """
@@ -190,10 +249,13 @@ def in_green(topic: Topic, client: Producer | Consumer, cause: int) -> Topic | N
 
 
 def sent_on(consumer: Consumer, topic: Topic, cause: int) -> tuple[Topic | None, int]:
-    """Where a consumer that asks for a migrated topic belongs, and the row that says so: the topic itself until its
-    subscription is drained, then green's; None while green does not have it."""
+    """Where a consumer that asks for a migrated topic belongs, and the row that says so: the topic itself
+    until its subscription is drained, then green's; None while green does not have it.
+    """
     if not drained(topic.subscriptions.get(consumer.spec.subscription)):
         return topic, cause
     green = topic.runtime.clusters[topic.migrated_to]
     there = in_green(topic, consumer, cause)
-    return there, topic.runtime.note("client.redirected", cause, topic.cluster.number, green.number, topic.number, consumer.number)
+    return there, topic.runtime.note(
+        "client.redirected", cause, topic.cluster.number, green.number, topic.number, consumer.number
+    )

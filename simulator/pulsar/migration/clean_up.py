@@ -1,7 +1,9 @@
 """Step 5: everything of the tenant in the source is deleted, once nobody needs it any more.
 
-Rules: no client may be connected there, no entry may be left to copy, and what was acknowledged there must have been told. What
-some subscription still needs and the target will never have would be lost with it: refused unless a person forces it.
+Rules: no client may be connected there, no entry may be left to copy, and what was acknowledged there must
+have been told. What
+some subscription still needs and the target will never have would be lost with it: refused unless a person
+forces it.
 """
 
 from __future__ import annotations
@@ -35,7 +37,10 @@ class CleanUp(Work):
         run, migration = self.run, self.migration
         clients, came = migration.clients_in(run.source), migration.works[SWITCH].progress()
         found = [
-            Condition(migration.works[SWITCH].complete() and run.switched_at_us is not None, f"step {SWITCH}: {came.done:,} of {came.total:,} {came.unit} have come over"),
+            Condition(
+                migration.works[SWITCH].complete() and run.switched_at_us is not None,
+                f"step {SWITCH}: {came.done:,} of {came.total:,} {came.unit} have come over",
+            ),
             Condition(self.source.up, f"{run.source} is {self.source.state}"),
             Condition(not clients, connected(clients, run.source)),
             self._needed(),
@@ -46,20 +51,33 @@ class CleanUp(Work):
 
     def _copied(self) -> Condition:
         left = sum(len(forecasting.unsent(topic, self.run.target)) for topic in self.topics_in(self.source))
-        return Condition(not left, f"{left:,} messages of {self.run.source} are not confirmed by {self.run.target}")
+        return Condition(
+            not left, f"{left:,} messages of {self.run.source} are not confirmed by {self.run.target}"
+        )
 
     def _told(self) -> Condition:
         untold = self.migration.works[PROGRESS].untold()
-        return Condition(not untold, f"{self.run.target} was not told all of {', '.join(untold)}" if untold else "all acknowledgements were told")
+        return Condition(
+            not untold,
+            f"{self.run.target} was not told all of {', '.join(untold)}"
+            if untold
+            else "all acknowledgements were told",
+        )
 
     def _needed(self) -> Condition:
         needed = self.needed_here_alone()
         words = ", ".join(f"{count:,} of {name}" for name, count in needed.items())
-        return Condition(not needed, f"not acknowledged, and in {self.run.source} alone: {words}" if needed else f"nobody needs a message that {self.run.source} alone has")
+        return Condition(
+            not needed,
+            f"not acknowledged, and in {self.run.source} alone: {words}"
+            if needed
+            else f"nobody needs a message that {self.run.source} alone has",
+        )
 
     def needed_here_alone(self, but_coming: bool = False) -> dict[str, int]:
-        """By subscription the messages that it has not acknowledged and that the target's log does not hold; `but_coming`
-        leaves out those that replication still has to send."""
+        """By subscription the messages that it has not acknowledged and that the target's log does not
+        hold; `but_coming` leaves out those that replication still has to send.
+        """
         runtime, found = self.runtime, {}
         for name in self.migration.subscriptions:
             left = 0
@@ -67,7 +85,9 @@ class CleanUp(Work):
                 if name not in topic.subscriptions:
                     continue
                 there = self.target.topics.get(topic.name)
-                waiting = forecasting.still_to_come(runtime, name, self.run.source, forecasting.in_log(runtime, topic))
+                waiting = forecasting.still_to_come(
+                    runtime, name, self.run.source, forecasting.in_log(runtime, topic)
+                )
                 waiting -= forecasting.in_log(runtime, there) if there is not None else forecasting.BitMap()
                 left += len(waiting - forecasting.unsent(topic, self.run.target) if but_coming else waiting)
             if left:
@@ -77,7 +97,9 @@ class CleanUp(Work):
     def failure(self) -> str | None:
         source = self.source
         done, total, _unit = self.progress()
-        return None if source.up else f"{source.name} is {source.state}: {done} of {total} resources are deleted"
+        return (
+            None if source.up else f"{source.name} is {source.state}: {done} of {total} resources are deleted"
+        )
 
     def progress(self) -> Progress:
         left = len(self._left())
@@ -94,7 +116,8 @@ class CleanUp(Work):
     def begin(self, cause: int) -> None:
         self.seq = cause
         lookup, run = self.runtime.lookup, self.run
-        if lookup.tenants[run.tenant] != run.target:  # blue-green: the map was needed as long as something was left to drain
+        # blue-green: the map was needed as long as something was left to drain
+        if lookup.tenants[run.tenant] != run.target:
             self.seq = lookup.switch(run.tenant, run.target, cause)
         self.planned = max(self.planned, len(self._left()))
         self.migration.works[PROGRESS].undo(cause)
@@ -104,12 +127,21 @@ class CleanUp(Work):
         self.migration.later(self, DELETE_EVERY_US, "delete_next", self.number)
 
     def _stop_replication(self, cause: int) -> None:
-        """What the scenario itself had replicated between the two goes too: the source will not have the topics any more."""
+        """What the scenario itself had replicated between the two goes too: the source will not have the
+        topics any more.
+        """
         source, target = self.run.source, self.run.target
         for base in self.migration.bases:
             listed = policies.replication_list(self.runtime, target, base)
             if source in listed:
-                policies.change_list(self.runtime, target, base, policies.LOCAL, tuple(name for name in listed if name != source), cause)
+                policies.change_list(
+                    self.runtime,
+                    target,
+                    base,
+                    policies.LOCAL,
+                    tuple(name for name in listed if name != source),
+                    cause,
+                )
             policies.change_list(self.runtime, source, base, policies.LOCAL, (source,), cause)
         enforcement.apply(self.runtime, cause)
 

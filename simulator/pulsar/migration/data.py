@@ -1,7 +1,7 @@
 """Step 2: geo-replication both ways, from the first entry that is kept, so that the old backlog comes too.
 
-Rules: it is through when the target holds what the source held when it began; what is published since is on its way anyway.
-`latest`, Pulsar's own default for a new replication cursor, leaves the old backlog behind.
+Rules: it is through when the target holds what the source held when it began; what is published since is on
+its way anyway. `latest`, Pulsar's own default for a new replication cursor, leaves the old backlog behind.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ class TopicData(Work):
     def __init__(self, migration: Migration) -> None:
         super().__init__(migration)
         self.goals: dict[str, tuple[int, int]] = {}
-        self.lists: dict[tuple[str, str], tuple[str, ...] | None] = {}  # the topics' own lists before, by (cluster, topic)
+        # the topics' own lists before, by (cluster, topic)
+        self.lists: dict[tuple[str, str], tuple[str, ...] | None] = {}
 
     def begin(self, cause: int) -> None:
         run = self.run
         for cluster, peer in ((self.source, run.target), (self.target, run.source)):
             for topic in self.topics_in(cluster):
                 if cluster is self.source and topic.name not in self.goals:
-                    first = topic.log.first_kept if self.migration.start_at == "earliest" else topic.log.length
+                    first = (
+                        topic.log.first_kept if self.migration.start_at == "earliest" else topic.log.length
+                    )
                     self.goals[topic.name] = (first, topic.log.length)
                 if peer not in topic.replicators:
                     earliest = cluster is self.target or self.migration.start_at == "earliest"
@@ -50,7 +53,11 @@ class TopicData(Work):
     def replicators(self) -> list[Replicator | None]:
         """Both ways, topic by topic; None where there is none."""
         run = self.run
-        return [topic.replicators.get(peer) for cluster, peer in ((self.source, run.target), (self.target, run.source)) for topic in self.topics_in(cluster)]
+        return [
+            topic.replicators.get(peer)
+            for cluster, peer in ((self.source, run.target), (self.target, run.source))
+            for topic in self.topics_in(cluster)
+        ]
 
     def connected(self) -> tuple[int, int]:
         """How many of the replicators are connected, of how many."""

@@ -1,8 +1,9 @@
-"""Step 4 of the blue-green strategy: the tenant's namespaces are marked migrated in blue, and blue is drained.
+"""Step 4 of the blue-green strategy: the tenant's namespaces are marked migrated in blue, and blue is
+drained.
 
-Rules: the map stays as it is until clean-up, for what is left in blue must be found there. Each subscription's move begins when
-its first consumer is redirected. There is no way back once a topic is terminated: nothing that is published in green is
-copied to blue.
+Rules: the map stays as it is until clean-up, for what is left in blue must be found there. Each
+subscription's move begins when its first consumer is redirected. There is no way back once a topic is
+terminated: nothing that is published in green is copied to blue.
 """
 
 from __future__ import annotations
@@ -34,7 +35,11 @@ class Draining(Work):
         return [
             *readiness.steps_before(self.migration),
             Condition(target.up, f"{target.name} is {target.state}"),
-            Condition(period > 0, f"{PERIOD} is {period} in {self.source.name}" + ("" if period else ": 0 is off, no topic would ever be looked at")),
+            Condition(
+                period > 0,
+                f"{PERIOD} is {period} in {self.source.name}"
+                + ("" if period else ": 0 is off, no topic would ever be looked at"),
+            ),
         ]
 
     def begin(self, cause: int) -> None:
@@ -50,7 +55,9 @@ class Draining(Work):
     def redirected(self, subscription: str, cause: int) -> None:
         """A consumer of the subscription is sent to green: its move begins with the first one."""
         if subscription not in self.moves:
-            self.moves[subscription] = Move(self.runtime, subscription, self.run.source, self.run.target, BLUE_GREEN_MODE, cause)
+            self.moves[subscription] = Move(
+                self.runtime, subscription, self.run.source, self.run.target, BLUE_GREEN_MODE, cause
+            )
 
     def tick(self) -> None:
         for move in self.moves.values():
@@ -59,7 +66,11 @@ class Draining(Work):
     def failure(self) -> str | None:
         done, total, unit = self.progress()
         broken = next((one for one in (self.source, self.target) if not one.up), None)
-        return None if broken is None else f"{broken.name} is {broken.state}: {done:,} of {total:,} {unit} are drained"
+        return (
+            None
+            if broken is None
+            else f"{broken.name} is {broken.state}: {done:,} of {total:,} {unit} are drained"
+        )
 
     def progress(self) -> Progress:
         """Subscriptions, topic by topic, that have nothing left in blue."""
@@ -84,7 +95,10 @@ class Draining(Work):
         ended = [topic.name for topic in self.topics_in(self.source) if topic.migrating]
         if not ended:
             return None
-        return f"{', '.join(ended)} in {self.run.source} is terminated, and what was published in {self.run.target} is not copied back (PIP-188)"
+        return (
+            f"{', '.join(ended)} in {self.run.source} is terminated, and what was published in "
+            f"{self.run.target} is not copied back (PIP-188)"
+        )
 
     def undo(self, cause: int) -> None:
         for namespace in self._namespaces():

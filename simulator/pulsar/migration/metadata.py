@@ -1,6 +1,8 @@
-"""Step 1: tenant, roles, namespaces, topics and subscriptions are created in the target, one administrative request after the other.
+"""Step 1: tenant, roles, namespaces, topics and subscriptions are created in the target, one
+administrative request after the other.
 
-Rules: a request takes a round trip over the link. What is there already is left alone, and left there by an undo.
+Rules: a request takes a round trip over the link. What is there already is left alone, and left there by an
+undo.
 """
 
 from __future__ import annotations
@@ -47,7 +49,10 @@ class Metadata(Work):
         if missing:
             self.requests += 1
             links = self.runtime.links
-            round_trip_us = sum(links[pair].latency_us(self.requests) for pair in ((self.source.name, self.target.name), (self.target.name, self.source.name)))
+            round_trip_us = sum(
+                links[pair].latency_us(self.requests)
+                for pair in ((self.source.name, self.target.name), (self.target.name, self.source.name))
+            )
             self.migration.later(self, round_trip_us, "answered", Request(self.requests, missing[0]))
 
     def answered(self, request: Request) -> None:

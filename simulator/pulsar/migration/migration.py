@@ -1,8 +1,9 @@
-"""One migration at work: does what the state machine's effects say, looks every 100 ms how far it is, and writes its rows.
+"""One migration at work: does what the state machine's effects say, looks every 100 ms how far it is, and
+writes its rows.
 
-Rules: a step begins by itself up to the step `through`, as soon as its precondition holds; later ones wait for a person.
-What fails stands until a person resumes it or rolls back. Rolling back takes back switch, progress, data and metadata in this
-order, each as soon as nothing would be lost by it.
+Rules: a step begins by itself up to the step `through`, as soon as its precondition holds; later ones wait
+for a person. What fails stands until a person resumes it or rolls back. Rolling back takes back switch,
+progress, data and metadata in this order, each as soon as nothing would be lost by it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.pulsar.lookup import whereabouts
 from simulator.pulsar.migration import work_of
-from simulator.pulsar.migration.run import BLUE_GREEN, CLEAN_UP, ENDED, ROLLING_BACK, RUNNING, SWITCH, UNDOING, WAITING, Effect, Run
+from simulator.pulsar.migration.run import (
+    BLUE_GREEN,
+    CLEAN_UP,
+    ENDED,
+    ROLLING_BACK,
+    RUNNING,
+    SWITCH,
+    UNDOING,
+    WAITING,
+    Effect,
+    Run,
+)
 from simulator.pulsar.ranks import MIGRATION, rank
 
 if TYPE_CHECKING:
@@ -29,10 +41,20 @@ class Migration:
     def __init__(self, runtime: Runtime, arguments: dict[str, Any]) -> None:
         tenant = arguments["tenant"]
         self.runtime = runtime
-        self.run = Run(tenant, runtime.lookup.tenants[tenant], arguments["to"], arguments["strategy"], arguments["through"])
+        self.run = Run(
+            tenant,
+            runtime.lookup.tenants[tenant],
+            arguments["to"],
+            arguments["strategy"],
+            arguments["through"],
+        )
         self.start_at = arguments["startAt"]
         self.rank = rank(MIGRATION, sorted(runtime.lookup.tenants).index(tenant))
-        self.bases = [name for name in whereabouts.bases_of(runtime, tenant) if runtime.scenario.topics[name].shadow_of is None]
+        self.bases = [
+            name
+            for name in whereabouts.bases_of(runtime, tenant)
+            if runtime.scenario.topics[name].shadow_of is None
+        ]
         self.works: dict[str, Work] = work_of.works(self)
         self.life = 0  # counts what was begun, paused, resumed: an event meant for an earlier one is stale
         self.forced = False
@@ -44,7 +66,9 @@ class Migration:
     def subscriptions(self) -> list[str]:
         """Its subscriptions that exist in the source or the target, sorted."""
         clusters = [self.runtime.clusters[name] for name in (self.run.source, self.run.target)]
-        topics = [topic for cluster in clusters for topic in cluster.topics.values() if topic.base in self.bases]
+        topics = [
+            topic for cluster in clusters for topic in cluster.topics.values() if topic.base in self.bases
+        ]
         return sorted({name: None for topic in topics for name in topic.subscriptions})
 
     def clients_in(self, cluster: str) -> list[str]:
@@ -60,7 +84,9 @@ class Migration:
     def begin(self, cause: int) -> None:
         """It is started: the first step begins at once."""
         run = self.run
-        self.seq = self.runtime.note("migration.started", cause, run.tenant, run.source, run.target, run.strategy)
+        self.seq = self.runtime.note(
+            "migration.started", cause, run.tenant, run.source, run.target, run.strategy
+        )
         self.take("begin", self.seq)
 
     def take(self, given: str, cause: int, words: str | None = None) -> None:
@@ -89,7 +115,9 @@ class Migration:
         if given in ("begin", "resume") and step.state == RUNNING:
             return note("migration.step-began", cause, *who, step.name, step.attempts)
         if given == "done":
-            return note("migration.step-finished", cause, *who, step.name, self.runtime.now_us - step.started_us)
+            return note(
+                "migration.step-finished", cause, *who, step.name, self.runtime.now_us - step.started_us
+            )
         if given == "fail":
             return note("migration.step-failed", cause, *who, step.name, words)
         if given == "undone":
@@ -109,7 +137,12 @@ class Migration:
     def redirected(self, topic: Topic, subscription: str, cause: int) -> None:
         """Blue sends a consumer of the subscription on to green (PIP-188)."""
         run = self.run
-        if run.state == RUNNING and topic.base in self.bases and topic.cluster.name == run.source and run.strategy == BLUE_GREEN:
+        if (
+            run.state == RUNNING
+            and topic.base in self.bases
+            and topic.cluster.name == run.source
+            and run.strategy == BLUE_GREEN
+        ):
             self.works[SWITCH].redirected(subscription, cause)
 
     # --- looking
@@ -162,7 +195,9 @@ class Migration:
         if run.state in ENDED:
             return f"it is {run.state.replace('-', ' ')}"
         if run.steps[-1].attempts:
-            return f"the {CLEAN_UP.replace('-', ' ')} of {run.source} has begun: what it needs is being deleted"
+            return (
+                f"the {CLEAN_UP.replace('-', ' ')} of {run.source} has begun: what it needs is being deleted"
+            )
         if not source.up:
             return f"{run.source} is {source.state}: nobody could connect there"
         return self.works[SWITCH].no_way_back()

@@ -1,8 +1,10 @@
-"""Step 3: what is acknowledged in the source is told to the target, and back, by the strategy of the migration.
+"""Step 3: what is acknowledged in the source is told to the target, and back, by the strategy of the
+migration.
 
-Rules: acknowledgement-state sync is switched on for subscriptions that do not have it; it begins at once and goes on each
-`ackSyncPeriod` in both directions until clean-up or roll-back. Snapshots: the flag of replicated subscriptions is set in
-both clusters. None: nothing is told. The step is through when the target has heard of every subscription once.
+Rules: acknowledgement-state sync is switched on for subscriptions that do not have it; it begins at once and
+goes on each `ackSyncPeriod` in both directions until clean-up or roll-back. Snapshots: the flag of replicated
+subscriptions is set in both clusters. None: nothing is told. The step is through when the target has heard of
+every subscription once.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ class _Telling(Nothing):
     def nothing_to_say(self, subscription: Subscription) -> bool:
         """Whether nothing is acknowledged of what the two clusters have in common."""
         cursor, copied = subscription.cursor, self.migration.works[TOPIC_DATA].goals
-        first = copied.get(subscription.topic.name, (0, 0))[0] if subscription.topic.cluster is self.source else 0
+        first = (
+            copied.get(subscription.topic.name, (0, 0))[0] if subscription.topic.cluster is self.source else 0
+        )
         return cursor.mark_delete < first and not cursor.acknowledged() and not cursor.partly_acknowledged()
 
     def heard(self, subscription: Subscription) -> bool:
@@ -62,7 +66,11 @@ class _Telling(Nothing):
     def failure(self) -> str | None:
         broken = self.broken()
         done, total, _unit = self.progress()
-        return None if broken is None else f"{broken}: {self.target.name} has heard of {done} of {total} subscriptions"
+        return (
+            None
+            if broken is None
+            else f"{broken}: {self.target.name} has heard of {done} of {total} subscriptions"
+        )
 
     def progress(self) -> Progress:
         found = self.in_source()
@@ -75,7 +83,14 @@ class _Telling(Nothing):
     def undo_conditions(self) -> list[Condition]:
         untold = self.untold_back()
         source, target = self.run.source, self.run.target
-        return [Condition(not untold, f"{source} was not told all that {', '.join(untold)} acknowledged in {target}" if untold else f"{source} was told all that is acknowledged in {target}")]
+        return [
+            Condition(
+                not untold,
+                f"{source} was not told all that {', '.join(untold)} acknowledged in {target}"
+                if untold
+                else f"{source} was told all that is acknowledged in {target}",
+            )
+        ]
 
 
 class AcknowledgementSync(_Telling):
@@ -100,10 +115,17 @@ class AcknowledgementSync(_Telling):
 
     def heard(self, subscription: Subscription) -> bool:
         sender = subscription.sender
-        return sender is not None and (sender.told(self.run.target) or self.nothing_to_say(subscription) or self._knows_something(subscription))
+        return sender is not None and (
+            sender.told(self.run.target)
+            or self.nothing_to_say(subscription)
+            or self._knows_something(subscription)
+        )
 
     def _knows_something(self, subscription: Subscription) -> bool:
-        """Whether any state has come to the target. It keeps what it was told also when the source loads its topic anew and no longer knows what it sent."""
+        """Whether any state has come to the target.
+
+        It keeps what it was told also when the source loads its topic anew and no longer knows what it sent.
+        """
         there = self.there(subscription)
         return there is not None and self.run.source in there.filter.said
 
@@ -125,19 +147,36 @@ class AcknowledgementSync(_Telling):
         latency_us = self.runtime.links[self.run.source, self.run.target].latency_us(0)
         if sender.period_us is None or age_us <= PERIODS_FRESH * sender.period_us + latency_us:
             return None
-        return f"{self.run.target} heard of {subscription.name} {age_us / 1e6:.1f} s ago, its period is {sender.period_us / 1e6:g} s"
+        return (
+            f"{self.run.target} heard of {subscription.name} {age_us / 1e6:.1f} s ago, its period is "
+            f"{sender.period_us / 1e6:g} s"
+        )
 
     def stale(self) -> list[str]:
         return [words for words in map(self._not_fresh, self.in_source()) if words is not None]
 
     def untold(self) -> list[str]:
-        return sorted({one.name: None for one in self.in_source() if not (one.sender is not None and one.sender.told(self.run.target)) and not self.nothing_to_say(one)})
+        return sorted(
+            {
+                one.name: None
+                for one in self.in_source()
+                if not (one.sender is not None and one.sender.told(self.run.target))
+                and not self.nothing_to_say(one)
+            }
+        )
 
     def untold_back(self) -> list[str]:
         if self.target.state == "lost":  # nobody can tell any more
             return []
         found = [one for topic in self.topics_in(self.target) for one in topic.subscriptions.values()]
-        return sorted({one.name: None for one in found if not (one.sender is not None and one.sender.told(self.run.source)) and not self.nothing_to_say(one)})
+        return sorted(
+            {
+                one.name: None
+                for one in found
+                if not (one.sender is not None and one.sender.told(self.run.source))
+                and not self.nothing_to_say(one)
+            }
+        )
 
     def undo(self, cause: int) -> None:
         for base in self.migration.bases:
@@ -171,7 +210,11 @@ class Snapshots(_Telling):
         return self.nothing_to_say(subscription) or (there is not None and there.last_applied_us is not None)
 
     def stale(self) -> list[str]:
-        return [f"no Update of {one.name} has come to {self.run.target}" for one in self.in_source() if not self.heard(one)]
+        return [
+            f"no Update of {one.name} has come to {self.run.target}"
+            for one in self.in_source()
+            if not self.heard(one)
+        ]
 
     def undo_conditions(self) -> list[Condition]:
         return []

@@ -1,7 +1,8 @@
 """When it is safe to switch, in words with the numbers; and what it would cost to switch now.
 
-Rules: looks, never acts. Safe is: the steps before are through, both clusters, the links and the LookupService work, nothing
-waits longer than a second to be copied, and what is acknowledged was told lately. The cost is the forecast of a failover of
+Rules: looks, never acts. Safe is: the steps before are through, both clusters, the links and the
+LookupService work, nothing waits longer than a second to be copied, and what is acknowledged was told lately.
+The cost is the forecast of a failover of
 each subscription at this instant: what would be counted if the source crashed now.
 """
 
@@ -30,7 +31,12 @@ def to_switch(work: Work) -> list[Condition]:
     return [
         *steps_before(migration),
         Condition(broken is None, broken or "both clusters and the links between them work"),
-        Condition(lookup.up, "the LookupService answers" if lookup.up else "the LookupService is down: nobody would be told the new cluster"),
+        Condition(
+            lookup.up,
+            "the LookupService answers"
+            if lookup.up
+            else "the LookupService is down: nobody would be told the new cluster",
+        ),
         _connected(migration),
         _copied(work),
         _needed(migration),
@@ -46,7 +52,12 @@ def steps_before(migration: Migration) -> list[Condition]:
         if step.state == SKIPPED:
             continue
         progress = migration.works[name].progress()
-        found.append(Condition(step.state == "done", f"step {name} is {step.state}: {progress.done:,} of {progress.total:,} {progress.unit}"))
+        found.append(
+            Condition(
+                step.state == "done",
+                f"step {name} is {step.state}: {progress.done:,} of {progress.total:,} {progress.unit}",
+            )
+        )
     return found
 
 
@@ -68,7 +79,11 @@ def _copied(work: Work) -> Condition:
             oldest_us = min(oldest_us, runtime.messages.published_us[held.min()])
     lag_us = runtime.now_us - oldest_us
     words = f"{only_here:,} messages are in {run.source} and not in {run.target}"
-    words += f", the oldest published {lag_us // 1000:,} ms ago (safe: {LAG_MAX_US // 1000:,} ms)" if only_here else ""
+    words += (
+        f", the oldest published {lag_us // 1000:,} ms ago (safe: {LAG_MAX_US // 1000:,} ms)"
+        if only_here
+        else ""
+    )
     return Condition(lag_us <= LAG_MAX_US, words)
 
 
@@ -76,7 +91,12 @@ def _needed(migration: Migration) -> Condition:
     """Whether replication will bring everything that is still needed."""
     needed = migration.works[CLEAN_UP].needed_here_alone(but_coming=True)
     words = ", ".join(f"{count:,} of {name}" for name, count in needed.items())
-    return Condition(not needed, f"not acknowledged, and never to be copied: {words}" if needed else "all that is not acknowledged is copied or on its way")
+    return Condition(
+        not needed,
+        f"not acknowledged, and never to be copied: {words}"
+        if needed
+        else "all that is not acknowledged is copied or on its way",
+    )
 
 
 def _told(migration: Migration) -> Condition:
@@ -90,16 +110,29 @@ def only_forced(migration: Migration) -> str | None:
     target = migration.runtime.clusters[migration.run.target]
     if not target.up:
         return f"{target.name} is {target.state}"
-    missing = [topic.name for topic in migration.works[METADATA].topics_in(migration.works[METADATA].source) if topic.name not in target.topics]
+    missing = [
+        topic.name
+        for topic in migration.works[METADATA].topics_in(migration.works[METADATA].source)
+        if topic.name not in target.topics
+    ]
     if missing:
-        return f"{', '.join(missing)} are not in {target.name} yet ({progress.done} of {progress.total} resources are)"
+        return (
+            f"{', '.join(missing)} are not in {target.name} yet ({progress.done} of {progress.total} "
+            f"resources are)"
+        )
     return None
 
 
-def cost_now(migration: Migration, forecast: Callable[[str, str], dict[str, dict[str, int]]]) -> dict[str, Any]:
-    """The forecast of each subscription and their sum: `{subscriptions: {name: figures}, sum: figures}`; `forecast` tells it of a
-    subscription and the cluster that would fail."""
+def cost_now(
+    migration: Migration, forecast: Callable[[str, str], dict[str, dict[str, int]]]
+) -> dict[str, Any]:
+    """The forecast of each subscription and their sum: `{subscriptions: {name: figures}, sum: figures}`;
+    `forecast` tells it of a subscription and the cluster that would fail.
+    """
     run = migration.run
     by_name = {name: forecast(name, run.source).get(run.target) for name in migration.subscriptions}
     known = {name: figures for name, figures in by_name.items() if figures is not None}
-    return {"subscriptions": known, "sum": {figure: sum(figures[figure] for figures in known.values()) for figure in forecasting.FIGURES}}
+    return {
+        "subscriptions": known,
+        "sum": {figure: sum(figures[figure] for figures in known.values()) for figure in forecasting.FIGURES},
+    }

@@ -1,7 +1,7 @@
 """What belongs to a tenant in a cluster, as a list of single things that can be created and deleted.
 
-Rules: in order of creation: tenant, roles, namespaces with their policies, topics, subscriptions; deletion goes backwards. A
-subscription is created before the first entry that is kept, in every partition.
+Rules: in order of creation: tenant, roles, namespaces with their policies, topics, subscriptions; deletion
+goes backwards. A subscription is created before the first entry that is kept, in every partition.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class Resource(NamedTuple):
 def directory_of(runtime: Runtime) -> dict[str, dict[tuple[str, str], None]]:
     """By cluster the tenants and roles that are there when the run begins, as (kind, name).
 
-    Namespaces of a tenant in the LookupService's map exist where it has topics or where the scenario declares them.
+    Namespaces of a tenant in the LookupService's map exist where it has topics or where the scenario declares
+    them.
     """
     scenario = runtime.scenario
     found: dict[str, dict[tuple[str, str], None]] = {name: {} for name in sorted(scenario.clusters)}
@@ -54,8 +55,13 @@ def of_tenant(work: Work) -> list[Resource]:
     runtime, tenant, source = work.runtime, work.run.tenant, work.source
     bases = [base for base in work.migration.bases if source.shape(base) is not None]
     namespaces = sorted({runtime.scenario.topics[base].namespace: None for base in work.migration.bases})
-    found = [Resource(TENANT, tenant), *(Resource(ROLE, role) for role in runtime.scenario.tenants[tenant].roles)]
-    found += [Resource(NAMESPACE, name) for name in namespaces] + [Resource(TOPIC, base, base) for base in bases]
+    found = [
+        Resource(TENANT, tenant),
+        *(Resource(ROLE, role) for role in runtime.scenario.tenants[tenant].roles),
+    ]
+    found += [Resource(NAMESPACE, name) for name in namespaces] + [
+        Resource(TOPIC, base, base) for base in bases
+    ]
     for base in bases:
         names = sorted({name: None for part in source.parts(base) for name in part.subscriptions})
         found += [Resource(SUBSCRIPTION, name, base, name) for name in names]
@@ -82,7 +88,9 @@ def copied(work: Work, resource: Resource) -> bool:
 
 
 def _parts(work: Work, resource: Resource) -> list[tuple[Topic, Topic]]:
-    """The partitions in the source that have the subscription, each with its copy in the target, where there is one."""
+    """The partitions in the source that have the subscription, each with its copy in the target, where
+    there is one.
+    """
     here = [part for part in work.source.parts(resource.topic) if resource.subscription in part.subscriptions]
     return [(part, work.target.topics[part.name]) for part in here if part.name in work.target.topics]
 
@@ -91,7 +99,9 @@ def create(work: Work, resource: Resource, cause: int) -> int:
     """Create it in the target as the source has it; returns the row's seq."""
     runtime, source, target = work.runtime, work.source, work.target
     kind, name, topic, subscription = resource
-    seq = runtime.note("resource.created", cause, work.run.tenant, target.name, source.name, topic, subscription, kind, name)
+    seq = runtime.note(
+        "resource.created", cause, work.run.tenant, target.name, source.name, topic, subscription, kind, name
+    )
     if kind == NAMESPACE:
         policies.copy_namespace(runtime, source.name, target.name, name)
     elif topic is None:
@@ -101,7 +111,14 @@ def create(work: Work, resource: Resource, cause: int) -> int:
     else:
         for here, there in _parts(work, resource):
             if subscription not in there.subscriptions:
-                there.add_subscription(subscription, here.subscriptions[subscription].type, there.log.first_kept - 1, False, "migration", seq)
+                there.add_subscription(
+                    subscription,
+                    here.subscriptions[subscription].type,
+                    there.log.first_kept - 1,
+                    False,
+                    "migration",
+                    seq,
+                )
     return seq
 
 
@@ -109,7 +126,9 @@ def delete(work: Work, cluster: Cluster, resource: Resource, cause: int) -> int:
     """Delete it; a topic with all that is in it. Returns the row's seq."""
     runtime = work.runtime
     kind, name, topic, subscription = resource
-    seq = runtime.note("resource.deleted", cause, work.run.tenant, cluster.name, topic, subscription, kind, name)
+    seq = runtime.note(
+        "resource.deleted", cause, work.run.tenant, cluster.name, topic, subscription, kind, name
+    )
     if kind == NAMESPACE:
         del runtime.policies.namespaces[cluster.name, name]
     elif topic is None:

@@ -1,8 +1,10 @@
-"""A migration as a state machine without input or output: what state it is in, which moves are legal, what is to be done next.
+"""A migration as a state machine without input or output: what state it is in, which moves are legal, what
+is to be done next.
 
-Rules: `take` is the only way to change it: one input and the instant in, effects out. The legal moves are the two tables;
-docs and page are drawn from them. Steps go in order; one that a forced switch left behind is taken up after it. Once
-clean-up has begun there is no roll-back. It knows nothing of topics: `migration.Migration` does what the effects say.
+Rules: `take` is the only way to change it: one input and the instant in, effects out. The legal moves are the
+two tables; docs and page are drawn from them. Steps go in order; one that a forced switch left behind is
+taken up after it. Once clean-up has begun there is no roll-back. It knows nothing of topics:
+`migration.Migration` does what the effects say.
 """
 
 from __future__ import annotations
@@ -10,13 +12,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-METADATA, TOPIC_DATA, PROGRESS, SWITCH, CLEAN_UP = STEPS = ("metadata", "topic-data", "consumption-progress", "switch", "clean-up")
-ACKNOWLEDGEMENT_SYNC, SNAPSHOTS, NONE, BLUE_GREEN = STRATEGIES = ("acknowledgement-sync", "snapshots", "none", "blue-green")
+METADATA, TOPIC_DATA, PROGRESS, SWITCH, CLEAN_UP = STEPS = (
+    "metadata",
+    "topic-data",
+    "consumption-progress",
+    "switch",
+    "clean-up",
+)
+ACKNOWLEDGEMENT_SYNC, SNAPSHOTS, NONE, BLUE_GREEN = STRATEGIES = (
+    "acknowledgement-sync",
+    "snapshots",
+    "none",
+    "blue-green",
+)
 SKIPPED_STEPS = {NONE: (PROGRESS,), BLUE_GREEN: (TOPIC_DATA, PROGRESS)}
 """Steps in which a strategy does nothing."""
 
 WAITING, RUNNING, PAUSED, FAILED, ROLLING_BACK, ROLLED_BACK, FINISHED = (
-    "waiting", "running", "paused", "failed", "rolling-back", "rolled-back", "finished")  # fmt: skip
+    "waiting",
+    "running",
+    "paused",
+    "failed",
+    "rolling-back",
+    "rolled-back",
+    "finished",
+)
 DONE, SKIPPED, UNDOING, UNDONE = "done", "skipped", "undoing", "undone"
 
 RUN_MOVES: dict[tuple[str, str], str] = {
@@ -60,7 +80,9 @@ class IllegalMove(Exception):
 
 
 class Effect(NamedTuple):
-    """What is to be done: `work` on a step, `rest` from it, `undo` it; or nothing more, the run has `ended`."""
+    """What is to be done: `work` on a step, `rest` from it, `undo` it; or nothing more, the run has
+    `ended`.
+    """
 
     what: str
     step: str
@@ -118,7 +140,9 @@ class Run:
 
     def may(self, given: str) -> bool:
         """Whether a person's input is a legal move now."""
-        if given == "roll-back" and (self.steps[-1].attempts or not any(self._to_undo(step) for step in self.steps)):
+        if given == "roll-back" and (
+            self.steps[-1].attempts or not any(self._to_undo(step) for step in self.steps)
+        ):
             return False
         if given == "hurry" and (self.at >= STEPS.index(SWITCH) or self.steps[STEPS.index(SWITCH)].attempts):
             return False
@@ -129,12 +153,17 @@ class Run:
         return "go-on" if given == "resume" and begun else given
 
     def take(self, given: str, now_us: int, words: str | None = None) -> list[Effect]:
-        """One input: begin, done, fail (with words), pause, resume, hurry, roll-back, undo, undone. Raises IllegalMove."""
+        """One input: begin, done, fail (with words), pause, resume, hurry, roll-back, undo, undone.
+
+        Raises IllegalMove.
+        """
         meant = self._meant(given)
         if given in ("done", "undone") and self._last(given):
             meant = f"last-{given}"
         if (self.state, meant) not in RUN_MOVES or (given in ("roll-back", "hurry") and not self.may(given)):
-            raise IllegalMove(f"the migration of {self.tenant} is {self.state}: {given} is not a move from there")
+            raise IllegalMove(
+                f"the migration of {self.tenant} is {self.state}: {given} is not a move from there"
+            )
         effects = getattr(self, "_" + meant.replace("-", "_"))(now_us, words)
         self.state = RUN_MOVES[self.state, meant]
         return effects
@@ -191,7 +220,11 @@ class Run:
         return effects + self._begin(now_us, None)
 
     def _roll_back(self, now_us: int, _words: str | None) -> list[Effect]:
-        """The way back. A switch that was forced past steps has left things in the target that only those can bring back: they are taken up now."""
+        """The way back.
+
+        A switch that was forced past steps has left things in the target that only those can bring back: they
+        are taken up now.
+        """
         effects = [Effect("rest", self.step.name)]
         switch = STEPS.index(SWITCH)
         for step in self.steps[:switch] if self.steps[switch].attempts else ():

@@ -1,8 +1,9 @@
-"""Step 4: the map is switched, then the source's topics are unloaded one after the other, so that clients look up again.
+"""Step 4: the map is switched, then the source's topics are unloaded one after the other, so that clients
+look up again.
 
-Rules: for a while clients stand in both clusters. Who was told the old cluster just before, or connected there again, is
-sent off by another unload a second later. The switch opens a window of each subscription, as a failover does; its undo is
-the same the other way round.
+Rules: for a while clients stand in both clusters. Who was told the old cluster just before, or connected
+there again, is sent off by another unload a second later. The switch opens a window of each subscription, as
+a failover does; its undo is the same the other way round.
 """
 
 from __future__ import annotations
@@ -26,9 +27,13 @@ MIGRATION_MODE, ROLL_BACK_MODE, BLUE_GREEN_MODE = "migration", "roll-back", "blu
 
 
 class Move:
-    """One subscription's move, as `failovers[]` lists it: begins with its row, and is over when its consumers are in the target."""
+    """One subscription's move, as `failovers[]` lists it: begins with its row, and is over when its
+    consumers are in the target.
+    """
 
-    def __init__(self, runtime: Runtime, subscription: str, source: str, target: str, mode: str, cause: int) -> None:
+    def __init__(
+        self, runtime: Runtime, subscription: str, source: str, target: str, mode: str, cause: int
+    ) -> None:
         self.runtime = runtime
         self.subscription, self.source, self.target, self.mode = subscription, source, target, mode
         self.at_us = runtime.now_us
@@ -40,11 +45,17 @@ class Move:
 
     def end_if_over(self, cause: int) -> None:
         """The row that ends it, once every consumer that follows the map is connected in the target."""
-        consumers = [one for one in self.runtime.consumers.values() if one.spec.subscription == self.subscription and one.sessions]
+        consumers = [
+            one
+            for one in self.runtime.consumers.values()
+            if one.spec.subscription == self.subscription and one.sessions
+        ]
         there = [one for one in consumers if all(place[0] == self.target for place in one.sessions)]
         if not self.over and there and len(there) == len(consumers):
             self.over = True
-            self.runtime.note("failover.finished", max(cause, self.seq), self.source, self.target, self.subscription)
+            self.runtime.note(
+                "failover.finished", max(cause, self.seq), self.source, self.target, self.subscription
+            )
             self.window.look_again()
 
 
@@ -79,7 +90,10 @@ class Switching(Work):
             followers = self.migration.followers()
             self.moving = [name for name in self.migration.clients_in(leaving) if name in followers]
             self.seq = lookup.switch(tenant, arriving, cause)
-            self.moves = [Move(self.runtime, name, leaving, arriving, mode, self.seq) for name in self.migration.subscriptions]
+            self.moves = [
+                Move(self.runtime, name, leaving, arriving, mode, self.seq)
+                for name in self.migration.subscriptions
+            ]
             self.unloaded_us = {}
         self.number += 1
         self.unload_next(self.number)
@@ -119,7 +133,9 @@ class Switching(Work):
     def tick(self) -> None:
         for move in self.moves:
             move.end_if_over(self.seq)
-        if self._followers_in(self.leaving) and all(topic.name in self.unloaded_us for topic in self._topics_left()):
+        if self._followers_in(self.leaving) and all(
+            topic.name in self.unloaded_us for topic in self._topics_left()
+        ):
             self.number += 1
             self.unload_next(self.number)
 
@@ -132,7 +148,10 @@ class Switching(Work):
         """Clients that have come over, of those that were to move and live."""
         living = [name for name in self.moving if name in self.migration.followers()]
         arriving = self.arriving or self.run.target
-        there, here = self.migration.clients_in(arriving), self.migration.clients_in(self.leaving or self.run.source)
+        there, here = (
+            self.migration.clients_in(arriving),
+            self.migration.clients_in(self.leaving or self.run.source),
+        )
         return Progress(sum(name in there and name not in here for name in living), len(living), "clients")
 
     def complete(self) -> bool:

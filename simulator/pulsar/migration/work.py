@@ -1,7 +1,8 @@
 """What the work of a step is to the migration: begin, look how far, know why not, undo.
 
-Rules: `begin` and `undo` act and may be called again after a pause or a failure, when they go on with what is missing;
-everything else only looks. Numbers stand in the words, so that whoever reads them need not look elsewhere.
+Rules: `begin` and `undo` act and may be called again after a pause or a failure, when they go on with what is
+missing; everything else only looks. Numbers stand in the words, so that whoever reads them need not look
+elsewhere.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ def connected(names: list[str], cluster: str) -> str:
     """Which clients are connected in a cluster, in words."""
     if not names:
         return f"no client is connected in {cluster}"
-    return f"{len(names)} client{'s are' if len(names) > 1 else ' is'} connected in {cluster}: {', '.join(names)}"
+    return (
+        f"{len(names)} client{'s are' if len(names) > 1 else ' is'} connected in {cluster}: "
+        f"{', '.join(names)}"
+    )
 
 
 class Condition(NamedTuple):

@@ -9,7 +9,17 @@ from simulator.pulsar.migration.data import TopicData
 from simulator.pulsar.migration.draining import Draining
 from simulator.pulsar.migration.metadata import Metadata
 from simulator.pulsar.migration.progress import AcknowledgementSync, Nothing, Snapshots
-from simulator.pulsar.migration.run import ACKNOWLEDGEMENT_SYNC, BLUE_GREEN, CLEAN_UP, METADATA, NONE, PROGRESS, SNAPSHOTS, SWITCH, TOPIC_DATA
+from simulator.pulsar.migration.run import (
+    ACKNOWLEDGEMENT_SYNC,
+    BLUE_GREEN,
+    CLEAN_UP,
+    METADATA,
+    NONE,
+    PROGRESS,
+    SNAPSHOTS,
+    SWITCH,
+    TOPIC_DATA,
+)
 from simulator.pulsar.migration.switching import Switching
 
 if TYPE_CHECKING:

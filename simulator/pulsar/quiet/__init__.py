@@ -1,1 +1,3 @@
-"""Quiet stretches: what producers, replicators and consumers do between two events of anything else, computed as columns."""
+"""Quiet stretches: what producers, replicators and consumers do between two events of anything else,
+computed as columns.
+"""

@@ -11,7 +11,10 @@ Whole = list[int] | np.ndarray
 
 
 class Agenda:
-    """Events by number, in the order of adding. `rows` says how many rows each writes; once sorted, `place` which in order it is."""
+    """Events by number, in the order of adding.
+
+    `rows` says how many rows each writes; once sorted, `place` which in order it is.
+    """
 
     def __init__(self, ranks: list[int]) -> None:
         """`ranks` are those of all components."""
@@ -21,7 +24,11 @@ class Agenda:
 
     def add(self, instants_us: Whole, ranks: list[int] | int, rows: Whole | int) -> np.ndarray:
         """Events at these instants, by one component or one each; returns their numbers."""
-        places = self._rank_places[ranks] if isinstance(ranks, int) else [self._rank_places[rank] for rank in ranks]
+        places = (
+            self._rank_places[ranks]
+            if isinstance(ranks, int)
+            else [self._rank_places[rank] for rank in ranks]
+        )
         self._parts.append((np.asarray(instants_us, dtype=np.int64), places, rows))
         first = self._count
         self._count += len(instants_us)

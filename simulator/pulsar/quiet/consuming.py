@@ -1,4 +1,5 @@
-"""The consumers' side of a quiet stretch: their state as the event engine would have left it, and what they wait for.
+"""The consumers' side of a quiet stretch: their state as the event engine would have left it, and what
+they wait for.
 
 Rules: what is asked of the calendar is asked in the order of the rows with which it is asked.
 """
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from simulator.pulsar.quiet.stretch import Stretch
 
 Asked = list[tuple[int, tuple]]
-"""(seq of the row with which it is asked, what is asked of the calendar: (at_us, rank, target, method, argument))"""
+"""(seq of the row with which it is asked, what is asked of the calendar: (at_us, rank, target, method,
+argument))
+"""
 
 
 def consume(stretch: Stretch, consumed: Consumed) -> list[tuple]:
@@ -32,7 +35,11 @@ def consume(stretch: Stretch, consumed: Consumed) -> list[tuple]:
     for turn, session in enumerate(lane.sessions):
         consumer, mine = session.consumer, lane.work.places(turn)
         acted = [seq for act, seq in zip(stretch.acts, consumed.seqs.acted.tolist()) if act.turn == turn]
-        consumer.last_seq = max(consumer.last_seq, *(int(seqs[mine].max(initial=NULL)) for seqs in (consumed.delivered, consumed.settled)), *acted)
+        consumer.last_seq = max(
+            consumer.last_seq,
+            *(int(seqs[mine].max(initial=NULL)) for seqs in (consumed.delivered, consumed.settled)),
+            *acted,
+        )
         _keep_in_hand(consumer, stretch, consumed, turn, asked)
         _keep_acks(consumer, stretch, consumed, turn, asked)
     return [event for _seq, event in sorted(asked, key=lambda one: one[0])] + lane.groups.settle()
@@ -69,15 +76,32 @@ def _put_aside(stretch: Stretch, consumed: Consumed, asked: Asked) -> None:
             del consumer.in_hand[key]
             consumer.held.pop(key, None)
     for seq, act in consumed.acts:
-        consumer, key, until_us = lane.sessions[act.turn].consumer, act.handed[2], work.until_us(act.turn, act.at_us, act.kind, act.held_us)
+        consumer, key, until_us = (
+            lane.sessions[act.turn].consumer,
+            act.handed[2],
+            work.until_us(act.turn, act.at_us, act.kind, act.held_us),
+        )
         if act.kind == HELD:
             consumer.hold_count += 1
             consumer.held[key] = consumer.hold_count
             if act.held_us != NULL:
-                asked.append((seq, (until_us, consumer.rank, consumer, "hold_over", (consumer.epoch, key, consumer.hold_count))))
+                asked.append(
+                    (
+                        seq,
+                        (
+                            until_us,
+                            consumer.rank,
+                            consumer,
+                            "hold_over",
+                            (consumer.epoch, key, consumer.hold_count),
+                        ),
+                    )
+                )
         elif act.kind == NEGATIVE:
             consumer.negatively_acknowledged.add(act.handed[0][2])
-            asked.append((seq, (until_us, consumer.rank, consumer, "nack_over", (consumer.epoch, act.handed, seq))))
+            asked.append(
+                (seq, (until_us, consumer.rank, consumer, "nack_over", (consumer.epoch, act.handed, seq)))
+            )
 
 
 def _keep_in_hand(consumer: Consumer, stretch: Stretch, consumed: Consumed, turn: int, asked: Asked) -> None:
@@ -94,12 +118,18 @@ def _keep_in_hand(consumer: Consumer, stretch: Stretch, consumed: Consumed, turn
         consumer.in_hand[handed[2]] = handed
         if consumed.settled[place] == NULL:
             consumer.current = handed
-            asked.append((handed[1], (int(work.done_us[place]), consumer.rank, consumer, "processed", consumer.epoch)))
+            asked.append(
+                (handed[1], (int(work.done_us[place]), consumer.rank, consumer, "processed", consumer.epoch))
+            )
 
 
 def _keep_acks(consumer: Consumer, stretch: Stretch, consumed: Consumed, turn: int, asked: Asked) -> None:
     """The acks that wait for their group, and its timer, if it begins."""
-    groups, timed, sent = stretch.lane.groups, consumer.flush_due, any(group.turn == turn for group in stretch.lane.groups.sent)
+    groups, timed, sent = (
+        stretch.lane.groups,
+        consumer.flush_due,
+        any(group.turn == turn for group in stretch.lane.groups.sent),
+    )
     if sent:
         consumer.ack_pending.clear()
     left, left_us = groups.left(turn, stretch.horizon_us)
@@ -121,4 +151,5 @@ def _add(messages: BitMap, numbers: np.ndarray) -> None:
         if last - first == len(numbers) - 1:
             messages.add_range(first, last + 1)
         else:
-            messages |= BitMap(array("I", numbers.astype(np.uint32).tobytes()))  # a numpy array itself takes ten times as long
+            # a numpy array itself takes ten times as long
+            messages |= BitMap(array("I", numbers.astype(np.uint32).tobytes()))

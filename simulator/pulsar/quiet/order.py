@@ -1,8 +1,10 @@
-"""The order of everything that happens in a quiet stretch, and with it the seq of every row, as the event engine would give them.
+"""The order of everything that happens in a quiet stretch, and with it the seq of every row, as the event
+engine would give them.
 
-Rules: at one instant a component's events of the calendar come first, in its order, then the end of a group, then the end of a work. An
-event writes its rows in a fixed order, so the seq of each is known before it is made, and can be named as another's cause. A message is handed
-out by the event with which it arrives, or, where its consumer is at work then, by the end of that work.
+Rules: at one instant a component's events of the calendar come first, in its order, then the end of a group,
+then the end of a work. An event writes its rows in a fixed order, so the seq of each is known before it is
+made, and can be named as another's cause. A message is handed out by the event with which it arrives, or,
+where its consumer is at work then, by the end of that work.
 """
 
 from __future__ import annotations
@@ -22,8 +24,10 @@ _NONE = np.empty(0, dtype=np.int64)
 
 
 class Seqs(NamedTuple):
-    """Seqs of rows: of what is published `published`, `stored`, `receipted` and by wire `replicated`; by wire `arrived`; of the arrivals `begun` in
-    their order `delivered`, of those `done` `settled`; of the stretch's acts `acted`; of its groups' first rows `registered`."""
+    """Seqs of rows: of what is published `published`, `stored`, `receipted` and by wire `replicated`; by
+    wire `arrived`; of the arrivals `begun` in their order `delivered`, of those `done` `settled`; of the
+    stretch's acts `acted`; of its groups' first rows `registered`.
+    """
 
     published: np.ndarray
     stored: np.ndarray
@@ -39,29 +43,65 @@ class Seqs(NamedTuple):
 
 
 class Order:
-    """A stretch's events, by kind as numbers of the agenda: `own`, `publishing`, by wire `arriving`, `sending` of groups that no timer of the calendar
-    sends, `ticking`, and `working`, the end of work on the arrivals `done`. `handing` hand out the arrivals `begun`, each with its last row.
+    """A stretch's events, by kind as numbers of the agenda: `own`, `publishing`, by wire `arriving`,
+    `sending` of groups that no timer of the calendar sends, `ticking`, and `working`, the end of work on
+    the arrivals `done`. `handing` hand out the arrivals `begun`, each with its last row.
 
     Peers' events that pass have no rows before they are done (`passed`); `seqs` asks when all are."""
 
     __slots__ = (
-        "stretch", "row_count", "last_us", "_agenda", "_first_seqs",
-        "_own", "_publishing", "_arriving", "_sending", "_ticking", "_working", "_handing", "_offsets",
-    )  # fmt: skip
+        "stretch",
+        "row_count",
+        "last_us",
+        "_agenda",
+        "_first_seqs",
+        "_own",
+        "_publishing",
+        "_arriving",
+        "_sending",
+        "_ticking",
+        "_working",
+        "_handing",
+        "_offsets",
+    )
 
     def __init__(self, stretch: Stretch) -> None:
         lane, wires, groups = stretch.lane, stretch.wires, stretch.groups
         self.stretch = stretch
-        consumers, ticks = [session.consumer.rank for session in lane.sessions], [one for one in stretch.passing if one.index is None]
-        agenda = self._agenda = Agenda([lane.producer.rank, *(wire.replicator.rank for wire in wires), *consumers, *(tick.rank for tick in ticks)])
+        consumers, ticks = (
+            [session.consumer.rank for session in lane.sessions],
+            [one for one in stretch.passing if one.index is None],
+        )
+        agenda = self._agenda = Agenda(
+            [
+                lane.producer.rank,
+                *(wire.replicator.rank for wire in wires),
+                *consumers,
+                *(tick.rank for tick in ticks),
+            ]
+        )
         timed = {(group.at_us, group.turn): group.rows for group in groups if group.timed}
         asked = [group for group in groups if not group.timed]
-        written = [timed[event.at_us, event.turn] if event.method == FLUSHED else int(event.method != RETURNED) for event in stretch.own]
-        self._own = agenda.add([event.at_us for event in stretch.own], [event.rank for event in stretch.own], written)
+        written = [
+            timed[event.at_us, event.turn] if event.method == FLUSHED else int(event.method != RETURNED)
+            for event in stretch.own
+        ]
+        self._own = agenda.add(
+            [event.at_us for event in stretch.own], [event.rank for event in stretch.own], written
+        )
         self._publishing = agenda.add(stretch.published_us, lane.producer.rank, 3 + len(wires))
-        self._arriving = [agenda.add(wire.arrivals_us, wire.replicator.rank, wire.rows[: len(wire.arrivals_us)]) for wire in wires]
-        self._sending = agenda.add([group.at_us for group in asked], [group.rank for group in asked], [group.rows for group in asked])
-        ticking = agenda.add([tick.at_us for tick in ticks], [tick.rank for tick in ticks], [len(tick.rows or ()) for tick in ticks]).tolist()
+        self._arriving = [
+            agenda.add(wire.arrivals_us, wire.replicator.rank, wire.rows[: len(wire.arrivals_us)])
+            for wire in wires
+        ]
+        self._sending = agenda.add(
+            [group.at_us for group in asked], [group.rank for group in asked], [group.rows for group in asked]
+        )
+        ticking = agenda.add(
+            [tick.at_us for tick in ticks],
+            [tick.rank for tick in ticks],
+            [len(tick.rows or ()) for tick in ticks],
+        ).tolist()
         self._ticking = dict(zip(ticks, ticking, strict=True))
         self._working = np.empty_like(stretch.done)
         for turn, rank in enumerate(consumers):
@@ -94,7 +134,11 @@ class Order:
         """The peer has what arrives before."""
         wire, arriving, place = self.stretch.wires[one.wire], self._arriving[one.wire], self._agenda.place
         upto = int(place[arriving].searchsorted(place[self._event_of(one)]))
-        size_bytes = int(self.stretch.lane.producer.runtime.messages.values("size_bytes", wire.records[wire.stored : upto]).sum())
+        size_bytes = int(
+            self.stretch.lane.producer.runtime.messages.values(
+                "size_bytes", wire.records[wire.stored : upto]
+            ).sum()
+        )
         wire.store(upto, self._first_seqs[arriving[wire.stored : upto]], size_bytes, one.at_us)
 
     def _event_of(self, one: Passing) -> int:
@@ -124,10 +168,21 @@ class Order:
         stretch, first_seqs = self.stretch, self._first_seqs
         published = first_seqs[self._publishing]
         replicated = [published + 3 + number for number in range(len(stretch.wires))]
-        carried = (published, published + 1, published + 2, replicated, [first_seqs[events] for events in self._arriving])
+        carried = (
+            published,
+            published + 1,
+            published + 2,
+            replicated,
+            [first_seqs[events] for events in self._arriving],
+        )
         if not stretch.lane.sessions:
             return Seqs(*carried)
-        begun, done, delivered, settled = stretch.begun, stretch.done, first_seqs[self._handing] + self._offsets, first_seqs[self._working]
+        begun, done, delivered, settled = (
+            stretch.begun,
+            stretch.done,
+            first_seqs[self._handing] + self._offsets,
+            first_seqs[self._working],
+        )
         if len(stretch.lane.sessions) > 1:
             begun, delivered = _by_seq(begun, delivered)
             done, settled = _by_seq(done, settled)
@@ -138,8 +193,15 @@ class Order:
 
     def _registered(self) -> tuple[int, ...]:
         stretch, sending = self.stretch, iter(self._sending.tolist())
-        timers = {(event.at_us, event.turn): number for number, event in zip(self._own.tolist(), stretch.own) if event.method == FLUSHED}
-        return tuple(int(self._first_seqs[timers[group.at_us, group.turn] if group.timed else next(sending)]) for group in stretch.groups)
+        timers = {
+            (event.at_us, event.turn): number
+            for number, event in zip(self._own.tolist(), stretch.own)
+            if event.method == FLUSHED
+        }
+        return tuple(
+            int(self._first_seqs[timers[group.at_us, group.turn] if group.timed else next(sending)])
+            for group in stretch.groups
+        )
 
 
 def _by_seq(places: np.ndarray, seqs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

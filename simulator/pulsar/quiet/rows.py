@@ -12,8 +12,8 @@ from simulator.pulsar.quiet.order import Seqs
 from simulator.pulsar.quiet.stretch import Stretch
 from simulator.pulsar.quiet.work import ACKNOWLEDGED, HELD, NEGATIVE, Act
 from simulator.pulsar.waiting_acks import AboutColumns, AckColumns
-from simulator.trace.row_columns import RowColumns, alike, rows_by_column
 from simulator.trace.registry import CODE, NULL
+from simulator.trace.row_columns import RowColumns, alike, rows_by_column
 
 if TYPE_CHECKING:
     from simulator.pulsar.acknowledging import Handed
@@ -26,8 +26,15 @@ REGISTERED, PERSISTED, MOVED = CODE["message.registered"], CODE["cursor.persiste
 
 def rows_of(stretch: Stretch, seqs: Seqs, consumed: Consumed | None) -> list[RowColumns]:
     """All rows of a stretch."""
-    passing = rows_by_column((seq, row) for one in stretch.passing for seq, row in enumerate(one.rows, one.seq))
-    return [*_publishing(stretch, seqs), *_arriving(stretch, seqs), *([] if consumed is None else consumed.rows()), *passing]
+    passing = rows_by_column(
+        (seq, row) for one in stretch.passing for seq, row in enumerate(one.rows, one.seq)
+    )
+    return [
+        *_publishing(stretch, seqs),
+        *_arriving(stretch, seqs),
+        *([] if consumed is None else consumed.rows()),
+        *passing,
+    ]
 
 
 def _publishing(stretch: Stretch, seqs: Seqs) -> list[RowColumns]:
@@ -36,11 +43,19 @@ def _publishing(stretch: Stretch, seqs: Seqs) -> list[RowColumns]:
     who, where = (producer.number, stretch.sequence_ids), (stretch.ledger, stretch.entries, NULL)
     rows = [
         RowColumns(PUBLISHED, seqs.published, (at_us, NULL, cluster, number, *who, stretch.keys, size_bytes)),
-        RowColumns(STORED, seqs.stored, (at_us, seqs.published, cluster, NULL, number, *who, *where, size_bytes)),
+        RowColumns(
+            STORED, seqs.stored, (at_us, seqs.published, cluster, NULL, number, *who, *where, size_bytes)
+        ),
         RowColumns(RECEIPTED, seqs.receipted, (at_us, seqs.stored, cluster, number, *who)),
     ]
     for wire, sent in zip(stretch.wires, seqs.replicated, strict=True):
-        rows.append(RowColumns(REPLICATED, sent, (at_us, seqs.stored, cluster, wire.replicator.peer_number, number, *who, *where)))
+        rows.append(
+            RowColumns(
+                REPLICATED,
+                sent,
+                (at_us, seqs.stored, cluster, wire.replicator.peer_number, number, *who, *where),
+            )
+        )
     return rows
 
 
@@ -50,14 +65,37 @@ def _arriving(stretch: Stretch, seqs: Seqs) -> list[RowColumns]:
         messages, peer, arrived = stretch.lane.producer.runtime.messages, wire.peer, wire.messages
         records, causes, at_us = wire.records[arrived], wire.seqs[arrived], wire.arrivals_us[arrived]
         who = (alike(messages.values("producer", records)), messages.values("sequence_id", records))
-        where = (peer.log.current.id, wire.entries[arrived], NULL, alike(messages.values("size_bytes", records)))
-        rows.append(RowColumns(STORED, stored[arrived], (at_us, causes, peer.cluster.number, stretch.lane.topic.cluster.number, peer.number, *who, *where)))
+        where = (
+            peer.log.current.id,
+            wire.entries[arrived],
+            NULL,
+            alike(messages.values("size_bytes", records)),
+        )
+        rows.append(
+            RowColumns(
+                STORED,
+                stored[arrived],
+                (
+                    at_us,
+                    causes,
+                    peer.cluster.number,
+                    stretch.lane.topic.cluster.number,
+                    peer.number,
+                    *who,
+                    *where,
+                ),
+            )
+        )
     return rows
 
 
 class Consumed:
-    """What was handed out in a stretch, and what became of it. By arrival: `causes`, the row that sent it; `about`, what its rows say alike; `delivered`, the row
-    that handed it out; `settled`, the one that dealt with it. `acknowledged` are the arrivals that were; `acts`, with their seqs, what else was done."""
+    """What was handed out in a stretch, and what became of it.
+
+    By arrival: `causes`, the row that sent it; `about`, what its rows say alike; `delivered`, the row that
+    handed it out; `settled`, the one that dealt with it. `acknowledged` are the arrivals that were; `acts`,
+    with their seqs, what else was done.
+    """
 
     def __init__(self, stretch: Stretch, seqs: Seqs) -> None:
         lane, work = stretch.lane, stretch.lane.work
@@ -79,13 +117,24 @@ class Consumed:
         if not work.plain:
             plain = work.kinds[seqs.done] == ACKNOWLEDGED
             self.acknowledged = seqs.done[plain]
-            self.acts = sorted([*self.acts, *map(self._aside, seqs.done[~plain].tolist())], key=lambda act: act[0])
+            self.acts = sorted(
+                [*self.acts, *map(self._aside, seqs.done[~plain].tolist())], key=lambda act: act[0]
+            )
         self._all_acks: tuple[int, AckColumns] | None = None
 
     def _about(self, count: int) -> AboutColumns:
         stretch, lane = self.stretch, self.work.lane
-        about = AboutColumns(lane.topic.cluster.number, lane.topic.number, lane.subscription.number, lane.sessions[0].consumer.number,
-                             lane.producer.number, stretch.sequence_ids, stretch.ledger, stretch.entries, NULL)  # fmt: skip
+        about = AboutColumns(
+            lane.topic.cluster.number,
+            lane.topic.number,
+            lane.subscription.number,
+            lane.sessions[0].consumer.number,
+            lane.producer.number,
+            stretch.sequence_ids,
+            stretch.ledger,
+            stretch.entries,
+            NULL,
+        )
         if len(lane.sessions) > 1:
             clients = [session.consumer.number for session in lane.sessions]
             about = about._replace(client=np.resize(np.array(clients, dtype=np.int64), count))
@@ -100,7 +149,10 @@ class Consumed:
 
     def _aside(self, place: int) -> tuple[int, Act]:
         """What became of an arrival that was not acknowledged."""
-        at_us, kind, held_us, seq = (int(values[place]) for values in (self.work.done_us, self.work.kinds, self.work.held_us, self.settled))
+        at_us, kind, held_us, seq = (
+            int(values[place])
+            for values in (self.work.done_us, self.work.kinds, self.work.held_us, self.settled)
+        )
         return seq, Act(at_us, NULL, place % len(self.work.lane.sessions), self.handed(place), kind, held_us)
 
     # --- the rows
@@ -112,11 +164,19 @@ class Consumed:
     def _delivering(self) -> RowColumns:
         """A message names the row that sent it, or the consumer's last one, if that is later."""
         begun, work, sessions = self.seqs.begun, self.work, self.work.lane.sessions
-        before = np.concatenate(([session.consumer.last_seq for session in sessions], self.settled))[: len(self.causes)]
-        if self.stretch.acts:  # the last one may be of an event of the calendar, where a consumer was idle then
+        before = np.concatenate(([session.consumer.last_seq for session in sessions], self.settled))[
+            : len(self.causes)
+        ]
+        # the last one may be of an event of the calendar, where a consumer was idle then
+        if self.stretch.acts:
             for place in (*range(min(len(sessions), len(before))), *self.stretch.again.tolist()):
                 mine = place % len(sessions)
-                before[place] = max([before[place], *(seq for seq, act in self.acts if act.turn == mine and seq < self.delivered[place])])
+                before[place] = max(
+                    [
+                        before[place],
+                        *(seq for seq, act in self.acts if act.turn == mine and seq < self.delivered[place]),
+                    ]
+                )
         causes = np.maximum(self.causes, before)[begun]
         redeliveries = work.redeliveries[begun] if len(self.stretch.again) else 0
         fields = (work.begun_us[begun], causes, *self.about.chosen(begun), redeliveries, self.stored[begun])
@@ -124,7 +184,11 @@ class Consumed:
 
     def _settling(self) -> list[RowColumns]:
         """Acknowledged, held or given back: each names the row that handed its message out."""
-        work, done, individual = self.work, self.acknowledged, self.work.lane.sessions[0].consumer.kinds["individual"]
+        work, done, individual = (
+            self.work,
+            self.acknowledged,
+            self.work.lane.sessions[0].consumer.kinds["individual"],
+        )
         single = []
         for seq, act in self.acts:
             more = {ACKNOWLEDGED: (individual,), HELD: (act.held_us,), NEGATIVE: ()}[act.kind]
@@ -134,15 +198,26 @@ class Consumed:
 
     def _registering(self) -> list[RowColumns]:
         """What the broker makes of the groups."""
-        stretch, groups = self.stretch, self.stretch.groups
+        groups = self.stretch.groups
         acks = self.acks(np.concatenate([group.acks for group in groups]))
         counts = [len(group.acks) for group in groups]
         ends = [seq + count for seq, count in zip(self.seqs.registered, counts)]
-        at_us, lasts = (np.repeat(values, counts) for values in ([group.at_us for group in groups], np.array(ends) - np.cumsum(counts)))
+        at_us, lasts = (
+            np.repeat(values, counts)
+            for values in ([group.at_us for group in groups], np.array(ends) - np.cumsum(counts))
+        )
         registered = lasts + np.arange(len(acks.seqs))
         cursor, reason = self.about[:3], self.work.lane.producer.runtime.name(REASON)
-        single = [(end, (PERSISTED, group.at_us, end - 1, *cursor, *group.persisted)) for end, group in zip(ends, groups) if group.persisted]
-        single += [(end + bool(group.persisted), (MOVED, group.at_us, end - 1, *cursor, *group.moved, reason)) for end, group in zip(ends, groups) if group.moved]
+        single = [
+            (end, (PERSISTED, group.at_us, end - 1, *cursor, *group.persisted))
+            for end, group in zip(ends, groups)
+            if group.persisted
+        ]
+        single += [
+            (end + bool(group.persisted), (MOVED, group.at_us, end - 1, *cursor, *group.moved, reason))
+            for end, group in zip(ends, groups)
+            if group.moved
+        ]
         return [RowColumns(REGISTERED, registered, (at_us, acks.seqs, *acks.about)), *rows_by_column(single)]
 
     # --- as the engine keeps it
@@ -151,7 +226,9 @@ class Consumed:
         """An arrival in the receiver queue."""
         work = self.work
         session = work.lane.sessions[place % len(work.lane.sessions)]
-        index, message, redelivery, cause = (int(values[place]) for values in (work.indices, work.messages, work.redeliveries, self.causes))
+        index, message, redelivery, cause = (
+            int(values[place]) for values in (work.indices, work.messages, work.redeliveries, self.causes)
+        )
         return session, index, message, NULL, redelivery, cause
 
     def acks(self, places: np.ndarray) -> AckColumns:
@@ -166,14 +243,25 @@ class Consumed:
     def _acks_in_order(self) -> tuple[int, AckColumns]:
         """The acks, those that waited only where groups are sent, and the place of the first."""
         stretch, work, groups, count = self.stretch, self.work, self.work.lane.groups, len(self.causes)
-        several = [*groups.waiting, AckColumns(work.indices[:count], self.settled, work.messages[:count], self.about)]
+        several = [
+            *groups.waiting,
+            AckColumns(work.indices[:count], self.settled, work.messages[:count], self.about),
+        ]
         if work.acts:
             seqs = [*self.seqs.acted.tolist(), *repeat(NULL, len(work.acts) - len(stretch.acts))]
-            acted = [(act.handed[2][1], NULL, seq, act.handed[0][2], act.handed[3]) for seq, act in zip(seqs, work.acts)]
+            acted = [
+                (act.handed[2][1], NULL, seq, act.handed[0][2], act.handed[3])
+                for seq, act in zip(seqs, work.acts)
+            ]
             several.insert(-1, AckColumns.of(acted))
         return 0 if groups.waiting else groups.acts_from, AckColumns.joined(several)
 
     def handed(self, place: int) -> Handed:
         """An arrival in the application's hands."""
         item = self.item(place)
-        return item, int(self.delivered[place]), (self.work.lane.topic.place, item[1], NULL), self.about.one(place)
+        return (
+            item,
+            int(self.delivered[place]),
+            (self.work.lane.topic.place, item[1], NULL),
+            self.about.one(place),
+        )

@@ -17,9 +17,13 @@ _NOBODY = np.empty(0, dtype=np.int64)
 
 
 class Stretch:
-    """What a lane does before `horizon_us`. It publishes at `published_us` `messages` with `sequence_ids` and `keys`, as `entries` of a
-    `ledger`. `own` are the survey's events, `passing` those of peers, `acts` what is done at those. By their places among the arrivals: `fresh` and
-    `again`, what was published and what came back (at the events `returned`); `begun`, handed out, and `done`, worked on."""
+    """What a lane does before `horizon_us`.
+
+    It publishes at `published_us` `messages` with `sequence_ids` and `keys`, as `entries` of a `ledger`.
+    `own` are the survey's events, `passing` those of peers, `acts` what is done at those. By their places
+    among the arrivals: `fresh` and `again`, what was published and what came back (at the events `returned`);
+    `begun`, handed out, and `done`, worked on.
+    """
 
     def __init__(self, lane: Lane, survey: Survey, wires: list[Wire], horizon_us: int) -> None:
         work = lane.work
@@ -35,9 +39,13 @@ class Stretch:
         self.returned = [place for place, event in enumerate(self.own) if event.method == RETURNED]
         self.begun = self.done = self.fresh = self.again = _NOBODY
         if work is not None:
-            self.begun, self.done = ((instants_us < horizon_us).nonzero()[0] for instants_us in (work.begun_us, work.done_us))
+            self.begun, self.done = (
+                (instants_us < horizon_us).nonzero()[0] for instants_us in (work.begun_us, work.done_us)
+            )
             self.again = work.again[: len(self.returned)]
-            self.fresh = work.fresh[: len(self.published_us)] if self.returned else slice(0, len(self.published_us))
+            self.fresh = (
+                work.fresh[: len(self.published_us)] if self.returned else slice(0, len(self.published_us))
+            )
         topic, ordinals, keys = lane.topic, np.arange(len(self.published_us)), lane.producer.spec.keys
         self.messages = lane.producer.runtime.message_count + ordinals
         self.sequence_ids = lane.producer.next_sequence_id + ordinals

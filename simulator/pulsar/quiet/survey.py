@@ -1,7 +1,8 @@
-"""What the calendar holds for a lane: events of its own consumers and replicators, and when anything else happens.
+"""What the calendar holds for a lane: events of its own consumers and replicators, and when anything else
+happens.
 
-Rules: an event of a consumer is its own when it does what `work` and `groups` know of; one that the consumer ignores by now is
-nobody's; every other one ends a stretch.
+Rules: an event of a consumer is its own when it does what `work` and `groups` know of; one that the consumer
+ignores by now is nobody's; every other one ends a stretch.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.pulsar.dispatch_shared import SharedDispatcher
-from simulator.pulsar.quiet.passing import Passing, Passings
+from simulator.pulsar.quiet.passing import Passings
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ _STANDING = (PROCESSED, FLUSHED, "arrive")  # what the lane must know of, howeve
 
 
 class Own(NamedTuple):
-    """An event of a consumer of the lane, as it is in the calendar; `turn` is the consumer's place in the lane."""
+    """An event of a consumer of the lane, as it is in the calendar; `turn` is the consumer's place in the
+    lane.
+    """
 
     at_us: int
     rank: int
@@ -34,14 +37,19 @@ class Own(NamedTuple):
 
 
 class Survey:
-    """`horizon_us`: the first instant with an event of anything else. Before it, in order, `own`: events of the lane's consumers, and `passing`: of its peers. By consumer:
-    until when it is busy (`busy_us`, None: idle), and when its acks that wait are sent (`timer_us`, None: none wait). `sent`: by
-    replicator's rank and index the rows that sent what is on the wires."""
+    """`horizon_us`: the first instant with an event of anything else.
+
+    Before it, in order, `own`: events of the lane's consumers, and `passing`: of its peers. By consumer:
+    until when it is busy (`busy_us`, None: idle), and when its acks that wait are sent (`timer_us`, None:
+    none wait). `sent`: by replicator's rank and index the rows that sent what is on the wires.
+    """
 
     __slots__ = ("horizon_us", "own", "passing", "busy_us", "timer_us", "sent")
 
     def __init__(self, lane: Lane, near_us: int, far_us: int) -> None:
-        """Looks for what happens before `far_us`, and no further once something else is found to happen by `near_us`."""
+        """Looks for what happens before `far_us`, and no further once something else is found to happen by
+        `near_us`.
+        """
         runtime, records = lane.producer.runtime, lane.topic.log.records.values
         turns = {session.consumer.rank: turn for turn, session in enumerate(lane.sessions)}
         replicators = {replicator.rank: replicator for replicator, _peer in lane.replicators}
@@ -58,7 +66,11 @@ class Survey:
             if rank in replicators and method == "arrive" and target is replicators[rank]:
                 if argument[0] == target.connection:
                     self.sent[rank][argument[1]] = argument[2]
-                if argument[0] != target.connection or records[argument[1]] >= 0 or passings.take_marker(event):
+                if (
+                    argument[0] != target.connection
+                    or records[argument[1]] >= 0
+                    or passings.take_marker(event)
+                ):
                     continue
             elif method == "tick" and passings.take_tick(event):
                 continue
@@ -85,14 +97,19 @@ class Survey:
         own = sorted(event for event in own if event.at_us < self.horizon_us)
         back: dict[int, int] = {}  # an entry comes back once: the dispatcher does not know the second request
         for event in own:
-            if event.method == RETURNED and back.setdefault(event.argument[1][2][1], event.order) != event.order:
+            if (
+                event.method == RETURNED
+                and back.setdefault(event.argument[1][2][1], event.order) != event.order
+            ):
                 self.horizon_us = event.at_us
                 break
         self.own = [event for event in own if event.at_us < self.horizon_us]
 
 
 def _owned(session: Session, method: str, argument: Any) -> bool | None:
-    """Whether a consumer's event is the lane's: True; False when the consumer ignores it; None when more than a lane knows follows from it."""
+    """Whether a consumer's event is the lane's: True; False when the consumer ignores it; None when more
+    than a lane knows follows from it.
+    """
     consumer = session.consumer
     if method == PROCESSED:
         return argument == consumer.epoch and consumer.current is not None
@@ -116,5 +133,12 @@ def _given_back(session: Session, key: Key) -> bool:
     """Whether the dispatcher awaits it from this consumer, and nobody else has it as well."""
     subscription, index = session.subscription, key[1]
     consumers = [other.consumer for other in subscription.dispatcher.sessions]
-    awaited = isinstance(subscription.dispatcher, SharedDispatcher) and subscription.dispatcher.pending.get(index) is session
-    return awaited and not subscription.cursor.is_acknowledged(index) and not any(key in one.in_hand or key in one.ack_pending for one in consumers)
+    awaited = (
+        isinstance(subscription.dispatcher, SharedDispatcher)
+        and subscription.dispatcher.pending.get(index) is session
+    )
+    return (
+        awaited
+        and not subscription.cursor.is_acknowledged(index)
+        and not any(key in one.in_hand or key in one.ack_pending for one in consumers)
+    )

@@ -1,7 +1,7 @@
 """What one replicator carries in a quiet stretch: what was on its way, and messages that are sent in it.
 
-Rules: a connection is first in, first out, so what arrives before the horizon stands at the front. Markers among it pass (`passing`), each
-when all that stands before it has been stored at the peer (`store`).
+Rules: a connection is first in, first out, so what arrives before the horizon stands at the front. Markers
+among it pass (`passing`), each when all that stands before it has been stored at the peer (`store`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,26 @@ if TYPE_CHECKING:
 
 
 class Wire:
-    """Columns of what was on the wire before the horizon, then of what is sent: index, record, seq of the sending row, due instant.
+    """Columns of what was on the wire before the horizon, then of what is sent: index, record, seq of the
+    sending row, due instant.
 
-    The first `arrivals_us` of them are stored at the peer within the stretch, as `entries` of its log and with so many `rows` each; the first `before`
-    were on the wire when it began. The peer has the first `stored` of them by now."""
+    The first `arrivals_us` of them are stored at the peer within the stretch, as `entries` of its log and
+    with so many `rows` each; the first `before` were on the wire when it began. The peer has the first
+    `stored` of them by now."""
 
-    __slots__ = ("replicator", "peer", "before", "indices", "records", "seqs", "due_us", "arrivals_us", "entries", "rows", "stored")
+    __slots__ = (
+        "replicator",
+        "peer",
+        "before",
+        "indices",
+        "records",
+        "seqs",
+        "due_us",
+        "arrivals_us",
+        "entries",
+        "rows",
+        "stored",
+    )
 
     def __init__(self, replicator: Replicator, peer: Topic, seqs: dict[int, int], horizon_us: int) -> None:
         """`seqs` are the rows that sent what is on the wire, by index."""
@@ -69,10 +83,16 @@ class Wire:
     def messages(self) -> np.ndarray | slice:
         """Which of the arrivals are messages."""
         records = self.records[: len(self.arrivals_us)]
-        return slice(0, len(records)) if not self.before or (records[: self.before] >= 0).all() else (records >= 0).nonzero()[0]
+        return (
+            slice(0, len(records))
+            if not self.before or (records[: self.before] >= 0).all()
+            else (records >= 0).nonzero()[0]
+        )
 
     def store(self, upto: int, seqs: np.ndarray, size_bytes: int, now_us: int) -> None:
-        """The peer has the arrivals up to this one, all messages, by now, stored with these rows and of `size_bytes` together; their receipts are on the way back."""
+        """The peer has the arrivals up to this one, all messages, by now, stored with these rows and of
+        `size_bytes` together; their receipts are on the way back.
+        """
         replicator, stored, log = self.replicator, slice(self.stored, upto), self.peer.log
         for _ in range(min(upto, self.before) - min(self.stored, self.before)):
             replicator.wire.popleft()

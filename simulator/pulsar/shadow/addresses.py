@@ -1,6 +1,8 @@
-"""Topics as people name them to the admin interface: `orders`, or in full `persistent://tenant/namespace/orders`.
+"""Topics as people name them to the admin interface: `orders`, or in full
+`persistent://tenant/namespace/orders`.
 
-Rules: a bare name is persistent and in the namespace that the scenario gives it. Whether such a topic is there is asked separately.
+Rules: a bare name is persistent and in the namespace that the scenario gives it. Whether such a topic is
+there is asked separately.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Who may do what: a small model of Pulsar's roles, enough for shadow topics.
 
-Rules: a scenario without roles has authorisation off. With roles, a client acts as its role and needs the permission on the very topic: what it
-may do with a source says nothing of its shadows, nor the other way. Setting a source's list of shadow topics needs WRITE on the policy
-SHADOW_TOPIC of the source, which neither produce nor consume gives. A command without a role is a superuser's.
+Rules: a scenario without roles has authorisation off. With roles, a client acts as its role and needs the
+permission on the very topic: what it may do with a source says nothing of its shadows, nor the other way.
+Setting a source's list of shadow topics needs WRITE on the policy SHADOW_TOPIC of the source, which neither
+produce nor consume gives. A command without a role is a superuser's.
 """
 
 from __future__ import annotations
@@ -28,4 +29,8 @@ def refusal(scenario: Scenario, role: str | None, action: str, topic: str) -> st
 
 
 def _words(action: str) -> str:
-    return "write policy SHADOW_TOPIC of" if action == SHADOW_TOPIC else action + (" to" if action == PRODUCE else " from")
+    return (
+        "write policy SHADOW_TOPIC of"
+        if action == SHADOW_TOPIC
+        else action + (" to" if action == PRODUCE else " from")
+    )

@@ -1,8 +1,10 @@
-"""What a shadow topic sees of its source's log: the same entries at the same positions, up to its own last confirmed entry.
+"""What a shadow topic sees of its source's log: the same entries at the same positions, up to its own last
+confirmed entry.
 
-Rules: it stores nothing and copies nothing; indices are the source's, so cursors mean the same entry in both. What it knows
-of ledgers is what it last read of the source's metadata; closed ledgers are the source's own objects, the last one, which
-may be open, is known by what was announced. The last confirmed entry may go back (fact sheet C4).
+Rules: it stores nothing and copies nothing; indices are the source's, so cursors mean the same entry in both.
+What it knows of ledgers is what it last read of the source's metadata; closed ledgers are the source's own
+objects, the last one, which may be open, is known by what was announced. The last confirmed entry may go back
+(fact sheet C4).
 """
 
 from __future__ import annotations
@@ -12,7 +14,10 @@ from simulator.log.ledgers import BEFORE_FIRST, Ledger, TopicLog
 
 
 class ShadowLog:
-    """A view with the reading side of `TopicLog`. `confirmed` is the last confirmed entry as (ledger, entry)."""
+    """A view with the reading side of `TopicLog`.
+
+    `confirmed` is the last confirmed entry as (ledger, entry).
+    """
 
     __slots__ = ("source", "ledgers", "length", "first_kept", "confirmed", "current")
 
@@ -27,7 +32,8 @@ class ShadowLog:
     # --- what it knows
 
     def read_ledgers(self) -> list[Ledger]:
-        """Take the source's list of ledgers; returns those that were known before and are there no more, oldest first.
+        """Take the source's list of ledgers; returns those that were known before and are there no more,
+        oldest first.
 
         The last ledger is opened when it is a new one: then nothing of it is known yet.
         """
@@ -62,7 +68,9 @@ class ShadowLog:
 
     @property
     def last_confirmed(self) -> tuple[int, int]:
-        """The last confirmed entry as a topic prints it: `L:-1` of the newest ledger when its ledger is gone."""
+        """The last confirmed entry as a topic prints it: `L:-1` of the newest ledger when its ledger is
+        gone.
+        """
         if self.ledgers and self.confirmed[0] < self.ledgers[0].id:
             return self.current.id, BEFORE_FIRST
         return self.confirmed

@@ -1,7 +1,8 @@
-"""Slow readers of a shadow lose what the source's retention deletes (#18731): cursors are pushed, and each loss is a row.
+"""Slow readers of a shadow lose what the source's retention deletes (#18731): cursors are pushed, and each
+loss is a row.
 
-Rules: lost is what the subscription's application had not acknowledged when its ledger went; what a consumer has in hand then is noted
-too, and counts no more once it is acknowledged.
+Rules: lost is what the subscription's application had not acknowledged when its ledger went; what a consumer
+has in hand then is noted too, and counts no more once it is acknowledged.
 """
 
 from __future__ import annotations
@@ -47,8 +48,18 @@ def _note_lost(topic: ShadowTopic, subscription: Subscription, first_index: int,
             continue
         lost.add(message)
         delivered = message in runtime.delivered[subscription.name]
-        runtime.note("message.lost", cause, topic.cluster.number, topic.number, subscription.number, messages.producer[message],
-                     messages.sequence_id[message], *topic.log.position(index), batch_index, UNACKNOWLEDGED if delivered else UNREAD)  # fmt: skip
+        runtime.note(
+            "message.lost",
+            cause,
+            topic.cluster.number,
+            topic.number,
+            subscription.number,
+            messages.producer[message],
+            messages.sequence_id[message],
+            *topic.log.position(index),
+            batch_index,
+            UNACKNOWLEDGED if delivered else UNREAD,
+        )
 
 
 def lost_messages(topic: ShadowTopic, subscription: str) -> int:

@@ -1,10 +1,11 @@
 """Where a broker's reads of one topic are served: its entry cache, the bookies, or the offloaded copy.
 
-Rules: a topic's own broker caches what it appends; a shadow's broker caches what is replicated to it only with the option
-`shadowCachesReplicatedEntries` (the proposal; as shipped it does not, #23147). What was read from the bookies is cached for the next
-reader unless `cacheReadsFromBookies` is off. An entry leaves the cache after managedLedgerCacheEvictionTimeThresholdMillis. A
-ledger that is gone cannot be read: the reader waits where it is and tries again, after 15 s, 30 s, then every minute
-(dispatcherReadFailureBackoff…).
+Rules: a topic's own broker caches what it appends; a shadow's broker caches what is replicated to it only
+with the option `shadowCachesReplicatedEntries` (the proposal; as shipped it does not, #23147). What was read
+from the bookies is cached for the next reader unless `cacheReadsFromBookies` is off. An entry leaves the
+cache after managedLedgerCacheEvictionTimeThresholdMillis. A
+ledger that is gone cannot be read: the reader waits where it is and tries again, after 15 s, 30 s, then every
+minute (dispatcherReadFailureBackoff…).
 """
 
 from __future__ import annotations
@@ -73,7 +74,10 @@ class Reads:
         return True
 
     def take_for(self, index: int, cursors: int) -> bool:
-        """Read an entry for so many cursors, one after another; False when nothing holds it. From the second on all find it in one place."""
+        """Read an entry for so many cursors, one after another; False when nothing holds it.
+
+        From the second on all find it in one place.
+        """
         readable = self.take(index)
         if not readable or cursors == 1:
             return readable
@@ -81,11 +85,15 @@ class Reads:
         self.take(index)
         after = self.from_cache, self.from_bookies, self.from_offload, self.bookie_bytes
         more = [(new - old) * (cursors - 2) for old, new in zip(before, after, strict=True)]
-        self.from_cache, self.from_bookies, self.from_offload, self.bookie_bytes = (new + extra for new, extra in zip(after, more, strict=True))
+        self.from_cache, self.from_bookies, self.from_offload, self.bookie_bytes = (
+            new + extra for new, extra in zip(after, more, strict=True)
+        )
         return True
 
     def reached_end(self) -> None:
-        """A cursor asks for entries beyond the last confirmed one: a shadow may ask the bookies how far the ledger goes."""
+        """A cursor asks for entries beyond the last confirmed one: a shadow may ask the bookies how far
+        the ledger goes.
+        """
         if self.topic is not self.owner:
             self.topic.wait_for_more()
 
@@ -95,7 +103,10 @@ class Reads:
 
     def _place_of(self, index: int) -> str:
         now_us = self.topic.runtime.now_us
-        kept_us = self.topic.cluster.setting("managedLedgerCacheEvictionTimeThresholdMillis", self.topic) * _MILLISECOND_US
+        kept_us = (
+            self.topic.cluster.setting("managedLedgerCacheEvictionTimeThresholdMillis", self.topic)
+            * _MILLISECOND_US
+        )
         while self._order and self._order[0][0] < now_us - kept_us:
             at_us, old = self._order.popleft()
             if self._cached.get(old) == at_us:
@@ -113,11 +124,15 @@ class Reads:
         topic = self.topic
         if self.stuck != index:
             self.stuck = index
-            topic.runtime.note("entry.unreadable", NULL, topic.cluster.number, topic.number, *topic.log.position(index), why)
+            topic.runtime.note(
+                "entry.unreadable", NULL, topic.cluster.number, topic.number, *topic.log.position(index), why
+            )
         if not self.retry_due:
             self.retry_due = True
             wait_us = min(RETRY_FIRST_US << min(self.retries, 20), RETRY_MAX_US)
-            topic.runtime.schedule(topic.runtime.now_us + wait_us, topic.rank, self, "read_again", topic.epoch)
+            topic.runtime.schedule(
+                topic.runtime.now_us + wait_us, topic.rank, self, "read_again", topic.epoch
+            )
 
     def read_again(self, epoch: int) -> None:
         """The wait after a failed read is over."""

@@ -1,9 +1,12 @@
-"""A shadow replicator: tells one shadow topic (or partition) of every entry of its source, by position (fact sheet C2).
+"""A shadow replicator: tells one shadow topic (or partition) of every entry of its source, by position
+(fact sheet C2).
 
-Rules: its cursor is not durable and begins at the end of the log, so what was written before, or while its source was away, is not told
-entry by entry. It skips only what TTL has expired: markers and what came from elsewhere go too. Entries travel in order without payload, and
-at most replicationProducerQueueSize are on their way; one is done when the shadow has taken its position. A start that fails ends the replicator, for the
-broker looks for it in the wrong list before it would try again (option `shadowReplicatorRetry`); the next policy check builds a new one.
+Rules: its cursor is not durable and begins at the end of the log, so what was written before, or while its
+source was away, is not told entry by entry. It skips only what TTL has expired: markers and what came from
+elsewhere go too. Entries travel in order without payload, and at most replicationProducerQueueSize are on
+their way; one is done when the shadow has taken its position. A start that fails ends the replicator, for the
+broker looks for it in the wrong list before it would try again (option `shadowReplicatorRetry`); the next
+policy check builds a new one.
 """
 
 from __future__ import annotations
@@ -49,7 +52,9 @@ class ShadowReplicator:
         self.waiting: dict[int, None] = {}  # with the shadow, which does not know their ledger yet; in order
         self.sent_messages = self.sent_bytes = self.skipped = self.resets = 0
         position = topic.log.position(self.cursor.mark_delete)
-        runtime.note("shadow.replicator-created", cause, topic.cluster.number, self.number, topic.name, *position)
+        runtime.note(
+            "shadow.replicator-created", cause, topic.cluster.number, self.number, topic.name, *position
+        )
 
     @property
     def in_flight(self) -> int:
@@ -68,7 +73,8 @@ class ShadowReplicator:
         if self.state != DISCONNECTED:
             return
         self.state = STARTING
-        begins = self.runtime.now_us == 0 and self.shadow in self.topic.cluster.topics  # then it is loaded at this instant, too
+        # then it is loaded at this instant, too
+        begins = self.runtime.now_us == 0 and self.shadow in self.topic.cluster.topics
         if at_once and (begins or self._reachable()):
             self._started(cause)
         else:
@@ -170,7 +176,14 @@ class ShadowReplicator:
         self.cursor.acknowledge(index)
 
     def _note_entry(self, event: str, index: int, *more: str) -> None:
-        self.runtime.note(event, self.topic.stored_seqs[index], self.topic.cluster.number, self.number, *self.topic.log.position(index), *more)
+        self.runtime.note(
+            event,
+            self.topic.stored_seqs[index],
+            self.topic.cluster.number,
+            self.number,
+            *self.topic.log.position(index),
+            *more,
+        )
 
     def _send(self, index: int) -> None:
         record = self.topic.log.records[index]
@@ -178,9 +191,16 @@ class ShadowReplicator:
         if self.topic.reads is not None:
             self.topic.reads.take(index)
         if self.runtime.option("shadowCachesReplicatedEntries"):
-            self.sent_bytes += entry_bytes(self.topic, index)  # the payload travels only where somebody caches it
+            # the payload travels only where somebody caches it
+            self.sent_bytes += entry_bytes(self.topic, index)
         self.wire.append(index)
-        self.runtime.schedule(self.runtime.now_us + self.runtime.option("shadowReplicationLatency"), self.rank, self, "arrive", (self.connection, index))
+        self.runtime.schedule(
+            self.runtime.now_us + self.runtime.option("shadowReplicationLatency"),
+            self.rank,
+            self,
+            "arrive",
+            (self.connection, index),
+        )
 
     def arrive(self, argument: tuple[int, int]) -> None:
         """An entry's position reached the shadow's broker."""
@@ -196,7 +216,10 @@ class ShadowReplicator:
         shadow.add(self.topic.log.position(index), self.topic.stored_seqs[index], (self, index))
 
     def _refused(self, index: int) -> None:
-        """The topic named is no shadow: it takes no message that brings its own position. Read again, after a wait."""
+        """The topic named is no shadow: it takes no message that brings its own position.
+
+        Read again, after a wait.
+        """
         self._note_entry("shadow.entry-refused", index, "not-a-shadow")
         self._drop()
         self._after(REFUSED_WAIT_US, "read_again")
@@ -234,4 +257,6 @@ class ShadowReplicator:
         self.read_index = last + 1
         self.resets += 1
         after = self.topic.log.position(last)
-        self.runtime.note("shadow.replicator-reset", NULL, self.topic.cluster.number, self.number, *before, *after, passed)
+        self.runtime.note(
+            "shadow.replicator-reset", NULL, self.topic.cluster.number, self.number, *before, *after, passed
+        )

@@ -1,8 +1,10 @@
-"""What a topic is to its shadows: the list of them, the replicators that feed them, and the watch on its list of ledgers.
+"""What a topic is to its shadows: the list of them, the replicators that feed them, and the watch on its
+list of ledgers.
 
-Rules: setting the list starts the replicators that are missing and ends those that are not named any more; all that is policy of
-the topic, in its own cluster only. Each change of the list of ledgers is a new version; a shadow hears of it a little later and reads the
-newest then, so a change that it has read already is stale (fact sheet C1, C2, C4).
+Rules: setting the list starts the replicators that are missing and ends those that are not named any more;
+all that is policy of the topic, in its own cluster only. Each change of the list of ledgers is a new version;
+a shadow hears of it a little later and reads the newest then, so a change that it has read already is stale
+(fact sheet C1, C2, C4).
 """
 
 from __future__ import annotations
@@ -63,14 +65,18 @@ class ShadowSource:
     @property
     def listed(self) -> tuple[str, ...]:
         """Names of the shadow topics that are to be fed, as the topic's policy has them."""
-        return self.topic.runtime.shadow_lists.get((self.topic.cluster.name, self.topic.base), NO_SHADOWS).names
+        return self.topic.runtime.shadow_lists.get(
+            (self.topic.cluster.name, self.topic.base), NO_SHADOWS
+        ).names
 
     def partition_of(self, shadow: str) -> str:
         """The shadow's partition that this topic partition feeds: the one of the same number."""
         return shadow if self.topic.partition < 0 else f"{shadow}-partition-{self.topic.partition}"
 
     def check_replication(self, cause: int, first: bool = False) -> None:
-        """Start the replicators that are missing, end those that are not listed (the broker's policy check)."""
+        """Start the replicators that are missing, end those that are not listed (the broker's policy
+        check).
+        """
         wanted = [self.partition_of(name) for name in self.listed]
         if not wanted and self.topic.runtime.option("shadowRemoveLast") == "keeps-running":
             return
@@ -86,7 +92,13 @@ class ShadowSource:
         seconds = self.topic.cluster.setting("replicationPolicyCheckDurationSeconds", self.topic)
         if seconds and self.listed and self.checked_epoch != self.topic.epoch:
             self.checked_epoch = self.topic.epoch
-            self.topic.runtime.schedule(self.topic.runtime.now_us + seconds * _SECOND_US, self.topic.rank, self, "policy_timer", self.topic.epoch)
+            self.topic.runtime.schedule(
+                self.topic.runtime.now_us + seconds * _SECOND_US,
+                self.topic.rank,
+                self,
+                "policy_timer",
+                self.topic.epoch,
+            )
 
     def policy_timer(self, epoch: int) -> None:
         """A replicator that ended by itself is built again."""
@@ -132,8 +144,9 @@ class ShadowSource:
     def entries_confirmed(self) -> int:
         """Entries of the last ledger that the bookies say are confirmed to somebody who opens it for reading.
 
-        The writer tells them every bookkeeperExplicitLacIntervalInMills (0: never); with the option `shadowReadsPiggybackedLac` the
-        confirmed entry that each entry carries counts too, which is all but the last. A ledger that was closed cleanly is known whole.
+        The writer tells them every bookkeeperExplicitLacIntervalInMills (0: never); with the option
+        `shadowReadsPiggybackedLac` the confirmed entry that each entry carries counts too, which is all but
+        the last. A ledger that was closed cleanly is known whole.
         """
         topic, log = self.topic, self.topic.log
         ledger = log.ledgers[-1]
@@ -148,7 +161,9 @@ class ShadowSource:
         return told
 
     def next_told_us(self) -> int | None:
-        """The next instant at which the writer tells the bookies what is confirmed; None when it never does, or was deleted."""
+        """The next instant at which the writer tells the bookies what is confirmed; None when it never
+        does, or was deleted.
+        """
         ledgers, now_us = self.topic.log.ledgers, self.topic.runtime.now_us
         interval_us = self.topic.cluster.setting("bookkeeperExplicitLacIntervalInMills", self.topic) * 1_000
         if not interval_us or not ledgers:

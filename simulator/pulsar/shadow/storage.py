@@ -1,8 +1,8 @@
 """Where a topic's ledgers lie: in the bookies, offloaded to other storage, or nowhere any more.
 
-Rules: only the topic that writes the ledgers offloads or deletes them; its shadows read what is there. An offloaded ledger is read from
-the offloaded copy first (Pulsar's default, tiered storage first) by whoever has the same offload driver; others read the bookies
-until it is deleted there.
+Rules: only the topic that writes the ledgers offloads or deletes them; its shadows read what is there. An
+offloaded ledger is read from the offloaded copy first (Pulsar's default, tiered storage first) by whoever has
+the same offload driver; others read the bookies until it is deleted there.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Storage:
         self.gone_from_bookies: dict[int, str] = {}  # ledger -> why
 
     def place_of(self, index: int, reader: Topic) -> str:
-        """"bookies" or "offload" for an entry that `reader` can read, otherwise why it cannot."""
+        """ "bookies" or "offload" for an entry that `reader` can read, otherwise why it cannot."""
         if index < self.topic.log.first_kept:
             return "ledger-deleted"
         if not self.offloaded and not self.gone_from_bookies:
@@ -45,12 +45,22 @@ class Storage:
         return "ledger-deleted" if driver is None else "offload-driver"
 
     def offload(self, ledgers: list[Ledger], driver: str, delete: bool, cause: int) -> bool:
-        """Copy closed ledgers by `driver`, and perhaps delete them from the bookies; True when anything changed."""
+        """Copy closed ledgers by `driver`, and perhaps delete them from the bookies; True when anything
+        changed.
+        """
         topic, changed = self.topic, False
         for ledger in ledgers:
             if ledger.id not in self.offloaded:
                 self.offloaded[ledger.id] = driver
-                topic.runtime.note("ledger.offloaded", cause, topic.cluster.number, topic.number, ledger.id, ledger.entries, driver)
+                topic.runtime.note(
+                    "ledger.offloaded",
+                    cause,
+                    topic.cluster.number,
+                    topic.number,
+                    ledger.id,
+                    ledger.entries,
+                    driver,
+                )
                 changed = True
             if delete and ledger.id not in self.gone_from_bookies:
                 self.delete(ledger, OFFLOADER, cause)
@@ -58,7 +68,11 @@ class Storage:
         return changed
 
     def delete(self, ledger: Ledger, by: str, cause: int) -> None:
-        """A ledger's entries are gone from the bookies; `by` is who deleted them: the offloader, or a shadow that should not have."""
+        """A ledger's entries are gone from the bookies; `by` is who deleted them: the offloader, or a
+        shadow that should not have.
+        """
         self.gone_from_bookies[ledger.id] = by
         topic = self.topic
-        topic.runtime.note("ledger.deleted", cause, topic.cluster.number, topic.number, ledger.id, ledger.entries, by)
+        topic.runtime.note(
+            "ledger.deleted", cause, topic.cluster.number, topic.number, ledger.id, ledger.entries, by
+        )

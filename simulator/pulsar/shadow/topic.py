@@ -1,8 +1,11 @@
-"""A shadow topic (or partition): its own subscriptions and cursors on the ledgers of its source (fact sheet C3, C4).
+"""A shadow topic (or partition): its own subscriptions and cursors on the ledgers of its source (fact
+sheet C3, C4).
 
-Rules: it never writes an entry, opens no ledger and rolls none over. Its last confirmed entry comes from positions that it is told
-(`add`), from the source's list of ledgers, which it watches, and, as an option, from asking the bookies. The source's retention knows
-nothing of its cursors: they are pushed over what the source deletes, and what they had not acknowledged is lost.
+Rules: it never writes an entry, opens no ledger and rolls none over. Its last confirmed entry comes from
+positions that it is told (`add`), from the source's list of ledgers, which it watches, and, as an option,
+from asking the bookies. The source's retention knows
+nothing of its cursors: they are pushed over what the source deletes, and what they had not acknowledged is
+lost.
 """
 
 from __future__ import annotations
@@ -29,7 +32,9 @@ Waiting = tuple["ShadowReplicator", int] | None
 
 
 class ShadowTopic(Topic):
-    """One shadow topic partition in one cluster; partition i reads the ledgers of the source's partition i."""
+    """One shadow topic partition in one cluster; partition i reads the ledgers of the source's partition
+    i.
+    """
 
     refuses = "not-allowed"
 
@@ -39,15 +44,18 @@ class ShadowTopic(Topic):
         self.log = ShadowLog(source.log)
         self.reads = Reads(self, source)
         source.count_reads()
-        self.queued: deque[tuple[tuple[int, int], int, Waiting]] = deque()  # (position, cause, who) beyond the last ledger known
+        # (position, cause, who) beyond the last ledger known
+        self.queued: deque[tuple[tuple[int, int], int, Waiting]] = deque()
         self.queued_ever = 0
-        self.current_entries = 0  # the broker's counter of the open ledger: the last entry number it was told, 0 when opened
+        # the broker's counter of the open ledger: the last entry number it was told, 0 when opened
+        self.current_entries = 0
         self.fresh = True  # created, and not loaded yet
         self.waits_for_source = False
         self.seen_version = -1
         self.refresh_due = False
         self.confirmed_reads = 0  # questions to the bookies how far the open ledger goes
-        self.lost: dict[str, BitMap] = {}  # subscription -> messages that the source deleted before they were acknowledged
+        # subscription -> messages that the source deleted before they were acknowledged
+        self.lost: dict[str, BitMap] = {}
         self.open_bytes = 0  # of the entries seen of the last ledger
         self._open_seen: tuple[int, int] = (-1, 0)  # (the last ledger, index up to which open_bytes counts)
         self._counted_to = 0
@@ -77,7 +85,9 @@ class ShadowTopic(Topic):
         self._leave_deleted(self.loaded_seq)
 
     def forget(self, cause: int) -> None:
-        """The shadow is deleted: nothing is stored, so nothing goes but what it knew (or, as a hazard, what it shares)."""
+        """The shadow is deleted: nothing is stored, so nothing goes but what it knew (or, as a hazard,
+        what it shares).
+        """
         self.runtime.note("shadow.deleted", cause, self.cluster.number, self.number)
         if self.runtime.option("shadowDeletesSharedLedgers"):
             for ledger in self.source.log.ledgers:
@@ -86,7 +96,9 @@ class ShadowTopic(Topic):
         self.lost.clear()
 
     def unload(self, reason: str, cause: int, clean: bool = True) -> None:
-        """Leave the broker: the watch ends, what waits for a ledger is forgotten, the source's replicator loses its connection."""
+        """Leave the broker: the watch ends, what waits for a ledger is forgotten, the source's replicator
+        loses its connection.
+        """
         if not self.loaded:
             return
         super().unload(reason, cause, clean)
@@ -129,17 +141,24 @@ class ShadowTopic(Topic):
         self._read_ledgers("metadata", cause)
 
     def _read_ledgers(self, reason: str, cause: int) -> None:
-        """Take the list as it is now: a new last ledger is opened, what waited for it goes on, cursors leave what is gone."""
+        """Take the list as it is now: a new last ledger is opened, what waited for it goes on, cursors
+        leave what is gone.
+        """
         log, opened_before = self.log, self.log.current
         if not self.source.log.ledgers:
             return
         log.read_ledgers()
-        seq = self.runtime.note("shadow.ledgers-read", cause, self.cluster.number, self.number, log.current.id, len(log.ledgers))
+        seq = self.runtime.note(
+            "shadow.ledgers-read", cause, self.cluster.number, self.number, log.current.id, len(log.ledgers)
+        )
         if log.current is not opened_before:
             self.current_entries = 0
             self.confirm(log.last_of_nonempty(self.source.shadows.entries_confirmed()), reason, seq)
             for subscription in self.subscriptions.values():  # nobody has read into the new ledger yet
-                if reason == "metadata" and subscription.cursor.mark_delete == log.current.first_index - 1 == log.length - 1:
+                if (
+                    reason == "metadata"
+                    and subscription.cursor.mark_delete == log.current.first_index - 1 == log.length - 1
+                ):
                     subscription.move_to_ledger(log.current.id, seq)
             self._go_on_with_queued()
         elif self.source.terminated:
@@ -155,7 +174,9 @@ class ShadowTopic(Topic):
     # --- the last confirmed entry
 
     def add(self, position: tuple[int, int], cause: int, who: Waiting = None) -> str:
-        """Somebody tells of an entry: "taken", or "queued" until the source's list shows its ledger, or "not-open"."""
+        """Somebody tells of an entry: "taken", or "queued" until the source's list shows its ledger, or
+        "not-open".
+        """
         if not self.loaded:
             return "not-open"
         if position[0] > self.log.current.id:
@@ -175,7 +196,15 @@ class ShadowTopic(Topic):
         before = self.log.last_confirmed
         self.log.confirm(*position)
         self.current_entries = position[1]
-        seq = self.runtime.note("shadow.added", cause, self.cluster.number, self.number, *position, *before, "client" if who is None else "replicator")
+        seq = self.runtime.note(
+            "shadow.added",
+            cause,
+            self.cluster.number,
+            self.number,
+            *position,
+            *before,
+            "client" if who is None else "replicator",
+        )
         if who is not None:
             if self.runtime.option("shadowCachesReplicatedEntries"):
                 self.reads.put(who[1])
@@ -186,7 +215,9 @@ class ShadowTopic(Topic):
         """The last confirmed entry is this position, as the metadata or the bookies say."""
         before = self.log.last_confirmed if self.log.confirmed[0] >= 0 else (NULL, NULL)
         self.log.confirm(*position)
-        seq = self.runtime.note("shadow.confirmed", cause, self.cluster.number, self.number, *before, *position, reason)
+        seq = self.runtime.note(
+            "shadow.confirmed", cause, self.cluster.number, self.number, *before, *position, reason
+        )
         self._entries_visible(seq)
 
     def _entries_visible(self, cause: int) -> None:
@@ -211,7 +242,9 @@ class ShadowTopic(Topic):
     # --- asking the bookies (the proposal's refresh)
 
     def wait_for_more(self) -> None:
-        """A cursor asked for entries beyond the last confirmed one: ask the bookies when the writer has told them again."""
+        """A cursor asked for entries beyond the last confirmed one: ask the bookies when the writer has
+        told them again.
+        """
         if self.refresh_due or self.runtime.option("shadowLastConfirmedRefresh") == "never":
             return
         due_us = self.source.shadows.next_told_us()
@@ -230,7 +263,9 @@ class ShadowTopic(Topic):
         told = self.log.last_of_nonempty(self.source.shadows.entries_confirmed())
         if told > self.log.confirmed and self.log.current.id == self.source.log.ledgers[-1].id:
             self.confirm(told, "refresh", NULL)
-        elif any(session.ready for one in self.subscriptions.values() for session in one.dispatcher.sessions) or any(one.connected for one in self.audiences.values()):
+        elif any(
+            session.ready for one in self.subscriptions.values() for session in one.dispatcher.sessions
+        ) or any(one.connected for one in self.audiences.values()):
             self.wait_for_more()
 
     # --- what is not seen yet, and what is saved
@@ -255,13 +290,18 @@ class ShadowTopic(Topic):
 
     @property
     def saved_bytes(self) -> int:
-        """Bytes of the entries that are seen here and kept by the source: what a replicated copy would store again."""
+        """Bytes of the entries that are seen here and kept by the source: what a replicated copy would
+        store again.
+        """
         return sum(ledger.size_bytes for ledger in self.log.ledgers[:-1]) + self.open_bytes
 
     # --- the hazard (option)
 
     def trim_shared(self, cause: int) -> None:
-        """A shadow deletes nothing. Read in the source, not confirmed: trimming is inherited without a guard, so that it might."""
+        """A shadow deletes nothing.
+
+        Read in the source, not confirmed: trimming is inherited without a guard, so that it might.
+        """
         if self.runtime.option("shadowDeletesSharedLedgers"):
             for ledger in upkeep.let_go(self):
                 self.source.shadows.storage.delete(ledger, self.name, cause)

@@ -20,14 +20,17 @@ def small_trace(rows):
     for at_us, (code, values) in enumerate(rows):
         fields = []
         for name, value in zip(EVENT_TYPES[code].fields, values, strict=False):
-            fields.append(NULL if value is None else trace.intern(f"n{value % 5}") if name in NAME_COLUMNS else value)
+            fields.append(
+                NULL if value is None else trace.intern(f"n{value % 5}") if name in NAME_COLUMNS else value
+            )
         fields += [NULL] * (len(EVENT_TYPES[code].fields) - len(fields))
         trace.append((code, at_us, at_us - 1 if at_us else NULL, *fields))
     return trace
 
 
 rows = st.lists(
-    st.tuples(st.integers(0, len(EVENT_TYPES) - 1), st.lists(st.none() | st.integers(-1, 2**40), max_size=9)), max_size=40
+    st.tuples(st.integers(0, len(EVENT_TYPES) - 1), st.lists(st.none() | st.integers(-1, 2**40), max_size=9)),
+    max_size=40,
 )
 
 

@@ -1,4 +1,6 @@
-"""Whole batches of rows in one go: the same trace, byte for byte, as row by row, wherever batches, blocks and replays meet."""
+"""Whole batches of rows in one go: the same trace, byte for byte, as row by row, wherever batches, blocks
+and replays meet.
+"""
 
 import numpy as np
 import pytest
@@ -11,14 +13,18 @@ from simulator.trace.registry import CODE, NULL
 from simulator.trace.row_columns import RowColumns, rows_by_column
 from simulator.trace.trace import BLOCK_ROWS, Trace
 
-TYPES = [CODE[name] for name in ("message.delivered", "message.acknowledged", "topic.loaded", "message.dispatched")]
+TYPES = [
+    CODE[name] for name in ("message.delivered", "message.acknowledged", "topic.loaded", "message.dispatched")
+]
 VALUES = st.one_of(st.integers(-1, 9), st.integers(-(1 << 40), 1 << 40), st.just(NULL))
 
 
 @st.composite
 def batches(draw):
     """Rows in pieces: each a list of rows for one call."""
-    row = st.sampled_from(TYPES).flatmap(lambda code: st.tuples(st.just(code), *[VALUES for _ in ROW_COLUMNS[code][1:]]))
+    row = st.sampled_from(TYPES).flatmap(
+        lambda code: st.tuples(st.just(code), *[VALUES for _ in ROW_COLUMNS[code][1:]])
+    )
     return draw(st.lists(st.lists(row, max_size=9), max_size=6))
 
 
@@ -48,7 +54,9 @@ def test_many_at_once_are_one_after_another(pieces, data):
         assert [one._tuple(seq) for seq in range(len(one))] == [many._tuple(seq) for seq in range(len(many))]
         first, last = sorted(data.draw(st.integers(0, len(one))) for _ in range(2))
         wanted, columns = one.columns(first, last), many.columns(first, last)
-        assert {name: values.tolist() for name, values in wanted.items()} == {name: values.tolist() for name, values in columns.items()}
+        assert {name: values.tolist() for name, values in wanted.items()} == {
+            name: values.tolist() for name, values in columns.items()
+        }
         assert one.prefix(last).digest() == many.prefix(last).digest()
         assert one.seqs(first, last, control_only=True) == many.seqs(first, last, control_only=True)
 
@@ -59,15 +67,35 @@ def test_a_batch_larger_than_blocks():
     one, many = Trace(), Trace()
     for row in rows.tolist():
         one.append(tuple(row))
-    many.append_rows(len(rows), [RowColumns(CODE["topic.loaded"], np.arange(len(rows)), (rows[:, 1], 0, 0, 0))])
+    many.append_rows(
+        len(rows), [RowColumns(CODE["topic.loaded"], np.arange(len(rows)), (rows[:, 1], 0, 0, 0))]
+    )
     assert one.digest() == many.digest() and len(many) == 2 * BLOCK_ROWS + 17
 
 
-@pytest.mark.parametrize("seq", [0, 1, FOLD_ROWS, FOLD_ROWS + 1, 40_000, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + FOLD_ROWS + 1, 2 * BLOCK_ROWS + 5])
+@pytest.mark.parametrize(
+    "seq",
+    [
+        0,
+        1,
+        FOLD_ROWS,
+        FOLD_ROWS + 1,
+        40_000,
+        BLOCK_ROWS - 1,
+        BLOCK_ROWS,
+        BLOCK_ROWS + FOLD_ROWS + 1,
+        2 * BLOCK_ROWS + 5,
+    ],
+)
 def test_a_branch_from_inside_a_sealed_block_is_sealed_where_the_trace_was(seq):
-    """What a branch takes from a block must not count as rows of its own: it would never be sealed, and its digest another."""
+    """What a branch takes from a block must not count as rows of its own: it would never be sealed, and
+    its digest another.
+    """
     codes = [CODE["topic.loaded"], CODE["topic.unloaded"]]
-    rows = [(code := codes[number % 3 == 1], number, NULL, *([number % 5] * (len(ROW_COLUMNS[code]) - 3))) for number in range(2 * BLOCK_ROWS + 17)]
+    rows = [
+        (code := codes[number % 3 == 1], number, NULL, *([number % 5] * (len(ROW_COLUMNS[code]) - 3)))
+        for number in range(2 * BLOCK_ROWS + 17)
+    ]
     whole = Trace()
     for row in rows:
         whole.append(row)
@@ -79,7 +107,10 @@ def test_a_branch_from_inside_a_sealed_block_is_sealed_where_the_trace_was(seq):
     at_once.append_rows(*as_columns(rows[seq:half], seq))
     at_once.append_rows(*as_columns(rows[half:], half))
     assert slowly.digest() == at_once.digest() == whole.digest() and len(slowly) == len(at_once) == len(whole)
-    assert [branch._tuple(place) for branch in (slowly, at_once) for place in (0, seq)] == [rows[0], rows[seq]] * 2
+    assert [branch._tuple(place) for branch in (slowly, at_once) for place in (0, seq)] == [
+        rows[0],
+        rows[seq],
+    ] * 2
 
 
 def test_nothing_is_written_that_is_there():

@@ -1,4 +1,6 @@
-"""`manage.py admin NAME_OR_FILE TOOL --cluster C --at 5.8s`: what an operator's tools would print at an instant of a run, without the page."""
+"""`manage.py admin NAME_OR_FILE TOOL --cluster C --at 5.8s`: what an operator's tools would print at an
+instant of a run, without the page.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +16,49 @@ from visualizer.management.exits import leave_with
 
 
 class Command(BaseCommand):
-    help = "Print what pulsar-admin or a broker's metrics would say at an instant. Exit codes: 0 fine, 2 bad input or nobody to ask, 3 internal error."
+    help = (
+        "Print what pulsar-admin or a broker's metrics would say at an instant. Exit codes: 0 fine, 2 bad "
+        "input or nobody to ask, 3 internal error."
+    )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("scenario", metavar="NAME_OR_FILE", help="a built-in scenario (see `scenarios`) or a YAML file")
-        parser.add_argument("tool", choices=TOOLS, help="topics stats, topics stats-internal, or the metrics endpoints")
+        parser.add_argument(
+            "scenario", metavar="NAME_OR_FILE", help="a built-in scenario (see `scenarios`) or a YAML file"
+        )
+        parser.add_argument(
+            "tool", choices=TOOLS, help="topics stats, topics stats-internal, or the metrics endpoints"
+        )
         parser.add_argument("--cluster", required=True, metavar="NAME", help="the cluster that is asked")
         parser.add_argument("--at", metavar="5.8s", help="the instant; the scenario's end when left out")
-        parser.add_argument("--topic", metavar="NAME", help="a topic or partition; the first one when left out")
+        parser.add_argument(
+            "--topic", metavar="NAME", help="a topic or partition; the first one when left out"
+        )
         parser.add_argument("--seed", type=int, metavar="N", help="another seed than the scenario's")
-        parser.add_argument("--set", action="append", default=[], dest="sets", metavar="dotted.path=value", help="change the scenario; may be repeated")
-        parser.add_argument("--notes", action="store_true", help="print what the lab knows under the fields that it is about")
+        parser.add_argument(
+            "--set",
+            action="append",
+            default=[],
+            dest="sets",
+            metavar="dotted.path=value",
+            help="change the scenario; may be repeated",
+        )
+        parser.add_argument(
+            "--notes", action="store_true", help="print what the lab knows under the fields that it is about"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         leave_with(
             lambda: print_admin(
-                options["scenario"], options["tool"], sys.stdout, sys.stderr, cluster=options["cluster"], at=options["at"],
-                topic=options["topic"], seed=options["seed"], sets=options["sets"], notes=options["notes"],
+                options["scenario"],
+                options["tool"],
+                sys.stdout,
+                sys.stderr,
+                cluster=options["cluster"],
+                at=options["at"],
+                topic=options["topic"],
+                seed=options["seed"],
+                sets=options["sets"],
+                notes=options["notes"],
             )
-        )  # fmt: skip
+        )

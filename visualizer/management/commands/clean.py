@@ -1,4 +1,6 @@
-"""`manage.py clean`: removes labs that nobody uses any more, their reports, and files that belong to no report."""
+"""`manage.py clean`: removes labs that nobody uses any more, their reports, and files that belong to no
+report.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,23 @@ def _days(text: str) -> int:
 
 
 class Command(BaseCommand):
-    help = "Remove labs that were neither opened nor moved for a while, with their commands, reports and files."
+    help = (
+        "Remove labs that were neither opened nor moved for a while, with their commands, reports and files."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--days", type=_days, default=DAYS_UNUSED, help=f"unused for so many days (default: {DAYS_UNUSED})")
+        parser.add_argument(
+            "--days",
+            type=_days,
+            default=DAYS_UNUSED,
+            help=f"unused for so many days (default: {DAYS_UNUSED})",
+        )
         parser.add_argument("--dry-run", action="store_true", help="only say what would be removed")
 
     def handle(self, *args: Any, **options: Any) -> None:
         done = clean(options["days"], options["dry_run"])
         words = "would be removed" if options["dry_run"] else "removed"
-        self.stdout.write(f"{words}: {done.labs} labs not used for {options['days']} days, {done.reports} reports of them, {done.orphans} orphaned report folders ({done.orphan_bytes:,} bytes)")
+        self.stdout.write(
+            f"{words}: {done.labs} labs not used for {options['days']} days, {done.reports} reports of "
+            f"them, {done.orphans} orphaned report folders ({done.orphan_bytes:,} bytes)"
+        )

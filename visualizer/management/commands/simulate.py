@@ -1,4 +1,7 @@
-"""`manage.py simulate NAME_OR_FILE`: runs a scenario without the page. The work is done by the simulator; this reads arguments."""
+"""`manage.py simulate NAME_OR_FILE`: runs a scenario without the page.
+
+The work is done by the simulator; this reads arguments.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,35 @@ from visualizer.management.exits import leave_with
 
 
 class Command(BaseCommand):
-    help = "Run a scenario and print its summary. Exit codes: 0 fine, 1 a check was violated, 2 bad input, 3 internal error."
+    help = (
+        "Run a scenario and print its summary. Exit codes: 0 fine, 1 a check was violated, 2 bad input, 3 "
+        "internal error."
+    )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("scenario", metavar="NAME_OR_FILE", help="a built-in scenario (see `scenarios`) or a YAML file")
+        parser.add_argument(
+            "scenario", metavar="NAME_OR_FILE", help="a built-in scenario (see `scenarios`) or a YAML file"
+        )
         parser.add_argument("--seed", type=int, metavar="N", help="another seed than the scenario's")
         parser.add_argument("--until", metavar="60s", help="another end than the scenario's")
-        parser.add_argument("--set", action="append", default=[], dest="sets", metavar="dotted.path=value", help="change the scenario; may be repeated")
+        parser.add_argument(
+            "--set",
+            action="append",
+            default=[],
+            dest="sets",
+            metavar="dotted.path=value",
+            help="change the scenario; may be repeated",
+        )
         parser.add_argument("--trace", metavar="FILE", help="write the trace to a .parquet or .jsonl file")
-        parser.add_argument("--strategy", metavar="NAME", help=f"run it under one strategy for the subscriptions' progress: {', '.join(STRATEGY_NAMES)}")
-        parser.add_argument("--compare", action="store_true", help="run it under every strategy and print the comparison")
+        parser.add_argument(
+            "--strategy",
+            metavar="NAME",
+            help=f"run it under one strategy for the subscriptions' progress: {', '.join(STRATEGY_NAMES)}",
+        )
+        parser.add_argument(
+            "--compare", action="store_true", help="run it under every strategy and print the comparison"
+        )
         parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -35,13 +56,32 @@ class Command(BaseCommand):
             sys.stderr.write(f"--trace {trace}: {unusable}\n")
             sys.exit(EXIT_BAD_INPUT)
         if options["compare"] and (trace is not None or options["strategy"] is not None):
-            sys.stderr.write("--compare runs every strategy; to write one run's trace give --strategy NAME --trace FILE without it\n")
+            sys.stderr.write(
+                "--compare runs every strategy; to write one run's trace give --strategy NAME "
+                "--trace FILE "
+                "without it\n"
+            )
             sys.exit(EXIT_BAD_INPUT)
-        given = {"seed": options["seed"], "until": options["until"], "sets": options["sets"], "as_json": options["json"], "progress": sys.stderr.isatty()}
+        given = {
+            "seed": options["seed"],
+            "until": options["until"],
+            "sets": options["sets"],
+            "as_json": options["json"],
+            "progress": sys.stderr.isatty(),
+        }
         if options["compare"]:
             leave_with(lambda: compare(options["scenario"], sys.stdout, sys.stderr, **given))
         else:
-            leave_with(lambda: simulate(options["scenario"], sys.stdout, sys.stderr, trace_path=trace, strategy=options["strategy"], **given))
+            leave_with(
+                lambda: simulate(
+                    options["scenario"],
+                    sys.stdout,
+                    sys.stderr,
+                    trace_path=trace,
+                    strategy=options["strategy"],
+                    **given,
+                )
+            )
 
 
 def _unusable(trace: Path) -> str:
@@ -50,4 +90,8 @@ def _unusable(trace: Path) -> str:
         return f"there is no folder {trace.parent}; name a file in a folder that exists"
     if trace.is_dir():
         return "is a folder; name a file in it"
-    return "" if os.access(trace.parent, os.W_OK) else f"nothing may be written in the folder {trace.parent}; name one that may be written to"
+    return (
+        ""
+        if os.access(trace.parent, os.W_OK)
+        else f"nothing may be written in the folder {trace.parent}; name one that may be written to"
+    )

@@ -7,42 +7,73 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('visualizer', '0001_initial'),
+        ("visualizer", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Report',
+            name="Report",
             fields=[
-                ('id', models.CharField(default=visualizer.models.fresh_lab_id, editable=False, max_length=12, primary_key=True, serialize=False)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('title', models.CharField(max_length=200)),
-                ('scenario_text', models.TextField()),
-                ('seed', models.BigIntegerField()),
-                ('commands', models.JSONField(default=list)),
-                ('until_us', models.BigIntegerField()),
-                ('state', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='queued', max_length=10)),
-                ('attempt', models.IntegerField(default=1)),
-                ('queued_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('heard_at', models.DateTimeField(blank=True, help_text='when its worker last wrote', null=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('cancel_wanted', models.BooleanField(default=False)),
-                ('step_number', models.IntegerField(default=0)),
-                ('step_count', models.IntegerField(default=0)),
-                ('step_name', models.CharField(blank=True, max_length=100)),
-                ('tasks_done', models.IntegerField(default=0)),
-                ('tasks_count', models.IntegerField(default=0)),
-                ('error', models.TextField(blank=True)),
-                ('hint', models.TextField(blank=True)),
-                ('figures', models.JSONField(default=list)),
-                ('lab', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='reports', to='visualizer.lab')),
+                (
+                    "id",
+                    models.CharField(
+                        default=visualizer.models.fresh_lab_id,
+                        editable=False,
+                        max_length=12,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("title", models.CharField(max_length=200)),
+                ("scenario_text", models.TextField()),
+                ("seed", models.BigIntegerField()),
+                ("commands", models.JSONField(default=list)),
+                ("until_us", models.BigIntegerField()),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "Queued"),
+                            ("running", "Running"),
+                            ("done", "Done"),
+                            ("failed", "Failed"),
+                            ("cancelled", "Cancelled"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("attempt", models.IntegerField(default=1)),
+                ("queued_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "heard_at",
+                    models.DateTimeField(blank=True, help_text="when its worker last wrote", null=True),
+                ),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                ("cancel_wanted", models.BooleanField(default=False)),
+                ("step_number", models.IntegerField(default=0)),
+                ("step_count", models.IntegerField(default=0)),
+                ("step_name", models.CharField(blank=True, max_length=100)),
+                ("tasks_done", models.IntegerField(default=0)),
+                ("tasks_count", models.IntegerField(default=0)),
+                ("error", models.TextField(blank=True)),
+                ("hint", models.TextField(blank=True)),
+                ("figures", models.JSONField(default=list)),
+                (
+                    "lab",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="reports",
+                        to="visualizer.lab",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at'],
+                "ordering": ["-created_at"],
             },
         ),
     ]

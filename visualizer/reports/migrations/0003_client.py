@@ -4,15 +4,20 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('reports', '0002_report_site'),
+        ("reports", "0002_report_site"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='report',
-            name='client',
-            field=models.CharField(blank=True, db_index=True, default='', help_text='who asked (`visualizer.clients`)', max_length=16),
+            model_name="report",
+            name="client",
+            field=models.CharField(
+                blank=True,
+                db_index=True,
+                default="",
+                help_text="who asked (`visualizer.clients`)",
+                max_length=16,
+            ),
         ),
     ]
