@@ -44,7 +44,7 @@ def test_search_by_words_and_the_empty_state(open_gallery):
     page.keyboard.press("/")
     search = page.get_by_label("Search")
     expect(search).to_be_focused()
-    page.keyboard.type("manages ten")  # what happens, in no title
+    page.keyboard.type("processes ten")  # what happens, in no title
     expect(page.locator(".card:visible")).to_have_count(1)
     expect(page.get_by_role("status").filter(has_text="1 of")).to_be_visible()
     search.fill("xyzzy")
@@ -61,9 +61,9 @@ def test_arrows_go_from_card_to_card_and_enter_opens(open_gallery):
     page = open_gallery()
     page.get_by_label("Search").focus()
     page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("button", name="Two regions, and one cursor")).to_be_focused()
+    expect(page.get_by_role("button", name="Two regions: a replicated subscription")).to_be_focused()
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_role("button", name="Three regions need two rounds", exact=True)).to_be_focused()
+    expect(page.get_by_role("button", name="Three regions: each snapshot takes two rounds", exact=True)).to_be_focused()
     page.keyboard.press("ArrowUp")
     expect(page.get_by_label("Search")).to_be_focused()
     page.keyboard.press("ArrowDown")
@@ -71,26 +71,26 @@ def test_arrows_go_from_card_to_card_and_enter_opens(open_gallery):
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/labs/\w+/"))
-    expect(page.locator(".here b")).to_have_text("A region goes down")
+    expect(page.locator(".here b")).to_have_text("Region crash: duplicates since the last snapshot")
 
 
 def test_a_guess_then_the_outcome_only_when_it_was_played(open_gallery, site: Site):
     page = open_gallery()
     facts = page.locator("[data-facts='region-down']")
     expect(facts).to_contain_text("not played")
-    page.get_by_role("button", name="Guess how many come twice: A region goes down").click()
+    page.get_by_role("button", name="Guess how many come twice: Region crash: duplicates since the last snapshot").click()
     page.keyboard.type("many")
     page.keyboard.press("Enter")
     expect(page.get_by_label("How many messages will come twice")).to_have_attribute("aria-invalid", "true")
     page.keyboard.type("12")
     page.keyboard.press("Enter")
     expect(facts).to_contain_text("you said 12, not played")
-    page.get_by_role("button", name="A region goes down", exact=True).click()
+    page.get_by_role("button", name="Region crash: duplicates since the last snapshot", exact=True).click()
     page.wait_for_url(re.compile(r"/labs/\w+/"))
     wait_until(page, "() => Boolean(globalThis.failoverLab?.getState().view)")
     page.goto(site.address)
     expect(facts).to_contain_text("not played"), "opened is not played"
-    expect(page.get_by_role("link", name=re.compile("Continue “A region goes down” at"))).to_be_visible()
+    expect(page.get_by_role("link", name=re.compile("Continue “Region crash: duplicates since the last snapshot” at"))).to_be_visible()
     page.go_back()
     wait_until(page, "() => Boolean(globalThis.failoverLab?.getState().view)")
     page.evaluate(
@@ -107,7 +107,7 @@ def test_nothing_of_it_is_sent(open_gallery):
     page = open_gallery()
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url))
-    page.get_by_role("button", name="Guess how many come twice: A region goes down").click()
+    page.get_by_role("button", name="Guess how many come twice: Region crash: duplicates since the last snapshot").click()
     page.keyboard.type("12")
     page.keyboard.press("Enter")
     expect(page.locator("[data-facts='region-down']")).to_contain_text("you said 12")
@@ -118,7 +118,7 @@ def test_it_works_without_scripts(browser: Browser, site: Site):
     context = fresh_context(browser, java_script_enabled=False)
     page = context.new_page()
     page.goto(site.address)
-    page.get_by_role("button", name="Three regions need two rounds", exact=True).click()
+    page.get_by_role("button", name="Three regions: each snapshot takes two rounds", exact=True).click()
     page.wait_for_url(re.compile(r"/labs/\w+/"))
     context.close()
 

@@ -7,7 +7,7 @@ import { isPlayed, notePlayed, noteSaid, outcomeParts, saidOf, wasPlayed } from 
 import { matches } from "../../static/js/model/scenario_search.js";
 
 const text = (parts) => parts.map((part) => (typeof part === "string" ? part : (part.harm ?? part.strong))).join("");
-const scenario = { name: "region-down", title: "A region goes down", watch: "Step back.", about: "Three regions.", until_us: 20_000_000, picture: { lanes: [1, 2, 3] } };
+const scenario = { name: "region-down", title: "Region crash: duplicates since the last snapshot", watch: "Step back.", about: "Three regions.", until_us: 20_000_000, picture: { lanes: [1, 2, 3] } };
 const storageOf = () => {
   const kept = new Map();
   return { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value), kept };

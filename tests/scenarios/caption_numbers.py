@@ -103,12 +103,12 @@ CAPTIONS: dict[str, dict[str, Source]] = {
     },
     "crash-returns-stranded": {
         "4.5 s": "commands[0].at",
-        "seven": "run:failovers[0].stranded_returned",
-        "four": "run:failovers[0].duplicates",
+        "7": "run:failovers[0].stranded_returned",
+        "4": "run:failovers[0].duplicates",
         "6 s": "commands[2].at",
         "8 s": "commands[4].at",
         "9 s": "commands[5].at",
-        "three": "run:failovers[0].stranded_unprocessed",
+        "3": "run:failovers[0].stranded_unprocessed",
     },
     "created-apart": {"4": "commands[0].partitions"},
     "drifted-partitions": {
