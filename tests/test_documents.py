@@ -12,6 +12,7 @@ import pytest
 
 from script.benchmarks.__main__ import PARTS
 from script.benchmarks.document import missing_parts
+from simulator import World
 from simulator.scenarios.settings import OPTIONS
 from simulator.trace.document import trace_document
 from simulator.trace.registry import COLUMNS, EVENT_TYPES
@@ -84,3 +85,29 @@ def _exists(path: Path, name: str) -> bool:
 def test_links_between_documents_lead_somewhere(document):
     targets = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", document.read_text())
     assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+def test_the_tutorial_names_labels_that_the_pages_have():
+    """Bold words in the tutorial are labels or titles, spelled as on the page."""
+    labels = set(re.findall(r"\*\*(.+?)\*\*", (ROOT / "docs" / "tutorial.md").read_text()))
+    places = [
+        ("templates", "*.html"),
+        ("static/js", "*.js"),
+        ("visualizer", "*.html"),
+        ("simulator", "*.yaml"),
+    ]
+    shown = "\n".join(path.read_text() for folder, kind in places for path in (ROOT / folder).rglob(kind))
+    assert len(labels) >= 5
+    assert sorted(label for label in labels if label not in shown) == []
+
+
+def test_the_tutorial_has_the_figures_of_the_run():
+    """The tutorial's sentences about the failover of `region-down`, from the run itself."""
+    world = World.open("region-down")
+    world.run(until_us=world.scenario.until_us)
+    failover = world.summary()["failovers"][0]
+    text = (ROOT / "docs" / "tutorial.md").read_text()
+    ids, span_us = failover["dedup_window"]["messages"], failover["dedup_window"]["us"]
+    assert f"delivered {failover['duplicates']} messages twice" in text and f"{failover['lost']} lost" in text
+    assert f"remember {ids} ids, or {span_us // 1000} ms," in text
+    assert f"acknowledged at {failover['drained_us'] / 1e6:.3f} s" in text
