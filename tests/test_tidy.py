@@ -18,8 +18,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("simulator", "visualizer", "spark_reports", "labsite", "script", "tests")
-GENERATED = re.compile(r"_pb2\.py$|/migrations/\d")
-"""Written by a generator; its shape is not ours to judge."""
+GENERATED = re.compile(r"_pb2\.py$|/migrations/\d|/node_modules/")
+"""Written by a generator, or installed by npm; its shape is not ours to judge."""
 
 WORKER_ONLY = ("labsite/report_worker.py",)
 """What only the report worker imports; that the web process does not is tested below."""
@@ -462,11 +462,20 @@ def texts() -> Iterator[Path]:
     for folder in (*ROOMS, "static", "templates", "docs", ".ci"):
         here += [path for path in (ROOT / folder).rglob("*") if path.is_file()]
     for path in sorted(here):
-        if (
-            path.suffix
-            in (".py", ".js", ".mjs", ".css", ".html", ".md", ".toml", ".txt", ".yaml", ".json", ".sh", "")
-            and "__pycache__" not in path.parts
-        ):
+        if path.suffix in (
+            ".py",
+            ".js",
+            ".mjs",
+            ".css",
+            ".html",
+            ".md",
+            ".toml",
+            ".txt",
+            ".yaml",
+            ".json",
+            ".sh",
+            "",
+        ) and not {"__pycache__", "node_modules"} & set(path.parts):
             yield path
 
 

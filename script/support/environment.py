@@ -91,7 +91,7 @@ def ensure_environment(supervisor: Supervisor, *stages: Stage, progress: Progres
     goes to a log.
     """
     with REQUIREMENTS.open("rb") as lock:
-        _take_turn(lock, supervisor)
+        take_turn(lock, supervisor)
         if is_current(*stages):
             return False
         if not _works(PYTHON):
@@ -156,7 +156,7 @@ def step_of(output: str) -> str:
     return ""
 
 
-def _take_turn(lock: BinaryIO, supervisor: Supervisor) -> None:
+def take_turn(lock: BinaryIO, supervisor: Supervisor) -> None:
     """Waits, stoppable, while another command of this checkout is setting up."""
     told = False
     while True:

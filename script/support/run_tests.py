@@ -1,9 +1,10 @@
 """`script/test`: sets the checkout up, tools of the operating system included, and runs every test.
 
-Rules: whatever cannot be set up is said here and fails in the tests that need it, never skipped; two
-processes share the work, the tests of one Spark session or one browser stay together (`tests/conftest.py`);
-pytest's summary is the last thing printed, and its exit code is this command's. Arguments replace the ones
-given here (`script/test tests/engine -k seek`).
+Rules: the whole suite begins with the checks of `script/check`, and no test runs when one of them fails;
+whatever cannot be set up is said here and fails in the tests that need it, never skipped; two processes
+share the work, the tests of one Spark session or one browser stay together (`tests/conftest.py`); pytest's
+summary is the last thing printed, and its exit code is this command's. Arguments replace the ones given here
+(`script/test tests/engine -k seek`), and the checks are left to `script/check` then.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from __future__ import annotations
 import os
 import sys
 
-from script.support import system
+from script.support import page_tools, system
 from script.support.environment import PYTHON, REPORTS, SITE, TESTS, ensure_environment, run_command
-from script.support.processes import Supervisor
+from script.support.processes import Supervisor, say
+from script.support.run_checks import Outcome, run_checks
 
 WHOLE_SUITE = ("-n", "2")
 
@@ -24,7 +26,13 @@ def main() -> int:
 
 def run_tests(supervisor: Supervisor, arguments: list[str]) -> int:
     ensure_environment(supervisor, SITE, REPORTS, TESTS)
-    for thing in ("java", "chromium", "node", "postgres"):
+    has_page_tools = page_tools.ensure(supervisor)
+    if not arguments:
+        outcomes = run_checks(supervisor, has_page_tools=has_page_tools)
+        if Outcome.FAILED in outcomes.values():
+            say("No test was run. script/check runs these checks alone.")
+            return 1
+    for thing in ("java", "chromium", "postgres"):
         system.ensure(supervisor, thing)
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     return supervisor.run([str(PYTHON), "-m", "pytest", *(arguments or WHOLE_SUITE)], environment)

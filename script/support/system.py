@@ -1,5 +1,4 @@
-"""What the lab needs from the operating system: Java for reports; Chromium, Node and PostgreSQL for the
-tests.
+"""What the lab needs from the operating system: Java for reports; Chromium, Node, npm, PostgreSQL for tests.
 
 Rules: look first; install only from Debian's own packages, only as root; never fail here: the answer is
 whether it is there now, and `HOW_TO_INSTALL` says in words what a person can do. Standard library only.
@@ -30,6 +29,7 @@ HOW_TO_INSTALL = {
         f"Node {NODE_LEAST} or newer is needed for the tests of the page's modules. Debian: apt-get "
         f"install nodejs."
     ),
+    "npm": "npm is needed to install the tools that check the page's modules. Debian: apt-get install npm.",
 }
 
 _DEBIAN_PACKAGES = {
@@ -37,14 +37,17 @@ _DEBIAN_PACKAGES = {
     "java": ("openjdk-17-jre-headless", "openjdk-21-jre-headless"),
     "chromium": ("chromium",),
     "node": ("nodejs",),
+    "npm": ("npm",),
     "postgres": ("postgresql",),
 }
 
 
 def has(thing: str) -> bool:
-    """Whether `thing` (java, chromium, node, postgres) is here and new enough."""
+    """Whether `thing` (java, chromium, node, npm, postgres) is here and new enough."""
     if thing == "chromium":
         return any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
+    if thing == "npm":
+        return shutil.which("npm") is not None
     if thing == "postgres":
         return bool(shutil.which("postgres") or list(Path("/usr/lib/postgresql").glob("*/bin/postgres")))
     if thing == "java":

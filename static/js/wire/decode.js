@@ -94,6 +94,7 @@ function cellsOf(block, where) {
 
 /** @returns {import("../model/forecast.js").Point[]} points of the risk curve, from its columns */
 export function pointsOf({ at_us, curves }) {
+  /** @type {import("../model/forecast.js").Point[]} */
   const points = unpacked(at_us, "forecast.at_us").map((instant_us) => [instant_us, {}]);
   for (const [subscription, peer, packed] of curves) {
     unpacked(packed, "forecast").forEach((duplicates, at) => {
