@@ -63,7 +63,9 @@ def test_arrows_go_from_card_to_card_and_enter_opens(open_gallery):
     page.keyboard.press("ArrowDown")
     expect(page.get_by_role("button", name="Two regions: a replicated subscription")).to_be_focused()
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_role("button", name="Three regions: each snapshot takes two rounds", exact=True)).to_be_focused()
+    expect(
+        page.get_by_role("button", name="Three regions: each snapshot takes two rounds", exact=True)
+    ).to_be_focused()
     page.keyboard.press("ArrowUp")
     expect(page.get_by_label("Search")).to_be_focused()
     page.keyboard.press("ArrowDown")
@@ -78,7 +80,9 @@ def test_a_guess_then_the_outcome_only_when_it_was_played(open_gallery, site: Si
     page = open_gallery()
     facts = page.locator("[data-facts='region-down']")
     expect(facts).to_contain_text("not played")
-    page.get_by_role("button", name="Guess how many come twice: Region crash: duplicates since the last snapshot").click()
+    page.get_by_role(
+        "button", name="Guess how many come twice: Region crash: duplicates since the last snapshot"
+    ).click()
     page.keyboard.type("many")
     page.keyboard.press("Enter")
     expect(page.get_by_label("How many messages will come twice")).to_have_attribute("aria-invalid", "true")
@@ -90,7 +94,11 @@ def test_a_guess_then_the_outcome_only_when_it_was_played(open_gallery, site: Si
     wait_until(page, "() => Boolean(globalThis.failoverLab?.getState().view)")
     page.goto(site.address)
     expect(facts).to_contain_text("not played"), "opened is not played"
-    expect(page.get_by_role("link", name=re.compile("Continue “Region crash: duplicates since the last snapshot” at"))).to_be_visible()
+    expect(
+        page.get_by_role(
+            "link", name=re.compile("Continue “Region crash: duplicates since the last snapshot” at")
+        )
+    ).to_be_visible()
     page.go_back()
     wait_until(page, "() => Boolean(globalThis.failoverLab?.getState().view)")
     page.evaluate(
@@ -107,7 +115,9 @@ def test_nothing_of_it_is_sent(open_gallery):
     page = open_gallery()
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url))
-    page.get_by_role("button", name="Guess how many come twice: Region crash: duplicates since the last snapshot").click()
+    page.get_by_role(
+        "button", name="Guess how many come twice: Region crash: duplicates since the last snapshot"
+    ).click()
     page.keyboard.type("12")
     page.keyboard.press("Enter")
     expect(page.locator("[data-facts='region-down']")).to_contain_text("you said 12")

@@ -42,7 +42,9 @@ def test_gallery_opens_a_lab_of_ones_own(make_lab, site):
     lab.page.goto(site.address)
     lab.page.get_by_label("Search").fill("goes down request of 5 s")
     expect(lab.page.locator(".card:visible")).to_have_count(1)
-    lab.page.get_by_role("button", name="Region crash: duplicates since the last snapshot", exact=True).click()
+    lab.page.get_by_role(
+        "button", name="Region crash: duplicates since the last snapshot", exact=True
+    ).click()
     lab.page.wait_for_url(re.compile(r"/labs/\w+/"))
     wait_until(lab.page, "() => Boolean(globalThis.failoverLab?.getState().view)")
     assert lab.state("state.welcome.owner") is True

@@ -36,7 +36,9 @@ def clipboard(page: Page) -> str:
 
 def test_a_lab_is_listed_where_its_key_is_and_nowhere_else(lab, make_lab):
     page = my_labs(lab)
-    card = page.get_by_role("listitem").filter(has=page.get_by_role("link", name="Region crash: duplicates since the last snapshot"))
+    card = page.get_by_role("listitem").filter(
+        has=page.get_by_role("link", name="Region crash: duplicates since the last snapshot")
+    )
     expect(card).to_contain_text("region-down · seed 1 · at 5.840 s")
     expect(card).to_contain_text(re.compile("used (just now|.* ago), made"))
     canvas = card.locator("canvas")
@@ -83,7 +85,9 @@ def test_deleting_says_what_is_lost_and_asks(lab):
     lab.until("state.view.links['us-east -> eu-central'].state === 'cut'")
     page = my_labs(lab)
     page.get_by_role("button", name=re.compile("^Delete: ")).click()
-    dialog = page.get_by_role("dialog", name=re.compile("Delete “Region crash: duplicates since the last snapshot"))
+    dialog = page.get_by_role(
+        "dialog", name=re.compile("Delete “Region crash: duplicates since the last snapshot")
+    )
     expect(dialog).to_contain_text("It stands at 5.840 s; the 1 command given to it")
     expect(dialog.get_by_role("button", name="Keep it")).to_be_focused()
     page.keyboard.press("Escape")
@@ -113,7 +117,9 @@ def test_the_owners_link_makes_another_browser_an_owner(lab, make_lab):
     other.page.goto(link)
     wait_until(other.page, "() => globalThis.failoverLab?.getState().welcome?.owner === true")
     my_labs(other)
-    expect(other.page.get_by_role("link", name="Region crash: duplicates since the last snapshot")).to_be_visible()
+    expect(
+        other.page.get_by_role("link", name="Region crash: duplicates since the last snapshot")
+    ).to_be_visible()
 
 
 def test_a_viewer_takes_a_copy_and_stands_at_the_same_instant(lab, make_lab):

@@ -62,7 +62,9 @@ def lab_states(page: Any, address: str) -> Iterator[str]:
 
 def gallery_states(page: Any, address: str) -> Iterator[str]:
     page.goto(address)
-    page.get_by_role("button", name="Guess how many come twice: Region crash: duplicates since the last snapshot").click()
+    page.get_by_role(
+        "button", name="Guess how many come twice: Region crash: duplicates since the last snapshot"
+    ).click()
     yield "a guess"
     page.get_by_label("Search").fill("xyzzy")
     yield "nothing found"
