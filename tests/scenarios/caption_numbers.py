@@ -269,7 +269,7 @@ CAPTIONS: dict[str, dict[str, Source]] = {
         "0": "run:replicators.us.eu.orders.delay_s",
     },
     "schema-refused": {"3 s": "commands[0].at", "3": NAME, "8 s": "commands[1].at", "12 s": "commands[2].at"},
-    "shadow-cached": {"23147": NAME, "23236": NAME, "four": _count("consumers"), "three": NAME},
+    "shadow-cached": {"180": NAME, "23147": NAME, "23236": NAME, "four": _count("consumers")},
     "shadow-explicit-lac": {
         "2.5 s": "commands[0].at",
         "3 s": "commands[1].at",
