@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { appendCells, CELLS_KEPT, identityOf, markerKind, originOf } from "../../static/js/model/cells.js";
-import { gapsOf, inRanges, isAcknowledged } from "../../static/js/model/acknowledged.js";
-import { indexOf, parsePosition, positionOf } from "../../static/js/model/positions.js";
+import { appendCells, CELLS_KEPT, identityOf, markerKind, originOf } from "../../static/js/protocols/pulsar/model/cells.js";
+import { gapsOf, inRanges, isAcknowledged } from "../../static/js/protocols/pulsar/model/acknowledged.js";
+import { indexOf, parsePosition, positionOf } from "../../static/js/protocols/pulsar/model/positions.js";
 import { makeNames } from "../../static/js/model/names.js";
 import { cells, cursor } from "./fixtures/lab.js";
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { climbing, creationSentence, headline, nextTry, partsOf, shapeWords, sideBySide, standingOf, standingWords, topicsOf } from "../../static/js/model/creation.js";
+import { climbing, creationSentence, headline, nextTry, partsOf, shapeWords, sideBySide, standingOf, standingWords, topicsOf } from "../../static/js/protocols/pulsar/model/creation.js";
 
 const part = (more) => ({ connected: true, last_error: null, delay_s: 0, replication_backlog: 0, next_try_us: null, ...more });
 const start = (more, parts = [part(more)]) => ({ from: "us", to: "eu", topic: "orders", ...part(more), parts });

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { foldSnapshots, noSnapshots, SNAPSHOTS_KEPT } from "../../static/js/model/snapshots.js";
-import { foldMarkers, noMarkers } from "../../static/js/model/markers.js";
+import { foldSnapshots, noSnapshots, SNAPSHOTS_KEPT } from "../../static/js/protocols/pulsar/model/snapshots.js";
+import { foldMarkers, noMarkers } from "../../static/js/protocols/pulsar/model/markers.js";
 import { foldedRuns } from "../../static/js/model/row_runs.js";
 import { addPoints, curveOf, POINTS_KEPT } from "../../static/js/model/forecast.js";
 import { addRows, ROWS_KEPT } from "../../static/js/model/rows.js";

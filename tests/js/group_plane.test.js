@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { flightLabels } from "../../static/js/layout/flight_labels.js";
 import { pointOn } from "../../static/js/layout/links.js";
-import { makeGroupPlane } from "../../static/js/layout/group_plane.js";
+import { makeGroupPlane } from "../../static/js/protocols/emqx/layout/group_plane.js";
 
 const WIDTHS_PX = [360, 799, 800, 1034, 1864];
 const EDGE_PX = 1;

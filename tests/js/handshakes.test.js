@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { unfolded } from "../../static/js/layout/unfolded.js";
-import { deadlinesOf, foldHandshakes, overlapsOf, wordsOfMessage } from "../../static/js/model/handshakes.js";
+import { unfolded } from "../../static/js/protocols/emqx/layout/unfolded.js";
+import { deadlinesOf, foldHandshakes, overlapsOf, wordsOfMessage } from "../../static/js/protocols/emqx/model/handshakes.js";
 
 const sent = (seq, at_us, reason, count, more = {}) => ({ seq, at_us, type: "protocol.sent", reason, count, cluster: "n1", peer: "n1", client: "ada", ...more });
 const about = (type, seq, at_us, count, more = {}) => ({ seq, at_us, type: `protocol.${type}`, count, client: "ada", ...more });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layMachine } from "../../static/js/layout/machine.js";
-import { clientsOf } from "../../static/js/model/groups.js";
-import { machinesNow, memberOf, toldBetween } from "../../static/js/model/layers.js";
-import { badgeOf } from "../../static/js/model/rounds.js";
+import { layMachine } from "../../static/js/protocols/emqx/layout/machine.js";
+import { clientsOf } from "../../static/js/protocols/emqx/model/groups.js";
+import { machinesNow, memberOf, toldBetween } from "../../static/js/protocols/emqx/model/layers.js";
+import { badgeOf } from "../../static/js/protocols/emqx/model/rounds.js";
 
 const MACHINE = { start: "free", moves: { free: { granting: "a round" }, granting: { granted: "progress", revoked: "end", free: "gone" }, granted: { revoking: "too many", revoked: "end", free: "gone" }, revoking: { revoked: "done", free: "gone" }, revoked: { free: "told" } } };
 

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { makePlane, WORDS_PX, xOf, yOf } from "../../static/js/layout/plane.js";
-import { pinsOf } from "../../static/js/layout/pins.js";
-import { entryAt, farEdge, layStrip, nearEdge } from "../../static/js/layout/strip.js";
-import { backOf, dragged, fitted, followingWindow, parted, WIDTHS_PX, zoomed } from "../../static/js/layout/window.js";
+import { pinsOf } from "../../static/js/protocols/pulsar/layout/pins.js";
+import { entryAt, farEdge, layStrip, nearEdge } from "../../static/js/protocols/pulsar/layout/strip.js";
+import { backOf, dragged, fitted, followingWindow, parted, WIDTHS_PX, zoomed } from "../../static/js/protocols/pulsar/layout/window.js";
 import { placeLabels } from "../../static/js/layout/labels.js";
 import { layLinks, pointOn, shareOf } from "../../static/js/layout/links.js";
 import { SHORTEST_US, spanFor, ticksOf, timeZoomed, turned } from "../../static/js/layout/time_axis.js";

@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { appendCells, identityOf, prependCells } from "../../static/js/model/cells.js";
+import { appendCells, identityOf, prependCells } from "../../static/js/protocols/pulsar/model/cells.js";
 import { makeNames } from "../../static/js/model/names.js";
-import { olderCells } from "../../static/js/model/older_cells.js";
+import { olderCells } from "../../static/js/protocols/pulsar/model/older_cells.js";
 import { reduce } from "../../static/js/model/reduce.js";
 import { emptyLab } from "../../static/js/model/state.js";
-import { LOST, makeStanding, TWICE } from "../../static/js/model/standing.js";
+import { LOST, makeStanding, TWICE } from "../../static/js/protocols/pulsar/model/standing.js";
 import { whatIsWatched } from "../../static/js/model/watched.js";
-import { makeTiles } from "../../static/js/model/tiles.js";
-import { forRuns } from "../../static/js/layout/runs.js";
+import { makeTiles } from "../../static/js/protocols/pulsar/model/tiles.js";
+import { forRuns } from "../../static/js/protocols/pulsar/layout/runs.js";
 import { cells, cursor, frame, topic, view, welcome } from "./fixtures/lab.js";
 
 test("a tile's cells go before those held, what overlaps is passed over", () => {

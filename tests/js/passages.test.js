@@ -4,9 +4,9 @@ import test from "node:test";
 import assert from "node:assert/strict";
 
 import { litOf } from "../../static/js/model/lit.js";
-import { foldMarkers, noMarkers } from "../../static/js/model/markers.js";
-import { binned, makePassages } from "../../static/js/model/passages.js";
-import { foldSnapshots, noSnapshots } from "../../static/js/model/snapshots.js";
+import { foldMarkers, noMarkers } from "../../static/js/protocols/pulsar/model/markers.js";
+import { binned, makePassages } from "../../static/js/protocols/pulsar/model/passages.js";
+import { foldSnapshots, noSnapshots } from "../../static/js/protocols/pulsar/model/snapshots.js";
 import { timePanned, timeZoomed, turned } from "../../static/js/layout/time_axis.js";
 
 const request = (marker, at_us, snapshot = 1) => [

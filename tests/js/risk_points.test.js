@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { everRose, grown, lastOf, noPoints, POINTS_KEPT, upTo } from "../../static/js/model/risk_points.js";
+import { everRose, grown, lastOf, noPoints, POINTS_KEPT, upTo } from "../../static/js/protocols/pulsar/model/risk_points.js";
 
 const columns = (...values) => Object.fromEntries(["duplicates", "stranded", "lost", "lag_us"].map((name) => [name, values]));
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fedBy, readsInAll, savedBytes, sharedLedgers, shadowSentence, sourceWatched, sourcesOf } from "../../static/js/model/shadows.js";
+import { fedBy, readsInAll, savedBytes, sharedLedgers, shadowSentence, sourceWatched, sourcesOf } from "../../static/js/protocols/pulsar/model/shadows.js";
 
 const reads = (cache, bookies) => ({ cache, bookies, offload: 0, bookie_bytes: bookies * 100 });
 const subscription = (mark_delete_index, backlog, ranges = []) => ({ mark_delete_index, backlog, ranges });

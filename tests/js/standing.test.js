@@ -2,16 +2,16 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { breakMenu, clusterMenu } from "../../static/js/transport/fault_menus.js";
+import { breakMenu, clusterMenu } from "../../static/js/protocols/pulsar/transport/fault_menus.js";
 import { reduce } from "../../static/js/model/reduce.js";
 import { emptyLab } from "../../static/js/model/state.js";
-import { CAME_TWICE, DONE, HELD, HERE, LOST, makeStanding, OURS, STRANDED, TWICE } from "../../static/js/model/standing.js";
-import { stretchesOf } from "../../static/js/model/causes.js";
+import { CAME_TWICE, DONE, HELD, HERE, LOST, makeStanding, OURS, STRANDED, TWICE } from "../../static/js/protocols/pulsar/model/standing.js";
+import { stretchesOf } from "../../static/js/protocols/pulsar/model/causes.js";
 import { whatIsWatched } from "../../static/js/model/watched.js";
 import { plainSentence, sentenceOf } from "../../static/js/model/sentence.js";
 import { mirrorOf } from "../../static/js/model/mirror.js";
-import { wordsOfThing } from "../../static/js/model/thing_words.js";
-import { threadsOf } from "../../static/js/layout/threads.js";
+import { wordsOfThing } from "../../static/js/protocols/pulsar/model/thing_words.js";
+import { threadsOf } from "../../static/js/protocols/pulsar/layout/threads.js";
 import { cells, consumer, cursor, frame, topic, view, welcome } from "./fixtures/lab.js";
 
 const forecast = (duplicates) => ({ billing: { from: "a", to: { b: { duplicates, redeliveries: 0, lost: 0, stranded: 1, stranded_unprocessed: 1 } } } });

@@ -7,7 +7,7 @@ import { branchTree } from "../../static/js/model/branches.js";
 import { consequencesOf } from "../../static/js/model/consequences.js";
 import { makeLandmarks } from "../../static/js/model/landmarks.js";
 import { marksOf } from "../../static/js/model/marks.js";
-import { flightMenu } from "../../static/js/transport/fault_menus.js";
+import { flightMenu } from "../../static/js/protocols/pulsar/transport/fault_menus.js";
 import { SPEEDS, speedText, speedWords } from "../../static/js/transport/speeds.js";
 
 test("a place is an instant in seconds, milliseconds or minutes, or the number of an event", () => {

@@ -11,7 +11,7 @@ const LATENCY = { x: -22, y: 8, width: 52, height: 20 };
 
 /**
  * @param {{flight: {what: string, client: string}, x: number, y: number}[]} places of the messages
- * @param {import("./group_plane.js").GroupPlane} plane
+ * @param {import("../protocols/emqx/layout/group_plane.js").GroupPlane} plane
  * @param {{measure: (text: string) => number, height: number, bounds: {width: number, height: number}}} given height: of a line of text
  * @returns {{x: number, y: number, width: number, height: number, label: string}[]} names that found a free place, without the client's where that is too long
  */

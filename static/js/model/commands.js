@@ -3,8 +3,8 @@
  * and what they begin with. tests/browser/test_command_forms.py asserts that it says what the simulator's own table says.
  */
 
-import { CREATION_COMMANDS } from "./commands_creation.js";
-import { GROUP_COMMANDS } from "./commands_groups.js";
+import { CREATION_COMMANDS } from "../protocols/pulsar/model/commands_creation.js";
+import { GROUP_COMMANDS } from "../protocols/emqx/model/commands.js";
 
 const required = true;
 const cluster = { name: "cluster", kind: "cluster", required };

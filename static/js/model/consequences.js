@@ -3,8 +3,8 @@
  * the forecast says of a failover now. Figures are the engine's own; nothing is estimated here.
  */
 
-import { CREATION_WORDS } from "./consequences_creation.js";
-import { GROUP_WORDS } from "./consequences_groups.js";
+import { CREATION_WORDS } from "../protocols/pulsar/model/consequences_creation.js";
+import { GROUP_WORDS } from "../protocols/emqx/model/consequences.js";
 import { counted } from "./format.js";
 import { topicView } from "./state.js";
 

@@ -3,12 +3,12 @@
  * whoever presses T. One function of the state, so it cannot say another thing than the picture.
  */
 
-import { groupMirror } from "./group_mirror.js";
-import { isGroupLab } from "./groups.js";
+import { groupMirror } from "../protocols/emqx/model/group_mirror.js";
+import { isGroupLab } from "../protocols/emqx/model/groups.js";
 import { counted, seconds, span } from "./format.js";
 import { plainSentence, sentenceOf } from "./sentence.js";
-import { gapsOf } from "./acknowledged.js";
-import { positionOf } from "./positions.js";
+import { gapsOf } from "../protocols/pulsar/model/acknowledged.js";
+import { positionOf } from "../protocols/pulsar/model/positions.js";
 import { topicView } from "./state.js";
 
 /**

@@ -1,6 +1,6 @@
 /** What a lab can have at all: the page leaves out what its scenario can never show, instead of saying “none” of it. */
 
-import { isGroupLab } from "./groups.js";
+import { isGroupLab } from "../protocols/emqx/model/groups.js";
 import { clustersOf, topicView } from "./state.js";
 
 const SNAPSHOT_FAMILY = "replicated-subscriptions";

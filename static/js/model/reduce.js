@@ -4,15 +4,15 @@
  */
 
 import { placeOf } from "../wire/sequence.js";
-import { appendCells, prependCells } from "./cells.js";
+import { appendCells, prependCells } from "../protocols/pulsar/model/cells.js";
 import { changedView } from "./changes.js";
 import { emptyLab } from "./state.js";
-import { beginsOf } from "./begins.js";
+import { beginsOf } from "../protocols/pulsar/model/begins.js";
 import { addKept } from "./kept.js";
 import { addPoints, POINTS_KEPT } from "./forecast.js";
-import { foldMarkers, noMarkers } from "./markers.js";
-import { foldOwners } from "./owners.js";
-import { foldSnapshots, noSnapshots } from "./snapshots.js";
+import { foldMarkers, noMarkers } from "../protocols/pulsar/model/markers.js";
+import { foldOwners } from "../protocols/pulsar/model/owners.js";
+import { foldSnapshots, noSnapshots } from "../protocols/pulsar/model/snapshots.js";
 import { addRows, ROWS_KEPT } from "./rows.js";
 
 const TAKES = {

@@ -5,8 +5,8 @@
 
 import { commandWords } from "./command_words.js";
 import { span } from "./format.js";
-import { CREATION_ROWS } from "./row_words_creation.js";
-import { GROUP_ROWS } from "./row_words_groups.js";
+import { CREATION_ROWS } from "../protocols/pulsar/model/row_words_creation.js";
+import { GROUP_ROWS } from "../protocols/emqx/model/row_words.js";
 
 const b = (text) => ({ strong: String(text) });
 const h = (text) => ({ harm: String(text) });

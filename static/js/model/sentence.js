@@ -3,11 +3,11 @@
  * viewer may choose). Every figure comes from the engine's own counting, never from the drawing.
  */
 
-import { creationSentence } from "./creation.js";
-import { groupSentence } from "./group_sentence.js";
-import { isGroupLab } from "./groups.js";
+import { creationSentence } from "../protocols/pulsar/model/creation.js";
+import { groupSentence } from "../protocols/emqx/model/group_sentence.js";
+import { isGroupLab } from "../protocols/emqx/model/groups.js";
 import { counted, whole } from "./format.js";
-import { shadowSentence } from "./shadows.js";
+import { shadowSentence } from "../protocols/pulsar/model/shadows.js";
 import { topicView } from "./state.js";
 import { isUp } from "./watched.js";
 

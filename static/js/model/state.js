@@ -10,7 +10,7 @@
  * @property {number} speed simulated seconds per second of the wall clock
  * @property {number | null} reached the speed that the last second of play really had
  * @property {object | null} view `world.view()` as of the newest frame
- * @property {Object<string, import("./cells.js").CellStore>} cells by "cluster/topic"
+ * @property {Object<string, import("../protocols/pulsar/model/cells.js").CellStore>} cells by "cluster/topic"
  * @property {import("./names.js").NameTable} names
  * @property {Map<number, number>} owners snapshot number to the number of the cluster that asked
  * @property {object[]} flights things on the wire
@@ -19,8 +19,8 @@
  * @property {object[]} rows the newest control rows up to the instant
  * @property {number} rows_from no control row from this seq on is missing in `rows`
  * @property {import("./kept.js").Kept} kept the newest rows of what is held for longer
- * @property {Map<number, import("./snapshots.js").Snapshot>} snapshots
- * @property {Map<number, import("./markers.js").Marker>} markers
+ * @property {Map<number, import("../protocols/pulsar/model/snapshots.js").Snapshot>} snapshots
+ * @property {Map<number, import("../protocols/pulsar/model/markers.js").Marker>} markers
  * @property {import("./forecast.js").Point[]} forecast
  * @property {number} forecast_from_us no point from this instant on is missing in `forecast`
  * @property {Object<string, number>} begins by "cluster/topic/subscription": the ordinal after which its cursor began
@@ -33,8 +33,8 @@
 
 import { nothingKept } from "./kept.js";
 import { makeNames } from "./names.js";
-import { noMarkers } from "./markers.js";
-import { noSnapshots } from "./snapshots.js";
+import { noMarkers } from "../protocols/pulsar/model/markers.js";
+import { noSnapshots } from "../protocols/pulsar/model/snapshots.js";
 
 /** @returns {LabState} */
 export function emptyLab() {

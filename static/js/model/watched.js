@@ -3,7 +3,7 @@
  * one that would take over (the target). A viewer's wishes hold while they exist; else the lab's own sentence decides.
  */
 
-import { isGroupLab } from "./groups.js";
+import { isGroupLab } from "../protocols/emqx/model/groups.js";
 import { clustersOf, lanesOf, subscriptionsOf, topicsOf, topicView } from "./state.js";
 
 /**

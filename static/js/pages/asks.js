@@ -1,6 +1,6 @@
 /** The questions under the sentence: why messages came twice or were lost, once some were; what would have helped, after a failover. Each leads to the panel that answers it. */
 
-import { isGroupLab } from "../model/groups.js";
+import { isGroupLab } from "../protocols/emqx/model/groups.js";
 import { questionOf } from "../model/questions.js";
 import { latestFailover } from "../model/sentence.js";
 import { required, setText } from "../render/dom.js";

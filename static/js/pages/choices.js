@@ -1,6 +1,6 @@
 /** What a viewer may choose to look at: topic or partition, subscription, group. Hidden while there is nothing to choose. */
 
-import { partitionsOf } from "../model/partitions.js";
+import { partitionsOf } from "../protocols/pulsar/model/partitions.js";
 import { subscriptionsOf, topicsOf } from "../model/state.js";
 import { element, required } from "../render/dom.js";
 

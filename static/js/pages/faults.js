@@ -4,10 +4,10 @@ import { consequencesOf } from "../model/consequences.js";
 import { nowhere } from "../model/sentence.js";
 import { hasPeers } from "../model/possible.js";
 import { makeCommandForm } from "../transport/command_form.js";
-import { makeFailoverDialog } from "../transport/failover_dialog.js";
-import { isGroupLab } from "../model/groups.js";
-import { breakMenu, clusterMenu, consumerMenu, flightMenu, linkMenu } from "../transport/fault_menus.js";
-import { clientMenu, groupBreakMenu, leaderMenu, nodeMenu, saidMenu } from "../transport/fault_menus_groups.js";
+import { makeFailoverDialog } from "../protocols/pulsar/transport/failover_dialog.js";
+import { isGroupLab } from "../protocols/emqx/model/groups.js";
+import { breakMenu, clusterMenu, consumerMenu, flightMenu, linkMenu } from "../protocols/pulsar/transport/fault_menus.js";
+import { clientMenu, groupBreakMenu, leaderMenu, nodeMenu, saidMenu } from "../protocols/emqx/transport/fault_menus.js";
 import { makeMenu } from "../transport/menu.js";
 import { required } from "../render/dom.js";
 

@@ -1,12 +1,12 @@
 /** The head of the page: who watches, the report, keys, the legend. */
 
 import { seconds } from "../model/format.js";
-import { isGroupLab } from "../model/groups.js";
+import { isGroupLab } from "../protocols/emqx/model/groups.js";
 import { hasPeers, takesSnapshots } from "../model/possible.js";
 import { keyGroupsOf } from "../transport/keys.js";
 import { element, required, setText } from "../render/dom.js";
-import { writeGroupLegend } from "../render/group_legend.js";
-import { writeLegend } from "../render/legend.js";
+import { writeGroupLegend } from "../protocols/emqx/render/group_legend.js";
+import { writeLegend } from "../protocols/pulsar/render/legend.js";
 import { makeShare } from "./share.js";
 
 export function makeHeader(document, root, { window, requests, base, token, getState, say, ask, appearance }) {

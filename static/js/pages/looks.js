@@ -1,6 +1,6 @@
 /** Looking inside: from a thing in the diagram, a glyph in the strip of time or a row of the list to the inspector. */
 
-import { lookInside } from "../render/group_looks.js";
+import { lookInside } from "../protocols/emqx/render/group_looks.js";
 import { makeInspector } from "../render/inspector.js";
 
 export function makeLooks({ document, root, requests, base, getState, getWatched, link, lights, wake, onFollow }) {

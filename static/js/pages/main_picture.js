@@ -1,12 +1,12 @@
 /** The main picture of the page: the logs in their lanes, or, in a lab of groups, leader, clients and tapes. Which one is decided by the view itself. */
 
-import { isGroupLab } from "../model/groups.js";
+import { isGroupLab } from "../protocols/emqx/model/groups.js";
 
 /**
  * @param {HTMLElement} root
  * @param {() => import("../model/state.js").LabState} getState
- * @param {ReturnType<import("../render/stage.js").makeStage>} lanes
- * @param {ReturnType<import("../render/group_stage.js").makeGroupStage>} groups
+ * @param {ReturnType<import("../protocols/pulsar/render/stage.js").makeStage>} lanes
+ * @param {ReturnType<import("../protocols/emqx/render/group_stage.js").makeGroupStage>} groups
  */
 export function makeMainPicture(root, getState, lanes, groups) {
   const now = () => (isGroupLab(getState()) ? groups : lanes);

@@ -1,12 +1,12 @@
-import { ADMIN_PANEL } from "./admin_panel.js";
-import { BROKERS } from "./brokers_panel.js";
-import { CREATION } from "./creation_panel.js";
-import { FORECAST } from "./forecast_panel.js";
-import { HANDSHAKES } from "./handshake_panel.js";
-import { LAYERS } from "./layers_panel.js";
-import { MIGRATION } from "./migration_panel.js";
-import { ROUNDS } from "./rounds_panel.js";
-import { SHADOWS } from "./shadow_panel.js";
+import { ADMIN_PANEL } from "../protocols/pulsar/pages/admin_panel.js";
+import { BROKERS } from "../protocols/pulsar/pages/brokers_panel.js";
+import { CREATION } from "../protocols/pulsar/pages/creation_panel.js";
+import { FORECAST } from "../protocols/pulsar/pages/forecast_panel.js";
+import { HANDSHAKES } from "../protocols/emqx/pages/handshake_panel.js";
+import { LAYERS } from "../protocols/emqx/pages/layers_panel.js";
+import { MIGRATION } from "../protocols/pulsar/pages/migration_panel.js";
+import { ROUNDS } from "../protocols/emqx/pages/rounds_panel.js";
+import { SHADOWS } from "../protocols/pulsar/pages/shadow_panel.js";
 import { WHY_TWICE } from "./story_panel.js";
 import { WHAT_IF } from "./what_if_panel.js";
 

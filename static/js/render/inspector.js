@@ -4,9 +4,9 @@
  */
 
 import { bytes, seconds } from "../model/format.js";
-import { isAcknowledged } from "../model/acknowledged.js";
-import { identityOf, originOf } from "../model/cells.js";
-import { positionOf } from "../model/positions.js";
+import { isAcknowledged } from "../protocols/pulsar/model/acknowledged.js";
+import { identityOf, originOf } from "../protocols/pulsar/model/cells.js";
+import { positionOf } from "../protocols/pulsar/model/positions.js";
 import { wordsOfRow } from "../model/row_words.js";
 import { topicView } from "../model/state.js";
 import { element, putParts, required } from "./dom.js";

@@ -19,7 +19,7 @@ export function makeMeasure(context, theme) {
   }
 }
 
-/** @param {{x: number, y: number, height: number, label: import("./label_requests.js").Run[]}[]} placed */
+/** @param {{x: number, y: number, height: number, label: import("../protocols/pulsar/render/label_requests.js").Run[]}[]} placed */
 export function drawLabels(context, placed, theme, measure) {
   context.textAlign = "left";
   context.textBaseline = "middle";

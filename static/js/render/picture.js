@@ -3,11 +3,11 @@
  * lab, fewer words: none.
  */
 
-import { markerKind, originOf } from "../model/cells.js";
-import { isAcknowledged } from "../model/acknowledged.js";
+import { markerKind, originOf } from "../protocols/pulsar/model/cells.js";
+import { isAcknowledged } from "../protocols/pulsar/model/acknowledged.js";
 import { prepared } from "./canvas.js";
 import { glyph, laneCell, MARKER_WORDS, pin } from "./glyphs.js";
-import { paintGroupPicture } from "./group_picture.js";
+import { paintGroupPicture } from "../protocols/emqx/render/group_picture.js";
 import { ORIGINS, themeFor } from "./theme.js";
 
 /** Widest and narrowest message, px. */

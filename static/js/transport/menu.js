@@ -5,8 +5,8 @@ import { element } from "../render/dom.js";
 /**
  * @param {Document} document
  * @param {HTMLElement} home element that holds the open menu
- * @param {(item: import("./fault_menus.js").Item) => void} onItem
- * @param {(item: import("./fault_menus.js").Item) => string} wordsOf what will happen, said while the item has the focus or the pointer
+ * @param {(item: import("../protocols/pulsar/transport/fault_menus.js").Item) => void} onItem
+ * @param {(item: import("../protocols/pulsar/transport/fault_menus.js").Item) => string} wordsOf what will happen, said while the item has the focus or the pointer
  */
 export function makeMenu(document, home, onItem, wordsOf) {
   let open = null;

@@ -1,0 +1,108 @@
+/**
+ * The four layers of one client of a group, from the view and from the latest rows about it: which of its borrowers and streams is looked at, in which
+ * state each machine is and how it came there, and what neighbouring layers told each other last: calls within the session's process, messages beyond it.
+ */
+
+import { clientsOf, leaderOf } from "./groups.js";
+
+/** Kinds told of each gap and direction, the last of each, newest first. */
+const TOLD = 3;
+
+/** @typedef {{client: string, borrower: string | null, stream: string | null}} Member what is looked at; a borrower as "session/number" */
+
+/**
+ * @param {import("../../../model/state.js").LabState} state
+ * @param {string} group
+ * @param {Partial<Member>} wish holds while it is there
+ * @returns {(Member & {clients: string[], borrowers: string[], streams: string[]}) | null}
+ */
+export function memberOf(state, group, wish) {
+  const clients = clientsOf(state, group);
+  const busy = clients.find(({ incarnations }) => incarnations.some(({ own }) => own)) ?? clients[0];
+  const client = clients.find(({ name }) => name === wish.client) ?? busy;
+  if (!client) return null;
+  const borrowers = client.incarnations.map(({ id }) => id);
+  const borrower = borrowers.includes(wish.borrower) ? wish.borrower : (client.incarnations.findLast(({ own }) => own)?.id ?? borrowers.at(-1) ?? null);
+  const all = state.view.groups[group].streams;
+  const streams = Object.keys(all);
+  const stream = streams.includes(wish.stream) ? wish.stream : (streams.find((name) => all[name].readers[borrower]) ?? streams[0] ?? null);
+  return { client: client.name, borrower, stream, clients: clients.map(({ name }) => name), borrowers, streams };
+}
+
+const numberOf = (borrower) => (borrower === null ? null : Number(borrower.slice(borrower.lastIndexOf("/") + 1)));
+
+/**
+ * @param {object[]} rows ascending
+ * @returns {Object<string, {now: string | null, last: {from: string | null, to: string, at_us: number, seq: number, why: string | null} | null, untouched: boolean}>} by machine; untouched: it has never moved
+ */
+export function machinesNow(state, group, member, rows) {
+  const { view } = state;
+  const one = view.groups[group];
+  const leading = leaderOf(one);
+  const number = numberOf(member.borrower);
+  const own = view.sessions[member.client].borrowers[member.borrower];
+  const assigned = leading?.leader.streams[member.stream];
+  const leader = leading ? { number: Number(leading.number), state: "leading" } : (one.ended ?? null);
+  const of = (type, wanted) => rows.filter((row) => row.type === type && wanted(row)).map((row) => ({ to: row.reason, at_us: row.at_us, seq: row.seq, why: row.detail ?? null }));
+  const moves = {
+    borrower: of("borrower.changed", (row) => row.client === member.client && row.count === number),
+    lease: of("lease.changed", (row) => row.client === member.client && row.count === number && row.topic === member.stream),
+    assignment: of("assignment.changed", (row) => row.topic === member.stream && row.ledger === leader?.number),
+    leader: rows.filter((row) => row.type.startsWith("leader.") && row.count === leader?.number).map((row) => ({ to: row.type === "leader.elected" ? "leading" : leader.state, at_us: row.at_us, seq: row.seq, why: row.reason })),
+  };
+  const now = {
+    borrower: own?.state ?? (member.borrower === null ? null : "gone"),
+    lease: member.stream === null || member.borrower === null ? null : (one.streams[member.stream]?.readers[member.borrower]?.lease ?? "absent"),
+    assignment: assigned?.state ?? null,
+    leader: leader?.state ?? null,
+  };
+  return Object.fromEntries(Object.keys(now).map((name) => [name, { now: now[name], untouched: moves[name].length === 0, last: lastOf(moves[name], now[name], state.welcome.tables.machines[name]) }]));
+}
+
+/** The last move, unless the state has changed since: then it is not known yet. */
+function lastOf(moves, now, { start, moves: table }) {
+  const last = moves.at(-1);
+  if (!last || last.to !== now) return null;
+  const before = moves.at(-2)?.to ?? start;
+  return { ...last, from: table[before]?.[last.to] === undefined ? null : before };
+}
+
+const short = (stream) => stream ?? "all";
+const upTo = (row) => (row.entry === undefined ? "to its end" : `up to ${row.entry}`);
+const LEASES = { granted: (row) => `read ${row.topic} from ${row.entry ?? "its end"}`, revoking: (row) => `read ${row.topic} no further`, absent: (row) => `${row.topic} is no longer yours` };
+
+/** What a row says between two layers: gap, whether downwards, words. */
+const CALLS = {
+  "session.connected": (row) => [["handler", true, `the client is here (${row.reason})`]],
+  "session.disconnected": (row) => [["handler", true, `the client is gone (${row.reason})`]],
+  "session.subscribed": (row) => [["handler", true, `subscribe ${row.detail}`]],
+  "session.unsubscribed": (row) => [["handler", true, `unsubscribe ${row.detail}`]],
+  "progress.told": (row) => ["handler", "agent"].map((gap) => [gap, true, `${short(row.topic)} is done ${upTo(row)}`]),
+  "lease.changed": (row) => ["agent", "handler"].map((gap) => [gap, false, LEASES[row.reason](row)]),
+  "borrower.changed": (row) => ({ connecting: [["agent", true, `begin${row.detail ? `: ${row.detail}` : ""}`]], unsubscribing: [["agent", true, "unsubscribe"]], gone: [["agent", false, `I am gone${row.detail ? `: ${row.detail}` : ""}`]] })[row.reason] ?? [],
+};
+const TO_LEADER = new Set(["leader-wanted", "ping", "update-progress", "revoke-finished", "disconnect"]);
+
+/**
+ * What was told last at each gap: under the handler, the agent, the borrower.
+ * @param {object[]} rows ascending
+ * @param {Member} member
+ * @returns {Object<"handler" | "agent" | "borrower", {down: Told[], up: Told[]}>}
+ * @typedef {{kind: string, at_us: number, seq: number, words: string, lost: boolean}} Told
+ */
+export function toldBetween(rows, { client, borrower }) {
+  const gaps = { handler: { down: [], up: [] }, agent: { down: [], up: [] }, borrower: { down: [], up: [] } };
+  const number = numberOf(borrower);
+  const lost = new Set(rows.filter((row) => row.type === "protocol.lost").map((row) => row.count));
+  const put = (gap, down, row, words, gone = false) => gaps[gap][down ? "down" : "up"].unshift({ kind: `${row.type}|${row.reason}`, at_us: row.at_us, seq: row.seq, words, lost: gone });
+  for (const row of rows) {
+    if (row.client !== client) continue;
+    if (row.type === "protocol.sent") put("borrower", TO_LEADER.has(row.reason), row, `${row.reason}${row.topic ? ` ${row.topic}` : ""}${row.entry === undefined ? "" : ` at ${row.entry}`}`, lost.has(row.count));
+    for (const [gap, down, words] of CALLS[row.type]?.(row) ?? []) {
+      const another = gap === "agent" && row.count !== number;
+      if (!another) put(gap, down, row, words);
+    }
+  }
+  for (const gap of Object.values(gaps)) for (const way of ["down", "up"]) gap[way] = gap[way].filter(({ kind }, at, all) => all.findIndex((one) => one.kind === kind) === at).slice(0, TOLD);
+  return gaps;
+}

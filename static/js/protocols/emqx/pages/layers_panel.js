@@ -1,0 +1,66 @@
+/**
+ * “Layers”: one client of a group from inside: its handler, agent and borrower and the leader beyond, what they told each other last, and the state
+ * machines of borrower and streams, drawn from the tables that the engine runs.
+ */
+
+import { makeLatest } from "../model/latest.js";
+import { machinesNow, memberOf, toldBetween } from "../model/layers.js";
+import { element } from "../../../render/dom.js";
+import { makeLayers } from "../render/layers.js";
+
+/** @type {import("../../../pages/panel_list.js").Panel} */
+export const LAYERS = { name: "layers", title: "Layers", needs: "sessions", make };
+
+function make(section, { document, requests, base, lights, wake }) {
+  section.classList.add("layers-panel");
+  let wish = {};
+  let known = {}; // what a state says of the one looked at, reckoned once
+  const choices = { client: choiceOf("client", "client"), borrower: choiceOf("borrower", "borrower"), stream: choiceOf("stream", "stream") };
+  const bar = element(document, "div.bar", {}, Object.values(choices));
+  const none = element(document, "p.quiet", { text: "No group shares anything here yet.", hidden: true });
+  const latest = makeLatest({ get: requests.get, base, onAnswer: wake });
+  const layers = makeLayers(document, { onRow: (seq) => lights.row(seq), onFold: wake });
+  const key = element(document, "p.quiet.key", { text: "Filled: the state now. Thick, with a dot: the last move. Dark: moves open from here. The number: how many of the group are in that state; those that ended, so far." });
+  section.replaceChildren(bar, none, layers.node, key);
+
+  function choiceOf(name, text) {
+    return element(document, "label.which-one", { text: `${text} ` }, [element(document, "select", { onchange: (event) => choose(name, event.target.value) })]);
+  }
+
+  function choose(name, value) {
+    const { client, borrower, stream } = { ...wish, [name]: value };
+    wish = { client, borrower: name === "client" ? undefined : borrower, stream: name === "stream" ? stream : undefined }; // else what this one reads
+    wake();
+  }
+
+  function lookAt(state, group, wall_ms) {
+    if (known.state !== state || known.wish !== wish || known.group !== group) known = { state, wish, group, member: group === null ? null : memberOf(state, group, wish), rows: null };
+    if (known.member === null) return null;
+    const rows = latest.rows(state, group, known.member, wall_ms);
+    if (rows !== known.rows) Object.assign(known, { rows, machines: machinesNow(state, group, known.member, rows), told: toldBetween(rows, known.member) });
+    return known;
+  }
+
+  function offer(label, names, value) {
+    const select = label.querySelector("select");
+    label.hidden = names.length === 0;
+    const options = select.options;
+    if (options.length !== names.length || names.some((name, at) => options[at].value !== name)) {
+      select.replaceChildren(...names.map((name) => element(document, "option", { value: name, text: name })));
+    }
+    if (value !== null && select.value !== value) select.value = value;
+  }
+
+  return {
+    update(state, watched, { theme, wall_ms, now_us }) {
+      const before = known;
+      const found = lookAt(state, watched.group, wall_ms);
+      none.hidden = found !== null;
+      bar.hidden = layers.node.hidden = key.hidden = found === null;
+      if (found === null) return;
+      const { member, machines, told } = found;
+      if (found !== before) for (const [name, names] of Object.entries({ client: member.clients, borrower: member.borrowers, stream: member.streams })) offer(choices[name], names, member[name]);
+      layers.update({ state, group: watched.group, member, machines, told, now_us, theme, width: section.clientWidth });
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/** The table beside a group lab: what each crash would hand out again if it came now, and how the streams are dealt. */
+
+import { clientsOf, countsOf, leaderOf, tapesOf } from "../model/groups.js";
+import { seconds, whole } from "../../../model/format.js";
+import { figuresOf } from "../model/rounds.js";
+import { element, required } from "../../../render/dom.js";
+
+/** Clients listed, the costliest first. */
+const LISTED = 6;
+/** Of the figures, those that the table does not have already. */
+const SHOWN = new Set(["hand-over time", "duplicates so far"]);
+
+export function makeGroupRisk(document, root) {
+  const box = required(root, "[data-part=risk]");
+  let shown = "";
+  let told = {};
+  return {
+    update(state, watched) {
+      if (watched.group === null || (state === told.state && watched.group === told.group)) return;
+      told = { state, group: watched.group };
+      const group = state.view.groups[watched.group];
+      const { unread, doubled, streams, over } = countsOf(tapesOf(state, watched.group));
+      const sessions = Object.entries(group.repeats.sessions).sort(([, a], [, b]) => b.again - a.again);
+      const leading = leaderOf(group);
+      const facts = { leader: group.repeats.leader, sessions: sessions.slice(0, LISTED), more: sessions.length - LISTED, unread, doubled, streams, over, committed_us: leading?.leader.committed_us, cost: figuresOf(group), clients: clientsOf(state, watched.group).filter(({ online }) => online).length };
+      const key = JSON.stringify([watched.group, facts]);
+      if (key === shown) return;
+      shown = key;
+      box.replaceChildren(crashes(document, watched.group, facts), standing(document, facts));
+    },
+  };
+}
+
+function crashes(document, name, { leader, sessions, more }) {
+  const head = rowOf(document, "A crash now", [["again", "th"], ["acknowledged", "th"]], "col");
+  const lines = [["leader crash", leader], ...sessions.map(([client, figures]) => [`${client} killed`, figures])];
+  const rows = lines.map(([words, figures]) => rowOf(document, words, figures ? [[figures.again, figures.again ? "td.harm-text.on" : "td.zero"], [figures.acknowledged, figures.acknowledged ? "td" : "td.zero"]] : [["–", "td.zero"], ["–", "td.zero"]]));
+  if (more > 0) rows.push(rowOf(document, `${whole(more)} more`, [["no worse", "td"], ["", "td"]]));
+  return element(document, "table", { "aria-label": `What a crash would repeat in ${name}` }, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
+}
+
+function standing(document, { unread, doubled, streams, over, committed_us, clients, cost }) {
+  const lines = [
+    ["streams", streams - over, ""],
+    ["read by nobody", unread, "harm"],
+    ["read by two", doubled, "harm"],
+    ["clients online", clients, ""],
+    ["last commit", committed_us === undefined ? "–" : `${seconds(committed_us, 2)} s`, ""],
+    ...cost.filter(({ name }) => SHOWN.has(name)).map(({ name, value }) => [name, value === "0" ? 0 : value, ""]),
+  ];
+  return element(document, "table", { "aria-label": "How it stands" }, [element(document, "tbody", {}, lines.map(([words, value, tone]) => rowOf(document, words, [[value, tone === "harm" && value > 0 ? "td.harm-text.on" : value === 0 ? "td.zero" : "td"]])))]);
+}
+
+function rowOf(document, words, cells, scope = "row") {
+  return element(document, "tr", {}, [element(document, "th", { text: words, scope }), ...cells.map(([value, tag]) => element(document, tag, { text: typeof value === "number" ? whole(value) : value, ...(tag === "th" ? { scope } : {}) }))]);
+}

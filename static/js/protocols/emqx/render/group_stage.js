@@ -1,0 +1,201 @@
+/**
+ * The main picture of a group lab: nodes with clients and their leases around the leader, below them its table, a tape for each stream. What stands is redrawn when
+ * the state, the size, the theme or the choice changed; leases and messages in flight on every animation frame.
+ */
+
+import { makeGroupPlane } from "../layout/group_plane.js";
+import { foldsNeeded, layStrips, layTapes } from "../layout/group_tapes.js";
+import { groupThingAt } from "../layout/group_hit.js";
+import { clientsOf, countsOf, foldsOf, leaderOf, tapesOf } from "../model/groups.js";
+import { prepared } from "../../../render/canvas.js";
+import { required } from "../../../render/dom.js";
+import { flightPlaces, paintDials, paintFlights, paintLeaderDials } from "./group_dials.js";
+import { makeGroupHandles } from "./group_handles.js";
+import { paintNodes } from "./group_nodes.js";
+import { paintStrips, worthALook } from "./group_strips.js";
+import { paintTapes } from "./group_tapes.js";
+import { fontOf } from "../../../render/theme.js";
+
+/** Tapes of a magnified strip that are drawn. */
+const MAGNIFIED_MAX = 12;
+
+/**
+ * @param {Document} document
+ * @param {HTMLElement} root
+ * @param {{onThing: (thing: object, anchor: object) => void, onChange: () => void, say: (thing: object) => string}} on
+ */
+export function makeGroupStage(document, root, on) {
+  const stage = required(root, "[data-part=group-stage]");
+  const still = required(stage, "[data-part=group-still]");
+  const moving = required(stage, "[data-part=group-moving]");
+  const by_button = required(root, "[data-act=fold-by]");
+  const back_button = required(root, "[data-act=fold-back]");
+  const handles = makeGroupHandles(document, required(stage, "[data-part=group-handles]"), chosen);
+  let by = "shard";
+  let magnified = null;
+  let scene = null;
+  let drawn = null;
+  let places = [];
+
+  function change() {
+    drawn = null;
+    on.onChange();
+  }
+  const acts = {
+    foldBy: () => {
+      by = by === "shard" ? "client" : "shard";
+      magnified = null;
+      change();
+    },
+    reduce: () => {
+      magnified = null;
+      change();
+    },
+    magnify: () => {
+      if (!scene?.laid.strips) return;
+      const keys = scene.laid.strips.map(({ fold }) => fold.key);
+      magnified = keys[(keys.indexOf(magnified) + 1) % keys.length];
+      change();
+    },
+    toLogs: () => stage.focus(),
+  };
+  by_button.addEventListener("click", acts.foldBy);
+  back_button.addEventListener("click", acts.reduce);
+  moving.addEventListener("click", (event) => {
+    const thing = scene && groupThingAt(scene, places, event.offsetX, event.offsetY);
+    if (thing) chosen(thing, spotAt(moving, event.offsetX, event.offsetY));
+  });
+  moving.addEventListener("pointermove", (event) => {
+    const thing = scene && groupThingAt(scene, places, event.offsetX, event.offsetY);
+    moving.style.cursor = thing ? "pointer" : "default";
+    const words = thing ? on.say(thing) : "";
+    if (moving.title !== words) moving.title = words;
+  });
+
+  function chosen(thing, anchor) {
+    if (thing.kind === "fold") {
+      magnified = magnified === thing.key ? null : thing.key;
+      change();
+    } else on.onThing(thing, anchor);
+  }
+
+  function makeScene(state, watched, theme, width) {
+    const group = watched.group === null ? null : state.view.groups[watched.group];
+    const clients = group ? clientsOf(state, watched.group) : [];
+    const tapes = group ? tapesOf(state, watched.group) : [];
+    const leading = group ? leaderOf(group) : null;
+    const home = leading?.leader.node ?? group?.claim?.node ?? null;
+    const pairs = [...new Set(Object.keys(state.view.links).map((name) => name.split(" -> ").sort().join(" ")))].map((pair) => pair.split(" "));
+    const plane = makeGroupPlane({ width, scale: theme.scale, nodes: Object.keys(state.view.clusters), clients, home, pairs });
+    const made = { plane, watched, group, leading, counts: countsOf(tapes), tapes, clients: new Map(clients.map((one) => [one.name, one])), numbers: new Map(clients.map((one) => [one.name, one.number])), spans: state.view.spans_us };
+    return { ...made, ...layTable(made, tapes, theme) };
+  }
+
+  /** The leader's table: tapes, or strips with the tapes of the one that is magnified. */
+  function layTable({ plane }, tapes, theme) {
+    const top = plane.foot + (plane.turned ? 60 : 44) * plane.scale; // a narrow page's heading takes two lines
+    const given = { width: plane.width, scale: plane.scale, turned: plane.turned, top };
+    if (!foldsNeeded(tapes)) {
+      const rows = layTapes(tapes, given);
+      return { laid: rows, head_y: top - 26 * plane.scale, height: rows.foot + 8, folded: false };
+    }
+    const folds = foldsOf(tapes, by);
+    const strips = layStrips(folds, given);
+    const fold = folds.find(({ key }) => key === magnified);
+    const shown = fold ? worthALook(fold.tapes, MAGNIFIED_MAX) : [];
+    const rows = layTapes(shown, { ...given, top: strips.foot + 34 * plane.scale });
+    return { laid: { ...strips, ...(fold ? { rows: rows.rows, tall: rows.tall } : {}) }, fold, head_y: top - 26 * theme.scale, height: (fold ? rows.foot : strips.foot) + 8, folded: true };
+  }
+
+  function paint(state, theme, ratio) {
+    const { plane, laid, height } = scene;
+    const context = prepared(still, plane.width, height, ratio);
+    if (plane.nodes.length) paintNodes(context, scene, state, theme);
+    paintHead(context, scene, theme, by);
+    const given = { width: plane.width, height, scale: plane.scale, turned: plane.turned, numbers: scene.numbers, taken: headBoxes(scene, theme) };
+    if (laid.strips) paintStrips(context, laid, theme, { ...given, chosen: magnified });
+    if (laid.rows) paintTapes(context, laid, theme, given);
+  }
+
+  return {
+    acts,
+    update(state, watched, theme, ratio) {
+      const width = stage.clientWidth;
+      const key = [state.epoch, state.number, watched.group, width, theme.ink.bg, theme.scale, ratio, by, magnified].join("|");
+      if (key === drawn) return;
+      drawn = key;
+      scene = makeScene(state, watched, theme, width);
+      stage.style.height = `${scene.height}px`;
+      paint(state, theme, ratio);
+      handles.update(scene, state);
+      by_button.hidden = !scene.folded;
+      back_button.hidden = !scene.folded || magnified === null;
+      by_button.firstChild.textContent = by === "shard" ? "by client" : "by shard";
+    },
+    /** @returns {boolean} whether anything moves */
+    animate(state, watched, theme, at_us, ratio) {
+      if (!scene) return false;
+      const context = prepared(moving, scene.plane.width, scene.height, ratio);
+      const ticking = paintDials(context, scene, theme, at_us);
+      paintLeaderDials(context, scene, theme, at_us);
+      places = flightPlaces(scene.plane, state.flights.filter((flight) => flight.subscription === watched.group), at_us);
+      if (scene.plane.trunks.length) paintFlights(context, scene.plane, theme, places, state.flights_total, { width: scene.plane.width, height: scene.height });
+      return ticking || places.length > 0;
+    },
+    redraw: () => {
+      drawn = null;
+    },
+    scene: () => scene,
+  };
+}
+
+/** What the table's columns are: the leader's belief at the left, what clients do at the right, both on the tape. */
+function paintHead(context, { plane, laid, head_y, group, fold, watched }, theme, by) {
+  if (!group) return;
+  const k = plane.scale;
+  context.textBaseline = "middle";
+  context.font = fontOf(theme, theme.label, 600);
+  context.fillStyle = theme.ink.ink;
+  context.textAlign = "left";
+  if (laid.strips) {
+    const one_each = by === "shard" ? "shard and generation" : "client";
+    fillLines(context, `Streams of ${watched.group}, one strip per ${one_each}. Upper half: the leader's assignment. Lower half: who reads.`, plane, head_y);
+    if (fold) fillLines(context, `${fold.key}: ${laid.rows.length} of ${fold.tapes.length} streams, the costliest at a crash first`, plane, laid.rows[0].y - laid.rows[0].words - 28 * k);
+    return;
+  }
+  if (laid.rows.length === 0) return;
+  if (plane.turned) {
+    fillLines(context, "Above: the leader's assignment. Below: who reads.", plane, head_y);
+    return;
+  }
+  const { x1 } = laid.rows[0];
+  context.fillText("the leader believes", 0, head_y);
+  context.fillText("is read by", x1 + 12 * k, head_y);
+}
+
+/** What the column headings cover, for the collision pass of the cursors' names. */
+function headBoxes({ plane, laid, head_y }, theme) {
+  if (plane.turned || !laid.rows?.length) return [];
+  const high = theme.label + 3;
+  const box = (x, width) => ({ x, y: head_y - high / 2, width, height: high });
+  return [box(0, 150 * plane.scale), box(laid.rows[0].x1 + 12 * plane.scale, 120 * plane.scale)];
+}
+
+/** Words in as many lines as the picture's width needs; the last line stands at y. */
+function fillLines(context, text, { width, scale }, y) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const longer = `${lines.at(-1)} ${word}`.trim();
+    if (context.measureText(longer).width <= width) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  lines.forEach((line, at) => context.fillText(line, 0, y - (lines.length - 1 - at) * 15 * scale));
+}
+
+/** A place on the canvas as a thing that a menu can stand beside. */
+const spotAt = (canvas, x, y) => ({
+  getBoundingClientRect() {
+    const box = canvas.getBoundingClientRect();
+    return new DOMRect(box.left + x - 6, box.top + y - 6, 12, 12);
+  },
+});

@@ -1,0 +1,69 @@
+/** Many streams: a strip for each shard and generation, or for each client; in it a cell for each stream, above in the hue of whom the leader believes, below of who reads. */
+
+import { clientOf, isDoubled, isOver, isUnread } from "../model/groups.js";
+import { whole } from "../../../model/format.js";
+import { fontOf, ORIGINS } from "../../../render/theme.js";
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {{strips: import("../layout/group_tapes.js").StripRow[], cell: number}} laid
+ */
+export function paintStrips(context, laid, theme, { scale: k, numbers, chosen, turned }) {
+  context.textBaseline = "middle";
+  const terse = laid.strips.length > 24;
+  for (const row of laid.strips) {
+    const { fold, x, y, height } = row;
+    context.textAlign = "right";
+    context.font = fontOf(theme, theme.label, fold.key === chosen ? 700 : 400);
+    context.fillStyle = fold.key === "nobody" ? theme.ink.harm : fold.key === chosen ? theme.ink.ink : theme.ink.ink2;
+    context.fillText(fold.key, x - 7 * k, y + height / 2);
+    fold.tapes.forEach((tape, at) => paintCell(context, tape, x + at * laid.cell, y, laid.cell, height, theme, numbers));
+    if (!terse && !turned) totals(context, row, theme, k, x + row.width + 10 * k);
+  }
+}
+
+function paintCell(context, tape, x, y, cell, height, theme, numbers) {
+  const half = height / 2;
+  const width = Math.max(0.8, cell - (cell > 3 ? 0.8 : 0));
+  const hue = (client) => (numbers.get(client) ?? 0) % ORIGINS;
+  const pick = (client, behind) => (behind ? theme.origin : theme.done)[hue(client)];
+  const owner = tape.believed?.owner;
+  context.fillStyle = owner ? pick(clientOf(owner), tape.believed.position < tape.length) : theme.ink.line;
+  context.fillRect(x, y, width, half - 0.5);
+  const readers = tape.readers.length;
+  if (readers === 0) {
+    context.fillStyle = isOver(tape) ? theme.ink.line : theme.ink.harm;
+    context.fillRect(x, y + height - 2, width, 2);
+  }
+  tape.readers.forEach((reader, at) => {
+    context.fillStyle = pick(reader.client, reader.acknowledged < tape.length);
+    context.fillRect(x, y + half + (at * half) / readers, width, half / readers);
+  });
+  if (isDoubled(tape)) {
+    context.fillStyle = theme.ink.harm;
+    context.fillRect(x, y + height + 1, width, 1.5);
+    context.fillRect(x, y + height + 3.5, width, 1.5);
+  }
+}
+
+function totals(context, { fold, y, height }, theme, k, x) {
+  const runs = [[`${whole(fold.tapes.length)} streams`, theme.ink.ink2]];
+  if (fold.unread) runs.push([`${whole(fold.unread)} read by nobody`, theme.ink.harm]);
+  if (fold.doubled) runs.push([`${whole(fold.doubled)} read twice`, theme.ink.harm]);
+  if (fold.again.leader) runs.push([`${whole(fold.again.leader)} at the leader's crash`, theme.ink.harm]);
+  context.textAlign = "left";
+  context.font = fontOf(theme, theme.label, 400);
+  let at = x;
+  runs.slice(0, 3).forEach(([text, colour], place) => {
+    const said = place ? `, ${text}` : text;
+    context.fillStyle = colour;
+    context.fillText(said, at, y + height / 2);
+    at += context.measureText(said).width;
+  });
+}
+
+/** @returns {import("../model/groups.js").Tape[]} those a cell of which one could want to see first: doubled, unread, then what a crash repeats most */
+export function worthALook(tapes, most) {
+  const weight = (tape) => (isDoubled(tape) ? 1e9 : 0) + (isUnread(tape) ? 1e6 : 0) + tape.again.leader;
+  return tapes.map((tape, at) => ({ tape, at })).sort((a, b) => weight(b.tape) - weight(a.tape) || a.at - b.at).slice(0, most).map(({ tape }) => tape);
+}

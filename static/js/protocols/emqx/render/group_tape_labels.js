@@ -1,0 +1,53 @@
+/** Words at a stream's tape: what a crash hands out again, and the names of its cursors. */
+
+import { xAt } from "../layout/group_tapes.js";
+import { PRIORITY } from "../../../layout/labels.js";
+import { clientOf } from "../model/groups.js";
+
+/** @returns {number} y below a tape's strips, px */
+export function footOf(row) {
+  return row.y + (1 + Math.max(1, row.tape.readers.length)) * (row.body + 1);
+}
+
+/** What each kind of crash would hand out again, in words under the tape's lines. */
+export function crashLabels(row, theme, k, measure) {
+  const { tape } = row;
+  const height = theme.label + 3;
+  const runs = [];
+  if (tape.again.leader > 0) runs.push({ text: String(tape.again.leader), weight: 650, colour: "harm" }, { text: " again if the leader crashes", weight: 400, colour: "harm" });
+  if (tape.again.kill > 0) {
+    if (runs.length > 0) runs.push({ text: ", ", weight: 400, colour: "harm" });
+    runs.push({ text: String(tape.again.kill), weight: 650, colour: "harm" }, { text: ` if ${clientOf(tape.believed.owner)} is killed`, weight: 400, colour: "harm" });
+  }
+  if (runs.length === 0) return [];
+  const short = runs.filter(({ weight }) => weight === 650 || runs.length === 2);
+  const y = footOf(row) + 20 * k;
+  const place = (some) => {
+    const width = measure(some);
+    return { width, label: some, places: [{ x: Math.max(row.x0, Math.min(row.x1 - width, xAt(row, tape.committed))), y }] };
+  };
+  return [{ priority: PRIORITY.harm, height, forms: [place(runs), ...(short.length < runs.length ? [place(short)] : [])] }];
+}
+
+/** The cursors' names, said once, over the first tape that is read; cursors at one place share a label. */
+export function cursorLabels(row, theme, k, measure) {
+  const { tape } = row;
+  const reader = tape.readers[0];
+  const named = [
+    ["committed", tape.committed, "ink"],
+    ["reported", tape.believed?.position, "proto"],
+    ["acknowledged", reader.acknowledged, "ink"],
+    ["delivered", reader.delivered, "ink"],
+  ].filter(([, offset]) => offset !== undefined);
+  const places = new Map();
+  for (const [word, offset, colour] of named) {
+    const x = Math.round(xAt(row, offset));
+    places.set(x, [...(places.get(x) ?? []), { text: `${places.has(x) ? ", " : ""}${word}`, weight: 600, colour }]);
+  }
+  const height = theme.label + 3;
+  const lines = [row.y - height - 2 * k, row.y - 2 * height - 2 * k];
+  return [...places].map(([x, runs]) => {
+    const width = measure(runs);
+    return { priority: PRIORITY.cursor, height, forms: [{ width, label: runs, places: lines.flatMap((y) => [x - width / 2, x - 4, x - width + 4].map((left) => ({ x: Math.max(row.x0, left), y }))) }] };
+  });
+}

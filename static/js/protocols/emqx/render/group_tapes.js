@@ -1,0 +1,170 @@
+/**
+ * A stream as a tape, coloured twice: above as its leader believes, below as clients do, one strip for each reader. Pale is done, full is work to do,
+ * raised is in a client's hands. Under it four pins, and a line for each kind of crash over what it would hand out again.
+ */
+
+import { xAt } from "../layout/group_tapes.js";
+import { placeLabels } from "../../../layout/labels.js";
+import { clientOf, isDoubled, isOver } from "../model/groups.js";
+import { freeCell } from "../../../render/glyphs.js";
+import { crashLabels, cursorLabels, footOf } from "./group_tape_labels.js";
+import { drawLabels, makeMeasure } from "../../../render/labels.js";
+import { fontOf, ORIGINS } from "../../../render/theme.js";
+
+/** A message narrower than this is not set apart from the next, px. */
+const APART_PX = 4;
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {{rows: import("../layout/group_tapes.js").TapeRow[], tall: boolean}} laid
+ * @param {Map<string, number>} numbers place of each client, for its hue
+ */
+export function paintTapes(context, laid, theme, { width, height, scale: k, turned, numbers, chosen, taken = [] }) {
+  const asked = [];
+  const measure = makeMeasure(context, theme);
+  for (const row of laid.rows) {
+    paintTape(context, row, theme, k, numbers);
+    paintEnds(context, row, theme, { k, turned, numbers });
+    if (row.tape.name === chosen) outline(context, row, theme);
+    if (!laid.tall || isOver(row.tape)) continue;
+    paintCrashes(context, row, theme, k);
+    asked.push(...crashLabels(row, theme, k, measure));
+  }
+  const first = laid.tall ? laid.rows.find(({ tape }) => tape.readers.length > 0 && !isOver(tape)) : null;
+  if (first) asked.push(...cursorLabels(first, theme, k, measure));
+  drawLabels(context, placeLabels(asked, { width, height }, taken), theme, measure);
+}
+
+const hueOf = (numbers, client) => (numbers.get(client) ?? 0) % ORIGINS;
+
+function paintTape(context, row, theme, k, numbers) {
+  const { tape, y, body } = row;
+  const owner = tape.believed?.owner ? clientOf(tape.believed.owner) : null;
+  strip(context, row, theme, { y, hue: owner === null ? null : hueOf(numbers, owner), done: tape.believed?.position ?? tape.committed });
+  tape.readers.forEach((reader, at) => {
+    strip(context, row, theme, { y: y + (at + 1) * (body + 1), hue: hueOf(numbers, reader.client), done: reader.acknowledged, held: reader.delivered, raise: 3 * k, fading: reader.lease === "absent" });
+  });
+  if (tape.readers.length === 0) strip(context, row, theme, { y: y + body + 1, hue: null, done: tape.committed });
+  if (isDoubled(tape)) doubled(context, row, theme, k);
+  cursors(context, row, theme, k);
+}
+
+/** One colouring of a tape. A null hue is nobody's: an outline with hatching. */
+function strip(context, row, theme, { y, hue, done, held = done, raise = 0, fading = false }) {
+  const { tape, body, unit_px } = row;
+  const [start, end] = [xAt(row, row.first), xAt(row, tape.length)];
+  if (hue === null) {
+    nobodys(context, start, y, end - start, body, theme);
+    return;
+  }
+  const [read, in_hand] = [xAt(row, done), xAt(row, held)];
+  context.globalAlpha = fading ? 0.55 : 1;
+  context.fillStyle = theme.done[hue];
+  context.fillRect(start, y, read - start, body);
+  context.fillStyle = theme.origin[hue];
+  context.fillRect(in_hand, y, end - in_hand, body);
+  if (in_hand > read) context.fillRect(read, y, in_hand - read, body + raise);
+  context.globalAlpha = 1;
+  if (unit_px < APART_PX) return;
+  context.fillStyle = theme.ink.bg;
+  for (let offset = row.first + 1; offset < tape.length; offset++) {
+    const x = xAt(row, offset);
+    if (x >= end) break;
+    context.fillRect(x - 0.8, y, 0.8, body + raise);
+  }
+}
+
+function nobodys(context, x, y, width, height, theme) {
+  context.save();
+  context.strokeStyle = theme.ink.strong;
+  context.lineWidth = 1;
+  context.setLineDash([2, 3]);
+  context.strokeRect(x + 0.5, y + 0.5, Math.max(0, width - 1), height - 1);
+  context.restore();
+}
+
+/** Two readers: a double line in crimson beside their strips, the mark of what comes twice. */
+function doubled(context, row, theme, k) {
+  const top = row.y + row.body + 1;
+  const height = row.tape.readers.length * (row.body + 1) - 1;
+  const x = xAt(row, row.tape.length);
+  context.fillStyle = theme.ink.harm;
+  context.fillRect(x + 3 * k, top, 2 * k, height);
+  context.fillRect(x + 7 * k, top, 2 * k, height);
+}
+
+/** Committed: a full pin; reported: one in the protocol's ink; acknowledged: a tick; delivered: an open pin. */
+function cursors(context, row, theme, k) {
+  const { tape } = row;
+  const y = footOf(row);
+  const size = (row.body < 8 * k ? 4.5 : 6) * k;
+  const at = (offset) => xAt(row, offset);
+  for (const reader of tape.readers) {
+    triangle(context, at(reader.delivered), y, size, theme.ink.ink, theme.ink.bg);
+    context.fillStyle = theme.ink.ink;
+    context.fillRect(at(reader.acknowledged) - 0.8, y, 1.6, size + 1);
+  }
+  if (tape.believed) triangle(context, at(tape.believed.position), y, size, theme.ink.proto, theme.ink.proto);
+  triangle(context, at(tape.committed), y, size, theme.ink.ink, theme.ink.ink);
+}
+
+function triangle(context, x, y, size, stroke, fill) {
+  context.beginPath();
+  context.moveTo(x, y);
+  context.lineTo(x + size * 0.62, y + size);
+  context.lineTo(x - size * 0.62, y + size);
+  context.closePath();
+  context.fillStyle = fill;
+  context.fill();
+  context.strokeStyle = stroke;
+  context.lineWidth = 1.2;
+  context.stroke();
+}
+
+/** What a leader's crash hands out again: a double line from what is committed. What its reader's end does: one line from what is reported. */
+function paintCrashes(context, row, theme, k) {
+  const { tape } = row;
+  const y = footOf(row) + 9 * k;
+  context.fillStyle = theme.ink.harm;
+  if (tape.again.kill > 0) {
+    const x = xAt(row, tape.believed.position);
+    context.fillRect(x, y, Math.max(2, xAt(row, tape.believed.position + tape.again.kill) - x), 1.6 * k);
+  }
+  if (tape.again.leader > 0) {
+    const x = xAt(row, tape.committed);
+    const length = Math.max(2, xAt(row, tape.handed) - x);
+    context.fillRect(x, y + 4.5 * k, length, 1.3 * k);
+    context.fillRect(x, y + 7.3 * k, length, 1.3 * k);
+  }
+}
+
+/** Who has it, left by the leader's word and right by what clients do: the swatch of each, since hue alone must not tell. Names are buttons over the canvas. */
+function paintEnds(context, row, theme, { k, turned, numbers }) {
+  if (turned) return;
+  const { tape, y, body, x1 } = row;
+  const swatch = (client, x, middle) => freeCell(context, hueOf(numbers, client), x, middle, 8 * k, 11 * k, theme.origin[hueOf(numbers, client)], theme.ink.bg);
+  if (tape.believed?.owner) swatch(clientOf(tape.believed.owner), row.x0 - 10 * k, y + body / 2);
+  context.font = fontOf(theme, theme.label, 400);
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  tape.readers.forEach((reader, at) => {
+    const middle = y + (at + 1) * (body + 1) + body / 2;
+    swatch(reader.client, x1 + 18 * k, middle);
+    const starved = tape.believed?.starved && reader.id === tape.believed.owner;
+    context.fillStyle = isDoubled(tape) || starved ? theme.ink.harm : theme.ink.ink2;
+    const whole = `${reader.client}${starved ? ", not reading" : WORDS[reader.lease]}`;
+    const fits = context.measureText(whole).width <= row.room - 26 * k;
+    context.fillText(fits ? whole : reader.client, x1 + 26 * k, middle); // the colour says it, too, and the sentence in words
+  });
+  if (tape.readers.length > 0 || isOver(tape)) return;
+  context.fillStyle = theme.ink.harm;
+  context.fillText("nobody", x1 + 12 * k, y + body + 1 + body / 2);
+}
+
+const WORDS = { granted: "", revoking: " lets go", absent: " finishes" };
+
+function outline(context, row, theme) {
+  context.strokeStyle = theme.ink.ink;
+  context.lineWidth = 1.4;
+  context.strokeRect(row.x0 - 3, row.y - 3, row.x1 - row.x0 + 6, footOf(row) - row.y + 6);
+}

@@ -1,0 +1,228 @@
+/**
+ * The space-time diagram of a group: leaders and sessions as vertical lines, time running down, what they say to each other as slanted
+ * arrows. Kinds differ by stroke, by the mark at the tail and by name; a lost one ends in a cross, a delayed one is dashed, one that comes
+ * twice forks, one that is said again has an open tail. A crowd is drawn as bars of how many.
+ */
+
+import { FAMILY_OF, leaderLine, sessionLine } from "../model/handshakes.js";
+import { ticksOf } from "../../../layout/time_axis.js";
+import { unfolded } from "../layout/unfolded.js";
+import { prepared } from "../../../render/canvas.js";
+import { paintCone } from "../../../render/cone.js";
+import { glyph } from "../../../render/glyphs.js";
+import { paintLines } from "./handshake_lines.js";
+import { arrowHead } from "../../pulsar/render/passages.js";
+import { fontOf } from "../../../render/theme.js";
+
+export const AXIS_PX = 54;
+const HEAD_PX = 46;
+const FOOT_PX = 10;
+/** The most that one event takes, px. */
+const STEP_PX = 15;
+const UNLIT = 0.22;
+
+/** How a family of messages is drawn: ink, stroke px, mark at its tail. */
+const LOOKS = {
+  connect: { ink: "ink2", stroke: 1.4, mark: "dot" },
+  ping: { ink: "strong", stroke: 1, mark: null },
+  grant: { ink: "proto", stroke: 2.2, mark: "snapshot" },
+  progress: { ink: "soft", stroke: 1.3, mark: null },
+  revoke: { ink: "proto", stroke: 1.4, mark: "snapshot_request" },
+  leave: { ink: "ink", stroke: 1.6, mark: "subscription_update" },
+};
+const lookOf = (kind) => LOOKS[FAMILY_OF[kind]];
+
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {object} folded of model/handshakes.js
+ * @param {object} given width, height, ratio, window, now_us, furthest_us, lines [{name, title, note}], hidden (families), even (no unfolding), spans_us, bins, bins_from_us, lit, marks
+ * @returns {{places: {message: object, x0: number, y0: number, x1: number, y1: number}[], usAt: (y: number) => number}}
+ */
+export function paintHandshakes(canvas, folded, theme, given) {
+  const { width, height, window, now_us, lines, ratio, lit } = given;
+  const context = prepared(canvas, width, height, ratio);
+  const [top, bottom] = [HEAD_PX * theme.scale, height - FOOT_PX];
+  const left = AXIS_PX * theme.scale;
+  const pitch = (width - left) / Math.max(1, lines.length);
+  const places_of = new Map(lines.map(({ name }, at) => [name, left + (at + 0.5) * pitch]));
+  const xAt = (name) => places_of.get(name) ?? null;
+  const messages = folded.messages.filter((one) => !given.hidden.has(FAMILY_OF[one.kind]) && one.sent.at_us <= now_us && xAt(one.from) !== null && xAt(one.to) !== null);
+  const points = messages.flatMap((one) => [one.sent, ...one.arrivals, ...(one.lost ? [one.lost] : [])]);
+  const scale = unfolded({ start_us: window.start_us, span_us: window.span_us, from_px: top, to_px: bottom, points, step_px: given.even || given.bins ? 0 : STEP_PX * theme.scale });
+  const room = { ...given, xAt, scale, top, bottom };
+  context.textBaseline = "middle";
+  paintAxis(context, theme, room);
+  context.save();
+  context.beginPath();
+  context.rect(0, top - 4, width, bottom - top + 8);
+  context.clip();
+  paintLines(context, folded, theme, room);
+  if (given.bins) paintBins(context, theme, room);
+  const taken = [];
+  const places = messages.map((one) => paintMessage(context, one, theme, room, taken)).flat();
+  if (lit) paintCone(context, lit, theme, (row) => placeOfRow(row, room));
+  paintNow(context, theme, room);
+  context.restore();
+  paintHeads(context, theme, { ...room, pitch });
+  return { places, usAt: scale.usAt };
+}
+
+/** Where a row of a lit cone stands: on its leader's line or on its session's. */
+function placeOfRow(row, { xAt, scale, now_us, top, bottom }) {
+  if (row.at_us > now_us) return null;
+  const of_leader = /^(leader|assignment|progress\.saved|progress\.persisted|progress\.loaded|stream\.found|borrower\.(joined|dropped))/.test(row.type);
+  const said_by_leader = row.type === "protocol.sent" && /^(grant|revoke|revoked|invalidate|ping-response|leader-connect-response)$/.test(row.reason);
+  const lane = of_leader || said_by_leader ? leaderLine(row.cluster) : row.client ? sessionLine(row.client) : leaderLine(row.cluster);
+  const x = xAt(lane);
+  const y = scale.at({ at_us: row.at_us, order: row.seq });
+  return x === null || y < top - 4 || y > bottom + 4 ? null : { x, y, lane };
+}
+
+function paintAxis(context, theme, { window, scale, top, bottom, width, furthest_us }) {
+  context.font = fontOf(theme);
+  context.textAlign = "right";
+  let free = -Infinity;
+  for (const tick of ticksOf(window.start_us, window.span_us, Math.max(2, (bottom - top) / (34 * theme.scale)))) {
+    const y = scale.before(tick.at_us);
+    if (y < top || y > bottom) continue;
+    context.fillStyle = theme.ink.line;
+    context.fillRect((AXIS_PX - 4) * theme.scale, y, width, 1);
+    if (y < free + 15 * theme.scale) continue;
+    context.fillStyle = theme.ink.ink2;
+    context.fillText(tick.text, (AXIS_PX - 9) * theme.scale, y);
+    free = y;
+  }
+  const from = scale.after(Math.max(furthest_us, window.start_us));
+  if (from >= bottom) return;
+  context.fillStyle = theme.ink.sunk;
+  context.fillRect((AXIS_PX - 4) * theme.scale, Math.max(top, from), width, bottom - Math.max(top, from));
+}
+
+function paintHeads(context, theme, { lines, xAt, pitch }) {
+  for (const { name, title, note } of lines) {
+    context.textAlign = "center";
+    context.font = fontOf(theme, theme.label + 1.5, 650);
+    context.fillStyle = name.startsWith("leader ") ? theme.ink.proto : theme.ink.ink;
+    context.fillText(title, xAt(name), 14 * theme.scale, pitch - 6);
+    context.font = fontOf(theme);
+    context.fillStyle = theme.ink.ink2;
+    context.fillText(note, xAt(name), 30 * theme.scale, pitch - 6);
+  }
+}
+
+function paintMessage(context, message, theme, room, taken) {
+  const { xAt, scale, now_us, lit, top, bottom } = room;
+  const look = lookOf(message.kind);
+  const shown = lit === null || message.seqs.some((seq) => lit.seqs.has(seq));
+  const [x0, x1] = [xAt(message.from), xAt(message.to)];
+  const y0 = scale.at(message.sent);
+  const ends = endsOf(message, room, { x0, x1, y0 });
+  if (ends.every(({ y }) => y < top) || y0 > bottom) return [];
+  context.globalAlpha = shown ? 1 : UNLIT;
+  context.strokeStyle = context.fillStyle = theme.ink[look.ink];
+  context.lineWidth = look.stroke * (lit && shown ? 1.4 : 1) * theme.scale;
+  for (const end of ends) {
+    context.setLineDash(message.delayed_us ? [6, 4] : []);
+    context.beginPath();
+    context.moveTo(x0, y0);
+    context.lineTo(end.x, end.y);
+    context.stroke();
+    context.setLineDash([]);
+    if (end.landed) arrowHead(context, theme, { x: x0, y: y0 }, end);
+    if (end.lost) glyph(context, "cross", end.x, end.y, 4.4 * theme.scale, theme.ink.harm, theme.ink.bg);
+    if (end.open) glyph(context, "snapshot_request", end.x, end.y, 3 * theme.scale, theme.ink.harm, theme.ink.bg);
+  }
+  const tail = x0 + Math.sign(x1 - x0) * 7 * theme.scale;
+  const slope = (ends[0].y - y0) / (ends[0].x - x0 || 1);
+  if (look.mark) glyph(context, look.mark, tail, y0 + slope * (tail - x0), 3.6 * theme.scale, theme.ink[look.ink], theme.ink.bg);
+  if (message.again) ringAt(context, theme, x0, y0);
+  const alive = ends.filter(({ x }) => x !== x0);
+  if (alive.length && message.sent.at_us <= now_us) nameOn(context, message, theme, { x0, y0, end: alive[0] }, taken);
+  context.globalAlpha = 1;
+  return ends.map(({ x, y }) => ({ message, x0, y0, x1: x, y1: y }));
+}
+
+/** Where its lines end: at each arrival that has been, in a cross, or on the way. */
+function endsOf(message, { scale, now_us, spans_us }, { x0, x1, y0 }) {
+  const ends = message.arrivals.filter(({ at_us }) => at_us <= now_us).map((point) => ({ x: x1, y: scale.at(point), landed: true }));
+  if (message.lost && message.lost.at_us <= now_us) {
+    const at_its_door = message.lost.why === "no-such-process" || message.lost.why === "node-down";
+    ends.push({ x: at_its_door ? x1 : (x0 + x1) / 2, y: scale.at(message.lost), lost: true });
+  }
+  if (message.unanswered) ends.push({ x: x0 + Math.sign((x1 ?? x0) - x0 || 1) * 22, y: y0 + 4, open: true });
+  // on its way: half of it is drawn, since when it comes is not known yet
+  if (ends.length === 0 && spans_us) ends.push({ x: (x0 + x1) / 2, y: Math.max(y0, (y0 + scale.after(now_us)) / 2) });
+  return ends;
+}
+
+/** Said again: a ring around its tail. */
+function ringAt(context, theme, x, y) {
+  context.lineWidth = 1.4 * theme.scale;
+  context.beginPath();
+  context.arc(x, y, 5 * theme.scale, 0, 7);
+  context.stroke();
+}
+
+function nameOn(context, message, theme, { x0, y0, end }, taken) {
+  const text = `${message.kind}${message.stream === null ? "" : ` ${shortStream(message.stream)}`}${message.again ? " again" : ""}${message.doubled ? " ×2" : ""}`;
+  context.font = fontOf(theme, theme.label, message.again || message.lost ? 650 : 400);
+  const wide = context.measureText(text).width;
+  const [x, y] = [(x0 + end.x) / 2, (y0 + end.y) / 2 - 6 * theme.scale];
+  const box = { left: x - wide / 2 - 2, right: x + wide / 2 + 2, top: y - 6 * theme.scale, bottom: y + 6 * theme.scale };
+  if (wide + 30 > Math.abs(end.x - x0) || taken.some((other) => box.left < other.right && box.right > other.left && box.top < other.bottom && box.bottom > other.top)) return;
+  taken.push(box);
+  context.textAlign = "center";
+  context.lineJoin = "round";
+  context.lineWidth = 3.5;
+  context.strokeStyle = theme.ink.bg;
+  context.strokeText(text, x, y);
+  context.fillStyle = message.lost ? theme.ink.harm : theme.ink.ink2;
+  context.fillText(text, x, y);
+}
+
+/** "3/1/meters/heat" is long on an arrow: shard and generation tell it from the others of its topic. */
+const shortStream = (stream) => stream.split("/").slice(0, 2).join("/");
+
+/** To the right of each session's line, bars as long as the messages of that time; a cross where some were lost. */
+function paintBins(context, theme, { bins, bins_from_us, lines, xAt, scale, now_us, width }) {
+  const sum = (kinds, wanted) => Object.entries(kinds ?? {}).reduce((all, [kind, numbers]) => (wanted(kind) ? all.map((one, at) => one + numbers[at]) : all), new Array(160).fill(0));
+  const of = lines.filter(({ name }) => name.startsWith("session ")).map(({ name }) => ({ x: xAt(name), kinds: bins.counts[name.slice(8)], lost: bins.lost[name.slice(8)] }));
+  const most = Math.max(1, ...of.flatMap(({ kinds }) => sum(kinds, () => true)));
+  const room = Math.max(12, (width / Math.max(1, lines.length)) * 0.38);
+  for (const { x, kinds, lost } of of) {
+    const all = sum(kinds, () => true);
+    const grants = sum(kinds, (kind) => ["grant", "revoke"].includes(FAMILY_OF[kind]));
+    for (let at = 0; at < all.length; at++) {
+      const from_us = bins_from_us + at * bins.width_us;
+      if (from_us > now_us) break;
+      const y = scale.before(from_us);
+      const high = Math.max(0.8, scale.before(from_us + bins.width_us) - y - 0.6);
+      context.fillStyle = theme.ink.soft;
+      context.fillRect(x + 2, y, (all[at] / most) * room, high);
+      context.fillStyle = theme.ink.proto;
+      context.fillRect(x + 2, y, (grants[at] / most) * room, high);
+      if (lost?.[at]) glyph(context, "cross", x - 6, y + high / 2, 2.6 * theme.scale, theme.ink.harm, theme.ink.bg);
+    }
+  }
+}
+
+function paintNow(context, theme, { scale, now_us, marks, top, bottom, width }) {
+  for (const mark of marks) {
+    const y = scale.before(mark.at_us);
+    if (y < top || y > bottom) continue;
+    context.strokeStyle = theme.ink.harm;
+    context.lineWidth = 1.4;
+    context.setLineDash([2, 3]);
+    context.beginPath();
+    context.moveTo((AXIS_PX - 4) * theme.scale, y);
+    context.lineTo(width, y);
+    context.stroke();
+    context.setLineDash([]);
+    context.font = fontOf(theme, theme.label, 600);
+    context.textAlign = "right";
+    context.fillStyle = theme.ink.harm;
+    context.fillText(mark.text, width - 4, y - 8 * theme.scale);
+  }
+  context.fillStyle = theme.ink.ink;
+  context.fillRect((AXIS_PX - 8) * theme.scale, scale.after(now_us) - 0.6, width, 1.3);
+}

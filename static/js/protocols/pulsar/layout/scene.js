@@ -1,0 +1,109 @@
+/**
+ * Everything the lanes' picture needs as numbers: plane, strips, how each entry stands, threads, arcs. Made once per server
+ * frame or change of the window; the animation only moves flights over it.
+ */
+
+import { markerKind } from "../model/cells.js";
+import { ENTRIES_HELD } from "../model/older_cells.js";
+import { isOurs, makeStanding } from "../model/standing.js";
+import { topicView } from "../../../model/state.js";
+import { stretchesOf } from "../model/causes.js";
+import { pinsOf } from "./pins.js";
+import { makePlane } from "../../../layout/plane.js";
+import { layStrip } from "./strip.js";
+import { layLinks } from "../../../layout/links.js";
+import { backOf, fitted } from "./window.js";
+import { threadsOf } from "./threads.js";
+
+/** Entries counted back at most when the window looks for the slowest cursor. */
+const LOOKED_BACK = ENTRIES_HELD;
+
+/**
+ * @typedef {object} Scene
+ * @property {import("../../../layout/plane.js").Plane} plane
+ * @property {object} watched
+ * @property {import("./window.js").Window} window as fitted
+ * @property {Object<string, SceneLane>} lanes by cluster
+ * @property {import("./threads.js").Thread[]} threads
+ * @property {import("../../../layout/links.js").Arc[]} arcs
+ */
+/**
+ * @typedef {object} SceneLane
+ * @property {import("./strip.js").Strip} strip
+ * @property {Uint16Array} bits standing of [strip.from, strip.to), empty when they are too many to hold
+ * @property {object | undefined} topic the topic's view
+ * @property {object | undefined} cursor the subscription's view
+ * @property {import("../model/cells.js").CellStore | undefined} store
+ * @property {import("../model/causes.js").Stretch[]} stretches why entries would come twice
+ * @property {string} state up, down, lost
+ * @property {import("./pins.js").LanePins} pins
+ */
+
+/**
+ * @param {import("../../../model/state.js").LabState} state
+ * @param {object} watched
+ * @param {{width: number, room: number, scale: number, window: import("./window.js").Window}} given
+ * @returns {Scene}
+ */
+export function makeScene(state, watched, { width, room, scale, window }) {
+  const names = watched.lanes.filter((cluster) => topicView(state, cluster, watched.topic));
+  const plane = makePlane({ width, scale, names: names.length ? names : watched.lanes, room });
+  const units = (cluster) => unitsOf(state, watched, cluster);
+  const needed = Math.max(0, ...names.map((cluster) => neededUnits(state, watched, cluster, units(cluster))));
+  const shown = fitted(window, needed, plane.a1 - plane.a0, plane.turned ? 0.7 : scale, state.playing);
+  const standing = makeStanding(state, { ...watched });
+  const lanes = {};
+  for (const { name } of plane.lanes) lanes[name] = layLane(state, watched, name, { plane, shown, units: units(name), standing });
+  return {
+    plane,
+    watched,
+    window: shown,
+    lanes,
+    threads: threadsOf(state, watched),
+    arcs: layLinks(plane, Object.keys(state.view.links ?? {})),
+  };
+}
+
+function layLane(state, watched, cluster, { plane, shown, units, standing }) {
+  const topic = topicView(state, cluster, watched.topic);
+  const store = state.cells[`${cluster}/${watched.topic}`];
+  const length = topic?.length ?? 0;
+  const strip = layStrip({ length, first_kept: topic?.first_kept ?? 0, back: backOf(shown, cluster), unit_px: shown.unit_px, a0: plane.a0, a1: plane.a1, units });
+  const bits = strip.to - strip.from <= ENTRIES_HELD ? standing(cluster, strip.from, strip.to) : new Uint16Array(0);
+  const remote = cluster !== watched.subject && topic !== undefined;
+  const cursor = topic?.subscriptions?.[watched.subscription];
+  return {
+    strip,
+    bits,
+    topic,
+    store,
+    cursor,
+    pins: pinsOf(plane, { strip, cursor, topic }, cluster === watched.subject),
+    stretches: bits.length && remote ? stretchesOf(state, watched, cluster, strip.from, bits) : [],
+    state: state.view.clusters[cluster]?.state ?? "gone",
+  };
+}
+
+/** @returns {(index: number) => number} width of an entry in units of a message */
+function unitsOf(state, watched, cluster) {
+  const store = state.cells[`${cluster}/${watched.topic}`];
+  const subject_number = watched.clusters.indexOf(watched.subject);
+  if (!store) return () => 1;
+  const { kind, snapshot } = store.columns;
+  return (index) => {
+    const at = index - store.first;
+    if (at < 0 || at >= store.count || kind[at] < 100) return 1;
+    return isOurs(state.owners, kind[at], snapshot[at], subject_number) && markerKind(kind[at]) > 0 ? 0.8 : 0.4;
+  };
+}
+
+/** Units from a little before the cluster's mark-delete to its head. */
+function neededUnits(state, watched, cluster, units) {
+  const topic = topicView(state, cluster, watched.topic);
+  const cursor = topic?.subscriptions?.[watched.subscription];
+  if (!topic) return 0;
+  const from = Math.max(topic.first_kept, topic.length - LOOKED_BACK, cursor ? cursor.mark_delete_index - 4 : topic.length - 60);
+  let sum = 0;
+  for (let index = from; index < topic.length; index++) sum += units(index);
+  return Math.max(sum * 1.04, 24);
+}

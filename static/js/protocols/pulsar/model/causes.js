@@ -1,0 +1,86 @@
+/**
+ * Why the entries that would come twice are there, as stretches of a remote's log: an unacknowledged message holds the
+ * mark-delete back, an update is still on its way, or no finished snapshot covers them yet. Drawn as brackets; the sum
+ * of their messages is compared with the engine's forecast and the rest is named, never hidden.
+ */
+
+import { TWICE } from "./standing.js";
+import { identityOf } from "./cells.js";
+import { indexOf } from "./positions.js";
+import { topicView } from "../../../model/state.js";
+
+/** @typedef {{first: number, last: number, messages: number, cause: "missing" | "local" | "untold" | "hole" | "update" | "snapshot"}} Stretch */
+
+/**
+ * @param {import("../../../model/state.js").LabState} state
+ * @param {object} watched
+ * @param {string} cluster the remote whose log is looked at
+ * @param {number} from first index of `bits`
+ * @param {Uint8Array} bits standing of [from, …)
+ * @returns {Stretch[]} in log order
+ */
+export function stretchesOf(state, watched, cluster, from, bits) {
+  const store = state.cells[`${cluster}/${watched.topic}`];
+  const cause = causeFinder(state, watched, cluster);
+  const stretches = [];
+  let open = null;
+  for (let at = 0; at < bits.length; at++) {
+    const index = from + at;
+    const in_store = store && index >= store.first && index < store.first + store.count;
+    if (!in_store || store.columns.kind[index - store.first] >= 100) continue; // markers lie between, they part nothing
+    if (!(bits[at] & TWICE)) continue; // not acknowledged anywhere: it will come once, and parts nothing either
+    const why = cause(store, index);
+    if (!open || open.cause !== why) {
+      open = { first: index, last: index, messages: 0, cause: why };
+      stretches.push(open);
+    }
+    open.last = index;
+    open.messages += Math.max(1, store.columns.size[index - store.first]);
+  }
+  return stretches;
+}
+
+function causeFinder(state, watched, cluster) {
+  if (!topicView(state, cluster, watched.topic)?.subscriptions?.[watched.subscription]) return () => "missing";
+  const subject = topicView(state, watched.subject, watched.topic);
+  const subject_store = state.cells[`${watched.subject}/${watched.topic}`];
+  const cursor = subject?.subscriptions?.[watched.subscription];
+  if (cursor && !cursor.replicated) return cursor.synchronised ? () => "untold" : () => "local";
+  const beyond = cursor && subject_store ? identitiesBeyond(subject_store, cursor.mark_delete_index) : new Set();
+  const told = updateOnItsWay(state, watched, cluster);
+  return (store, index) => {
+    if (index <= told) return "update";
+    if (cursor?.synchronised) return "untold";
+    return beyond.has(identityOf(store.columns, index - store.first)) ? "hole" : "snapshot";
+  };
+}
+
+function identitiesBeyond(store, mark_delete_index) {
+  const known = new Set();
+  for (let at = Math.max(0, mark_delete_index + 1 - store.first); at < store.count; at++) {
+    if (store.columns.kind[at] < 100) known.add(identityOf(store.columns, at));
+  }
+  return known;
+}
+
+/** @returns {number} the furthest index here that a used snapshot names beyond this cluster's own mark-delete; else -1 */
+function updateOnItsWay(state, watched, cluster) {
+  const topic = topicView(state, cluster, watched.topic);
+  let furthest = -1;
+  for (const snapshot of state.snapshots.values()) {
+    if (snapshot.cluster !== watched.subject || snapshot.topic !== watched.topic) continue;
+    if (snapshot.kept[watched.subscription]?.state !== "used" || !snapshot.positions[cluster]) continue;
+    furthest = Math.max(furthest, indexOf(topic?.ledgers ?? [], snapshot.positions[cluster]) ?? -1);
+  }
+  return furthest;
+}
+
+/** Words under a bracket. */
+export const CAUSE_WORDS = {
+  missing: () => "the subscription does not exist here yet",
+  local: () => "progress is not replicated",
+  untold: () => "nobody has told of them here yet",
+  hole: (held) => (held ? `${held} holds the mark-delete back` : "the mark-delete is held back"),
+  update: () => "the update is on its way",
+  snapshot: () => "no usable snapshot covers them",
+};

@@ -1,0 +1,112 @@
+/**
+ * What the panel “Topics and policies” says, from the server's answer: which replicators stand still and why, what differs between
+ * clusters, in words. Nothing here knows the page.
+ *
+ * @typedef {object} Start a replicator of one topic: from, to, topic, state, connected, replication_backlog, delay_s, retries, last_error, next_try_us,
+ * not_running (why no broker runs it: its region is down, its topic not loaded; null while one does), parts
+ */
+
+import { counted, span } from "../../../model/format.js";
+
+/** @returns {"runs" | "stopped" | "refused" | "starting" | "down"} what a replicator is doing, for its mark and its words */
+export function standingOf(one) {
+  if (one.not_running) return "down";
+  if (one.connected) return one.last_error ? "stopped" : "runs";
+  return one.last_error ? "refused" : "starting";
+}
+
+const STANDING_WORDS = { runs: "replicates", stopped: "connected, but stopped", refused: "does not start", starting: "is starting" };
+
+/** @returns {string} the same in words; of one that no broker runs, why */
+export const standingWords = (one) => (one.not_running ? `not running: ${one.not_running}` : STANDING_WORDS[standingOf(one)]);
+
+/** @returns {Array<string | object>} the panel's sentence, as parts */
+export function headline(replicators) {
+  if (replicators.length === 0) return ["No topic replicates to another cluster now."];
+  const still = replicators.filter((one) => standingOf(one) !== "runs");
+  if (still.length === 0) return [replicators.length === 1 ? "The only replicator runs: it found the same topic on the other side." : `All ${replicators.length} replicators run: each found the same topic on the other side.`];
+  const waiting = still.reduce((sum, one) => sum + one.replication_backlog, 0);
+  const calm = still.every((one) => one.delay_s === 0);
+  return [
+    { harm: `${still.length === replicators.length ? (still.length === 1 ? "The only replicator" : `All ${still.length} replicators`) : `${still.length} of ${replicators.length} replicators`}` },
+    `${still.length === 1 ? " does" : " do"} not replicate; `,
+    ...(waiting === 0 ? ["nothing waits for it yet."] : [{ strong: counted(waiting, "message") }, ` wait${waiting === 1 ? "s" : ""}${calm ? ", and the delay that dashboards show is 0." : "."}`]),
+  ];
+}
+
+/**
+ * What the page's one sentence says in a lab of this family while a replicator stands still; null otherwise.
+ * @param {import("../../../model/state.js").LabState} state
+ */
+export function creationSentence(state) {
+  if (state.welcome?.family !== "topic-creation") return null;
+  const still = [];
+  for (const [cluster, { topics }] of Object.entries(state.view.clusters)) {
+    for (const [topic, { replicators }] of Object.entries(topics)) {
+      for (const [peer, one] of Object.entries(replicators)) if (one.last_error) still.push({ cluster, peer, topic: topic.replace(/-partition-\d+$/, ""), ...one });
+    }
+  }
+  if (still.length === 0) return null;
+  const worst = still.reduce((one, other) => (other.backlog > one.backlog ? other : one));
+  const waits = still.filter((one) => [one.cluster, one.peer, one.topic].join() === [worst.cluster, worst.peer, worst.topic].join()).reduce((sum, { backlog }) => sum + backlog, 0);
+  return [{ strong: worst.cluster }, ` does not replicate ${worst.topic} to ${worst.peer}: `, ...(waits ? [{ harm: counted(waits, "message") }, ` ${waits === 1 ? "waits" : "wait"}.`] : ["nothing waits yet."])];
+}
+
+/** @returns {string} when it asks again, "" when it does not wait */
+export function nextTry(one, now_us) {
+  if (one.next_try_us === null || one.next_try_us === undefined) return "";
+  return one.next_try_us > now_us ? `asks again in ${span(one.next_try_us - now_us)}` : "asks now";
+}
+
+/** @returns {string} "3 of 4 partitions" that stand as the whole does, "" for a plain topic or when all do */
+export function partsOf(one) {
+  const still = one.parts.filter((part) => standingOf(part) !== "runs").length;
+  return one.parts.length > 1 && still > 0 && still < one.parts.length ? `${still} of ${one.parts.length} partitions` : "";
+}
+
+/**
+ * Policies of one namespace in every cluster, side by side.
+ * @returns {{name: string, policies: {policy: string, values: (string | null)[], differs: boolean}[]}[]} null: the namespace is not there
+ */
+export function sideBySide(clusters) {
+  const names = Object.keys(clusters);
+  const namespaces = [...new Set(names.flatMap((cluster) => Object.keys(clusters[cluster].namespaces)))].sort();
+  return namespaces.map((name) => {
+    const policies = [...new Set(names.flatMap((cluster) => Object.keys(clusters[cluster].namespaces[name] ?? {})))];
+    return {
+      name,
+      policies: policies.map((policy) => {
+        const values = names.map((cluster) => (clusters[cluster].namespaces[name] ? (clusters[cluster].namespaces[name][policy] ?? "–") : null));
+        return { policy, values, differs: new Set(values).size > 1 };
+      }),
+    };
+  });
+}
+
+/** @returns {string} a topic's shape in one cluster */
+export function shapeWords({ partitions, logs_only }) {
+  const stray = logs_only?.length ? `, beside ${logs_only.length} logs named like partitions` : "";
+  if (partitions === null) return `not here${stray}`;
+  return `${partitions === 0 ? "one log, not partitioned" : counted(partitions, "partition")}${stray}`;
+}
+
+/** Topics in every cluster: rows of names, each with what every cluster has. */
+export function topicsOf(clusters) {
+  const names = Object.keys(clusters);
+  const topics = [...new Set(names.flatMap((cluster) => Object.keys(clusters[cluster].topics)))].sort();
+  return topics.map((topic) => {
+    const here = names.map((cluster) => clusters[cluster].topics[topic]);
+    const shapes = here.filter((one) => one.partitions !== null).map((one) => one.partitions);
+    return { topic, namespace: here[0].namespace, here, differs: new Set(shapes).size > 1 };
+  });
+}
+
+/**
+ * Refused starts as a line that climbs: one point for each, from 0.
+ * @returns {{x: number[], y: number[]}} seconds and how many so far, ending now
+ */
+export function climbing(refused, now_us) {
+  const x = [0, ...refused.at_us.map((us) => us / 1e6), now_us / 1e6];
+  const y = [0, ...refused.at_us.map((_us, place) => place + 1), refused.at_us.length];
+  return { x, y };
+}

@@ -1,0 +1,152 @@
+/**
+ * Tenants on the move, from a frame's view: which migration is shown, its steps in words, what it waits for, what may be asked of it now.
+ * Pure; every figure is the engine's.
+ */
+
+import { counted, seconds, whole } from "../../../model/format.js";
+
+const STEP_WORDS = {
+  metadata: ["Metadata", "tenant, roles, namespaces, topics and subscriptions are made"],
+  "topic-data": ["Topic data", "replication both ways, the old backlog too"],
+  "consumption-progress": ["Consumption progress", "what is acknowledged is told, both ways"],
+  switch: ["Switch", "the map, then an unload, so that clients look up again"],
+  "clean-up": ["Clean-up", "everything in the old cluster is deleted"],
+};
+
+/** What a step does otherwise, by strategy. */
+const OTHER_WORDS = {
+  snapshots: { "consumption-progress": "subscriptions are replicated, both ways: snapshots tell the mark-delete" },
+  none: { "consumption-progress": "nothing is told" },
+  "blue-green": {
+    "topic-data": "nothing is copied", "consumption-progress": "nothing is told",
+    switch: "topics take no more; each client is sent on when its subscription is drained", "clean-up": "the map, then everything in the old cluster is deleted",
+  },
+};
+
+/** @returns {[string, string]} a step's title, and what it does under a strategy */
+export const stepWords = (name, strategy) => [STEP_WORDS[name][0], OTHER_WORDS[strategy]?.[name] ?? STEP_WORDS[name][1]];
+
+const STRATEGY_WORDS = {
+  "acknowledgement-sync": "acknowledgements told one by one",
+  snapshots: "replicated subscriptions, by snapshots",
+  none: "no progress told",
+  "blue-green": "blue-green: nothing copied, the old cluster drained",
+};
+export const strategyWords = (strategy) => STRATEGY_WORDS[strategy] ?? strategy;
+
+/** @returns {[string, string][]} tenant and the cluster that the LookupService names, in the map's order */
+export const tenantMap = (state) => Object.entries(state.view?.lookup?.tenants ?? {});
+
+/** The migration that is shown: the newest one of the tenant wished for, else the newest of all. */
+export function shownMigration(state, tenant) {
+  const all = state.view?.migrations ?? [];
+  return all.findLast((one) => one.tenant === tenant) ?? all[all.length - 1] ?? null;
+}
+
+/** @returns {import("../../../model/sentence.js").Part[]} how it stands, and what a switch would cost now */
+export function migrationSentence(one) {
+  const number = one.steps.findIndex(({ name }) => name === one.at) + 1;
+  const step = `step ${number}, ${STEP_WORDS[one.at][0].toLowerCase()},`;
+  const who = `${one.tenant} moves from ${one.from} to ${one.to}: `;
+  const unmet = one.waits_for.filter(({ holds }) => !holds).length;
+  switch (one.state) {
+    case "finished":
+      return [{ strong: `${one.tenant} is in ${one.to}` }, ", and nothing of it is left in ", one.from, "."];
+    case "rolled-back":
+      return [{ strong: `${one.tenant} is back in ${one.from}` }, ", and nothing of it is left in ", one.to, "."];
+    case "failed":
+      return [who, { harm: `${step} has failed` }, ": ", one.steps[number - 1].error ?? "", "."];
+    case "paused":
+      return [who, `${step} is `, { strong: "paused" }, "."];
+    case "rolling-back":
+      return [`${one.tenant} returns from ${one.to} to ${one.from}: ${step} is taken back`, ...(unmet ? [" ", { harm: `once ${counted(unmet, "condition")} ${unmet === 1 ? "holds" : "hold"}` }] : []), "."];
+    case "running":
+      return [who, `${step} is at work`, ...costWords(one)];
+    default:
+      return [who, `${step} waits`, ...(unmet ? [" ", { harm: `for ${counted(unmet, "condition")}` }] : one.at === "switch" ? [": ", { strong: "it is safe to switch" }] : [" to be begun"]), ...costWords(one)];
+  }
+}
+
+function costWords(one) {
+  const cost = one.cost?.sum;
+  if (!cost) return ["."];
+  const twice = cost.duplicates ? { harm: `${counted(cost.duplicates, "message")} twice` } : { strong: "nothing twice" };
+  return [". A switch now would bring ", twice, `, ${whole(cost.stranded)} not copied yet, `, cost.lost ? { harm: `${whole(cost.lost)} lost` } : "0 lost", "."];
+}
+
+/** A step's state in words: what it is called, when, how often. */
+export function stepFacts(step) {
+  const told = { waiting: "not begun", running: "at work", done: "through", failed: "failed", paused: "paused", skipped: "nothing to do", undoing: "being taken back", undone: "taken back" }[step.state];
+  return `${told}${instantsOf(step)}${step.attempts > 1 ? `, ${step.attempts} attempts` : ""}`;
+}
+
+function instantsOf({ state, started_us, finished_us }) {
+  if (started_us === null) return "";
+  if (state === "running") return ` since ${seconds(started_us, 2)} s`;
+  if (finished_us === null) return `, begun at ${seconds(started_us, 2)} s`;
+  return state === "undone" ? ` at ${seconds(finished_us, 2)} s` : `, ${seconds(started_us, 2)} to ${seconds(finished_us, 2)} s`;
+}
+
+const ONE_OF = { entries: "entry" };
+
+/** How far a step is, as a share from 0 to 1 (null: it is over) and in words; null where there is nothing to count. */
+export function progressOf(step) {
+  const { done = 0, total = 0, unit = "" } = step.progress ?? {};
+  if (!total || step.state === "skipped") return null;
+  const words = `${whole(total)} ${total === 1 ? (ONE_OF[unit] ?? unit.replace(/s$/, "")) : unit}`;
+  if (step.state === "done" || step.state === "undone") return { share: null, words };
+  return { share: Math.min(1, done / total), words: `${whole(done)} of ${words}` };
+}
+
+/**
+ * What may be asked of a migration now, most wanted first.
+ * @returns {{command: object, words: string, harm?: boolean}[]}
+ */
+export function actionsOf(one) {
+  const ask = (name, words, more = {}, harm = false) => ({ command: { do: `migration.${name}`, tenant: one.tenant, ...more }, words, harm });
+  if (one.state === "finished" || one.state === "rolled-back") return [];
+  if (one.state === "rolling-back") return [];
+  const asked = [];
+  const ready = one.waits_for.every(({ holds }) => holds);
+  if (one.state === "failed" || one.state === "paused") asked.push(ask("resume", one.state === "failed" ? "Try again" : "Go on"));
+  if (one.state === "waiting") {
+    if (one.at === "switch") asked.push(ready ? ask("switch", `Switch to ${one.to}`) : ask("switch", "Switch all the same", { force: true }, true));
+    else if (one.at === "clean-up") asked.push(ask("clean-up", `Clean ${one.from} up`));
+    else asked.push(ask("advance", `Begin ${STEP_WORDS[one.at][0].toLowerCase()}`));
+  }
+  if (one.switched_at_us === null && one.at !== "metadata" && one.at !== "switch" && one.strategy !== "blue-green") asked.push(ask("switch", "Switch all the same", { force: true }, true));
+  if (one.state === "running" || one.state === "waiting") asked.push(ask("pause", "Pause"));
+  if (one.way_back === null) asked.push(ask("roll-back", `Back to ${one.from}`, {}, true));
+  return asked;
+}
+
+/**
+ * Where a tenant's clients stand between two clusters: those of its migration; without one where the map says it is, and the first other one.
+ * @returns {{tenant: string, mapped: string, from: string, to: string | null, source: string[], target: string[], nowhere: [string, number][]}}
+ * `nowhere` are those that look for their broker, each with how often it was refused
+ */
+export function placesOf(state, tenant, one = null) {
+  const { tenants, clients } = state.view.lookup;
+  const { connected = {}, nowhere = {} } = clients[tenant] ?? {};
+  const from = one?.from ?? tenants[tenant];
+  const to = one?.to ?? Object.keys(state.view.clusters).find((name) => name !== from) ?? null;
+  return { tenant, mapped: tenants[tenant], from, to, source: connected[from] ?? [], target: connected[to] ?? [], nowhere: Object.entries(nowhere) };
+}
+
+/** The same in words. */
+export function placesWords({ from, to, source, target, nowhere }) {
+  const words = [`${source.length} connected in ${from}`, ...(to ? [`${target.length} in ${to}`] : [])];
+  const looking = nowhere.map(([name, tries]) => (tries ? `${name} (asked in vain${tries > 1 ? ` ${tries} times` : ""})` : name));
+  if (looking.length) words.push(`${looking.length} looking for their broker: ${looking.join(", ")}`);
+  return `Clients: ${words.join(", ")}.`;
+}
+
+/** What is said while nobody moves. */
+export function restSentence(state) {
+  const { up, tenants, clients } = state.view.lookup;
+  const places = Object.entries(tenants).map(([tenant, cluster]) => `${tenant} is in ${cluster}`).join(", ");
+  if (up) return [`Nobody moves. ${places}, says the LookupService.`];
+  const looking = Object.values(clients).flatMap(({ nowhere }) => Object.keys(nowhere));
+  const who = looking.length ? [{ harm: `${counted(looking.length, "client")} ${looking.length === 1 ? "finds" : "find"} no broker` }, ", the others go on."] : ["whoever is connected goes on."];
+  return [`Nobody moves. ${places}. `, { harm: "The LookupService is down" }, ": ", ...who];
+}

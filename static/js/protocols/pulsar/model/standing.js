@@ -1,0 +1,121 @@
+/**
+ * How each entry of a window stands, for one subscription: done, to do, in hand, about to come twice, come twice,
+ * stranded. Numbers only; the renderer turns bits into looks.
+ */
+
+import { identityOf, originOf, markerKind } from "./cells.js";
+import { beginKey } from "./begins.js";
+import { inRanges, isAcknowledged } from "./acknowledged.js";
+import { passedOver } from "./passed_over.js";
+import { movedOf } from "./moved.js";
+import { topicView } from "../../../model/state.js";
+
+export const DONE = 1; // acknowledged here or anywhere else
+export const HERE = 2; // let go by this cluster's own cursor
+export const HELD = 4; // in a consumer's hands here
+export const TWICE = 8; // would be delivered here again
+export const CAME_TWICE = 16; // has been delivered here again
+export const STRANDED = 32; // only in the cluster that failed
+export const OURS = 64; // a marker of the subject cluster's own questions
+export const LOST = 256; // owed to the consumers here, and before the place where the cursor here began, or passed over by it
+
+/** Entries looked at per cluster when asking what was acknowledged anywhere; twice the widest window. */
+const LOOKED_AT = 12_000;
+
+/** @returns {Set<number>} identities of messages that some cluster's cursor of the subscription has let go */
+export function acknowledgedIdentities(state, topic, subscription, clusters) {
+  const known = new Set();
+  for (const cluster of clusters) {
+    const store = state.cells[`${cluster}/${topic}`];
+    const cursor = topicView(state, cluster, topic)?.subscriptions?.[subscription];
+    if (!store || !cursor) continue;
+    const begin = state.begins[beginKey(cluster, topic, subscription)] ?? -1;
+    for (let at = Math.max(0, store.count - LOOKED_AT); at < store.count; at++) {
+      if (store.columns.kind[at] < 100 && store.first + at > begin && isAcknowledged(cursor, store.first + at)) known.add(identityOf(store.columns, at));
+    }
+  }
+  return known;
+}
+
+/** @returns {Set<number>} identities that the cluster's consumers were owed and have not acknowledged there */
+function owedIdentities(state, topic, subscription, cluster) {
+  const owed = new Set();
+  const store = state.cells[`${cluster}/${topic}`];
+  const cursor = topicView(state, cluster, topic)?.subscriptions?.[subscription];
+  if (!store || !cursor) return owed;
+  const begin = state.begins[beginKey(cluster, topic, subscription)] ?? -1;
+  for (let at = 0; at < store.count; at++) {
+    const index = store.first + at;
+    if (store.columns.kind[at] < 100 && index > begin && !isAcknowledged(cursor, index)) owed.add(identityOf(store.columns, at));
+  }
+  return owed;
+}
+
+/** @returns {Set<number>} identities that a cluster's log holds, over its newest entries */
+function identitiesIn(store) {
+  const known = new Set();
+  for (let at = Math.max(0, store.count - LOOKED_AT); at < store.count; at++) {
+    if (store.columns.kind[at] < 100) known.add(identityOf(store.columns, at));
+  }
+  return known;
+}
+
+/**
+ * @param {import("../../../model/state.js").LabState} state
+ * @param {object} watched topic, subscription, subject (the cluster whose consumers read now), clusters (sorted)
+ * @returns {(cluster: string, from: number, to: number) => Uint16Array} bits per entry of [from, to)
+ */
+export function makeStanding(state, watched) {
+  const { topic, subscription, subject, clusters } = watched;
+  const anywhere = acknowledgedIdentities(state, topic, subscription, clusters);
+  const moved = movedOf(state.view, topic, subscription);
+  const others = (cluster) => acknowledgedIdentities(state, topic, subscription, clusters.filter((one) => one !== cluster));
+  const passed = new Map(clusters.map((cluster) => [cluster, passedOver(state, watched, cluster, moved, others)]));
+  for (const identities of passed.values()) for (const identity of identities) anywhere.delete(identity);
+  const failed = moved && state.view.clusters[moved.from]?.state !== "up" ? moved.from : null;
+  const target_store = failed ? state.cells[`${moved.to}/${topic}`] : undefined;
+  const reached = target_store ? identitiesIn(target_store) : null;
+  const owed = moved ? owedIdentities(state, topic, subscription, moved.from) : null;
+  const subject_number = clusters.indexOf(subject);
+  const forecast = state.view.forecast?.[subscription];
+
+  return function standing(cluster, from, to) {
+    const bits = new Uint16Array(Math.max(0, to - from));
+    const store = state.cells[`${cluster}/${topic}`];
+    const cursor = topicView(state, cluster, topic)?.subscriptions?.[subscription];
+    if (!store) return bits;
+    const held = new Set(Object.values(cursor?.consumers ?? {}).flatMap((consumer) => consumer.in_hand ?? []));
+    const begin = state.begins[beginKey(cluster, topic, subscription)] ?? -1;
+    // where the subscription is missing it would be created: the engine's forecast says whether at the beginning
+    const counted = forecast?.from === subject ? forecast.to?.[cluster]?.duplicates : undefined;
+    const would_come = cluster !== subject && (cursor !== undefined || counted > 0);
+    // where the engine says that nothing would come twice, what some cursor passed over without an ack (a skip, an unsafe snapshot) still comes, once
+    const comes_once = counted === 0 && cursor !== undefined;
+    for (let index = Math.max(from, store.first); index < Math.min(to, store.first + store.count); index++) {
+      const at = index - store.first;
+      const here = isAcknowledged(cursor, index);
+      let bit = (here ? HERE | DONE : 0) | (held.has(index) ? HELD : 0);
+      const kind = store.columns.kind[at];
+      if (kind >= 100) {
+        bits[index - from] = bit | (isOurs(state.owners, kind, store.columns.snapshot[at], subject_number) ? OURS : 0);
+        continue;
+      }
+      const identity = identityOf(store.columns, at);
+      const filtered = inRanges(cursor?.said ?? [], index);
+      if (!here && anywhere.has(identity) && (filtered || !comes_once)) bit |= (would_come || (moved?.to === cluster && !held.has(index))) && !filtered ? DONE | TWICE : DONE;
+      if (moved?.to === cluster && inRanges(moved.duplicates, index)) bit = (bit & ~TWICE) | CAME_TWICE;
+      if (cluster === failed && reached && !reached.has(identity)) bit |= STRANDED;
+      if (passed.get(cluster).has(identity)) bit = (bit & ~DONE) | LOST;
+      if (moved?.to === cluster && index <= begin && owed.has(identity) && !anywhere.has(identity)) bit = (bit & ~DONE) | LOST;
+      bits[index - from] = bit;
+    }
+    return bits;
+  };
+}
+
+/** A marker is ours when the subject asked the question it belongs to, or wrote it (an update names no snapshot). */
+export function isOurs(owners, kind, snapshot, subject_number) {
+  if (markerKind(kind) === 113) return originOf(kind) === subject_number;
+  const owner = owners.get(snapshot);
+  return owner === undefined ? originOf(kind) === subject_number : owner === subject_number;
+}

@@ -1,0 +1,33 @@
+/** One entry of a log in words, as a pointer that rests on it is told: "web/98, from us-west, 192:373, acknowledged". */
+
+import { isAcknowledged } from "./acknowledged.js";
+import { markerKind, originOf } from "./cells.js";
+import { positionOf } from "./positions.js";
+import { topicView } from "../../../model/state.js";
+
+const MARKERS = { 110: "request", 111: "response", 112: "snapshot marker", 113: "update" };
+
+/**
+ * @param {import("../../../model/state.js").LabState} state
+ * @param {object} watched
+ * @param {{cluster: string, index: number}} thing
+ * @returns {string}
+ */
+export function wordsOfThing(state, watched, { cluster, index }) {
+  const store = state.cells[`${cluster}/${watched.topic}`];
+  const topic = topicView(state, cluster, watched.topic);
+  const at = index - (store?.first ?? 0);
+  if (!store || !topic || at < 0 || at >= store.count) return "";
+  const kind = store.columns.kind[at];
+  const where = positionOf(topic.ledgers, index);
+  const origin = watched.clusters[originOf(kind)];
+  if (kind >= 100) {
+    const snapshot = store.columns.snapshot[at];
+    return [`${MARKERS[markerKind(kind)]}${snapshot >= 0 ? ` of S${snapshot}` : ""}`, `written in ${origin}`, where].filter(Boolean).join(", ");
+  }
+  const cursor = topic.subscriptions?.[watched.subscription];
+  const holder = Object.entries(cursor?.consumers ?? {}).find(([, consumer]) => consumer.in_hand.includes(index));
+  const standing = holder ? `with ${holder[0]}` : isAcknowledged(cursor, index) ? "let go here" : "not let go here";
+  const size = store.columns.size[at];
+  return [`${state.names.list[store.columns.producer[at]]}/${store.columns.number[at]}`, size > 1 ? `${size} messages` : "", `from ${origin}`, where, cursor ? standing : ""].filter(Boolean).join(", ");
+}

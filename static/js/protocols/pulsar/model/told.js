@@ -1,0 +1,25 @@
+/** What acknowledgement-state sync has told whom about the watched subscription. Pure. */
+
+import { topicView } from "../../../model/state.js";
+
+/**
+ * @typedef {{from: string, to: string, acknowledged: number, known: number, at_us: number | null, next_us: number | null, on_the_wire: number, connected: boolean}} Told
+ * entries acknowledged at `from`, those of them that `to` knows of, when it last heard, when it is told again by itself
+ */
+
+/** @returns {{every_us: number | null, rows: Told[]} | null} null where the subscription tells nobody */
+export function toldOf(state, watched) {
+  const rows = [];
+  let every_us;
+  for (const from of watched.lanes) {
+    const topic = topicView(state, from, watched.topic);
+    const told = topic?.subscriptions?.[watched.subscription]?.told;
+    if (!told) continue;
+    every_us = told.every_us;
+    for (const [to, { entries, at_us, on_the_wire }] of Object.entries(told.peers)) {
+      const connected = topic.replicators?.[to]?.state === "started" && state.view.links[`${from} -> ${to}`]?.state === "up";
+      if (told.acknowledged || entries) rows.push({ from, to, acknowledged: told.acknowledged, known: Math.min(entries, told.acknowledged), at_us, next_us: told.next_us, on_the_wire, connected });
+    }
+  }
+  return every_us === undefined ? null : { every_us, rows };
+}

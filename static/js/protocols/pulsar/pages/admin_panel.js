@@ -1,0 +1,138 @@
+/**
+ * The panel “Your own tools”: what pulsar-admin and a broker's metrics would print at the instant shown, for a cluster to choose,
+ * with the lab's notes in the margin. Asks the server when the instant changes, while playing a few times a second at most.
+ */
+
+import { seconds } from "../../../model/format.js";
+import { VIEWS, folded, linesOf } from "../model/printout.js";
+import { element, setText } from "../../../render/dom.js";
+import { makePrintout } from "../render/printout.js";
+
+/** Between two questions while the lab plays, ms; and for each ms that the last answer took, so that a large lab with many viewers still plays. */
+const ASK_EVERY_MS = 400;
+const REST_FACTOR = 4;
+
+const TOOLS = [
+  { name: "stats", shown: "topics stats" },
+  { name: "stats-internal", shown: "topics stats-internal" },
+  { name: "metrics", shown: "metrics" },
+];
+
+/** Names of `VIEWS` and their words. */
+const SHOWN = [
+  ["noted", "notes"],
+  ["different", "differences"],
+  ["every", "every line"],
+];
+
+export const ADMIN_PANEL = { name: "your-own-tools", title: "Your own tools", needs: "topics", make };
+
+/** @param {HTMLElement} section @param {import("../../../pages/panels.js").PanelParts} parts */
+function make(section, { document, window, requests, base, getState, say, wake }) {
+  let wish = { tool: "stats", cluster: null, view: "noted" };
+  let asked = { key: "", again_ms: -Infinity, waits: false };
+  let answer = null;
+  const now = () => window.performance.now();
+
+  const tools = choice("Tool", TOOLS.map(({ name, shown }) => [name, shown]), (tool) => change({ tool }));
+  const clusters = element(document, "div.choice", { role: "group", "aria-label": "Cluster" });
+  const views = choice("Lines shown", SHOWN, (view) => change({ view }));
+  const copy_button = element(document, "button.copy", { type: "button", "aria-keyshortcuts": "C", onclick: copy }, ["Copy all ", element(document, "kbd", { text: "C" })]);
+  const command = element(document, "code.command");
+  const when = element(document, "span.when");
+  const told = element(document, "p.quiet");
+  const list = element(document, "ol.printout", { tabindex: "0", "aria-label": "What the tool prints, with notes" });
+  const printout = makePrintout(document, list);
+  section.append(
+    element(document, "div.tool-choices", {}, [tools.node, clusters, element(document, "div.tool-acts", {}, [views.node, copy_button])]),
+    element(document, "div.tool-head", {}, [command, when]),
+    told,
+    list,
+  );
+
+  function choice(label, options, onChoose) {
+    const node = element(document, "div.choice", { role: "group", "aria-label": label });
+    const buttons = options.map(([name, shown]) => element(document, "button", { type: "button", "aria-pressed": "false", "data-name": name, text: shown, onclick: () => onChoose(name) }));
+    node.append(...buttons);
+    return { node, press: (chosen) => buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.dataset.name === chosen))) };
+  }
+
+  let cluster_choice = null;
+  function offerClusters(names) {
+    if (cluster_choice?.names.join() === names.join()) return;
+    cluster_choice = { names, ...choice("Cluster", names.map((name) => [name, name]), (cluster) => change({ cluster })) };
+    clusters.replaceChildren(...cluster_choice.node.children);
+  }
+
+  function change(more) {
+    wish = { ...wish, ...more };
+    draw();
+    wake();
+  }
+
+  async function ask(key, path) {
+    const began_ms = now();
+    asked = { key, again_ms: Infinity, waits: true };
+    try {
+      const got = await requests.get(path);
+      if (asked.key === key) answer = got;
+    } catch (reason) {
+      answer = { trouble: `${reason.message} ${reason.hint ?? ""}`.trim() };
+    }
+    asked = { key, again_ms: Math.max(began_ms + ASK_EVERY_MS, now() + REST_FACTOR * (now() - began_ms)), waits: false };
+    draw();
+    wake();
+  }
+
+  function draw() {
+    tools.press(wish.tool);
+    cluster_choice?.press(wish.cluster);
+    views.press(wish.view);
+    const text = answer?.text ?? "";
+    copy_button.disabled = text === "";
+    list.hidden = text === "";
+    setText(told, answer === null ? "Asking…" : (answer.trouble ?? answer.unavailable ?? ""));
+    told.hidden = told.textContent === "";
+    if (answer?.command) {
+      setText(command, `$ ${answer.command}`);
+      setText(when, `at ${seconds(answer.at_us)} s`);
+    }
+    const lines = text === "" ? [] : linesOf(answer);
+    list.className = `printout ${wish.tool}`;
+    printout.show(folded(lines, VIEWS[wish.view]));
+  }
+
+  async function copy() {
+    if (!answer?.text) return;
+    try {
+      await window.navigator.clipboard.writeText(answer.text);
+      say({ error: "Copied.", hint: `${answer.command}, ${answer.cluster}, at ${seconds(answer.at_us)} s.`, tone: "plain" });
+    } catch {
+      selectAll();
+    }
+  }
+
+  /** Without a clipboard (a page that is not served over TLS) the text is selected, to be copied by hand. */
+  function selectAll() {
+    change({ view: "every" });
+    const range = document.createRange();
+    range.selectNodeContents(list);
+    window.getSelection().removeAllRanges();
+    window.getSelection().addRange(range);
+    say({ error: "This browser lets no page copy here.", hint: "All lines are selected: copy them with Ctrl+C.", tone: "plain" });
+  }
+
+  draw();
+  return {
+    copy,
+    update(state, watched) {
+      offerClusters(watched.lanes);
+      if (!watched.clusters.includes(wish.cluster)) wish = { ...wish, cluster: watched.subject };
+      cluster_choice.press(wish.cluster);
+      const key = [state.view.branch, state.at_us, state.view.seq, wish.tool, wish.cluster, watched.topic].join("|");
+      if (key === asked.key || asked.waits) return;
+      if (getState().playing && now() < asked.again_ms) return;
+      ask(key, `${base}admin/${[wish.tool, wish.cluster, watched.topic].map(encodeURIComponent).join("/")}.json`);
+    },
+  };
+}

@@ -1,0 +1,122 @@
+/**
+ * “Brokers”: where a scenario declares brokers with limits, how busy each is, how far behind, what it sends, and what that does to
+ * the latency of its readers, over time and by the place in the fan-out. Asked of the server now and then while it is shown.
+ */
+
+import { bytes, counted, span, whole } from "../../../model/format.js";
+import { brokerWords, CHART_EVERY_MS, makeLoadChart, makePlaceChart, placeWords } from "../render/broker_charts.js";
+import { element } from "../../../render/dom.js";
+
+const EVERY_MS = 700;
+const REST = 4; // times as long as an answer took, before the next is asked for
+
+/** @type {import("../../../pages/panel_list.js").Panel} */
+export const BROKERS = { name: "brokers", title: "Brokers", needs: "brokers", make };
+
+function make(section, { document, window, requests, base, getState, say, wake, plotly }) {
+  section.classList.add("brokers");
+  const head = element(document, "div.scrolls", {});
+  const load = element(document, "div.curves", { role: "img" });
+  const places = element(document, "div.curves", { role: "img" });
+  const readers = element(document, "div.scrolls", {});
+  const load_words = element(document, "p.quiet", {});
+  const place_words = element(document, "p.quiet", {});
+  const time_half = element(document, "div.half", {}, [element(document, "h3", { text: "How far behind, and how busy" }), load_words, load]);
+  const place_half = element(document, "div.half", {}, [element(document, "h3", { text: "Latency by place in the fan-out" }), place_words, places]);
+  const halves = element(document, "div.halves", {}, [time_half, place_half]);
+  section.replaceChildren(head, halves, readers);
+  const charts = [makeLoadChart(load, plotly), makePlaceChart(places, plotly)];
+  let answer = null;
+  let key = "";
+  let asking = false;
+  let next_ms = -Infinity;
+  let later = null; // a drawing that is owed
+
+  async function ask(wanted) {
+    asking = true;
+    key = wanted;
+    const began_ms = window.performance.now();
+    try {
+      answer = await requests.get(`${base}brokers.json`);
+      write();
+    } catch (reason) {
+      say({ error: reason.message, hint: reason.hint });
+    }
+    const took_ms = window.performance.now() - began_ms;
+    next_ms = window.performance.now() + Math.max(EVERY_MS, REST * took_ms);
+    asking = false;
+    wake();
+  }
+
+  function write() {
+    const none = Object.keys(answer.brokers).length === 0;
+    halves.hidden = readers.hidden = none;
+    head.replaceChildren(none ? element(document, "p.quiet", { text: "This scenario declares no brokers: handing a message to a consumer costs nothing here. With a section “brokers” (docs/broadcast.md) they have a service time, a bandwidth and a time to connect." }) : brokerTable());
+    if (none) return;
+    readers.replaceChildren(readerTable(), element(document, "p.quiet", { text: "Latency is from publishing until a message has left the broker; p99 by nearest rank. Where a scenario uses 145 µs a dispatch and 30 ms a client, both are a fit to the one point that PIP-180 measured." }));
+    const shown = Object.keys(answer.audiences).length > 0;
+    place_half.hidden = !shown;
+    load_words.textContent = brokerWords(answer);
+    place_words.textContent = shown ? placeWords(answer) : "";
+    load.setAttribute("aria-label", `${brokerWords(answer)} The table above has the figures.`);
+    places.setAttribute("aria-label", place_words.textContent);
+  }
+
+  const table = (heads, rows) =>
+    element(document, "table.figures", {}, [
+      element(document, "thead", {}, [element(document, "tr", {}, heads.map((text, at) => element(document, rows.length && typeof rows[0][at] === "object" ? `th.${rows[0][at].kind}` : "th", { scope: "col", text })))]),
+      element(document, "tbody", {}, rows.map(([first, ...cells]) => element(document, "tr", {}, [element(document, "th", { scope: "row", text: first }), ...cells.map((cell) => (typeof cell === "string" ? element(document, "td", { text: cell }) : element(document, `td.${cell.kind}`, { text: cell.text })))]))),
+    ]);
+
+  function brokerTable() {
+    const rows = Object.entries(answer.brokers).map(([name, one]) => [
+      name,
+      { kind: "words", text: one.topics.join(", ") || "nothing" },
+      { kind: "words", text: limitWords(one.limits) },
+      one.queued ? counted(one.queued, "dispatch", "dispatches") : "–",
+      one.queued_us ? span(one.queued_us) : "–",
+      `${(one.busy_millionths / 10_000).toFixed(1)} %`,
+      `${bytes(one.bytes_out)}`,
+      `${bytes(Math.max(0, ...one.bytes_per_s))}/s`,
+    ]);
+    return table(["broker", "serves", "limits", "waiting now", "work for", "busy so far", "sent", "at most"], rows);
+  }
+
+  function readerTable() {
+    const connected = Object.fromEntries(Object.values(answer.audiences).map((one) => [`${one.cluster}/${one.topic}/${nameOf(one)}`, one]));
+    const rows = answer.readers.map((one) => {
+      const audience = connected[`${one.cluster}/${one.topic}/${one.name}`];
+      const many = audience ? `${one.name} (${whole(audience.connected)} of ${whole(audience.subscriptions)}${audience.connect_us ? `, all after ${span(audience.connect_us)}` : ""})` : one.name;
+      return [many, { kind: "words", text: one.broker }, whole(one.so_far.delivered), ...["mean_us", "p50_us", "p99_us", "max_us"].map((name) => span(one.so_far[name])), one.lately.delivered ? span(one.lately.p99_us) : "–"];
+    });
+    return table(["latency of", "served by", "messages", "mean", "half", "p99", "greatest", "p99 of the last 2 s"], rows);
+  }
+
+  /** An audience's name: the view's key has the topic after it. */
+  const nameOf = (audience) => Object.keys(answer.audiences).find((name) => answer.audiences[name] === audience).split("/")[0];
+
+  function redraw() {
+    later = null;
+    wake();
+  }
+
+  head.append(element(document, "p.quiet", { text: "Asking…" }));
+  return {
+    update(state, _watched, { theme, wall_ms }) {
+      const wanted = [state.view.branch, state.at_us, state.view.seq].join("|");
+      if (wanted !== key && !asking && (!state.playing || window.performance.now() >= next_ms)) ask(wanted);
+      if (!answer || halves.hidden) return;
+      const owed = [charts[0].update(answer, load.clientWidth, theme, wall_ms), !place_half.hidden && charts[1].update(answer, places.clientWidth, theme, wall_ms)];
+      if (owed.some(Boolean) && later === null) later = window.setTimeout(redraw, CHART_EVERY_MS);
+    },
+  };
+}
+
+/** @returns {string} a broker's limits in words */
+function limitWords({ dispatch_us, bandwidth_bytes_per_s, connect_us }) {
+  const words = [];
+  if (dispatch_us) words.push(`${span(dispatch_us)} a dispatch`);
+  if (bandwidth_bytes_per_s !== null) words.push(`${bytes(bandwidth_bytes_per_s)}/s`);
+  if (connect_us) words.push(`${span(connect_us)} a client`);
+  return words.join(", ") || "none";
+}

@@ -1,0 +1,119 @@
+/**
+ * “Topics and policies”: what each cluster has and allows, side by side, and what every replicator was told when it asked to start.
+ * One replicator is looked at over time: its refused starts climb while the metric that people watch stands at 0.
+ */
+
+import { headline, nextTry, partsOf, standingOf, standingWords } from "../model/creation.js";
+import { counted, whole } from "../../../model/format.js";
+import { policyTables, topicTable } from "../render/creation_tables.js";
+import { element, putParts } from "../../../render/dom.js";
+import { makeRetryChart, retryWords } from "../render/retry_chart.js";
+
+const EVERY_MS = 400;
+
+/** @type {import("../../../pages/panel_list.js").Panel} */
+export const CREATION = { name: "topics", title: "Topics and policies", needs: "topics", family: "topic-creation", make };
+
+const keyOf = (one) => `${one.from}/${one.to}/${one.topic}`;
+
+function make(section, { document, requests, base, getState, say, wake, plotly }) {
+  section.classList.add("creation");
+  const lead = element(document, "p.lead-in", { role: "status", text: "Asking…" });
+  const list = element(document, "ul.starts", { "aria-label": "Replicators" });
+  const picture = element(document, "div.curves", { role: "img" });
+  const caption = element(document, "p.quiet", {});
+  const tables = element(document, "div.sides", {});
+  section.replaceChildren(lead, element(document, "div.over-time", {}, [list, element(document, "div", {}, [picture, caption])]), tables);
+  const chart = makeRetryChart(picture, plotly);
+  let answer = null;
+  let chosen = null;
+  let key = "";
+  let written = "";
+  let asking = false;
+  let asked_ms = -Infinity;
+
+  async function ask(wanted, wall_ms) {
+    asking = true;
+    asked_ms = wall_ms;
+    key = wanted;
+    try {
+      answer = await requests.get(`${base}creation.json${chosen ? `?of=${encodeURIComponent(chosen)}` : ""}`);
+      const shown = choose(answer.replicators);
+      if (shown !== chosen) {
+        chosen = shown;
+        key = "";
+      }
+      write();
+    } catch (reason) {
+      chosen = null; // it may be gone: the next question asks for none
+      say({ error: reason.message, hint: reason.hint });
+    }
+    asking = false;
+    wake();
+  }
+
+  /** The one that was chosen while it is there, else the first that stands still, else the first. */
+  function choose(replicators) {
+    const kept = replicators.find((one) => keyOf(one) === chosen);
+    const first = kept ?? replicators.find((one) => standingOf(one) !== "runs") ?? replicators[0];
+    return first ? keyOf(first) : null;
+  }
+
+  function write() {
+    putParts(document, lead, headline(answer.replicators));
+    const held = document.activeElement?.closest?.(".starts button")?.dataset.of;
+    list.replaceChildren(...answer.replicators.map(itemOf));
+    if (held) [...list.querySelectorAll("button")].find((button) => button.dataset.of === held)?.focus();
+    const text = JSON.stringify(answer.clusters);
+    if (text !== written) tables.replaceChildren(element(document, "div", {}, [element(document, "h2", { text: "Topics, cluster by cluster" }), topicTable(document, answer.clusters)]), element(document, "div", {}, [element(document, "h2", { text: "Policies, cluster by cluster" }), ...policyTables(document, answer.clusters)]));
+    written = text;
+    const one = answer.replicators.find((other) => keyOf(other) === chosen);
+    picture.hidden = caption.hidden = !(one && answer.starts);
+    if (picture.hidden) return;
+    picture.setAttribute("aria-label", retryWords(one, answer.starts));
+    caption.textContent = `${one.from} → ${one.to}, ${one.topic}. ${captionOf(one)}`;
+  }
+
+  function captionOf(one) {
+    const standing = standingOf(one);
+    if (standing === "refused") return "The delay is the age of the oldest entry on the wire. Nothing is on the wire, so it is 0 however long this lasts.";
+    if (standing === "stopped") return "It is connected and sends nothing more: the entry at the head waits for its schema. A new policy is asked for only after the topic was unloaded.";
+    if (standing === "down") return `No broker runs this replicator: ${one.not_running}.`;
+    return one.retries ? `It runs now, after ${counted(one.retries, "start")} that came to nothing.` : "It started at once.";
+  }
+
+  function itemOf(one) {
+    const standing = standingOf(one);
+    const parts = partsOf(one);
+    const button = element(document, "button.plain", { type: "button", "aria-pressed": String(keyOf(one) === chosen), "data-of": keyOf(one), onclick: () => look(one) }, [
+      element(document, `span.standing.${standing}`, { "aria-hidden": "true" }),
+      element(document, "b", { text: `${one.from} → ${one.to}` }),
+      ` ${one.topic} `,
+      element(document, `span${standing === "runs" ? ".soft" : ".harm-text"}`, { text: `${standingWords(one)}${parts ? ` (${parts})` : ""}` }),
+    ]);
+    const asks = [one.retries ? `refused or unreachable ${counted(one.retries, "time")}` : "", nextTry(one, answer.at_us)].filter(Boolean).join(", ");
+    const shown = `connected ${one.connected} · delay ${one.delay_s} s · backlog ${whole(one.replication_backlog)}`;
+    return element(document, `li.${standing}`, {}, [
+      button,
+      element(document, "p.dashboard", { text: shown, title: "What topics stats says of this replicator" }),
+      ...(one.last_error ? [element(document, "blockquote", { text: one.last_error })] : []),
+      ...(asks ? [element(document, "p.quiet", { text: asks })] : []),
+    ]);
+  }
+
+  function look(one) {
+    chosen = keyOf(one);
+    key = "";
+    write();
+    wake();
+  }
+
+  return {
+    update(state, _watched, { theme, wall_ms }) {
+      const wanted = [state.view.branch, state.at_us, state.view.seq, chosen].join("|");
+      if (wanted !== key && !asking && (!getState().playing || wall_ms - asked_ms >= EVERY_MS)) ask(wanted, wall_ms);
+      const one = answer?.replicators.find((other) => keyOf(other) === chosen);
+      if (one && answer.starts?.of === chosen) chart.update({ one, starts: answer.starts, now_us: answer.at_us, width: picture.clientWidth }, theme);
+    },
+  };
+}

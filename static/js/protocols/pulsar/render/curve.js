@@ -1,0 +1,84 @@
+/**
+ * The fail-over-now curve, by Plotly: steps of forecast duplicates per peer. It shares the time window of the diagram above
+ * and is redrawn at most four times a second and only when something changed.
+ */
+
+import { curveOf, peersOf } from "../../../model/forecast.js";
+import { plainChart } from "../../../render/plain_chart.js";
+
+/** Least time between two drawings, ms of the wall clock. */
+const CURVE_EVERY_MS = 250;
+
+/** A chart lower than so many lines of its figures has two on its axis, where three would touch. */
+const LINES_FOR_THREE = 6;
+
+/**
+ * @param {HTMLElement} element
+ * @param {() => object | undefined} plotly the library once it has come; undefined before
+ */
+export function makeCurve(element, plotly) {
+  let drawn_ms = -Infinity;
+  let drawn = "";
+  return {
+    /**
+     * @param {object} given window, x0, x1, width, height, points (of the curve, about the window)
+     * @returns {boolean} whether a drawing is owed
+     */
+    update(state, watched, theme, given, wall_ms) {
+      const library = plotly();
+      if (!library) return false;
+      const key = [state.view.branch, state.at_us, state.view.seq, given.points.length, given.points[0]?.[0], given.window.start_us, given.window.span_us, watched.subscription, watched.target, theme.ink.bg, given.width, given.height].join("|");
+      if (key === drawn) return false;
+      if (wall_ms - drawn_ms < CURVE_EVERY_MS) return true;
+      drawn = key;
+      drawn_ms = wall_ms;
+      library.react(element, traces(given.points, watched, theme), layoutOf(watched, theme, given), { displayModeBar: false, responsive: false, staticPlot: false, scrollZoom: false, doubleClick: false });
+      return false;
+    },
+    forget() {
+      drawn = "";
+      drawn_ms = -Infinity;
+    },
+  };
+}
+
+function traces(points, watched, theme) {
+  const peers = peersOf(points, watched.subscription);
+  const ordered = [...peers.filter((peer) => peer === watched.target), ...peers.filter((peer) => peer !== watched.target)];
+  return ordered.map((peer, at) => {
+    const { x, y } = curveOf(points, watched.subscription, peer);
+    return {
+      x,
+      y,
+      name: peer,
+      type: "scatter",
+      mode: "lines",
+      line: { shape: "hv", color: at === 0 ? theme.ink.harm : theme.ink.harmSoft, width: at === 0 ? 1.8 * theme.scale : 1.2, dash: at === 0 ? "solid" : "dash" },
+      fill: at === 0 ? "tozeroy" : "none",
+      fillcolor: theme.ink.harmWash,
+      hovertemplate: `%{y} would come twice in ${peer}<extra>%{x:.3f} s</extra>`,
+    };
+  });
+}
+
+function layoutOf(watched, theme, { points, window, x0, x1, width, height }) {
+  const from = window.start_us / 1e6;
+  const to = (window.start_us + window.span_us) / 1e6;
+  return {
+    width,
+    height,
+    margin: { l: x0, r: Math.max(0, width - x1), t: 6, b: 22 * theme.scale },
+    ...plainChart(theme),
+    xaxis: { range: [from, to], showgrid: false, zeroline: false, showticklabels: false, fixedrange: true, showline: true, linecolor: theme.ink.strong },
+    yaxis: { rangemode: "tozero", range: [0, topOf(points, watched, from, to)], showgrid: false, zeroline: false, nticks: height < LINES_FOR_THREE * theme.label ? 2 : 3, fixedrange: true, tickfont: { size: theme.label, color: theme.ink.ink3 } },
+  };
+}
+
+function topOf(points, watched, from, to) {
+  let top = 4;
+  for (const [at_us, values] of points) {
+    if (at_us / 1e6 < from - (to - from) || at_us / 1e6 > to) continue;
+    for (const value of Object.values(values[watched.subscription] ?? {})) top = Math.max(top, value);
+  }
+  return top * 1.15;
+}

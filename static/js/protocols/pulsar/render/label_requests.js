@@ -1,0 +1,230 @@
+/**
+ * What the lanes want to say beside their marks, as requests to the collision pass: which text, how important, and the
+ * places it may stand. Landscape puts words above and below a strip, the turned plane left of it.
+ */
+
+import { farEdge, nearEdge } from "../layout/strip.js";
+import { PRIORITY } from "../../../layout/labels.js";
+import { WAYS } from "../layout/label_ways.js";
+import { WORDS_PX, xOf, yOf } from "../../../layout/plane.js";
+import { gapsOf } from "../model/acknowledged.js";
+import { CAUSE_WORDS } from "../model/causes.js";
+import { span, whole } from "../../../model/format.js";
+import { beginKey } from "../model/begins.js";
+import { HELD, LOST, STRANDED } from "../model/standing.js";
+import { subscriptionsOf, topicsOf } from "../../../model/state.js";
+import { bordersOf } from "./ledgers.js";
+import { pointsOf } from "./threads.js";
+
+/** More ranges than this are not printed one by one. */
+const RANGES_PRINTED = 6;
+
+/** @typedef {{text: string, weight: number, colour: string}} Run a piece of a label in one weight and colour (a theme ink) */
+
+const THREAD_WORDS = { applied: "applied", used: "used, update on its way", ready: "ready, waiting", finished: "finished, not read yet", building: "being built", "timed-out": "timed out", evicted: "thrown out" };
+
+/**
+ * @param {import("../layout/scene.js").Scene} scene
+ * @param {import("../../../model/state.js").LabState} state
+ * @param {(runs: Run[]) => number} measure width of a label, px
+ * @param {number} line height of a label, px
+ * @returns {import("../../../layout/labels.js").LabelRequest[]} whose labels are runs
+ */
+export function labelRequests(scene, state, measure, line) {
+  const requests = [];
+  const ask = (priority, runs, anchor, ways, shorter = []) => {
+    const forms = [runs, ...shorter].map((label) => {
+      const width = measure(label);
+      return { width, label, places: ways.map((way) => WAYS[way](anchor, width, line)) };
+    });
+    requests.push({ priority, height: line, forms });
+  };
+  scene.plane.lanes.forEach((lane) => {
+    askCursor(scene, lane, ask);
+    askHoles(scene, state, lane, ask);
+    askCauses(scene, state, lane, ask);
+    askStranded(scene, state, lane, ask);
+    askLedgers(scene, lane, ask);
+  });
+  for (const thread of scene.threads) askThread(scene, thread, ask);
+  askWash(scene, ask);
+  return requests;
+}
+
+const anchorAt = (plane, lane, along, offset) => ({ x: xOf(plane, lane, along, offset), y: yOf(plane, lane, along, offset) });
+
+function askCursor(scene, lane, ask) {
+  const { plane } = scene;
+  const { strip, cursor } = scene.lanes[lane.name];
+  if (!cursor) return;
+  const mark = farEdge(strip, cursor.mark_delete_index);
+  const runs = [{ text: plane.turned ? cursor.mark_delete : `mark-delete ${cursor.mark_delete}`, weight: 600, colour: "ink" }];
+  if (mark >= plane.a0 - 1) {
+    const anchor = anchorAt(plane, lane, mark, plane.cell + (plane.turned ? 22 : 17 * plane.scale));
+    ask(PRIORITY.cursor, runs, anchor, plane.turned ? ["left", "leftHigher", "leftLower"] : mark > plane.a1 - 130 * plane.scale ? ["belowLeft", "belowRight", "below"] : ["belowRight", "belowLeft", "below"], entryAlone(plane, cursor));
+  } else if (!plane.turned) {
+    ask(PRIORITY.cursor, [{ text: `‹ mark-delete ${cursor.mark_delete}`, weight: 600, colour: "ink" }], anchorAt(plane, lane, plane.a0, plane.cell + 17 * plane.scale), ["belowRight"]);
+  }
+  if (scene.watched.subject !== lane.name) return;
+  const { read } = scene.lanes[lane.name].pins;
+  if (read && !plane.turned) {
+    const anchor = anchorAt(plane, lane, read.along, plane.cell + (12 + 9 * read.level) * plane.scale);
+    ask(PRIORITY.range, [{ text: "read position", weight: 400, colour: "ink2" }], anchor, ["besideRight", "besideLeft"], [[{ text: "read", weight: 400, colour: "ink2" }]]);
+  }
+  askRanges(plane, lane, strip, cursor, ask);
+}
+
+/** On a phone the first lane has room for the entry's number and not for its ledger's; the words have both. */
+const entryAlone = (plane, { mark_delete }) => (plane.turned ? [[{ text: mark_delete.slice(mark_delete.indexOf(":")), weight: 600, colour: "ink" }]] : []);
+
+/** Individually acknowledged entries as Pulsar prints them, as much of it as there is room for. */
+function askRanges(plane, lane, strip, cursor, ask) {
+  const last = cursor.ranges[cursor.ranges.length - 1];
+  if (!last || plane.turned || !strip.fine) return;
+  const words = (text) => [{ text, weight: 400, colour: "ink2" }];
+  const printed = cursor.individually_deleted.replace(/^\[|\]$/g, "");
+  const ranges = printed.match(/[([][^)\]]*[)\]]/g) ?? [printed];
+  const rest = cursor.ranges_total - 2;
+  const forms = [ranges.length <= RANGES_PRINTED ? printed : null, rest > 0 ? `${ranges.slice(0, 2).join(",")} and ${whole(rest)} more` : null, cursor.ranges_total > 1 ? `${whole(cursor.ranges_total)} ranges acknowledged` : null].filter(Boolean);
+  const middle = (Math.max(plane.a0, nearEdge(strip, cursor.ranges[0][0])) + farEdge(strip, last[1])) / 2;
+  ask(PRIORITY.range, words(forms[0]), { ...anchorAt(plane, lane, middle, plane.cell + 12 * plane.scale), end: plane.a1 }, ["below", "belowLeft", "belowRight", "lowerRow"], forms.slice(1).map(words));
+}
+
+/** The first ledgers of the window by name, where nothing else stands. */
+function askLedgers(scene, lane, ask) {
+  const { plane } = scene;
+  if (plane.turned) return;
+  for (const { ledger, along } of bordersOf(plane, scene.lanes[lane.name])) {
+    ask(PRIORITY.quiet, [{ text: `ledger ${ledger}`, weight: 400, colour: "ink3" }], anchorAt(plane, lane, along + 2, -11 * plane.scale), ["aboveRight"]);
+  }
+}
+
+function askHoles(scene, state, lane, ask) {
+  const { plane } = scene;
+  const { strip, cursor, store, bits } = scene.lanes[lane.name];
+  if (!cursor || !strip.fine || scene.watched.subject !== lane.name || cursor.ranges.length === 0) return;
+  for (const [first] of gapsOf(cursor, 3)) {
+    if (first < strip.from || !store || first < store.first || first >= store.first + store.count) continue;
+    const at = first - store.first;
+    const held = (bits[first - strip.from] & HELD) !== 0;
+    if (store.columns.kind[at] >= 100 || !(held || first === cursor.mark_delete_index + 1)) continue;
+    const name = nameOfMessage(state, store, at);
+    const since_us = heldSince(state, name);
+    const runs = [{ text: name, weight: 600, colour: "ink" }];
+    if (since_us !== null) runs.push({ text: plane.turned ? ` ${span(state.at_us - since_us)}` : ` held for ${span(state.at_us - since_us)}`, weight: 400, colour: "ink" });
+    else if (!plane.turned && !held) runs.push({ text: first < cursor.read_index ? " waits, with nobody" : " not read yet", weight: 400, colour: "ink2" });
+    const middle = (nearEdge(strip, first) + farEdge(strip, first)) / 2;
+    if (plane.turned) ask(PRIORITY.hole, runs, anchorAt(plane, lane, middle, -plane.lift - 4), ["right", "leftHigher"]);
+    else ask(PRIORITY.hole, runs, anchorAt(plane, lane, middle, -plane.lift - 6 * plane.scale), ["above", "aboveRight", "aboveLeft"]);
+  }
+}
+
+/** @returns {string} "web/98" */
+export const nameOfMessage = (state, store, at) => `${state.names.list[store.columns.producer[at]] ?? "?"}/${store.columns.number[at]}`;
+
+function heldSince(state, name) {
+  const row = state.kept.held.findLast((one) => `${one.producer}/${one.sequence_id}` === name);
+  return row ? row.at_us : null;
+}
+
+function askCauses(scene, state, lane, ask) {
+  const { plane } = scene;
+  const { strip, stretches, cursor } = scene.lanes[lane.name];
+  const hole = firstHoleName(scene, state);
+  const counted = forecastOf(scene, state, lane);
+  // the cursor alone cannot tell a skipped message from an acknowledged one: beyond the engine's figure no count is claimed
+  const doubtful = counted !== undefined && sumOf(stretches) > counted;
+  const cut = stretches.length === 1 && counted > sumOf(stretches) && strip.from > (cursor ? cursor.mark_delete_index + 1 : 0); // the rest lies before the window
+  for (const stretch of stretches) {
+    const from = Math.max(plane.a0, nearEdge(strip, stretch.first));
+    const to = farEdge(strip, stretch.last);
+    if (to <= plane.a0) continue;
+    const messages = doubtful && stretches.length === 1 ? counted : stretch.messages;
+    const count = harmRun(doubtful && stretches.length > 1 ? "twice" : `${whole(messages)}${cut ? ` of ${whole(counted)}` : ""} twice`, 650);
+    const reason = harmRun(`: ${CAUSE_WORDS[stretch.cause](hole)}`);
+    const bare = harmRun(doubtful ? "×2" : whole(messages), 650);
+    const middle = (from + to) / 2;
+    if (plane.turned) ask(PRIORITY.harm, [count], anchorAt(plane, lane, middle, plane.cell + 19), ["left"], [[bare]]);
+    else ask(PRIORITY.harm, [count, reason], { ...anchorAt(plane, lane, middle, plane.cell + WORDS_PX * plane.scale), end: plane.a1 }, ["below", "belowRight", "belowLeft", "belowEnd"], [[count], [bare]]);
+  }
+  if (!plane.turned) askRest(scene, state, lane, ask);
+}
+
+const sumOf = (stretches) => stretches.reduce((sum, stretch) => sum + stretch.messages, 0);
+
+/** @returns {number | undefined} what the engine says would come twice in this lane's cluster */
+function forecastOf({ watched }, state, lane) {
+  // the forecast is for the whole subscription: beside one partition of several it says nothing
+  if (topicsOf(state).filter((topic) => subscriptionsOf(state, topic).includes(watched.subscription)).length > 1) return undefined;
+  const figures = state.view.forecast?.[watched.subscription];
+  return figures?.from === watched.subject ? figures.to[lane.name]?.duplicates : undefined;
+}
+
+const harmRun = (text, weight = 400) => ({ text, weight, colour: "harm" });
+
+/** What the forecast counts beyond the brackets: acknowledged by the application, and the broker has not heard of it. */
+function askRest(scene, state, lane, ask) {
+  const { plane } = scene;
+  const { strip, stretches, cursor } = scene.lanes[lane.name];
+  const counted = forecastOf(scene, state, lane);
+  const held = [scene.lanes[lane.name], scene.lanes[scene.watched.subject]].every((one) => one?.store && one.cursor && one.store.first <= one.cursor.mark_delete_index + 1);
+  if (counted === undefined || !cursor || !held || strip.from > cursor.mark_delete_index + 1 || scene.window.back > 0) return;
+  const rest = counted - sumOf(stretches);
+  if (rest <= 0) return;
+  const ways = ["belowLeft", "below", "belowRight"];
+  ask(PRIORITY.harm, [harmRun(`${whole(rest)} more`, 650), harmRun(": the broker has not heard of the ack")], anchorAt(plane, lane, plane.a1, plane.cell + WORDS_PX * plane.scale), ways, [[harmRun(`+${whole(rest)}`, 650)]]);
+}
+
+function firstHoleName(scene, state) {
+  const { cursor, store } = scene.lanes[scene.watched.subject] ?? {};
+  if (!cursor || !store) return null;
+  const index = cursor.mark_delete_index + 1;
+  const at = index - store.first;
+  return at >= 0 && at < store.count && store.columns.kind[at] < 100 ? nameOfMessage(state, store, at) : null;
+}
+
+function askStranded(scene, state, lane, ask) {
+  const { plane } = scene;
+  const { strip, bits } = scene.lanes[lane.name];
+  for (const [bit, word, reason] of [
+    [STRANDED, "stranded", `: never left ${lane.name}`],
+    [LOST, "lost", ""],
+  ]) {
+    const first = bits.findIndex((one) => one & bit);
+    if (first < 0) continue;
+    const last = bits.findLastIndex((one) => one & bit);
+    const count = harmRun(`${whole(bits.reduce((sum, one) => sum + (one & bit ? 1 : 0), 0))} ${word}`, 650);
+    const why = bit === LOST ? lostBecause(scene, state, lane, strip.from + first) : reason;
+    const middle = (nearEdge(strip, strip.from + first) + nearEdge(strip, strip.from + last)) / 2;
+    const anchor = { ...anchorAt(plane, lane, middle, plane.cell + (plane.turned ? 19 : WORDS_PX * plane.scale)), end: plane.a1 };
+    ask(PRIORITY.harm, plane.turned ? [count] : [count, harmRun(why)], anchor, plane.turned ? ["left"] : ["below"], [[count]]);
+  }
+}
+
+function lostBecause({ watched }, state, lane, index) {
+  const begin = state.begins[beginKey(lane.name, watched.topic, watched.subscription)] ?? -1;
+  return index <= begin ? ": the subscription began after them" : ": the cursor passed over, nobody read";
+}
+
+function askThread(scene, thread, ask) {
+  const { plane } = scene;
+  const points = pointsOf(scene, thread);
+  const point = points[0]?.loose ? (points[1] ?? points[0]) : points[0];
+  if (!point) return;
+  const colour = thread.state === "applied" || thread.state === "evicted" ? "soft" : thread.state === "timed-out" ? "harm" : "proto";
+  const runs = [{ text: `S${thread.snapshot}`, weight: 650, colour: colour === "soft" ? "proto" : colour }];
+  const words = thread.decided && thread.state === "applied" ? "decided the last update" : THREAD_WORDS[thread.state];
+  if (!plane.turned) runs.push({ text: ` ${words}`, weight: 400, colour: colour === "soft" ? "proto" : colour });
+  const ways = plane.turned ? ["leftHigher", "left", "leftLower"] : ["above", "aboveLeft", "aboveRight", "nearRight", "nearLeft"];
+  ask(PRIORITY.thread, runs, anchorAt(plane, point.lane, point.along, plane.turned ? plane.cell + 12 : -23 * plane.scale), ways, plane.turned ? [] : [runs.slice(0, 1)]);
+}
+
+function askWash(scene, ask) {
+  const { plane } = scene;
+  const applied = scene.threads.find((thread) => thread.state === "applied");
+  const points = applied && !plane.turned ? pointsOf(scene, applied) : [];
+  if (points.length < 2) return;
+  // a partial snapshot says nothing of a lane that it passes
+  const where = points.length === plane.lanes.length ? "everywhere" : `in ${points.map(({ lane }) => lane.name).join(" and ")}`;
+  ask(PRIORITY.quiet, [{ text: `known ${where}`, weight: 400, colour: "ink3" }], anchorAt(plane, plane.lanes[0], plane.a0, -25 * plane.scale), ["aboveRight"]);
+}

@@ -1,0 +1,67 @@
+/**
+ * Paints the lanes: everything but what flies. The order is from back to front: wash, strips, rails, threads, words.
+ */
+
+import { densityOf } from "../model/density.js";
+import { placeLabels } from "../../../layout/labels.js";
+import { flagBoxes } from "../layout/pins.js";
+import { prepared } from "../../../render/canvas.js";
+import { drawDown } from "./down.js";
+import { drawLabels, makeMeasure } from "../../../render/labels.js";
+import { drawLedgers } from "./ledgers.js";
+import { drawLit } from "./lit.js";
+import { labelRequests } from "./label_requests.js";
+import { drawArcs } from "./links.js";
+import { bracketBoxes, drawBrackets, drawFlags, drawPins, drawRail, drawTwice } from "./rails.js";
+import { drawShares, drawStrip } from "./strip.js";
+import { drawThreads, drawWash, threadBoxes } from "./threads.js";
+
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {import("../layout/scene.js").Scene} scene
+ * @param {import("../../../model/state.js").LabState} state
+ * @param {import("../../../render/theme.js").Theme} theme
+ * @param {{ratio: number, tiles: (cluster: string) => ((from: number, to: number) => object | null) | null, lit: import("../../../model/lit.js").Lit | null}} given
+ */
+export function paintLanes(canvas, scene, state, theme, { ratio, tiles, lit }) {
+  const { plane } = scene;
+  const context = prepared(canvas, plane.width, plane.height, ratio);
+  drawWash(context, scene, theme);
+  for (const lane of plane.lanes) {
+    const held = scene.lanes[lane.name];
+    if (!held.strip.fine) drawShares(context, scene, lane, theme, densityOf(held.store, tiles(lane.name), scene.watched.clusters.length));
+    drawStrip(context, scene, lane, theme);
+    drawLedgers(context, scene, lane, theme);
+    drawRail(context, scene, lane, theme);
+    drawDown(context, scene, lane, theme);
+    drawTwice(context, scene, lane, theme);
+    drawBrackets(context, scene, lane, theme);
+    drawFlags(context, scene, lane, theme);
+    drawLit(context, scene, lane, theme, lit);
+  }
+  drawThreads(context, scene, theme, lit);
+  for (const lane of plane.lanes) drawPins(context, scene, lane, theme);
+  drawArcs(context, scene, theme, state.view);
+  paintLabels(context, scene, state, theme);
+}
+
+function paintLabels(context, scene, state, theme) {
+  const { plane } = scene;
+  const measure = makeMeasure(context, theme);
+  const line = Math.round(theme.label * 1.25);
+  const strips = plane.lanes.map((lane) =>
+    plane.turned
+      ? { x: lane.base - plane.cell, y: plane.a0, width: plane.cell, height: plane.a1 - plane.a0 }
+      : { x: plane.a0, y: lane.base - plane.lift, width: plane.a1 - plane.a0, height: plane.cell + plane.lift },
+  );
+  const flags = plane.lanes.flatMap((lane) => flagBoxes(plane, lane, scene.lanes[lane.name].pins));
+  const beside = plane.turned
+    ? []
+    : [
+        { x: plane.a1 + 14, y: 0, width: plane.width, height: plane.height },
+        { x: 0, y: 0, width: plane.a0 - 14, height: plane.height },
+      ];
+  const lines = [...threadBoxes(scene), ...plane.lanes.flatMap((lane) => bracketBoxes(scene, lane, theme))];
+  const placed = placeLabels(labelRequests(scene, state, measure, line), plane, [...strips, ...flags, ...beside], 6, lines);
+  drawLabels(context, placed, theme, measure);
+}

@@ -1,0 +1,96 @@
+/**
+ * The partitions of a topic as thin rows over the lanes, all at once or folded to one line: how long each log is, how far it is
+ * acknowledged where it is read, and which one the lanes show. A click shows another.
+ */
+
+import { counted, whole } from "../../../model/format.js";
+import { topicView } from "../../../model/state.js";
+import { partitionsOf } from "../model/partitions.js";
+import { element, required, setText } from "../../../render/dom.js";
+import { prepared } from "../../../render/canvas.js";
+
+const ROW_PX = 12;
+
+/**
+ * @param {Document} document
+ * @param {HTMLElement} root
+ * @param {{onTopic: (topic: string) => void, onFold: () => void}} on
+ */
+export function makePartitions(document, root, { onTopic, onFold }) {
+  const box = required(root, "[data-part=partitions]");
+  const fold = required(box, "[data-act=partitions]");
+  const list = required(box, "[data-part=partition-rows]");
+  const rows = new Map();
+  let open = true;
+  let drawn = "";
+  const toggle = () => {
+    open = !open;
+    drawn = "";
+    list.hidden = !open;
+    fold.setAttribute("aria-expanded", String(open));
+    onFold();
+  };
+  fold.addEventListener("click", toggle);
+
+  function rowOf(name) {
+    const canvas = element(document, "canvas", { "aria-hidden": "true" });
+    const title = element(document, "span.partition-name");
+    const note = element(document, "small");
+    const button = element(document, "button.partition", { type: "button", onclick: () => onTopic(name) }, [title, canvas, note]);
+    return { button, canvas, title, note };
+  }
+
+  return {
+    acts: { partitions: toggle },
+    /** @returns {boolean} whether the rows changed their height */
+    update(state, watched, theme, ratio) {
+      const found = partitionsOf(state, watched.topic);
+      const was_hidden = box.hidden;
+      box.hidden = found.length < 2;
+      if (box.hidden) return !was_hidden;
+      const width = Math.max(40, list.clientWidth - 16 - 314 * theme.scale); // the columns beside it, as in the stylesheet
+      const key = [state.epoch, state.number, watched.topic, watched.subscription, watched.subject, theme.ink.bg, width, ratio, open].join("|");
+      if (key === drawn) return was_hidden;
+      drawn = key;
+      const longest = Math.max(1, ...found.map((name) => topicView(state, watched.subject, name)?.length ?? 0));
+      const backlogs = found.map((name) => topicView(state, watched.subject, name)?.subscriptions?.[watched.subscription]?.backlog).filter((backlog) => backlog !== undefined);
+      const waiting = backlogs.length ? `, ${counted(backlogs.reduce((sum, backlog) => sum + backlog, 0), "entry", "entries")} waiting` : "";
+      setText(fold.firstChild, `${found.length} partitions${waiting} in ${watched.subject} `);
+      if (open) list.replaceChildren(...found.map((name, at) => fill(name, at, longest, width, state, watched, theme, ratio)));
+      return was_hidden;
+    },
+  };
+
+  function fill(name, at, longest, width, state, watched, theme, ratio) {
+    if (!rows.has(name)) rows.set(name, rowOf(name));
+    const { button, canvas, title, note } = rows.get(name);
+    const topic = topicView(state, watched.subject, name);
+    const cursor = topic?.subscriptions?.[watched.subscription];
+    const shown = name === watched.topic;
+    setText(title, `partition ${at}${shown ? ", shown" : ""}`);
+    setText(note, noteOf(topic, cursor));
+    if (shown) button.setAttribute("aria-current", "true");
+    else button.removeAttribute("aria-current");
+    paint(prepared(canvas, width, ROW_PX * theme.scale, ratio), { topic, cursor, longest, width, theme });
+    return element(document, "li", {}, [button]);
+  }
+}
+
+function noteOf(topic, cursor) {
+  if (!topic) return "not here";
+  return `${counted(topic.length, "entry", "entries")}, ${cursor ? `${whole(cursor.backlog)} waiting` : "not read here"}`;
+}
+
+/** Done as a rail, holes and what waits as a paler body over it: no colour, since a partition mixes origins. */
+function paint(context, { topic, cursor, longest, width, theme }) {
+  const height = ROW_PX * theme.scale;
+  const x = (index) => (index / longest) * width;
+  context.fillStyle = theme.ink.line;
+  context.fillRect(0, height / 2 - 3, x(topic?.length ?? 0), 6);
+  if (!cursor) return;
+  context.fillStyle = theme.ink.strong;
+  for (const [first, last] of cursor.ranges) context.fillRect(x(first), height / 2 - 1, Math.max(0.6, x(last + 1) - x(first)), 2);
+  context.fillStyle = theme.ink.ink;
+  context.fillRect(0, height / 2 - 1.5, x(cursor.mark_delete_index + 1), 3);
+  context.fillRect(x(cursor.mark_delete_index + 1) - 0.7, 1, 1.4, height - 2);
+}

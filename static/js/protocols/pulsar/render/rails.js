@@ -1,0 +1,129 @@
+/**
+ * What stands beside a strip: the mark-delete as a rail drawn as the cursor is stored, pins, what comes or came twice, and the
+ * flags of the replication cursors. Labels are only asked for here; the collision pass places them.
+ */
+
+import { CAME_TWICE, TWICE } from "../model/standing.js";
+import { forRuns } from "../layout/runs.js";
+import { farEdge, nearEdge } from "../layout/strip.js";
+import { flagHeight } from "../layout/pins.js";
+import { fillBox, xOf, yOf } from "../../../layout/plane.js";
+import { pin } from "../../../render/glyphs.js";
+import { ORIGINS } from "../../../render/theme.js";
+import { laneCell } from "../../../render/glyphs.js";
+
+/** Offset of the rail under a strip, and of the brackets under the rail, in px at scale 1. */
+const RAIL_PX = 5;
+const BRACKET_PX = 32;
+
+/** @returns {number} offset of the rail's near side */
+const railOffset = (plane) => plane.cell + RAIL_PX * plane.scale;
+
+export function drawRail(context, scene, lane, theme) {
+  const { plane } = scene;
+  const { strip, cursor, topic } = scene.lanes[lane.name];
+  if (!cursor) return;
+  const offset = railOffset(plane);
+  context.fillStyle = theme.ink.ink;
+  const end = clamped(plane, farEdge(strip, cursor.mark_delete_index));
+  const begin = strip.from > (topic?.first_kept ?? 0) ? plane.a0 - 8 : Math.max(plane.a0 - 8, nearEdge(strip, strip.from));
+  if (end > begin) fillBox(context, plane, lane, begin, offset, end - begin, theme.rail);
+  for (const [first, last] of cursor.ranges) {
+    const from = clamped(plane, nearEdge(strip, first));
+    const to = clamped(plane, farEdge(strip, last));
+    if (to > from) fillBox(context, plane, lane, from, offset, Math.max(to - from, 1), theme.rail);
+  }
+}
+
+export function drawPins(context, scene, lane, theme) {
+  const { plane } = scene;
+  const { pins } = scene.lanes[lane.name];
+  const size = 8 * plane.scale;
+  const [dx, dy] = plane.turned ? [1, 0] : [0, -1];
+  const at = (along, level, hollow) => {
+    const offset = railOffset(plane) + theme.rail / 2 + level * (size + 1) - (hollow ? 0 : 1);
+    pin(context, xOf(plane, lane, along, offset), yOf(plane, lane, along, offset), dx, dy, size, theme.ink.ink, theme.ink.bg, hollow);
+  };
+  if (pins.read) at(pins.read.along, pins.read.level, true);
+  if (pins.mark !== null) at(pins.mark, 0, false);
+}
+
+/** The double line where the rail would be: these entries come twice. Filled: they have come. */
+export function drawTwice(context, scene, lane, theme) {
+  const { plane } = scene;
+  const { strip, bits } = scene.lanes[lane.name];
+  const offset = railOffset(plane) - 1 * plane.scale;
+  const line = 1.5 * plane.scale;
+  for (const [bit, draw] of [
+    [TWICE, doubleLine],
+    [CAME_TWICE, fullBar],
+  ]) {
+    forRuns(bits, bit, (first, last) => {
+      const from = clamped(plane, nearEdge(strip, strip.from + first));
+      const to = clamped(plane, farEdge(strip, strip.from + last)) - 1;
+      if (to > from) draw(context, plane, lane, from, to - from, offset, line, theme);
+    });
+  }
+}
+
+function doubleLine(context, plane, lane, along, length, offset, line, theme) {
+  context.fillStyle = theme.ink.harm;
+  fillBox(context, plane, lane, along, offset, length, line);
+  fillBox(context, plane, lane, along, offset + line * 2.4, length, line);
+}
+
+function fullBar(context, plane, lane, along, length, offset, line, theme) {
+  context.fillStyle = theme.ink.harm;
+  fillBox(context, plane, lane, along, offset - 1, length, line * 3.8);
+}
+
+/** @returns {{from: number, to: number, offset: number}[]} a bracket per cause: along the lane, and how deep under it its line runs */
+function bracketsOf(scene, lane, theme) {
+  const { plane } = scene;
+  const { strip, stretches } = scene.lanes[lane.name];
+  const offset = (plane.turned ? plane.cell + 11 : plane.cell + BRACKET_PX * plane.scale) + theme.rail;
+  return stretches.map(({ first, last }) => ({ from: clamped(plane, nearEdge(strip, first)), to: clamped(plane, farEdge(strip, last)) - 1, offset })).filter(({ from, to }) => to - from >= 3);
+}
+
+/** @returns {{x: number, y: number, width: number, height: number}[]} where the brackets' lines run, for the collision pass of the words */
+export function bracketBoxes(scene, lane, theme) {
+  const { plane } = scene;
+  return bracketsOf(scene, lane, theme).map(({ from, to, offset }) => {
+    const [x, y] = [xOf(plane, lane, from, offset), yOf(plane, lane, from, offset)];
+    return plane.turned ? { x, y, width: 1, height: to - from } : { x, y, width: to - from, height: 1 };
+  });
+}
+
+/** A bracket per cause under the double line. */
+export function drawBrackets(context, scene, lane, theme) {
+  const { plane } = scene;
+  context.strokeStyle = theme.ink.harm;
+  context.lineWidth = 1;
+  for (const { from, to, offset } of bracketsOf(scene, lane, theme)) {
+    const rise = 4 * plane.scale;
+    context.beginPath();
+    for (const [at, [along, depth]] of [[from, offset - rise], [from, offset], [to, offset], [to, offset - rise]].entries()) {
+      const x = xOf(plane, lane, along, depth);
+      const y = yOf(plane, lane, along, depth);
+      if (at === 0) context.moveTo(x, y);
+      else context.lineTo(x, y);
+    }
+    context.stroke();
+  }
+}
+
+/** Flags above the strip: what stands right of a flag is not confirmed in the region whose shape the cloth bears. */
+export function drawFlags(context, scene, lane, theme) {
+  const { plane } = scene;
+  for (const { along, level, peer } of scene.lanes[lane.name].pins.flags) {
+    const height = flagHeight(plane, level);
+    context.fillStyle = theme.ink.ink3;
+    fillBox(context, plane, lane, along - 0.5, -height, 1, height);
+    const origin = scene.watched.clusters.indexOf(peer) % ORIGINS;
+    context.fillStyle = theme.origin[origin];
+    const cloth = { ...plane, cell: 8 * plane.scale, scale: 0.6 * plane.scale };
+    laneCell(context, cloth, lane, origin, along + 0.5, -height, 7 * plane.scale, theme.ink.bg);
+  }
+}
+
+const clamped = (plane, along) => Math.min(plane.a1, Math.max(plane.a0, along));

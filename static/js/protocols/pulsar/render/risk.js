@@ -1,0 +1,69 @@
+/** The table of figures: per region that would take over, what would come twice, again, never; or what the failover did. */
+
+import { latestFailover } from "../../../model/sentence.js";
+import { seconds, span, whole } from "../../../model/format.js";
+import { element, required } from "../../../render/dom.js";
+
+const FORECAST_LINES = [
+  ["seen twice", "duplicates", "duplicates"],
+  ["redelivered", "redeliveries", null],
+  ["not replicated", "stranded", "stranded_unprocessed"],
+  ["of these unread", "stranded_unprocessed", "stranded_unprocessed"],
+  ["lost", "lost", "lost"],
+];
+
+const FAILOVER_LINES = [
+  ["seen twice", (one) => whole(one.duplicates ?? 0), "duplicates"],
+  ["redelivered", (one) => whole(one.redeliveries ?? 0), null],
+  ["not replicated", (one) => whole(one.stranded ?? 0), "stranded_unprocessed"],
+  ["of these unread", (one) => whole(one.stranded_unprocessed ?? 0), "stranded_unprocessed"],
+  ["of these came back", (one) => whole(one.stranded_returned ?? 0), null],
+  ["lost", (one) => whole(one.lost ?? 0), "lost"],
+  ["out of service", (one) => (one.outage_us === null || one.outage_us === undefined ? "–" : one.outage_us ? span(one.outage_us) : "no time"), null],
+  ["backlog of the failover acked at", (one) => (one.drained_us === null || one.drained_us === undefined ? "not yet" : `${seconds(one.drained_us)} s`), null],
+];
+
+/** Lines that count a part of the line above. */
+const PARTS = new Set(["of these unread", "of these came back"]);
+
+export function makeRisk(document, root) {
+  const box = required(root, "[data-part=risk]");
+  let shown = "";
+  return {
+    update(state, watched) {
+      if (!state.view || !watched) return;
+      const over = latestFailover(state, watched.subscription);
+      const known = state.view.forecast?.[watched.subscription];
+      const forecast = known && Object.keys(known.to).length ? known : null;
+      const key = JSON.stringify([over, forecast, watched.target]);
+      if (key === shown) return;
+      shown = key;
+      box.replaceChildren(...[over && failoverTable(document, over), forecast && forecastTable(document, forecast, watched)].filter(Boolean));
+      box.hidden = !over && !forecast;
+    },
+  };
+}
+
+function forecastTable(document, forecast, watched) {
+  const { peers } = watched;
+  const head = element(document, "tr", {}, [
+    element(document, "th", { text: `If ${forecast.from} failed now`, scope: "col" }),
+    ...peers.map((peer) => element(document, `th${peer === watched.target ? ".on" : ""}`, { text: peer, scope: "col" })),
+  ]);
+  const rows = FORECAST_LINES.map(([name, field, harm]) => lineOf(document, name, peers.map((peer) => ({ text: whole(forecast.to[peer][field] ?? 0), harm: forecast.to[peer][harm] > 0, on: peer === watched.target, zero: !forecast.to[peer][field] }))));
+  return element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
+}
+
+function failoverTable(document, over) {
+  const head = element(document, "tr", {}, [
+    element(document, "th", { text: `${over.from} → ${over.to}, ${over.mode}, ${seconds(over.at_us)}\u00a0s`, scope: "col" }),
+    element(document, "th.on", { text: "so far", scope: "col" }),
+  ]);
+  const rows = FAILOVER_LINES.map(([name, say, harm]) => lineOf(document, name, [{ text: say(over), harm: harm && over[harm] > 0, on: true }]));
+  return element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
+}
+
+function lineOf(document, name, cells) {
+  const classes = (cell) => ["", cell.harm && "harm-text", cell.on && "on", cell.zero && "zero"].filter(Boolean).map((word) => `.${word}`).join("");
+  return element(document, PARTS.has(name) ? "tr.part" : "tr", {}, [element(document, "th", { text: name, scope: "row" }), ...cells.map((cell) => element(document, `td${classes(cell)}`, { text: cell.text }))]);
+}

@@ -1,0 +1,35 @@
+/** Why no snapshot is asked for now: the tick's questions in order, which one stops it, what would let it go on. */
+
+import { seconds, span } from "../../../model/format.js";
+import { element } from "../../../render/dom.js";
+
+/**
+ * @param {Object<string, object>} rules by cluster, of forecast.json
+ * @param {string} subject the cluster that is asked about first
+ * @returns {HTMLElement[]}
+ */
+export function rulesOf(document, rules, subject, at_us) {
+  const others = Object.keys(rules).filter((name) => name !== subject);
+  const first = rules[subject] ? [headline(document, subject, rules[subject], at_us), questions(document, rules[subject]), until(document, rules[subject])].filter(Boolean) : [];
+  return [...first, ...others.map((name) => element(document, "details.other-region", {}, [element(document, "summary", { text: shortly(name, rules[name]) }), questions(document, rules[name]), until(document, rules[name])].filter(Boolean)))];
+}
+
+function headline(document, name, found, at_us) {
+  if (found.stopped_by) return element(document, "p.lead-in", {}, [element(document, "b", { text: `${name} asks for no snapshot now.` })]);
+  return element(document, "p.lead-in", {}, [`Nothing stops the next snapshot: ${name} asks for it at ${seconds(found.next_tick_us)} s, in ${span(found.next_tick_us - at_us)}.`]);
+}
+
+function shortly(name, found) {
+  return found.stopped_by ? `${name} asks for none either` : `${name} asks again at ${seconds(found.next_tick_us)} s`;
+}
+
+function questions(document, found) {
+  return element(
+    document,
+    "ol.rules",
+    {},
+    found.rules.map((rule) => element(document, `li.${rule.holds ? "holds" : "stops"}`, {}, [element(document, "span.sr", { text: rule.holds ? "Yes: " : "No: " }), rule.words])),
+  );
+}
+
+const until = (document, found) => (found.stopped_by ? element(document, "p.until", {}, [element(document, "b", { text: "What lets it go on: " }), found.until]) : null);

@@ -1,0 +1,186 @@
+/**
+ * The space-time diagram: one world line per cluster, markers as slanted arrows between them, on the time axis that the
+ * risk curve below shares. Messages are drawn only as part of a lit cone. The now line runs through both.
+ */
+
+import { span } from "../../../model/format.js";
+import { ticksOf } from "../../../layout/time_axis.js";
+import { prepared } from "../../../render/canvas.js";
+import { paintCone } from "../../../render/cone.js";
+import { paintPassages } from "./passages.js";
+import { fontOf } from "../../../render/theme.js";
+
+const LINE_PITCH_PX = 31;
+export const HEAD_PX = 34;
+
+/** @returns {number} height of the diagram without the curve, px */
+export const spacetimeHeight = (lanes, scale) => (HEAD_PX + (lanes - 1) * LINE_PITCH_PX + 22) * scale;
+
+/**
+ * @param {HTMLCanvasElement} canvas covers diagram and curve
+ * @param {object} given x0, x1, height (of both), lanes (cluster names), window (time), now_us, furthest_us, marks, passages, lit
+ * @returns {{kind: "marker", number: number, x: number, y: number}[]} places that can be clicked
+ */
+export function paintSpacetime(canvas, state, watched, theme, given) {
+  const { width, height, x0, x1, lanes, window, now_us, ratio, passages, lit } = given;
+  const context = prepared(canvas, width, height, ratio);
+  const xAt = (us) => x0 + ((us - window.start_us) / window.span_us) * (x1 - x0);
+  const yAt = (cluster) => (HEAD_PX + lanes.indexOf(cluster) * LINE_PITCH_PX) * theme.scale;
+  const below = spacetimeHeight(lanes.length, theme.scale);
+  context.textBaseline = "middle";
+  paintGrid(context, theme, { window, xAt, x0, x1, height, below, lanes, yAt });
+  paintFuture(context, theme, xAt(given.furthest_us), x1, HEAD_PX * theme.scale - 12, height - 24);
+  paintWorldLines(context, state, watched, theme, { lanes, xAt, yAt, x0, x1, now_us });
+  context.save();
+  context.beginPath();
+  context.rect(x0 - 6, 0, x1 - x0 + 12, height);
+  context.clip();
+  const places = paintPassages(context, state, passages, theme, { xAt, yAt, x0, x1, lanes, now_us, watched, lit });
+  if (!passages.bins) paintSpans(context, passages.snapshots, watched, theme, { xAt, x0, x1, now_us, lit });
+  if (lit) paintCone(context, lit, theme, (row) => (row.at_us <= now_us && lanes.includes(row.cluster) ? { x: xAt(row.at_us), y: yAt(row.cluster), lane: row.cluster } : null));
+  context.restore();
+  paintMarks(context, theme, given.marks, { xAt, x0, x1, height, below, now_x: xAt(now_us) });
+  paintNow(context, theme, xAt(now_us), height, x0, x1);
+  return places;
+}
+
+function paintGrid(context, theme, { window, xAt, x0, x1, height, lanes, yAt }) {
+  context.font = fontOf(theme);
+  context.textAlign = "center";
+  for (const tick of ticksOf(window.start_us, window.span_us, (x1 - x0) / (90 * theme.scale))) {
+    const x = xAt(tick.at_us);
+    context.fillStyle = theme.ink.line;
+    context.fillRect(x, HEAD_PX * theme.scale - 12, 1, height - HEAD_PX * theme.scale - 10);
+    context.fillStyle = theme.ink.ink2;
+    context.fillText(tick.text, Math.min(Math.max(x, x0 + 14), x1 - 10), height - 9 * theme.scale);
+  }
+  context.textAlign = "left";
+  const narrow = x0 < 80;
+  for (const cluster of lanes) {
+    context.fillStyle = theme.ink.ink2;
+    context.font = fontOf(theme, theme.label + 0.5);
+    context.fillText(cluster, narrow ? 0 : 16 * theme.scale, yAt(cluster), x0 - (narrow ? 4 : 24));
+  }
+}
+
+function paintFuture(context, theme, from, x1, top, bottom) {
+  if (from >= x1) return;
+  context.save();
+  context.beginPath();
+  context.rect(Math.max(from, 0), top, x1 - from, bottom - top);
+  context.clip();
+  context.strokeStyle = theme.ink.line;
+  context.lineWidth = 1;
+  context.beginPath();
+  for (let x = from - (bottom - top); x < x1; x += 7) {
+    context.moveTo(x, bottom);
+    context.lineTo(x + (bottom - top), top);
+  }
+  context.stroke();
+  context.restore();
+}
+
+function paintWorldLines(context, state, watched, theme, { lanes, xAt, yAt, x0, x1, now_us }) {
+  for (const cluster of lanes) {
+    const down = state.view?.clusters[cluster]?.state !== "up";
+    context.strokeStyle = down ? theme.ink.harm : theme.ink.strong;
+    context.setLineDash(down ? [2, 4] : []);
+    context.lineWidth = cluster === watched.subject ? 1.6 : 1;
+    context.beginPath();
+    context.moveTo(x0, yAt(cluster));
+    context.lineTo(Math.min(x1, Math.max(x0, xAt(now_us))), yAt(cluster));
+    context.stroke();
+    context.setLineDash([]);
+  }
+}
+
+/** A bracket over each of the subject's snapshots, from the first question to the last answer; a notch parts the two rounds. */
+function paintSpans(context, snapshots, watched, theme, { xAt, x0, x1, now_us, lit }) {
+  const y = 14 * theme.scale;
+  let free = -Infinity;
+  for (const snapshot of snapshots) {
+    if (snapshot.cluster !== watched.subject || snapshot.asked_us > now_us) continue;
+    const pending = snapshot.ended_us === null || snapshot.ended_us > now_us;
+    const from = Math.max(x0, xAt(snapshot.asked_us));
+    const to = Math.min(x1, xAt(pending ? now_us : snapshot.ended_us));
+    if (to < x0 || from > x1) continue;
+    const failed = !pending && (snapshot.state === "timed-out" || snapshot.state === "abandoned");
+    context.strokeStyle = context.fillStyle = failed ? theme.ink.harm : theme.ink.proto;
+    context.globalAlpha = lit && !lit.snapshots.has(snapshot.number) ? 0.4 : 1;
+    context.lineWidth = 1.2;
+    context.setLineDash(pending ? [2, 2] : []);
+    context.beginPath();
+    context.moveTo(from, y + 5);
+    context.lineTo(from, y);
+    context.lineTo(to, y);
+    if (!pending) context.lineTo(to, y + 5);
+    context.stroke();
+    context.setLineDash([]);
+    const second = snapshot.second_us !== null && snapshot.second_us <= now_us ? xAt(snapshot.second_us) : null;
+    if (second !== null && second > x0) context.fillRect(second - 0.6, y - 3, 1.2, 8);
+    free = spanWords(context, theme, snapshot, { from, to, second, y, free, pending, failed });
+    context.globalAlpha = 1;
+  }
+}
+
+/** "S14 300 ms" over the bracket, and the numbers of the rounds in it where they have room. */
+function spanWords(context, theme, snapshot, { from, to, second, y, free, pending, failed }) {
+  context.textAlign = "left";
+  const name = `S${snapshot.number}`;
+  const rest = failed ? ` ${snapshot.state.replace("-", " ")}` : pending ? "" : ` ${span(snapshot.ended_us - snapshot.asked_us)}`;
+  context.font = fontOf(theme, theme.label, 650);
+  const bold = context.measureText(name).width;
+  context.font = fontOf(theme);
+  const all = bold + context.measureText(rest).width;
+  const long = to - from > bold - 8 || free < from - 24;
+  if (from >= free && long) {
+    context.font = fontOf(theme, theme.label, 650);
+    context.fillText(name, from, y - 8 * theme.scale);
+    context.font = fontOf(theme);
+    if (from + all < Math.max(to, from + bold) + 60) context.fillText(rest, from + bold, y - 8 * theme.scale);
+    free = from + all + 10;
+  }
+  if (second !== null && second - from > 16 && to - second > 16) {
+    context.font = fontOf(theme, theme.label - 1, 600);
+    context.textAlign = "center";
+    context.fillText("1", (from + second) / 2, y + 6.5 * theme.scale);
+    context.fillText("2", (second + to) / 2, y + 6.5 * theme.scale);
+  }
+  return free;
+}
+
+/** Faults and commands: dotted crimson through diagram and curve, their words beside it where they cross nothing. */
+function paintMarks(context, theme, marks, { xAt, x0, x1, height, below, now_x }) {
+  let free = x0;
+  for (const mark of marks) {
+    const x = xAt(mark.at_us);
+    if (x < x0 || x > x1) continue;
+    context.strokeStyle = theme.ink.harm;
+    context.lineWidth = 1.4;
+    context.setLineDash([2, 3]);
+    context.beginPath();
+    context.moveTo(x, HEAD_PX * theme.scale - 12);
+    context.lineTo(x, height - 22);
+    context.stroke();
+    context.setLineDash([]);
+    context.font = fontOf(theme, theme.label, 600);
+    const wide = context.measureText(mark.text).width;
+    const crossed = now_x > x && now_x < x + wide + 8;
+    const left = crossed || x + wide + 8 > x1 ? x - wide - 5 : x + 5;
+    if (left < free) continue;
+    context.textAlign = "left";
+    context.lineJoin = "round";
+    context.lineWidth = 4;
+    context.strokeStyle = theme.ink.bg;
+    context.strokeText(mark.text, left, below - 5 * theme.scale);
+    context.fillStyle = theme.ink.harm;
+    context.fillText(mark.text, left, below - 5 * theme.scale);
+    free = left + wide + 10;
+  }
+}
+
+function paintNow(context, theme, x, height, x0, x1) {
+  if (x < x0 || x > x1 + 1) return;
+  context.fillStyle = theme.ink.ink;
+  context.fillRect(x - 0.6, 10, 1.3, height - 30);
+}

@@ -1,0 +1,171 @@
+/**
+ * The stage: two canvases over one another (what stands, what flies), the handles over them, the overview above. Redraws what
+ * stands only when the state, the size, the theme or the window changed; what flies on every animation frame.
+ */
+
+import { makeScene } from "../layout/scene.js";
+import { dragged, followingWindow, parted, zoomed } from "../layout/window.js";
+import { flightAt, laneAt, thingAt } from "../layout/hit.js";
+import { prepared } from "../../../render/canvas.js";
+import { required } from "../../../render/dom.js";
+import { makeHeadings } from "./headings.js";
+import { paintLanes } from "./lanes.js";
+import { drawFlights } from "./links.js";
+import { makeMarkButtons } from "./mark_buttons.js";
+import { paintOverview, rowAt } from "./overview.js";
+
+/** A drag shorter than this is a click, px. */
+const CLICK_PX = 4;
+
+/**
+ * @param {Document} document
+ * @param {HTMLElement} root
+ * @param {object} on onCluster, onConsumer, onLink, onFlight, onThing, onChange (asks for a redraw), say (a thing in words)
+ * @param {ReturnType<import("../model/tiles.js").makeTiles>} tiles
+ */
+export function makeStage(document, root, on, tiles) {
+  const stage = required(root, "[data-part=stage]");
+  const still = required(stage, "[data-part=still]");
+  const moving = required(stage, "[data-part=moving]");
+  const overview = required(root, "[data-part=overview]");
+  const together = required(root, "[data-act=together]");
+  const headings = makeHeadings(document, required(stage, "[data-part=handles]"), on);
+  const marks = makeMarkButtons(document, required(stage, "[data-part=marks]"), on.onThing);
+  let window = followingWindow();
+  let scene = null;
+  let drawn = null;
+  let flying = { flights: [], at_us: 0 };
+  let over = { x0: 0, x1: 1, longest: 1 };
+
+  const density = (state, watched) => (cluster) => {
+    const topic = state.view.clusters[cluster]?.topics?.[watched.topic];
+    return topic ? tiles.density({ branch: state.view.branch, cluster, topic: watched.topic, length: topic.length, clusters: watched.clusters.length }) : null;
+  };
+
+  function change(next) {
+    window = next;
+    drawn = null;
+    on.onChange();
+  }
+
+  listenToDrag(moving, {
+    onDrag: (by_px, at) => scene && change(dragged(window, scene.plane.turned ? by_px.y : by_px.x, over.longest, laneAt(scene, at.x, at.y))),
+    onClick: (x, y) => {
+      const hit = scene && flightAt(scene, flying.flights, flying.at_us, x, y);
+      if (hit) {
+        on.onFlight(hit.flight, spotAt(moving, hit));
+        return;
+      }
+      const thing = scene && thingAt(scene, x, y);
+      if (thing) on.onThing(thing);
+    },
+    onHover: (x, y) => {
+      const hit = scene && flightAt(scene, flying.flights, flying.at_us, x, y);
+      const thing = !hit && scene && thingAt(scene, x, y);
+      moving.style.cursor = thing || hit ? "pointer" : "grab";
+      moving.title = thing ? on.say(thing) : hit ? `${hit.flight.what.replace("_", " ")} on its way to ${hit.flight.to}: click to delay or drop it` : "";
+    },
+    onZoom: (direction) => scene && change(zoomed(scene.window, direction, scene.plane.scale)),
+  });
+  overview.addEventListener("pointerdown", (event) => {
+    if (!scene) return;
+    const box = overview.getBoundingClientRect();
+    const back = ((over.x1 - (event.clientX - box.left)) / (over.x1 - over.x0)) * over.longest;
+    const shown = Math.max(...Object.values(scene.lanes).map(({ strip }) => strip.to - strip.from));
+    const wanted = Math.max(0, Math.round(back - shown / 2));
+    const lane = scene.plane.lanes[Math.min(scene.plane.lanes.length - 1, Math.max(0, rowAt(event.clientY - box.top, scene.plane.scale)))].name;
+    change(window.backs ? { ...scene.window, backs: { ...window.backs, [lane]: wanted }, held: true } : { ...scene.window, back: wanted, held: true });
+  });
+
+  return {
+    acts: {
+      magnify: () => scene && change(zoomed(scene.window, 1, scene.plane.scale)),
+      reduce: () => scene && change(zoomed(scene.window, -1, scene.plane.scale)),
+      follow: () => {
+        change(followingWindow(scene?.window.unit_px));
+        together.setAttribute("aria-pressed", "true");
+      },
+      together: () => {
+        if (!scene) return;
+        change(parted(scene.window, Object.keys(scene.lanes)));
+        together.setAttribute("aria-pressed", String(window.backs === undefined));
+      },
+      toLogs: () => stage.focus(),
+    },
+    /** Draws what stands when something changed. */
+    update(state, watched, theme, ratio, room, lit) {
+      const width = stage.clientWidth;
+      const key = [state.epoch, state.number, state.older, watched.topic, watched.subscription, watched.target, watched.subject, width, theme.ink.bg, theme.scale, ratio, room, window.unit_px, window.back, JSON.stringify(window.backs), tiles.version(), lit?.row.seq].join("|");
+      if (key === drawn) return;
+      drawn = key;
+      scene = makeScene(state, watched, { width, room, scale: theme.scale, window });
+      window = scene.window;
+      stage.style.height = `${scene.plane.height}px`;
+      paintLanes(still, scene, state, theme, { ratio, tiles: density(state, watched), lit });
+      headings.update(scene, state, theme, ratio);
+      marks.update(scene, state);
+      overview.hidden = scene.plane.turned;
+      if (!scene.plane.turned) over = paintOverview(overview, scene, theme, { ratio, tiles: density(state, watched) });
+    },
+    /** Draws what flies at an instant. @returns {boolean} whether anything does */
+    animate(state, watched, theme, at_us, ratio) {
+      if (!scene) return false;
+      const flights = state.flights.filter((flight) => flight.topic === watched.topic);
+      flying = { flights, at_us };
+      const context = prepared(moving, scene.plane.width, scene.plane.height, ratio);
+      drawFlights(context, scene, theme, flights, at_us, state.flights_total);
+      return flights.length > 0;
+    },
+    redraw: () => {
+      drawn = null;
+    },
+    scene: () => scene,
+  };
+}
+
+/** A place on the canvas as a thing that a menu can stand beside. */
+const spotAt = (canvas, { x, y }) => ({
+  getBoundingClientRect() {
+    const box = canvas.getBoundingClientRect();
+    return new DOMRect(box.left + x - 6, box.top + y - 6, 12, 12);
+  },
+});
+
+function listenToDrag(canvas, { onDrag, onClick, onHover, onZoom }) {
+  let from = null;
+  let begun = null;
+  let moved = 0;
+  canvas.addEventListener("pointerdown", (event) => {
+    from = { x: event.clientX, y: event.clientY };
+    begun = { x: event.offsetX, y: event.offsetY };
+    moved = 0;
+    if (event.pointerType === "mouse") canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (!from) {
+      onHover(event.offsetX, event.offsetY);
+      return;
+    }
+    const by = { x: event.clientX - from.x, y: event.clientY - from.y };
+    moved += Math.abs(by.x) + Math.abs(by.y);
+    if (moved < CLICK_PX) return;
+    from = { x: event.clientX, y: event.clientY };
+    onDrag(by, begun);
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    if (from && moved < CLICK_PX) onClick(event.offsetX, event.offsetY);
+    from = null;
+  });
+  canvas.addEventListener("pointercancel", () => {
+    from = null;
+  });
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      if (!event.ctrlKey) return; // a plain wheel scrolls the page
+      event.preventDefault();
+      onZoom(event.deltaY < 0 ? 1 : -1);
+    },
+    { passive: false },
+  );
+}

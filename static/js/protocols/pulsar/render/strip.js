@@ -1,0 +1,140 @@
+/** Draws one log as a strip: entries one by one while they can be told apart, else a column of shares per pixel. */
+
+import { markerKind, originOf } from "../model/cells.js";
+import { CAME_TWICE, DONE, HELD, HERE, LOST, OURS, STRANDED } from "../model/standing.js";
+import { farEdge, nearEdge } from "../layout/strip.js";
+import { forRuns } from "../layout/runs.js";
+import { fillBox, xOf, yOf } from "../../../layout/plane.js";
+import { glyph, laneCell, MARKER_WORDS, numberPlace } from "../../../render/glyphs.js";
+import { fontOf, ORIGINS } from "../../../render/theme.js";
+
+/** Entries at least this wide carry their number, in px. */
+const NAMED_PX = 26;
+/** Width of a bold digit in its own height, in any of the page's faces at most. */
+const DIGIT = 0.7;
+/** From this width each stranded or lost entry has its own outline, in px; below, each run of them. */
+const OUTLINED_PX = 8;
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {import("../layout/scene.js").Scene} scene
+ * @param {{name: string, base: number}} lane
+ * @param {import("../../../render/theme.js").Theme} theme
+ */
+export function drawStrip(context, scene, lane, theme) {
+  const held = scene.lanes[lane.name];
+  if (held.strip.fine) drawEntries(context, scene.plane, lane, held, theme);
+  if (held.strip.unit_px < OUTLINED_PX) outlineRuns(context, scene.plane, lane, held, theme);
+}
+
+function outlineRuns(context, plane, lane, { strip, bits }, theme) {
+  forRuns(bits, STRANDED | LOST, (first, last) => {
+    const along = Math.max(plane.a0, nearEdge(strip, strip.from + first));
+    outline(context, plane, lane, along, 0, Math.min(plane.a1, farEdge(strip, strip.from + last)) - along, theme);
+  });
+}
+
+function drawEntries(context, plane, lane, held, theme) {
+  const { strip, bits, store } = held;
+  const gap = strip.unit_px >= 5 ? 1 : 0.4;
+  for (let index = strip.from; index < strip.to; index++) {
+    const along = strip.edges[index - strip.from];
+    if (along < plane.a0 - 8) continue; // half outside the window: the rail and the wash begin there too
+    const length = strip.edges[index - strip.from + 1] - along;
+    const at = store ? index - store.first : -1;
+    if (at < 0 || at >= store.count) {
+      context.fillStyle = theme.ink.line; // not held by this page: there, but unread
+      fillBox(context, plane, lane, along, plane.cell * 0.25, length - gap, plane.cell * 0.5);
+      continue;
+    }
+    const kind = store.columns.kind[at];
+    if (kind < 100) drawMessage(context, plane, lane, theme, { along, length: length - gap, kind, bits: bits[index - strip.from], number: store.columns.number[at] });
+    else drawMarker(context, plane, lane, theme, { along, length, kind, bits: bits[index - strip.from] });
+  }
+}
+
+function drawMessage(context, plane, lane, theme, { along, length, kind, bits, number }) {
+  const origin = originOf(kind) % ORIGINS;
+  const raised = (bits & HELD) !== 0;
+  const pale = !raised && (bits & (DONE | CAME_TWICE)) !== 0;
+  const offset = raised ? -plane.lift : 0;
+  const name = String(number);
+  const named = length >= NAMED_PX && name.length * theme.label * DIGIT + 4 <= length && !plane.turned;
+  context.fillStyle = pale ? theme.done[origin] : theme.origin[origin];
+  laneCell(context, plane, lane, origin, along, offset, length, theme.ink.bg, named);
+  if (bits & (STRANDED | LOST) && length >= OUTLINED_PX - 1) outline(context, plane, lane, along, offset, length, theme);
+  if (!named) return;
+  context.fillStyle = pale ? theme.ink.ink2 : theme.ink.bg;
+  context.font = fontOf(theme, theme.label, 600);
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillText(name, along + length / 2, lane.base + offset + plane.cell * numberPlace(origin) + 0.5, length);
+}
+
+function outline(context, plane, lane, along, offset, length, theme) {
+  context.save();
+  context.strokeStyle = theme.ink.harm;
+  context.lineWidth = 1.5;
+  context.setLineDash([2, 2]);
+  const x = plane.turned ? lane.base - offset - plane.cell : along;
+  const y = plane.turned ? along : lane.base + offset;
+  const [width, height] = plane.turned ? [plane.cell, length] : [length, plane.cell];
+  context.strokeRect(x - 1, y - 2, width + 2, height + 4);
+  context.restore();
+}
+
+function drawMarker(context, plane, lane, theme, { along, length, kind, bits }) {
+  const middle = along + length / 2;
+  if (!(bits & OURS)) {
+    context.fillStyle = theme.ink.strong;
+    context.globalAlpha = 0.75;
+    fillBox(context, plane, lane, middle - 0.6, plane.cell / 2 - 5 * plane.scale, 1.2, 10 * plane.scale);
+    context.globalAlpha = 1;
+    return;
+  }
+  const radius = Math.min(4.6 * plane.scale, Math.max(1.6, length * 0.42));
+  const spent = (bits & HERE) !== 0;
+  const offset = plane.cell / 2;
+  glyph(context, MARKER_WORDS[markerKind(kind)], xOf(plane, lane, middle, offset), yOf(plane, lane, middle, offset), radius, spent ? theme.ink.soft : theme.ink.proto, theme.ink.bg);
+}
+
+/**
+ * A log too long for single entries: per pixel the share of each origin, what is left to do in full colour, what is done
+ * receded; the shares come from `density`, which knows the page's cells and the server's tiles.
+ * @param {(from: number, to: number) => import("../model/density.js").Shares | null} density
+ */
+export function drawShares(context, scene, lane, theme, density) {
+  const { plane } = scene;
+  const { strip, cursor, bits } = scene.lanes[lane.name];
+  const step = Math.max(2, strip.unit_px);
+  const begin = Math.max(plane.a0, plane.a1 - (strip.to - strip.from) * strip.unit_px);
+  for (let along = begin; along < plane.a1; along += step) {
+    const from = Math.max(strip.from, Math.floor(strip.to - (plane.a1 - along) / strip.unit_px));
+    const to = Math.max(from + 1, Math.floor(strip.to - (plane.a1 - along - step) / strip.unit_px));
+    const shares = density(from, to);
+    if (!shares) {
+      context.fillStyle = theme.ink.line;
+      fillBox(context, plane, lane, along, plane.cell * 0.25, step, plane.cell * 0.5);
+      continue;
+    }
+    const done = bits.length ? doneShare(bits, from - strip.from, to - strip.from) : cursor && to - 1 <= cursor.mark_delete_index ? 1 : 0;
+    let offset = 0;
+    shares.origins.forEach((share, origin) => {
+      for (const [part, colours] of [
+        [done, theme.done],
+        [1 - done, theme.origin],
+      ]) {
+        const breadth = share * part * plane.cell;
+        context.fillStyle = colours[origin % ORIGINS];
+        if (breadth > 0) fillBox(context, plane, lane, along, offset, step, breadth);
+        offset += breadth;
+      }
+    });
+  }
+}
+
+function doneShare(bits, from, to) {
+  let done = 0;
+  for (let at = from; at < to; at++) done += bits[at] & DONE ? 1 : 0;
+  return done / Math.max(1, to - from);
+}

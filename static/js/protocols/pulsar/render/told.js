@@ -1,0 +1,46 @@
+/** What a cluster has told the others of its acknowledgements: how many of how many, when, and what would come twice for want of the rest. */
+
+import { counted, seconds, span, whole } from "../../../model/format.js";
+import { toldOf } from "../model/told.js";
+import { element, required, setText } from "../../../render/dom.js";
+
+export function makeTold(document, root) {
+  const section = required(root, "[data-part=told-section]");
+  const title = required(root, "[data-part=told-title]");
+  const note = required(root, "[data-part=told-note]");
+  const list = required(root, "[data-part=told-rows]");
+  let shown = "";
+  return {
+    update(state, watched) {
+      if (!state.view || !watched) return;
+      const told = toldOf(state, watched);
+      const key = JSON.stringify([told, watched.subscription, told?.rows.length ? state.at_us : 0]);
+      if (key === shown) return;
+      shown = key;
+      section.hidden = told === null;
+      if (told === null) return;
+      setText(title, `Told of ${watched.subscription}`);
+      setText(note, told.every_us === null ? "on command" : `every ${span(told.every_us)}`);
+      const rows = told.rows.map((row) => toldRow(document, row, state.at_us));
+      list.replaceChildren(...(rows.length ? rows : [element(document, "p", { text: "Nothing is acknowledged yet." })]));
+    },
+  };
+}
+
+function toldRow(document, row, now_us) {
+  const { from, to, acknowledged, known } = row;
+  const missing = acknowledged - known;
+  const words = [element(document, "b", { text: to }), ` knows ${whole(known)} of ${counted(acknowledged, "entry", "entries")} that ${from} has acknowledged`];
+  return element(document, "div.told-row", {}, [
+    element(document, "p", {}, words),
+    element(document, `progress${missing ? ".missing" : ""}`, { max: Math.max(1, acknowledged), value: known, "aria-label": `${to} knows ${known} of ${acknowledged}` }),
+    element(document, "p", {}, [...(missing ? [element(document, "b.harm-text", { text: `${whole(missing)} not told` }), ": "] : []), whenWords(row, missing, now_us)]),
+  ]);
+}
+
+function whenWords({ at_us, next_us, on_the_wire, connected }, missing, now_us) {
+  const last = at_us === null ? "heard nothing yet" : `heard last at ${seconds(at_us)} s`;
+  if (missing && !connected) return `${last}, and cannot be reached`;
+  if (on_the_wire) return `${last}, ${counted(on_the_wire, "message")} on the way`;
+  return missing && next_us !== null ? `${last}, told again in ${span(Math.max(0, next_us - now_us))}` : last;
+}

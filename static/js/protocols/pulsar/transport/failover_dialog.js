@@ -1,0 +1,78 @@
+/** The failover dialog: from, to, mode, with the producers; beside it what the forecast says of the choice. */
+
+import { element, required } from "../../../render/dom.js";
+import { lanesOf } from "../../../model/state.js";
+import { isUp } from "../../../model/watched.js";
+import { counted, seconds } from "../../../model/format.js";
+
+const MODES = {
+  crash: "The clients die with their region: acknowledgements and data on the wire are lost.",
+  planned: "Consumers finish what they hold, close, and open there.",
+  drained: "As planned, but first wait until the target's cursor has caught up, or the limit has passed.",
+  auto: "Clients probe their region and move by themselves, as Pulsar's AutoClusterFailover does.",
+};
+
+/**
+ * @param {Document} document
+ * @param {HTMLDialogElement} dialog
+ * @param {{getState: () => object, getWatched: () => object, onCommands: (commands: object[]) => void}} on
+ */
+export function makeFailoverDialog(document, dialog, { getState, getWatched, onCommands }) {
+  const field = (name) => required(dialog, `[name=${name}]`);
+  const says = required(dialog, "[data-part=mode-words]");
+  const forecast = required(dialog, "[data-part=failover-forecast]");
+
+  const stillUp = (cluster) => isUp(getState(), cluster);
+
+  function refresh() {
+    const mode = field("mode").value;
+    says.textContent = MODES[mode];
+    for (const part of dialog.querySelectorAll("[data-mode]")) part.hidden = part.dataset.mode !== mode;
+    if (!stillUp(field("from").value)) required(dialog, "[data-part=also-crash]").hidden = true;
+    const figures = getState().view?.forecast?.[getWatched().subscription];
+    const to = figures?.from === field("from").value ? figures.to[field("to").value] : null;
+    forecast.textContent = to && mode === "crash" ? `At ${seconds(getState().at_us)} s: ${counted(to.duplicates, "message")} would come twice, ${to.stranded} not replicated, ${to.lost} lost.` : "";
+  }
+
+  /** A region that is down, or the one that is left, is no target. */
+  function offerTargets(chosen) {
+    const targets = lanesOf(getState()).filter((name) => name !== field("from").value && stillUp(name));
+    field("to").replaceChildren(...targets.map((name) => element(document, "option", { text: name, value: name, selected: name === chosen })));
+  }
+
+  field("from").addEventListener("change", () => offerTargets(field("to").value));
+  dialog.addEventListener("change", refresh);
+  required(dialog, "[data-act=failover-cancel]").addEventListener("click", () => dialog.close());
+  required(dialog, "form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    dialog.close();
+    onCommands(commands());
+  });
+
+  function commands() {
+    const mode = field("mode").value;
+    const command = { do: "subscription.fail-over", subscription: getWatched().subscription, from: field("from").value, to: field("to").value, mode };
+    if (field("producers").checked) command.producers = true;
+    if (mode === "drained") {
+      if (field("limit").value.trim()) command.limit = field("limit").value.trim();
+      if (field("stop-producers").checked) command["stop-producers"] = true;
+    }
+    if (mode === "auto") {
+      for (const name of ["probeInterval", "failoverDelay", "switchBackDelay"]) if (field(name).value.trim()) command[name] = field(name).value.trim();
+      if (!field("switchBack").checked) command.switchBack = false;
+    }
+    const crash = mode === "crash" && field("also-crash").checked && stillUp(command.from);
+    return crash ? [{ do: "cluster.crash", cluster: command.from }, command] : [command];
+  }
+
+  return {
+    show() {
+      const watched = getWatched();
+      field("from").replaceChildren(...lanesOf(getState()).map((name) => element(document, "option", { text: name, value: name, selected: name === watched.subject })));
+      offerTargets(watched.target);
+      required(dialog, "[data-part=failover-title]").textContent = `Fail ${watched.subscription} over`;
+      refresh();
+      dialog.showModal();
+    },
+  };
+}

@@ -1,0 +1,137 @@
+/** What can be done to the thing that was clicked: items of the menus, from the state as it is. Data only. */
+
+import { topicView } from "../../../model/state.js";
+
+/**
+ * @typedef {{says: string, key?: string, harm?: boolean, command?: object, before_us?: number, form?: {name: string, preset: object}, act?: string, marker?: number, look?: object, words?: string}} Item
+ *   before_us: the command is given just before that instant, and the lab comes back to the present one; words: what will happen, where the command does not say it
+ */
+
+/** @returns {{title: string, items: Item[]}[]} */
+export function clusterMenu(state, watched, cluster) {
+  const up = state.view.clusters[cluster]?.state === "up";
+  const topic = topicView(state, cluster, watched.topic);
+  const life = up
+    ? [
+        { says: "Crash now", key: "C", harm: true, command: { do: "cluster.crash", cluster } },
+        { says: "Lose it for good", harm: true, command: { do: "cluster.lose", cluster } },
+      ]
+    : [{ says: "Restart", key: "R", command: { do: "cluster.restart", cluster } }];
+  const more = [];
+  if (up && topic) more.push({ says: `Unload ${watched.topic}`, key: "U", command: { do: "topic.unload", cluster, topic: watched.topic } });
+  if (topic?.controller?.pending?.length) more.push({ says: "Finish the snapshot with the answers at hand (unsafe)", command: { do: "snapshot.finish-partial", cluster, topic: watched.topic } });
+  for (const [name, producer] of Object.entries(state.view.producers ?? {})) {
+    if (producer.cluster !== cluster) continue;
+    const paused = producer.state === "paused";
+    more.push({ says: paused ? `Let producer ${name} go on` : `Pause producer ${name}`, command: { do: paused ? "producer.resume" : "producer.pause", producer: name } });
+    more.push({ says: `Publish with ${name}…`, form: { name: "producer.publish", preset: { producer: name } } });
+  }
+  const alone = watched.clusters.length < 2;
+  if (!alone) more.push({ says: "Drop the next marker…", form: { name: "marker.drop", preset: { cluster } } }, { says: "Delay the next marker…", form: { name: "marker.delay", preset: { cluster } } });
+  const cursor = topic?.subscriptions?.[watched.subscription];
+  const subscription = cursor ? [{ title: watched.subscription, items: subscriptionItems(watched, cluster, cursor, alone) }] : [];
+  return [{ title: cluster, items: [...life, ...more] }, ...subscription];
+}
+
+function subscriptionItems(watched, cluster, cursor, alone) {
+  const preset = { subscription: watched.subscription, cluster };
+  const items = [];
+  if (cluster === watched.subject && watched.target !== null) items.push({ says: "Fail over…", key: "O", harm: true, act: "failOver" });
+  if (!alone) items.push({ says: cursor.replicated ? "Switch replication off" : "Switch replication on", command: { do: "subscription.replicate", ...preset, enabled: !cursor.replicated } });
+  items.push({ says: "Reset…", form: { name: "subscription.reset", preset } }, { says: "Skip messages…", form: { name: "subscription.skip", preset } });
+  items.push({ says: "Clear the backlog", command: { do: "subscription.clear", ...preset } });
+  return items;
+}
+
+/** @returns {{title: string, items: Item[]}[]} one group per consumer there */
+export function consumerMenu(state, watched, cluster) {
+  const consumers = topicView(state, cluster, watched.topic)?.subscriptions?.[watched.subscription]?.consumers ?? {};
+  const groups = Object.entries(consumers).map(([name, consumer]) => ({
+    title: name,
+    items: [
+      { says: "Kill", key: "K", harm: true, command: { do: "client.kill", client: name } },
+      { says: "Close cleanly", command: { do: "client.close", client: name } },
+      consumer.state === "paused" ? { says: "Let it go on", command: { do: "consumer.resume", consumer: name } } : { says: "Pause", key: "P", command: { do: "consumer.pause", consumer: name } },
+      { says: "Hold acknowledgements…", key: "H", form: { name: "consumer.hold", preset: { consumer: name, share: "100%" } } },
+      { says: "Acknowledge what is held", command: { do: "consumer.release", consumer: name } },
+      { says: "Slow down…", key: "S", form: { name: "consumer.slow", preset: { consumer: name } } },
+    ],
+  }));
+  const idle = (state.welcome?.names?.consumers ?? []).filter((name) => !(name in consumers));
+  if (idle.length) groups.push({ title: "elsewhere or not started", items: idle.slice(0, 6).map((name) => ({ says: `Start ${name}`, command: { do: "consumer.start", consumer: name } })) });
+  return groups;
+}
+
+/** @returns {{title: string, items: Item[]}[]} */
+export function linkMenu(state, [a, b]) {
+  const there = state.view.links[`${a} -> ${b}`];
+  const back = state.view.links[`${b} -> ${a}`];
+  const cut = there?.state === "cut" || back?.state === "cut";
+  const slowed = there?.slowed || back?.slowed;
+  const items = [];
+  if (cut || slowed) items.push({ says: "Heal", key: "H", command: { do: "link.heal", link: `${a} <-> ${b}` } });
+  if (!cut) items.push({ says: "Cut both ways", key: "X", harm: true, command: { do: "link.cut", link: `${a} <-> ${b}` } });
+  for (const [from, to, link] of [
+    [a, b, there],
+    [b, a, back],
+  ]) {
+    if (link && link.state !== "cut") items.push({ says: `Cut only ${from} → ${to}`, harm: true, command: { do: "link.cut", link: `${from} -> ${to}` } });
+  }
+  items.push({ says: "Slow down…", key: "S", form: { name: "link.slow", preset: { link: `${a} <-> ${b}` } } });
+  return [{ title: `${a} and ${b}`, items }];
+}
+
+const WHAT = { message: "message", snapshot_request: "request", snapshot_response: "response", snapshot: "snapshot marker", subscription_update: "update" };
+/** Things on the wire that the menu without a pointer lists. */
+const FLIGHTS_LISTED = 6;
+
+/** @returns {{title: string, items: Item[]}[]} of a marker or message on the wire */
+export function flightMenu(flight) {
+  const title = flight.what === "message" ? `${flight.producer}/${flight.number}` : `${WHAT[flight.what]}, marker ${flight.number}`;
+  const heading = `${title}, ${flight.from} → ${flight.to}`;
+  if (flight.what === "message") {
+    const cut = { do: "link.cut", link: `${flight.from} -> ${flight.to}` };
+    return [{ title: heading, items: [{ says: `Cut ${flight.from} → ${flight.to} under it`, key: "X", harm: true, command: cut }, { says: `Kill ${flight.from}`, key: "C", harm: true, command: { do: "cluster.crash", cluster: flight.from } }] }];
+  }
+  const fault = { cluster: flight.from, peer: flight.to, type: flight.what };
+  return [
+    {
+      title: heading,
+      items: [
+        { says: "Look inside", key: "L", marker: flight.number, words: "Its JSON as PIP-33 prints it, its bytes, where it has been." },
+        { says: "Drop it", key: "X", harm: true, command: { do: "marker.drop", ...fault }, before_us: flight.sent_us },
+        { says: "Delay it by 500 ms", key: "D", command: { do: "marker.delay", ...fault, by: "500ms" }, before_us: flight.sent_us },
+      ],
+    },
+  ];
+}
+
+/** The menu of "Break…": the same things without a pointer, and every other command. */
+export function breakMenu(state, watched) {
+  const up = watched.lanes.filter((cluster) => state.view.clusters[cluster]?.state === "up");
+  const down = watched.lanes.filter((cluster) => state.view.clusters[cluster]?.state === "down");
+  const pairs = watched.lanes.flatMap((a, at) => watched.lanes.slice(at + 1).map((b) => [a, b]));
+  const links = pairs.filter(([a, b]) => state.view.links[`${a} -> ${b}`] || state.view.links[`${b} -> ${a}`]);
+  const over = watched.target !== null ? [{ says: "Fail over…", key: "O", harm: true, act: "failOver" }] : [];
+  return [
+    {
+      title: "a region",
+      items: [...up.map((cluster) => ({ says: `Crash ${cluster}`, harm: true, command: { do: "cluster.crash", cluster } })), ...down.map((cluster) => ({ says: `Restart ${cluster}`, command: { do: "cluster.restart", cluster } }))],
+    },
+    {
+      title: "a link",
+      items: links.map(([a, b]) => {
+        const cut = state.view.links[`${a} -> ${b}`]?.state === "cut";
+        return { says: `${cut ? "Heal" : "Cut"} ${a} ↔ ${b}`, harm: !cut, command: { do: cut ? "link.heal" : "link.cut", link: `${a} <-> ${b}` } };
+      }),
+    },
+    {
+      title: "on the wire",
+      items: state.flights
+        .filter((flight) => flight.what !== "message" && flight.topic === watched.topic)
+        .slice(0, FLIGHTS_LISTED)
+        .map((flight) => ({ ...flightMenu(flight)[0].items[1], says: `Drop the ${WHAT[flight.what]} ${flight.from} → ${flight.to}`, key: undefined })),
+    },
+    { title: "anything", items: [...over, { says: "Any command…", key: "A", act: "anyCommand" }] },
+  ];
+}
